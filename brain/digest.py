@@ -1,0 +1,52 @@
+"""Digests of format 1: BLAKE3, 32 bytes, lower-case hex in text.
+
+A blob's id is the plain BLAKE3 of its content. Everything structured is hashed
+in `derive_key` mode with a context string of its own, so that no two kinds of
+object can share an id (BLAKE3 paper, section 2.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from blake3 import blake3
+
+from .errors import InvalidInput, printable
+
+SIZE = 32
+"""Bytes in a digest."""
+
+EMPTY = b""
+"""Stands for "no digest" in objects, which have no nil."""
+
+
+def blob_id(content: bytes | bytearray | memoryview) -> bytes:
+    """Return the id of a blob: what `b3sum` prints for a file of that content."""
+    return blake3(content).digest()
+
+
+def domain(context: str) -> Callable[[bytes], bytes]:
+    """Return the hash function of one kind of object (BLAKE3 `derive_key` mode).
+
+    Setting a context up costs a hash of its own, so it is done once and copied.
+    """
+    fresh = blake3(derive_key_context=context).copy
+
+    def digest(data: bytes) -> bytes:
+        return fresh().update(data).digest()
+
+    return digest
+
+
+def parse_digest(text: str) -> bytes:
+    """Return the digest that 64 lower-case hex digits stand for.
+
+    Raises `InvalidInput` (`bad_id`) for any other text.
+    """
+    if len(text) == 2 * SIZE and not set(text) - set("0123456789abcdef"):
+        return bytes.fromhex(text)
+    raise InvalidInput(
+        f"not a digest: {printable(text, 80)!r}",
+        code="bad_id",
+        hint="a digest is 64 lower-case hex digits",
+    )

@@ -1,0 +1,134 @@
+"""Canonical MessagePack: one value, one byte string.
+
+Allowed are non-negative integers below 2^64 in their shortest form, UTF-8 text,
+byte strings, arrays, and maps whose text keys ascend strictly. Floats, nil, booleans, ext types
+and negative numbers do not occur in objects, so they are refused. The decoder
+re-encodes what it read and refuses anything that differs, so every object has
+exactly one encoding. Limits are checked before memory is given out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgpack
+
+from .errors import FormatError
+
+MAX_BYTES = 1 << 20
+"""Longest encoded object, in bytes."""
+MAX_ITEMS = 1 << 16
+"""Longest single array or map, in items."""
+MAX_NODES = 100_000
+"""Values in one object, containers included."""
+MAX_DEPTH = 32
+"""Containers inside containers."""
+
+pack = msgpack.Packer(use_bin_type=True, autoreset=True).pack
+
+
+def unpack(data: bytes) -> Any:
+    """Return the value that canonical `data` encodes.
+
+    Raises `FormatError` with code `bad_msgpack`, `bad_length`, `too_large`,
+    `too_many_nodes`, `too_deep`, `duplicate_key`, `bad_key`, `float_not_allowed`,
+    `ext_not_allowed`, `type_not_allowed` or `not_canonical`.
+    """
+    value = unpack_shallow(data)
+    _check_types(value)
+    if pack(value) != data:
+        raise FormatError("the encoding is not the shortest one", code="not_canonical")
+    return value
+
+
+def unpack_shallow(data: bytes) -> Any:
+    """Decode within the limits; the caller checks types and re-encodes.
+
+    For decoders that know the exact shape they want, and so check each field
+    themselves at less cost than the general walk.
+    """
+    if len(data) > MAX_BYTES:
+        raise FormatError(f"an object of {len(data)} bytes", code="too_large")
+    hook = _Budget().spend if len(data) > MAX_NODES else None
+    try:
+        return msgpack.unpackb(
+            data,
+            raw=False,
+            strict_map_key=True,
+            object_pairs_hook=_pairs,
+            list_hook=hook,
+            ext_hook=_refuse_ext,
+            max_array_len=MAX_ITEMS,
+            max_map_len=MAX_ITEMS,
+            max_str_len=len(data),
+            max_bin_len=len(data),
+            max_ext_len=0,
+        )
+    except msgpack.StackError as error:
+        raise FormatError("nested too deeply", code="too_deep") from error
+    except UnicodeDecodeError as error:
+        raise FormatError("text that is not UTF-8", code="bad_msgpack") from error
+    except ValueError as error:
+        raise FormatError(f"not MessagePack: {error}", code=_code_of(str(error))) from error
+
+
+class _Budget:
+    """Counts values while they are decoded, to stop before they fill memory."""
+
+    def __init__(self) -> None:
+        self.left = MAX_NODES
+
+    def spend(self, items: list[Any]) -> list[Any]:
+        self.left -= len(items) + 1
+        if self.left < 0:
+            raise FormatError("too many values in one object", code="too_many_nodes")
+        return items
+
+
+def _pairs(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+    keys = [key for key, _ in pairs]
+    if not all(isinstance(key, str) for key in keys):
+        raise FormatError("a key that is not text", code="bad_key")
+    if len(set(keys)) != len(keys):
+        raise FormatError("a key twice in one map", code="duplicate_key")
+    if keys != sorted(keys):
+        raise FormatError("the keys of a map are not in order", code="not_canonical")
+    return dict(pairs)
+
+
+def _refuse_ext(code: int, data: bytes) -> Any:
+    raise FormatError(f"ext type {code}", code="ext_not_allowed")
+
+
+def _code_of(message: str) -> str:
+    """Tell msgpack's refusals apart, which all are plain ValueErrors."""
+    if "max_ext_len" in message:
+        return "ext_not_allowed"
+    if "max_" in message:
+        return "bad_length"
+    if "is not allowed for map key" in message:
+        return "bad_key"
+    return "bad_msgpack"
+
+
+def _check_types(value: Any) -> None:
+    stack = [(value, 0)]
+    while stack:
+        item, depth = stack.pop()
+        kind = type(item)
+        if kind is str or kind is bytes:
+            continue
+        if kind is int:
+            if item < 0:
+                raise FormatError("a negative number", code="type_not_allowed")
+        elif kind is list or kind is dict:
+            if depth >= MAX_DEPTH:
+                raise FormatError("nested too deeply", code="too_deep")
+            children = item if kind is list else item.values()
+            stack.extend((child, depth + 1) for child in children)
+        elif kind is float:
+            raise FormatError("a float", code="float_not_allowed")
+        else:
+            name = "ext" if kind is msgpack.Timestamp else kind.__name__
+            code = "ext_not_allowed" if name == "ext" else "type_not_allowed"
+            raise FormatError(f"a value of type {name}", code=code)

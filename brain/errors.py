@@ -1,0 +1,91 @@
+"""The one error tree.
+
+Every error a user can meet is a `BrainError`. It carries a stable `code` for
+programs, an `exit_status` for the command line, and, where there is something
+to do about it, a `hint`. Text that comes from outside is escaped before it
+enters a message, so that no message can steer a terminal.
+"""
+
+from __future__ import annotations
+
+SHOWN = 200
+"""Characters of foreign text shown in a message."""
+
+
+def printable(text: object, limit: int = SHOWN) -> str:
+    """Return `text` with every non-printing character escaped, cut at `limit`."""
+    raw = text.decode("utf-8", "backslashreplace") if isinstance(text, bytes) else str(text)
+    cut = raw if len(raw) <= limit else raw[:limit] + "…"
+    if cut.isprintable():
+        return cut
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
+
+
+class BrainError(Exception):
+    """Base of all errors: exit status 1.
+
+    `code` names the kind of failure in snake case and does not change between
+    releases; `message` says what happened; `hint` says what to do, or is "".
+    """
+
+    code = "failure"
+    exit_status = 1
+
+    def __init__(self, message: str, *, code: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        if code:
+            self.code = code
+
+
+class InvalidInput(BrainError):
+    """Something given from outside cannot be taken: a name, a path, a file, front matter."""
+
+    code = "bad_input"
+
+
+class FormatError(BrainError):
+    """Bytes that are not a canonical object of format 1."""
+
+    code = "bad_object"
+
+
+class NotFound(BrainError):
+    """A revision, skill, path or object that is not there."""
+
+    code = "not_found"
+
+
+class StoreError(BrainError):
+    """The store cannot be read or written: damaged, foreign, full, read-only."""
+
+    code = "bad_store"
+
+
+class VerificationFailed(BrainError):
+    """Verification found the brain, or a part of it, not to be what it claims."""
+
+    code = "verification_failed"
+    exit_status = 3
+
+
+class NoBrain(BrainError):
+    """There is no brain at the given folder nor above it."""
+
+    code = "no_brain"
+    exit_status = 10
+
+
+class Locked(BrainError):
+    """Another writer holds the brain."""
+
+    code = "locked"
+    exit_status = 11
+
+
+class Conflict(BrainError):
+    """Going on would overwrite work that is recorded nowhere, or two changes collide."""
+
+    code = "conflict"
+    exit_status = 12

@@ -1,0 +1,29 @@
+"""Limits on what is taken from outside, in one place.
+
+They are checked before memory is given out or a file is read.
+"""
+
+MAX_FILES = 1_000_000
+"""Files in one brain."""
+MAX_FILE_BYTES = 4 << 30
+"""Size of one file; larger ones are refused from their stat alone."""
+MAX_PATH_BYTES = 1024
+"""UTF-8 bytes in one path, its section included."""
+MAX_DEPTH = 64
+"""Folders inside folders."""
+MAX_SECTIONS = 4096
+"""Top-level folders of one brain."""
+MAX_SKILL_BYTES = 4 << 20
+"""Size of one SKILL.md that is parsed; the largest seen in public is 294 kB."""
+MAX_FRONT_MATTER_BYTES = 64 << 10
+"""Size of a front matter block that is parsed."""
+MAX_NAME_CHARS = 256
+"""Characters in the name of a skill."""
+MAX_DESCRIPTION_CHARS = 1024
+"""Characters in the description of a skill (agentskills.io)."""
+MAX_SLUG = 64
+"""Characters in a slug (agentskills.io)."""
+MAX_MESSAGE_BYTES = 64 << 10
+"""Size of the message of a snapshot."""
+MAX_AUTHOR_BYTES = 1024
+"""Size of an author."""

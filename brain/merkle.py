@@ -1,0 +1,48 @@
+"""Merkle tree hashes in the shape of RFC 6962, section 2.1, over any hash.
+
+The caller hashes the leaves, in a domain of their own, and gives `join`, the
+hash of two children. Splitting at the largest power of two below n, as the RFC
+defines it, gives the same tree as joining neighbours level by level and
+carrying an odd last one up, which is what is done here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Join = Callable[[bytes], bytes]
+"""Gets left ‖ right."""
+
+
+def rows(leaves: list[bytes], join: Join, like: list[list[bytes]] | None = None) -> list[list[bytes]]:
+    """Return all rows of the tree over at least one leaf hash, the root's row last.
+
+    `like` are the rows of a similar tree: where two neighbours stand at the same
+    place in both, the hash over them is taken from there.
+    """
+    out = [leaves]
+    while len(row := out[-1]) > 1:
+        depth = len(out)
+        if like is not None and depth < len(like):
+            above = _join_row_like(row, join, like[depth - 1], like[depth])
+        else:
+            above = [join(row[i] + row[i + 1]) for i in range(0, len(row) - 1, 2)]
+        if len(row) & 1:
+            above.append(row[-1])
+        out.append(above)
+    return out
+
+
+def _join_row_like(row: list[bytes], join: Join, old: list[bytes], old_above: list[bytes]) -> list[bytes]:
+    same = len(old) - 1
+    return [
+        old_above[i >> 1]
+        if i < same and row[i] == old[i] and row[i + 1] == old[i + 1]
+        else join(row[i] + row[i + 1])
+        for i in range(0, len(row) - 1, 2)
+    ]
+
+
+def root(leaves: list[bytes], join: Join) -> bytes:
+    """Return the tree hash of at least one leaf hash."""
+    return rows(leaves, join)[-1][0]

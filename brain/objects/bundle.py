@@ -1,0 +1,141 @@
+"""Bundles: the whole state of a brain under one hash.
+
+A bundle is the canonical MessagePack of its sections, `[[name, root, files,
+bytes], …]`, sorted by name. Its id is the Merkle root over the hashes of the
+sections, so one section is shared or proven without the others. The files at the
+top of the brain form the section `.`; a section without files does not occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from .. import limits, merkle
+from ..digest import domain
+from ..encoding import pack, unpack_shallow
+from ..errors import FormatError, InvalidInput
+from . import compare as _compare
+from . import paths, tree
+from .compare import Difference
+from .entry import Entry
+from .node import check_children, check_order, join_hashes
+from .nodes import Nodes
+from .tree import Root
+
+Bundle = Mapping[str, Root]
+"""Section name to the tree of that section, ascending by name."""
+
+EMPTY: Bundle = {}
+
+_section_hash = domain("brain v1 bundle section")
+
+
+class Total(NamedTuple):
+    """Files of a bundle and their bytes."""
+
+    files: int
+    bytes: int
+
+
+def encode(bundle: Bundle) -> bytes:
+    """Return the canonical bytes."""
+    return pack([(name, *root) for name, root in bundle.items()])
+
+
+def bundle_id(bundle: Bundle) -> bytes:
+    """Return the id; that of an empty bundle is the joining hash of nothing (RFC 6962, 2.1)."""
+    if not bundle:
+        return join_hashes(b"")
+    hashes = [_section_hash(pack((name, *root))) for name, root in bundle.items()]
+    return merkle.root(hashes, join_hashes)
+
+
+def decode(data: bytes) -> Bundle:
+    """Return the bundle that canonical `data` encodes.
+
+    Raises `FormatError`: `bad_object` for another shape, `not_canonical`.
+    """
+    value = unpack_shallow(data)
+    try:
+        check_children(value)
+        if type(value) is not list or len(value) > limits.MAX_SECTIONS:
+            raise ValueError
+        for line in value:
+            _check_name(line[0])
+    except (TypeError, ValueError, InvalidInput) as error:
+        raise FormatError("not a bundle", code="bad_object") from error
+    check_order([line[0] for line in value])
+    bundle = {line[0]: Root(*line[1:]) for line in value}
+    if encode(bundle) != data:
+        raise FormatError("the encoding is not the shortest one", code="not_canonical")
+    return bundle
+
+
+def _check_name(name: str) -> None:
+    if name != paths.TOP and ("/" in name or paths.check(name) != name):
+        raise ValueError
+
+
+def total(bundle: Bundle) -> Total:
+    """Return the files of the bundle and the sum of their sizes in bytes."""
+    return Total(
+        sum(root.count for root in bundle.values()), sum(root.bytes for root in bundle.values())
+    )
+
+
+def get(nodes: Nodes, bundle: Bundle, path: str) -> Entry | None:
+    """Return the entry at the full `path`, or None."""
+    section, inner = paths.split(path)
+    found = tree.get(nodes, bundle.get(section), inner)
+    return found and found._replace(path=path)
+
+
+def walk(nodes: Nodes, bundle: Bundle) -> Iterator[Entry]:
+    """Yield all entries with their full paths, section by section."""
+    for section in bundle:
+        yield from walk_section(nodes, bundle, section)
+
+
+def walk_section(nodes: Nodes, bundle: Bundle, section: str) -> Iterator[Entry]:
+    """Yield the entries of one section with their full paths."""
+    prefix = "" if section == paths.TOP else section + "/"
+    for path, kind, blob, size in tree.walk(nodes, bundle.get(section)):
+        yield Entry(prefix + path, kind, blob, size)
+
+
+def update(nodes: Nodes, bundle: Bundle, edits: Mapping[str, Entry | None]) -> Bundle:
+    """Return the bundle with `edits` (full path to entry, or None to remove) applied.
+
+    Raises `InvalidInput` (`too_many`) past the greatest number of sections.
+    """
+    changed: dict[str, Root | None] = dict(bundle)
+    ordered = sorted((paths.split(path), entry) for path, entry in edits.items())
+    for section, group in groupby(ordered, key=lambda edit: edit[0][0]):
+        inner = [(key[1], entry and entry._replace(path=key[1])) for key, entry in group]
+        changed[section] = tree.update(nodes, bundle.get(section), inner)
+    kept = {name: root for name, root in sorted(changed.items()) if root is not None}
+    if len(kept) > limits.MAX_SECTIONS:
+        raise InvalidInput(
+            f"{len(kept)} top-level folders", code="too_many", hint="leave some out by .brainignore"
+        )
+    return kept
+
+
+def build(nodes: Nodes, entries: Sequence[Entry]) -> Bundle:
+    """Return the bundle of `entries`, full paths in any order."""
+    return update(nodes, EMPTY, {entry.path: entry for entry in entries})
+
+
+def compare(nodes: Nodes, before: Bundle, after: Bundle) -> Iterator[Difference]:
+    """Yield what differs, with full paths, section by section; cost grows with the changes."""
+    for section in sorted({*before, *after}):
+        old, new = before.get(section), after.get(section)
+        if old == new:
+            continue
+        for path, was, now in _compare.compare(nodes, old, new):
+            full = paths.join(section, path)
+            yield Difference(
+                full, was and was._replace(path=full), now and now._replace(path=full)
+            )

@@ -1,0 +1,34 @@
+"""Entries of a tree: one line per file, and one line per node below an inner node."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+FILE = 0
+EXECUTABLE = 1
+LINK = 2
+
+MAX_SIZE = (1 << 63) - 1
+"""Largest size or sum of sizes, in bytes."""
+
+
+class Entry(NamedTuple):
+    """A file of a section.
+
+    `path` is relative to the section; `kind` is FILE, EXECUTABLE or LINK; `blob`
+    is the id of the content (of the target's text, for a link); `size` is in bytes.
+    """
+
+    path: str
+    kind: int
+    blob: bytes
+    size: int
+
+
+class Child(NamedTuple):
+    """A node below an inner node: its last path, its id, its files and their bytes."""
+
+    last: str
+    node: bytes
+    count: int
+    bytes: int

@@ -1,0 +1,102 @@
+"""Walking a lineage: parents, ancestors by jumps, and the jump a new snapshot gets.
+
+The jumps form a skew-binary list along first parents (Myers, "An applicative
+random-access stack", 1983): from a snapshot of depth d, any ancestor on the
+first-parent line is reached in O(log d) steps.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+
+from ..digest import EMPTY
+from .snapshot import Jump, Snapshot
+
+Load = Callable[[bytes], Snapshot]
+"""Returns the snapshot of an id, or raises `NotFound` or `FormatError`."""
+
+
+def jump_after(load: Load, parent_id: bytes, parent: Snapshot) -> Jump:
+    """Return the jump of a snapshot whose first parent is `parent`."""
+    depth = parent.jump.depth + 1
+    if parent.jump.target == EMPTY:
+        return Jump(depth, parent_id)
+    over = load(parent.jump.target)
+    stride = parent.jump.depth - over.jump.depth
+    if over.jump.target != EMPTY and stride == over.jump.depth - load(over.jump.target).jump.depth:
+        return Jump(depth, over.jump.target)
+    return Jump(depth, parent_id)
+
+
+def generation_after(parents: list[Snapshot]) -> int:
+    """Return the generation of a snapshot with these parents."""
+    return 1 + max(parent.generation for parent in parents)
+
+
+def first_parents(load: Load, start: bytes) -> Iterator[tuple[bytes, Snapshot]]:
+    """Yield a snapshot and its ancestors along first parents, newest first."""
+    here = start
+    while True:
+        snapshot = load(here)
+        yield here, snapshot
+        if not snapshot.parents:
+            return
+        here = snapshot.parents[0]
+
+
+def ancestor_at(load: Load, start: bytes, depth: int) -> bytes | None:
+    """Return the ancestor of `start` that lies at `depth` on its first-parent line.
+
+    None if `start` itself lies higher up than `depth`.
+    """
+    here, snapshot = start, load(start)
+    if depth > snapshot.jump.depth or depth < 0:
+        return None
+    while snapshot.jump.depth > depth:
+        target = load(snapshot.jump.target)
+        if target.jump.depth >= depth:
+            here, snapshot = snapshot.jump.target, target
+        else:
+            here = snapshot.parents[0]
+            snapshot = load(here)
+    return here
+
+
+def history(load: Load, start: bytes) -> Iterator[tuple[bytes, Snapshot]]:
+    """Yield `start` and all its ancestors, children before parents, each once.
+
+    Ordered by generation, so memory grows with the width of the lineage alone.
+    """
+    first = load(start)
+    queue = [(-first.generation, -first.time, start)]
+    waiting = {start: first}
+    while queue:
+        _, _, here = heapq.heappop(queue)
+        snapshot = waiting.pop(here)
+        yield here, snapshot
+        for parent_id in snapshot.parents:
+            if parent_id not in waiting:
+                parent = load(parent_id)
+                waiting[parent_id] = parent
+                heapq.heappush(queue, (-parent.generation, -parent.time, parent_id))
+
+
+def is_ancestor(load: Load, old: bytes, new: bytes) -> bool:
+    """Tell whether `old` is `new` or one of its ancestors."""
+    target = load(old)
+    if ancestor_at(load, new, target.jump.depth) == old:
+        return True
+    seen = {new}
+    stack = [new]
+    while stack:
+        here = stack.pop()
+        if here == old:
+            return True
+        snapshot = load(here)
+        if snapshot.generation <= target.generation:
+            continue
+        fresh = [parent for parent in snapshot.parents if parent not in seen]
+        seen.update(fresh)
+        stack.extend(fresh)
+    return False

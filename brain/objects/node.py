@@ -1,0 +1,137 @@
+"""Nodes of a tree: their encoding and their ids.
+
+A node is the canonical MessagePack of `[kind, [entry, …]]`: kind 0 holds `Entry`s,
+kind 1 `Child`s. Its id is the Merkle root, in the shape of RFC 6962, over the
+hashes of its entries, where the entries of either kind and the joining of hashes
+have domains of their own. So one entry is proven by the hashes beside its way up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import Any
+
+from .. import merkle
+from ..digest import SIZE, domain
+from ..encoding import pack, unpack_shallow
+from ..errors import FormatError
+from .cut import MOST
+from .entry import LINK, MAX_SIZE
+
+LEAF = 0
+INNER = 1
+
+join_hashes = domain("brain v1 merkle join")
+_entry_hash = (domain("brain v1 tree leaf"), domain("brain v1 tree inner"))
+
+Line = tuple[str, Any, Any, int]
+"""An `Entry` or a `Child`, as a bare tuple: (path, kind, blob, size) or (last, node, count, bytes)."""
+
+path_of = itemgetter(0)
+
+
+class Node:
+    """A frozen node. `rows` are the rows of its Merkle tree, leaves first, once needed."""
+
+    __slots__ = ("_rows", "entries", "kind", "last")
+
+    def __init__(self, kind: int, entries: tuple[Line, ...]) -> None:
+        self.kind = kind
+        self.entries = entries
+        self.last = entries[-1][0]
+        self._rows: list[list[bytes]] | None = None
+
+    def encode(self) -> bytes:
+        """Return the canonical bytes."""
+        return pack((self.kind, self.entries))
+
+    def rows(self) -> list[list[bytes]]:
+        """Return the rows of the Merkle tree: hashes of the entries first, the root last."""
+        if self._rows is None:
+            hash_of = _entry_hash[self.kind]
+            self._rows = merkle.rows([hash_of(pack(entry)) for entry in self.entries], join_hashes)
+        return self._rows
+
+    def rows_like(self, old: Node) -> None:
+        """Compute `rows`, taking over every hash that `old`, a similar node, already has."""
+        if old._rows is None or old.kind != self.kind:
+            return
+        known = dict(zip(old.entries, old._rows[0], strict=True))
+        hash_of = _entry_hash[self.kind]
+        leaves = [known.get(entry) or hash_of(pack(entry)) for entry in self.entries]
+        self._rows = merkle.rows(leaves, join_hashes, old._rows)
+
+    @property
+    def id(self) -> bytes:
+        """The id, computed from the content."""
+        return self.rows()[-1][0]
+
+    def totals(self) -> tuple[int, int]:
+        """Return the number of files below and the sum of their sizes in bytes."""
+        if self.kind == LEAF:
+            return len(self.entries), sum(entry[3] for entry in self.entries)
+        return sum(entry[2] for entry in self.entries), sum(entry[3] for entry in self.entries)
+
+
+def decode(data: bytes) -> Node:
+    """Return the node that canonical `data` encodes.
+
+    Raises `FormatError`: `bad_object` for another shape, `not_canonical` for
+    entries out of order or bytes that would not be written so. Paths are not
+    looked into; `verify` and whoever writes files does that.
+    """
+    value = unpack_shallow(data)
+    try:
+        kind, lines = value
+        entries = tuple(map(tuple, lines))
+        node = Node(kind, entries)
+        _check_leaf(entries) if kind == LEAF else _check_inner(entries)
+    except (TypeError, ValueError, IndexError, OverflowError) as error:
+        raise FormatError("not a node of a tree", code="bad_object") from error
+    if kind not in (LEAF, INNER) or len(entries) > MOST:
+        raise FormatError("not a node of a tree", code="bad_object")
+    check_order([entry[0] for entry in entries])
+    if node.encode() != data:
+        raise FormatError("the encoding is not the shortest one", code="not_canonical")
+    return node
+
+
+def check_order(names: Sequence[str]) -> None:
+    """Raise `FormatError` (`not_canonical`) unless `names` ascend strictly."""
+    for before, after in zip(names, names[1:]):
+        if before >= after:
+            raise FormatError("entries out of order, or one twice", code="not_canonical")
+
+
+def _check_leaf(entries: tuple[Line, ...]) -> None:
+    for path, kind, blob, size in entries:
+        if not (
+            type(path) is str
+            and type(kind) is int
+            and 0 <= kind <= LINK
+            and type(blob) is bytes
+            and len(blob) == SIZE
+            and type(size) is int
+            and 0 <= size <= MAX_SIZE
+        ):
+            raise ValueError
+
+
+def _check_inner(entries: tuple[Line, ...]) -> None:
+    check_children(entries)
+
+
+def check_children(entries: Sequence[Line]) -> None:
+    """Raise `ValueError` unless every line is (text, digest, count ≥ 1, bytes ≥ 0)."""
+    for last, node, count, size in entries:
+        if not (
+            type(last) is str
+            and type(node) is bytes
+            and len(node) == SIZE
+            and type(count) is int
+            and 1 <= count <= MAX_SIZE
+            and type(size) is int
+            and 0 <= size <= MAX_SIZE
+        ):
+            raise ValueError

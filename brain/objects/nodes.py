@@ -1,0 +1,50 @@
+"""Nodes at hand: read through a loader, kept while they are likely to be read again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .node import Node, decode
+
+KEPT = 2048
+"""Decoded nodes kept in memory, about 20 KB each."""
+
+
+class Nodes:
+    """Access to the nodes of trees.
+
+    `load` returns the bytes of a node by its id; what is built is kept in `fresh`
+    (id to bytes) until the caller has stored it and calls `settled`.
+    """
+
+    def __init__(self, load: Callable[[bytes], bytes]) -> None:
+        self._load = load
+        self._kept: dict[bytes, Node] = {}
+        self.fresh: dict[bytes, bytes] = {}
+
+    def get(self, node_id: bytes) -> Node:
+        """Return a node. Raises what the loader raises, and `FormatError`."""
+        node = self._kept.get(node_id)
+        if node is None:
+            data = self.fresh.get(node_id)
+            node = decode(self._load(node_id) if data is None else data)
+            self._keep(node_id, node)
+        return node
+
+    def add(self, node: Node) -> bytes:
+        """Take a new node in; return its id."""
+        node_id = node.id
+        if node_id not in self.fresh:
+            self.fresh[node_id] = node.encode()
+        self._keep(node_id, node)
+        return node_id
+
+    def settled(self) -> None:
+        """Forget what is now stored."""
+        self.fresh.clear()
+
+    def _keep(self, node_id: bytes, node: Node) -> None:
+        if len(self._kept) >= KEPT:
+            for old in list(self._kept)[: KEPT // 4]:
+                del self._kept[old]
+        self._kept[node_id] = node

@@ -1,0 +1,62 @@
+"""What a path inside a brain may be, and which paths one folder cannot hold together.
+
+A path is UTF-8, relative, separated by `/`, at most `MAX_PATH_BYTES` long, with
+no empty, `.` or `..` part, no control character, no backslash and no drive
+letter, so that it means the same file on every system.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from .. import limits
+from ..errors import InvalidInput, printable
+
+TOP = "."
+"""The section of the files that lie at the top of the brain."""
+
+_FORBIDDEN_PARTS = {"", ".", ".."}
+_CONTROL = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
+
+
+def check(path: str) -> str:
+    """Return `path` if it may stand in a brain.
+
+    Raises `InvalidInput` with code `bad_path`, `bad_char`, `bad_name` (not
+    UTF-8) or `too_deep`.
+    """
+    try:
+        size = len(path.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"not UTF-8: {printable(path)}", code="bad_name") from error
+    parts = path.split("/")
+    if not _CONTROL.isdisjoint(path):
+        raise InvalidInput(f"control character in a path: {printable(path)}", code="bad_char")
+    drive = len(parts[0]) >= 2 and parts[0][1] == ":" and parts[0][0].isalpha()
+    if size > limits.MAX_PATH_BYTES or "\\" in path or drive or not _FORBIDDEN_PARTS.isdisjoint(parts):
+        raise InvalidInput(
+            f"not a path of a brain: {printable(path)}",
+            code="bad_path",
+            hint="paths are relative, use '/', and have no '.', '..' or empty part",
+        )
+    if len(parts) > limits.MAX_DEPTH:
+        raise InvalidInput(f"nested too deeply: {printable(path)}", code="too_deep")
+    return path
+
+
+def split(path: str) -> tuple[str, str]:
+    """Return the section of `path` and the path inside that section."""
+    section, slash, inner = path.partition("/")
+    return (section, inner) if slash else (TOP, section)
+
+
+def join(section: str, inner: str) -> str:
+    """Undo `split`."""
+    return inner if section == TOP else f"{section}/{inner}"
+
+
+def fold(path: str) -> str:
+    """Return the form in which macOS and Windows compare names: case folded, NFC."""
+    if path.isascii():
+        return path.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())

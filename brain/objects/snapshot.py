@@ -1,0 +1,127 @@
+"""Snapshots: a bundle, where it came from, who recorded it when, and what was done.
+
+A snapshot is the canonical MessagePack of `[format, brain, bundle, parents,
+generation, jump, author, time, operation, message, receipt]`. Its id is the
+BLAKE3 of these bytes in a domain of its own. The id of a brain is the id of its
+genesis snapshot, whose own `brain` is empty.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .. import limits
+from ..digest import EMPTY, SIZE, domain
+from ..encoding import pack, unpack
+from ..errors import FormatError
+from . import operation as operations
+from .operation import Operation
+
+FORMAT = 1
+MAX_PARENTS = 16
+MAX_TIME = 253_402_300_799_999
+"""The last millisecond of the year 9999."""
+_MAX_COUNT = 1 << 48
+
+snapshot_id = domain("brain v1 snapshot")
+"""Id of an encoded snapshot."""
+
+
+class Jump(NamedTuple):
+    """A short cut back along first parents.
+
+    `depth` is the distance of the snapshot that holds this jump from its genesis
+    along first parents; `target` is the ancestor it leads to, empty for a genesis.
+    """
+
+    depth: int
+    target: bytes
+
+
+class Snapshot(NamedTuple):
+    """A snapshot, decoded. Ids are 32 bytes or empty, `time` is in ms since 1970, UTC."""
+
+    format: int
+    brain: bytes
+    bundle: bytes
+    parents: tuple[bytes, ...]
+    generation: int
+    jump: Jump
+    author: str
+    time: int
+    operation: Operation
+    message: str
+    receipt: bytes
+
+    @property
+    def is_genesis(self) -> bool:
+        """Whether this is the first snapshot of its brain."""
+        return not self.parents
+
+
+def encode(snapshot: Snapshot) -> bytes:
+    """Return the canonical bytes."""
+    return pack(snapshot)
+
+
+def decode(data: bytes) -> Snapshot:
+    """Return the snapshot that canonical `data` encodes.
+
+    Raises `FormatError`: `unsupported_version` for a later format, `bad_object`
+    for another shape, and the codes of `encoding.unpack`.
+    """
+    value = unpack(data)
+    if type(value) is not list or not value or type(value[0]) is not int:
+        raise FormatError("not a snapshot", code="bad_object")
+    if value[0] != FORMAT:
+        raise FormatError(
+            f"a snapshot of format {value[0]}",
+            code="unsupported_version",
+            hint="a newer version of brain wrote it: upgrade",
+        )
+    if not _well_formed(value):
+        raise FormatError("not a snapshot", code="bad_object")
+    parents, jump, done = tuple(value[3]), Jump(*value[5]), operations.check(value[8])
+    out = Snapshot(
+        *value[:3], parents, value[4], jump, value[6], value[7], done, value[9], value[10]
+    )
+    _check_genesis(out)
+    return out
+
+
+_TYPES = [int, bytes, bytes, list, int, list, str, int, list, str, bytes]
+
+
+def _well_formed(value: list[Any]) -> bool:
+    if [type(field) for field in value] != _TYPES:
+        return False
+    _, brain, bundle, parents, generation, jump, author, time, _, message, receipt = value
+    return (
+        len(brain) in (0, SIZE)
+        and len(bundle) == SIZE
+        and len(parents) <= MAX_PARENTS
+        and all(type(parent) is bytes and len(parent) == SIZE for parent in parents)
+        and len(set(parents)) == len(parents)
+        and generation <= _MAX_COUNT
+        and [type(field) for field in jump] == [int, bytes]
+        and jump[0] <= generation
+        and len(jump[1]) in (0, SIZE)
+        and time <= MAX_TIME
+        and len(author.encode()) <= limits.MAX_AUTHOR_BYTES
+        and len(message.encode()) <= limits.MAX_MESSAGE_BYTES
+        and len(receipt) in (0, SIZE)
+    )
+
+
+def _check_genesis(snapshot: Snapshot) -> None:
+    """A genesis has no brain, parents, depth or jump; any other snapshot has all of them."""
+    first = not snapshot.parents
+    marks = (
+        not snapshot.brain,
+        snapshot.generation == 0,
+        snapshot.jump == Jump(0, EMPTY),
+        snapshot.operation[0] == "genesis",
+    )
+    later = (snapshot.jump.depth == 0, not snapshot.jump.target)
+    if any(mark != first for mark in marks) or (not first and any(later)):
+        raise FormatError("neither a genesis nor a later snapshot", code="bad_object")
