@@ -1,0 +1,89 @@
+# make demo     the whole story on a fresh machine
+# make test     what the tests need, then ruff, mypy, import-linter and pytest
+# make lint     the first three of them
+# make bench    side by side with git and b3sum: SIZES="100 10000" REPEATS=5 LAYOUTS="directory" ROWS="…"
+# make docs     docs/cli.md from the commands themselves
+# make vectors  the golden vectors of tests/vectors from their generator
+
+PYTHON  ?= python3
+VENV    ?= .venv
+BIN     := $(VENV)/bin
+SIZES   ?= 100 10000 100000
+LAYOUTS ?= directory flat category
+REPEATS ?= 5
+ROWS    ?=
+WORK    ?= .bench
+OUT     ?= docs/performance.md
+ARGS    ?=
+
+PIP     := -m pip --disable-pip-version-check --quiet
+APT     := DEBIAN_FRONTEND=noninteractive apt-get --quiet --quiet
+
+.PHONY: demo test lint bench docs vectors clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/installed
+	@$(BIN)/brain demo
+
+test: $(VENV)/tools lint
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/test
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+# Measured as a user has it: a plain install, no editable finder at start-up.
+bench: $(VENV)-bench/bin/python
+	@$< $(PIP) install ".[bench]"
+	@$< $(PIP) install --force-reinstall --no-deps .
+	@$< -m tests.bench --sizes $(SIZES) --layouts $(LAYOUTS) --repeats $(REPEATS) \
+		--work $(WORK) --out $(OUT) $(if $(ROWS),--rows $(ROWS)) $(ARGS)
+
+docs: $(VENV)/installed
+	@$(BIN)/python -m brain_cli.reference docs/cli.md
+
+vectors: $(VENV)/installed
+	@$(BIN)/python -m tests.vectors.generate
+
+clean:
+	rm -rf $(VENV) $(VENV)-bench build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+
+$(VENV)/installed: pyproject.toml | $(BIN)/python
+	@$(BIN)/python $(PIP) install --editable .
+	@touch $@
+
+$(VENV)/test: $(VENV)/installed
+	@$(BIN)/python $(PIP) install --editable ".[test]"
+	@touch $@
+
+# The tests drive these programs: fault injection, the oracle for merges, the oracle for hashes.
+$(VENV)/tools: | $(BIN)/python
+	@missing=; for tool in strace git b3sum; do \
+		command -v $$tool >/dev/null || missing="$$missing $$tool"; \
+	done; \
+	if [ -n "$$missing" ]; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing$$missing"; \
+			$(APT) update && $(APT) install --yes $$missing >/dev/null; \
+		else \
+			echo "The tests need$$missing: install them, on Debian with" \
+				"'sudo apt-get install$$missing'." >&2; exit 1; \
+		fi; \
+	fi
+	@touch $@
+
+%/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "$(PYTHON) is missing or older than 3.11: name another with PYTHON=…" >&2; exit 1; }
+	@if ! $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing python3-venv"; \
+			$(APT) update && $(APT) install --yes python3-venv >/dev/null; \
+		else \
+			echo "$(PYTHON) cannot make virtual environments (no ensurepip):" \
+				"install it, on Debian with 'sudo apt-get install python3-venv'." >&2; exit 1; \
+		fi; \
+	fi
+	@$(PYTHON) -m venv $*

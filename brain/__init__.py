@@ -1,0 +1,62 @@
+"""Version control for the brain of an AI agent: its skills, memory and prompts.
+
+    from brain import Brain
+
+    with Brain.open("my-agent") as brain:
+        brain.upsert_skill("Oracle manipulation", "Check freshness first.\\n")
+
+The names below are loaded when they are first used, so that `import brain` costs
+next to nothing and a program pays only for the parts it calls.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ._version import __version__
+
+if TYPE_CHECKING:
+    from .brain import Brain, find
+    from .errors import (
+        BrainError,
+        Conflict,
+        FormatError,
+        InvalidInput,
+        Locked,
+        NoBrain,
+        NotFound,
+        StoreError,
+        VerificationFailed,
+    )
+
+__all__ = [
+    "Brain",
+    "BrainError",
+    "Conflict",
+    "FormatError",
+    "InvalidInput",
+    "Locked",
+    "NoBrain",
+    "NotFound",
+    "StoreError",
+    "VerificationFailed",
+    "__version__",
+    "find",
+]
+
+_FACADE = frozenset({"Brain", "find"})
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its module and keep it (PEP 562)."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(".brain" if name in _FACADE else ".errors", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Name what can be imported, loaded or not."""
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""JSON Schemas of everything exchanged, one file a kind."""

@@ -1,0 +1,76 @@
+"""What every test gets: an environment of its own, and no skipping in CI."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# A slow moment of the machine is not a failure of the property.
+settings.register_profile("brain", deadline=None)
+settings.load_profile("brain")
+
+_homes = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Point the user's folders at an empty place and forget the user's settings."""
+    home = tmp_path_factory.mktemp(f"home-{next(_homes)}", numbered=False)
+    for name in list(os.environ):
+        if name.startswith(("BRAIN_", "GIT_", "XDG_")):
+            monkeypatch.delenv(name)
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LC_ALL", "PYTHONDONTWRITEBYTECODE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "Tester")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "tester@example.org")
+
+
+@pytest.fixture
+def project() -> Path:
+    """The root of the source tree."""
+    return Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def source_copy(project: Path, tmp_path: Path) -> Path:
+    """A copy of what the packages are built from, free to be changed."""
+    copy = tmp_path / "source"
+    for folder in ("brain", "cli", "schemas"):
+        shutil.copytree(
+            project / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    for file in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(project / file, copy / file)
+    return copy
+
+
+def _fail_in_ci(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if os.environ.get("CI") and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which CI does not allow: {report.longrepr}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _fail_in_ci(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _fail_in_ci(report)
+    return report

@@ -1,0 +1,164 @@
+"""What gets installed: every package, typed, lazy, from a wheel, an sdist or the source tree.
+
+The builds and installs are real (setuptools, pip, fresh virtual environments). One thing is
+borrowed to stay fast: third-party packages come from the running environment through a
+.pth file instead of being downloaded, and the builds use its setuptools. `.ci/run` installs
+with nothing borrowed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+MAPPED = {"cli": "brain_cli", "schemas": "brain._schemas"}
+HEAVY = ["apsw", "blake3", "click", "dataclasses", "msgpack", "pathspec", "rich", "yaml"]
+
+
+def run(*arguments: object, cwd: Path | None = None) -> str:
+    command = [str(argument) for argument in arguments]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def package_of(folder: Path) -> str:
+    top, *rest = folder.parts
+    return ".".join([MAPPED.get(top, top), *rest])
+
+
+def fresh_venv(folder: Path) -> Path:
+    """Make an environment that sees the third-party packages of this one; return its python."""
+    venv.create(folder, with_pip=False, symlinks=True)
+    python = folder / "bin" / "python"
+    site = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
+    (Path(site) / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python
+
+
+def install(python: Path, *what: object) -> None:
+    run(
+        *(sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"),
+        *("install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"),
+        *("--ignore-installed", *what),
+    )
+
+
+def assert_works(python: Path, home: Path, elsewhere: Path) -> None:
+    """Check that the library and the command run from `home` when started in `elsewhere`."""
+    code = "import brain, brain_cli, brain._schemas as s; print(brain.__file__, brain_cli.__file__)"
+    for file in run(python, "-c", code, cwd=elsewhere).split():
+        assert Path(file).is_relative_to(home)
+    code = "from importlib.resources import files as f; print(len(list(f('brain._schemas').glob('*.json'))))"
+    expected = len(list((Path(__file__).parents[2] / "schemas").glob("*.json")))
+    assert int(run(python, "-c", code, cwd=elsewhere)) == expected
+    version = tomllib_version()
+    assert version in run(python.parent / "brain", "--version", cwd=elsewhere)
+    assert "skill" in run(python.parent / "brain", "--help", cwd=elsewhere)
+
+
+def tomllib_version() -> str:
+    from brain._version import __version__
+
+    return __version__
+
+
+@pytest.fixture
+def built(source_copy: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """The wheel, built from the sdist, and the sdist."""
+    dist = tmp_path / "dist"
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", dist, source_copy)
+    (wheel,) = dist.glob("*.whl")
+    (sdist,) = dist.glob("*.tar.gz")
+    return wheel, sdist
+
+
+def test_every_folder_with_an_init_file_is_in_the_list_of_packages(project: Path) -> None:
+    folders = {
+        package_of(init.parent.relative_to(project))
+        for top in ("brain", "cli", "schemas")
+        for init in (project / top).rglob("__init__.py")
+    }
+    settings = tomllib.loads((project / "pyproject.toml").read_text())
+    assert sorted(settings["tool"]["setuptools"]["packages"]) == sorted(folders)
+
+
+def test_every_folder_with_a_module_has_an_init_file(project: Path) -> None:
+    for top in ("brain", "cli", "schemas"):
+        for module in (project / top).rglob("*.py"):
+            assert (module.parent / "__init__.py").exists(), module
+
+
+def test_the_wheel_and_the_sdist_hold_every_module_schema_and_marker(
+    built: tuple[Path, Path], source_copy: Path
+) -> None:
+    sources = [
+        file.relative_to(source_copy)
+        for pattern in ("brain/**/*.py", "brain/py.typed", "cli/**/*.py", "schemas/*")
+        for file in source_copy.glob(pattern)
+        if file.is_file()
+    ]
+    wheel, sdist = built
+    in_wheel = set(zipfile.ZipFile(wheel).namelist())
+    with tarfile.open(sdist) as archive:
+        in_sdist = {name.partition("/")[2] for name in archive.getnames()}
+    for file in sources:
+        assert f"{package_of(file.parent).replace('.', '/')}/{file.name}" in in_wheel
+        assert file.as_posix() in in_sdist
+    tops = {name.split("/")[0].split("-")[0] for name in in_wheel}
+    assert tops == {"agent_brain", "brain", "brain_cli"}
+
+
+def test_the_wheel_installs_and_runs(built: tuple[Path, Path], tmp_path: Path) -> None:
+    python = fresh_venv(tmp_path / "env")
+    install(python, built[0])
+    assert_works(python, tmp_path / "env", tmp_path)
+
+
+def test_the_sdist_installs_and_runs(built: tuple[Path, Path], tmp_path: Path) -> None:
+    python = fresh_venv(tmp_path / "env")
+    install(python, built[1])
+    assert_works(python, tmp_path / "env", tmp_path)
+
+
+def test_the_source_tree_installs_editable_and_runs(source_copy: Path, tmp_path: Path) -> None:
+    python = fresh_venv(tmp_path / "env")
+    install(python, "--editable", source_copy)
+    assert_works(python, source_copy, tmp_path)
+
+
+def test_importing_brain_loads_nothing_heavy() -> None:
+    code = "import sys, brain; print(*sys.modules)"
+    loaded = run(sys.executable, "-c", code).split()
+    assert not [name for name in HEAVY if name in loaded]
+    assert [name for name in loaded if name.startswith("brain.")] == ["brain._version"]
+
+
+def test_public_names_load_when_they_are_used() -> None:
+    import brain
+    from brain import errors
+
+    assert brain.NoBrain is errors.NoBrain
+    assert set(brain.__all__) == set(dir(brain))
+    with pytest.raises(AttributeError, match="nothing_like_it"):
+        _ = brain.nothing_like_it
+
+
+def test_every_error_is_a_public_name() -> None:
+    import brain
+    from brain import errors
+
+    tree = {
+        name
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, errors.BrainError)
+    }
+    assert tree <= set(brain.__all__)
