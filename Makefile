@@ -36,6 +36,7 @@ lint: $(VENV)/test
 
 # Measured as a user has it: a plain install, no editable finder at start-up.
 bench: $(VENV)-bench/bin/python
+	@rm -rf build
 	@$< $(PIP) install ".[bench]"
 	@$< $(PIP) install --force-reinstall --no-deps .
 	@$< -m tests.bench --sizes $(SIZES) --layouts $(LAYOUTS) --repeats $(REPEATS) \

@@ -43,10 +43,11 @@ def project() -> Path:
     return Path(__file__).resolve().parents[1]
 
 
-@pytest.fixture
-def source_copy(project: Path, tmp_path: Path) -> Path:
-    """A copy of what the packages are built from, free to be changed."""
-    copy = tmp_path / "source"
+@pytest.fixture(scope="session")
+def source_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what the packages are built from, without what earlier builds left."""
+    project = Path(__file__).resolve().parents[1]
+    copy = tmp_path_factory.mktemp("source")
     for folder in ("brain", "cli", "schemas"):
         shutil.copytree(
             project / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__")
@@ -54,6 +55,12 @@ def source_copy(project: Path, tmp_path: Path) -> Path:
     for file in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(project / file, copy / file)
     return copy
+
+
+@pytest.fixture
+def source_copy(source_tree: Path, tmp_path: Path) -> Path:
+    """The same, free to be changed."""
+    return Path(shutil.copytree(source_tree, tmp_path / "source"))
 
 
 def _fail_in_ci(report: pytest.TestReport | pytest.CollectReport) -> None:

@@ -19,6 +19,9 @@ from pathlib import Path
 
 import pytest
 
+from brain._version import __version__
+
+SCHEMAS = list((Path(__file__).parents[2] / "schemas").glob("*.json"))
 MAPPED = {"cli": "brain_cli", "schemas": "brain._schemas"}
 HEAVY = ["apsw", "blake3", "click", "dataclasses", "msgpack", "pathspec", "rich", "yaml"]
 
@@ -54,28 +57,21 @@ def install(python: Path, *what: object) -> None:
 
 def assert_works(python: Path, home: Path, elsewhere: Path) -> None:
     """Check that the library and the command run from `home` when started in `elsewhere`."""
-    code = "import brain, brain_cli, brain._schemas as s; print(brain.__file__, brain_cli.__file__)"
-    for file in run(python, "-c", code, cwd=elsewhere).split():
+    code = "import brain, brain_cli; print(brain.__file__, brain_cli.__file__, sep='\\n')"
+    for file in run(python, "-c", code, cwd=elsewhere).splitlines():
         assert Path(file).is_relative_to(home)
-    code = "from importlib.resources import files as f; print(len(list(f('brain._schemas').glob('*.json'))))"
-    expected = len(list((Path(__file__).parents[2] / "schemas").glob("*.json")))
-    assert int(run(python, "-c", code, cwd=elsewhere)) == expected
-    version = tomllib_version()
-    assert version in run(python.parent / "brain", "--version", cwd=elsewhere)
-    assert "skill" in run(python.parent / "brain", "--help", cwd=elsewhere)
+    code = "from importlib.resources import files; print(*files('brain._schemas').iterdir())"
+    assert run(python, "-c", code, cwd=elsewhere).count(".json") == len(SCHEMAS)
+    command = python.parent / "brain"
+    assert __version__ in run(command, "--version", cwd=elsewhere)
+    assert "skill" in run(command, "--help", cwd=elsewhere)
 
 
-def tomllib_version() -> str:
-    from brain._version import __version__
-
-    return __version__
-
-
-@pytest.fixture
-def built(source_copy: Path, tmp_path: Path) -> tuple[Path, Path]:
+@pytest.fixture(scope="module")
+def built(source_tree: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The wheel, built from the sdist, and the sdist."""
-    dist = tmp_path / "dist"
-    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", dist, source_copy)
+    dist = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", dist, source_tree)
     (wheel,) = dist.glob("*.whl")
     (sdist,) = dist.glob("*.tar.gz")
     return wheel, sdist
@@ -98,12 +94,12 @@ def test_every_folder_with_a_module_has_an_init_file(project: Path) -> None:
 
 
 def test_the_wheel_and_the_sdist_hold_every_module_schema_and_marker(
-    built: tuple[Path, Path], source_copy: Path
+    built: tuple[Path, Path], source_tree: Path
 ) -> None:
     sources = [
-        file.relative_to(source_copy)
+        file.relative_to(source_tree)
         for pattern in ("brain/**/*.py", "brain/py.typed", "cli/**/*.py", "schemas/*")
-        for file in source_copy.glob(pattern)
+        for file in source_tree.glob(pattern)
         if file.is_file()
     ]
     wheel, sdist = built
