@@ -1,0 +1,77 @@
+"""What every command has: `--json`, an example in its help, and its exit statuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from .context import App
+from .group import HELP
+
+MEANING = {
+    0: "done",
+    1: "failure",
+    2: "usage error",
+    3: "verification failed",
+    10: "no brain here",
+    11: "locked by another writer",
+    12: "conflict: it would overwrite what is recorded nowhere",
+    130: "interrupted",
+}
+"""Exit status to its meaning, the same for all commands."""
+
+READS = (0, 1, 2, 10, 130)
+WRITES = (0, 1, 2, 10, 11, 130)
+OVERWRITES = (0, 1, 2, 10, 11, 12, 130)
+
+
+class Command(click.Command):
+    """A command whose help ends with examples and exit statuses."""
+
+    def __init__(
+        self, *args: Any, examples: tuple[str, ...], exits: tuple[int, ...], **kwargs: Any
+    ) -> None:
+        kwargs["context_settings"] = HELP
+        super().__init__(*args, **kwargs)
+        self.examples = examples
+        self.exits = exits
+        self.params.append(_json_option())
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples and the exit statuses."""
+        with formatter.section("Examples"):
+            for example in self.examples:
+                formatter.write(f"{'':{formatter.current_indent}}{example}\n")
+        with formatter.section("Exit status"):
+            formatter.write_dl([(str(number), MEANING[number]) for number in self.exits])
+
+
+def command(
+    name: str, *, examples: tuple[str, ...], exits: tuple[int, ...] = READS
+) -> Callable[[Callable[..., None]], Command]:
+    """Make a command of a function whose first argument is the `App`."""
+
+    def decorate(function: Callable[..., None]) -> Command:
+        return click.command(name, cls=Command, examples=examples, exits=exits)(
+            click.pass_obj(function)
+        )
+
+    return decorate
+
+
+def _json_option() -> click.Option:
+    return click.Option(
+        ["--json"],
+        is_flag=True,
+        expose_value=False,
+        callback=_set_json,
+        help="Print one JSON document.",
+    )
+
+
+def _set_json(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    app = ctx.find_object(App)
+    if value and app is not None:
+        app.json = True

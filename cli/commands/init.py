@@ -1,0 +1,47 @@
+"""`brain init`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..command import command as brain_command
+from ..context import App
+from ..output import emit
+from ..params import Once, TextType
+from ..terminal import escape
+from ..text import short
+
+
+@brain_command(
+    "init",
+    examples=("brain init my-agent", "brain init --name auditor --layout flat"),
+    exits=(0, 1, 2, 12, 130),
+)
+@click.argument("directory", metavar="[DIR]", required=False)
+@click.option(
+    "--name", cls=Once, type=TextType(), metavar="TEXT", help="Name of the brain, for people."
+)
+@click.option(
+    "--layout",
+    cls=Once,
+    type=click.Choice(["directory", "flat"]),
+    help="Where new skills go: skills/SLUG/SKILL.md (directory) or skills/SLUG.md (flat).",
+)
+def command(app: App, directory: str | None, name: str | None, layout: str | None) -> None:
+    """Make a brain of a folder.
+
+    DIR is made if it is not there (default: the folder of -C, else the current
+    one). Files it already holds are left as they are; 'brain snapshot' records them.
+    """
+    from brain import Brain
+
+    if directory == "":
+        raise click.BadParameter("the folder is empty text", param_hint="DIR")
+    path = Path(directory or app.directory or ".").absolute()
+    with Brain.init(
+        path, name=name or "", layout=layout or "directory", author=app.author
+    ) as brain:
+        made = brain.created
+    emit(app, made, [f"Brain {short(made.brain)} created in {escape(made.path)}"])

@@ -1,0 +1,62 @@
+"""`brain log`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from .. import graph as lanes
+from ..command import command as brain_command
+from ..context import App
+from ..output import emit
+from ..params import CountType, Once, SlugType, TextType
+from ..streams import write_lines
+from ..terminal import escape, width
+from ..text import SHORT, first_line, paint, short, when
+from ..words import operation
+
+if TYPE_CHECKING:
+    from brain.results import SnapshotInfo
+
+
+@brain_command(
+    "log",
+    examples=("brain log -n 10", "brain log --graph", "brain log --skill oracle-manipulation"),
+)
+@click.argument("rev", metavar="[REV]", required=False, type=TextType())
+@click.option(
+    "-n", "--limit", cls=Once, type=CountType(), metavar="N", help="Show at most N snapshots."
+)
+@click.option(
+    "--skill", cls=Once, type=SlugType(), metavar="SLUG", help="Only where this skill changed."
+)
+@click.option("--graph", is_flag=True, help="Draw how the snapshots descend from each other.")
+def command(app: App, rev: str | None, limit: int | None, skill: str | None, graph: bool) -> None:
+    """List snapshots, newest first.
+
+    REV is where to begin (default: @, the head).
+    """
+    found = app.brain.log(rev or "@", limit=limit, skill=skill)
+    if app.json:
+        emit(app, {"snapshots": list(found)}, ())
+    else:
+        write_lines(_graph(found) if graph else map(_line, found))
+
+
+def _graph(found: Iterator[SnapshotInfo]) -> Iterator[str]:
+    lines = lanes.Lanes()
+    for info in found:
+        row, below = lines.place(info.snapshot, info.parents)
+        yield f"{row} {_line(info, len(row) + 1)}"
+        yield from below
+
+
+def _line(info: SnapshotInfo, indent: int = 0) -> str:
+    words = first_line(info.message) or operation(info.operation)
+    tail = f"  {when(info.time)}  {escape(info.author)}  {words}"
+    room = width(sys.stdout) - indent - SHORT
+    shown = tail if room < 0 or len(tail) <= room else tail[: room - 1] + "…"
+    return paint(short(info.snapshot), "yellow") + shown

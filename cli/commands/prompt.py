@@ -1,0 +1,34 @@
+"""`brain prompt`."""
+
+from __future__ import annotations
+
+import click
+
+from brain.errors import printable
+
+from ..command import command as brain_command
+from ..context import App
+from ..output import emit
+from ..params import CountType, Once
+from ..streams import write_lines
+
+
+@brain_command("prompt", examples=("brain prompt", "brain prompt --budget 2000 > system.txt"))
+@click.option("--limit", cls=Once, type=CountType(), metavar="N", help="At most N skills.")
+@click.option(
+    "--budget", cls=Once, type=CountType(), metavar="TOKENS", help="At most TOKENS of index."
+)
+def command(app: App, limit: int | None, budget: int | None) -> None:
+    """Print the system prompt.
+
+    prompts/system.md and its fragments in name order, the Level-0 index, and the
+    memory files that manifest.yaml names, each within its limit.
+    """
+    made = app.brain.prompt(limit=limit, budget=budget)
+    for path in made.cut:
+        app.note(f"Note: {printable(path)} is cut at its limit")
+    if app.json:
+        index = app.brain.index(limit=limit, budget=budget).index
+        emit(app, {"index": index, **made._asdict()}, ())
+    else:
+        write_lines([made.prompt.rstrip("\n")])

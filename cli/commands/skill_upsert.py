@@ -1,0 +1,96 @@
+"""`brain skill upsert`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from brain import limits
+from brain.errors import InvalidInput, printable
+
+from ..command import OVERWRITES
+from ..command import command as brain_command
+from ..context import App
+from ..output import emit
+from ..params import Once, SlugType, TextType
+from ..text import short
+from ..words import upserted
+
+if TYPE_CHECKING:
+    from brain.results import Upserted
+
+
+@brain_command(
+    "upsert",
+    examples=(
+        'brain skill upsert "Oracle manipulation" -d "Check oracle freshness" -f body.md',
+        "generate | brain skill upsert oracle-manipulation -f - --if-changed",
+    ),
+    exits=OVERWRITES,
+)
+@click.argument("name", type=SlugType())
+@click.option(
+    "-d",
+    "--description",
+    cls=Once,
+    type=TextType(),
+    metavar="TEXT",
+    help="One line that says when to use the skill.",
+)
+@click.option(
+    "-f", "--file", cls=Once, metavar="FILE", help="Take the body from FILE; - is standard input."
+)
+@click.option("--if-changed", is_flag=True, help="Do nothing if the text is the same.")
+@click.option(
+    "--receipt", cls=Once, metavar="FILE", help="Keep FILE as the record of the work behind it."
+)
+@click.option(
+    "-m", "--message", cls=Once, type=TextType(), metavar="TEXT", help="Say what was done and why."
+)
+def command(
+    app: App,
+    name: str,
+    description: str | None,
+    file: str | None,
+    if_changed: bool,
+    receipt: str | None,
+    message: str | None,
+) -> None:
+    """Create a skill, or raise it to its next version.
+
+    NAME becomes the slug: "Oracle manipulation" and oracle-manipulation are the
+    same skill. Without -f an existing skill keeps its body. The version in the
+    front matter rises by one, and a snapshot of just that file is recorded.
+    """
+    done = app.brain.upsert_skill(
+        name,
+        None if file is None else read(file, limits.MAX_SKILL_BYTES),
+        description=description,
+        if_changed=if_changed,
+        receipt=None if receipt is None else read(receipt, limits.MAX_FILE_BYTES),
+        message=message or "",
+    )
+    emit(app, done, _lines(done))
+
+
+def read(name: str, most: int) -> bytes:
+    """Return the bytes of the file `name` ("-": standard input), at most `most` of them."""
+    if name != "-":
+        with open(name, "rb") as source:
+            data = source.read(most + 1)
+    elif sys.stdin is None:
+        raise InvalidInput("standard input is closed", code="no_input")
+    else:
+        data = sys.stdin.buffer.read(most + 1)
+    if len(data) > most:
+        raise InvalidInput(f"{printable(name)} is larger than {most} bytes", code="too_large")
+    return data
+
+
+def _lines(done: Upserted) -> Iterator[str]:
+    yield upserted(done)
+    if done.changed:
+        yield f"Snapshot {short(done.snapshot)}, bundle {short(done.bundle)}"

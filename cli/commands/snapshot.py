@@ -1,0 +1,47 @@
+"""`brain snapshot`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from ..command import WRITES
+from ..command import command as brain_command
+from ..context import App
+from ..output import emit
+from ..params import Once, TextType
+from ..progress import Bar
+from ..text import short
+from ..words import notices
+
+if TYPE_CHECKING:
+    from brain.results import Recorded
+
+
+@brain_command(
+    "snapshot", examples=("brain snapshot", 'brain snapshot -m "Lessons of the week"'), exits=WRITES
+)
+@click.option(
+    "-m", "--message", cls=Once, type=TextType(), metavar="TEXT", help="Say what was done and why."
+)
+def command(app: App, message: str | None) -> None:
+    """Record the folder as it is.
+
+    Nothing is recorded where nothing changed since the last snapshot.
+    """
+    with Bar(app) as bar:
+        done = app.brain.snapshot(message or "", progress=bar)
+    for line in notices(done.notices):
+        app.note(line)
+    emit(app, done, _lines(done))
+
+
+def _lines(done: Recorded) -> Iterator[str]:
+    if not done.changed:
+        yield f"Nothing changed since snapshot {short(done.snapshot)}."
+        return
+    counts = f"{done.added} added, {done.modified} modified, {done.removed} removed"
+    yield f"Snapshot {short(done.snapshot)}: {counts}"
+    yield f"Bundle   {short(done.bundle)}"

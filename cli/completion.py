@@ -1,0 +1,89 @@
+"""Completion: slugs from the brain, and a script for PowerShell, which click does not have."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from click.shell_completion import CompletionItem, ShellComplete, add_completion_class
+
+from brain.errors import BrainError
+
+from .context import App
+from .errors import Failure
+
+if TYPE_CHECKING:
+    import click
+
+VARIABLE = "_BRAIN_COMPLETE"
+"""The variable by which a shell asks for completions."""
+
+SHELLS = ("bash", "zsh", "fish", "powershell")
+
+_POWERSHELL = """\
+Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+    $env:%(complete_var)s = "powershell_complete"
+    $env:COMP_WORD = $wordToComplete
+    $env:COMP_WORDS = ($commandAst.CommandElements |
+        Where-Object { $_.Extent.EndOffset -lt $cursorPosition } |
+        ForEach-Object { $_.Extent.Text }) -join "`n"
+    try {
+        %(prog_name)s | ForEach-Object {
+            $kind, $value, $help = $_ -split "`t", 3
+            if ($kind -eq "plain") {
+                [System.Management.Automation.CompletionResult]::new(
+                    $value, $value, "ParameterValue", $help)
+            }
+        }
+    } finally {
+        Remove-Item Env:%(complete_var)s, Env:COMP_WORD, Env:COMP_WORDS
+    }
+}
+"""
+
+
+class PowerShellComplete(ShellComplete):
+    """PowerShell 5 and later: words come one a line, answers go out tab-separated."""
+
+    name = "powershell"
+    source_template = _POWERSHELL
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the words before the cursor, without the program, and the unfinished one."""
+        words = os.environ.get("COMP_WORDS", "").split("\n")
+        return words[1:], os.environ.get("COMP_WORD", "")
+
+    def format_completion(self, item: CompletionItem[Any]) -> str:
+        """Return kind, value and help; help is never empty, which PowerShell refuses."""
+        return f"{item.type}\t{item.value}\t{item.help or item.value}"
+
+
+def register() -> None:
+    """Make PowerShell known to click."""
+    add_completion_class(PowerShellComplete)
+
+
+def script(shell: str) -> str:
+    """Return the completion script for one of `SHELLS`."""
+    from click.shell_completion import get_completion_class
+
+    from .root import PROGRAM, root
+
+    register()
+    kind = get_completion_class(shell)
+    assert kind is not None
+    # The base method: the one for bash would run bash to warn of an old version.
+    return ShellComplete.source(kind(root, {}, PROGRAM, VARIABLE))
+
+
+def slugs(ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+    """Return the slugs of the brain at hand that begin with `incomplete`."""
+    app = App(directory=ctx.find_root().params.get("directory"), as_json=True)
+    try:
+        found = [skill for skill in app.brain.skills() if skill.slug.startswith(incomplete)]
+    except (BrainError, Failure, OSError):
+        return []  # no brain at hand, nothing to offer; a shell shows no message here
+    finally:
+        app.close()
+    return [CompletionItem(skill.slug, help=skill.description or None) for skill in found]

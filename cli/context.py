@@ -1,0 +1,99 @@
+"""What a command works with: the options given to all commands, and the brain, opened late."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import streams
+from .errors import USAGE, Failure
+from .terminal import NO_COLOR
+
+if TYPE_CHECKING:
+    from brain import Brain
+
+
+class App:
+    """The options given to all commands; the brain is opened when it is first asked for."""
+
+    def __init__(
+        self,
+        directory: str | None = None,
+        author: str | None = None,
+        as_json: bool = False,
+        no_color: bool = False,
+    ) -> None:
+        self.directory = os.environ.get("BRAIN_DIR") or None if directory is None else directory
+        self.author = author or os.environ.get("BRAIN_AUTHOR") or login_name()
+        self.json = as_json
+        self._brain: Brain | None = None
+        if no_color:
+            os.environ[NO_COLOR] = "1"
+
+    @property
+    def brain(self) -> Brain:
+        """The brain in the named folder, else in the current one or the nearest above it.
+
+        Raises `NoBrain`.
+        """
+        if self._brain is None:
+            from brain import Brain
+
+            self._brain = Brain.open(self._folder(), author=self.author)
+        return self._brain
+
+    def note(self, text: str) -> None:
+        """Say something on stderr that is not the answer; programs find it in the JSON."""
+        if not self.json:
+            streams.say(text)
+
+    def close(self) -> None:
+        """Close the brain if it was opened."""
+        if self._brain is not None:
+            self._brain.close()
+            self._brain = None
+
+    def _folder(self) -> Path:
+        from brain import find
+
+        if self.directory is None:
+            return find(current_folder())
+        if not self.directory:
+            raise Failure("usage", "the folder after -C is empty", status=USAGE)
+        named = Path(self.directory)
+        self._warn_of_another(named)
+        return named
+
+    def _warn_of_another(self, named: Path) -> None:
+        """Say which brain is used where the current folder lies in another one."""
+        from brain import NoBrain, find
+
+        try:
+            here = find(Path.cwd())
+            if not here.samefile(named):
+                self.note(f"Note: working on the brain in {named}, not on the one in {here}")
+        except (NoBrain, OSError):
+            return
+
+
+def current_folder() -> Path:
+    """Return the current folder; a clear error where it was deleted."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise Failure(
+            "no_current_folder",
+            "the current folder does not exist any more",
+            "change to a folder that exists, or name the brain with -C",
+        ) from None
+
+
+def login_name() -> str:
+    """Return the name the user logged in with, "brain" where there is none."""
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):
+        return "brain"

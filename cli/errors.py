@@ -1,0 +1,131 @@
+"""From an exception to what a person or a program is told, and to an exit status."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from typing import Any
+
+import click
+
+from brain.errors import BrainError, printable
+
+from . import streams
+from .signals import Terminated
+from .terminal import coloured, escape_lines
+
+OK = 0
+FAILURE = 1
+USAGE = 2
+NO_BRAIN = 10
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+"""What a shell reports for a program that SIGPIPE ended."""
+
+
+class Failure(Exception):
+    """What is told about an error: `status` is the exit status, `quiet` says nothing at all."""
+
+    def __init__(
+        self, code: str, message: str, hint: str = "", status: int = FAILURE, quiet: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.status = status
+        self.quiet = quiet
+
+
+_ERRNO = {
+    errno.ENOSPC: "disk_full",
+    errno.EDQUOT: "disk_full",
+    errno.EMFILE: "too_many_open_files",
+    errno.ENFILE: "too_many_open_files",
+    errno.EACCES: "permission_denied",
+    errno.EPERM: "permission_denied",
+    errno.EROFS: "read_only",
+    errno.ENOENT: "no_such_file",
+    errno.EISDIR: "is_a_folder",
+    errno.ENOTDIR: "not_a_folder",
+}
+
+
+def describe(problem: BaseException) -> Failure:
+    """Return what to tell about `problem`; an unknown exception is an internal error."""
+    match problem:
+        case Failure():
+            return problem
+        case BrainError():
+            return Failure(problem.code, problem.message, problem.hint, problem.exit_status)
+        case click.ClickException():
+            return _usage(problem)
+        case BrokenPipeError():
+            return Failure("broken_pipe", "the reader is gone", status=BROKEN_PIPE, quiet=True)
+        case Terminated():
+            return Failure("terminated", "terminated", status=128 + problem.number)
+        case KeyboardInterrupt() | click.Abort() | EOFError():
+            return Failure("interrupted", "interrupted", status=INTERRUPTED)
+        case MemoryError():
+            return Failure("out_of_memory", "not enough memory")
+        case RecursionError():
+            return Failure("too_deep", "the input is nested too deeply")
+        case OSError():
+            return _system(problem)
+    what = f"{type(problem).__name__}: {problem}".rstrip(": ")
+    return Failure(
+        "internal",
+        f"internal error: {printable(what)}",
+        "BRAIN_DEBUG=1 shows where; please report it",
+    )
+
+
+def report(failure: Failure, *, as_json: bool, problem: BaseException | None = None) -> None:
+    """Tell the failure on stderr, as two lines or as one JSON document."""
+    if problem is not None and os.environ.get("BRAIN_DEBUG") == "1":
+        _trace(problem)
+    if failure.quiet:
+        return
+    if as_json:
+        streams.say(_document(failure))
+        return
+    colour = coloured(sys.stderr)
+    for label, text, paint in (("Error", failure.message, "red"), ("Hint", failure.hint, "cyan")):
+        if text:
+            shown = click.style(f"{label}:", fg=paint, bold=True) if colour else f"{label}:"
+            streams.say(f"{shown} {escape_lines(text)}")
+
+
+def _document(failure: Failure) -> str:
+    import json
+
+    from .output import to_json
+
+    fields: dict[str, Any] = {
+        "code": failure.code,
+        "message": failure.message,
+        "hint": failure.hint or None,
+    }
+    return json.dumps({"error": to_json(fields)})
+
+
+def _usage(problem: click.ClickException) -> Failure:
+    """A call that cannot be understood: what is wrong, and where the help is."""
+    context = getattr(problem, "ctx", None)
+    path = context.command_path if context is not None else "brain"
+    message = " ".join(problem.format_message().split())
+    return Failure("usage", printable(message, limit=400), f"see '{path} --help'", USAGE)
+
+
+def _system(problem: OSError) -> Failure:
+    code = _ERRNO.get(problem.errno or 0, "io_error")
+    reason = problem.strerror or str(problem) or type(problem).__name__
+    name = f": {printable(os.fsdecode(problem.filename))}" if problem.filename else ""
+    return Failure(code, f"{printable(reason)}{name}")
+
+
+def _trace(problem: BaseException) -> None:
+    import traceback
+
+    streams.say("".join(traceback.format_exception(problem)).rstrip("\n"))

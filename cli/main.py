@@ -1,0 +1,31 @@
+"""The entry point. It imports as little as it can: most of a short command is start-up."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run `brain` with `argv` (default: the arguments of the process); return its exit status."""
+    arguments = sys.argv[1:] if argv is None else argv
+    if arguments == ["--version"]:
+        return _version()
+    try:
+        from .run import run
+    except KeyboardInterrupt:
+        return 130
+    return run(arguments)
+
+
+def _version() -> int:
+    """Print the version without loading anything else."""
+    from brain._version import __version__
+
+    try:
+        sys.stdout.write(f"brain {__version__}\n")
+        sys.stdout.flush()
+    except (OSError, AttributeError):
+        from .run import run
+
+        return run(["--version"])
+    return 0

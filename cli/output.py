@@ -1,0 +1,68 @@
+"""What a command prints: one JSON document, or lines for people."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from . import streams
+from .context import App
+from .terminal import is_terminal
+
+_HUGE = 1 << 64
+
+
+def emit(app: App, document: Any, lines: Iterable[str]) -> None:
+    """Print `document` with `--json`, else `lines`, of which none is built without need."""
+    if app.json:
+        indent = 2 if is_terminal(sys.stdout) else None
+        streams.write(json.dumps(to_json(document), indent=indent, allow_nan=False) + "\n")
+    else:
+        streams.write_lines(lines)
+
+
+def to_json(value: Any) -> Any:
+    """Return `value` as JSON can hold it.
+
+    A named tuple becomes an object: a field `from_` is written `from`, a field
+    `time` (ms since 1970) as ISO 8601 in UTC. What YAML knows and JSON does not
+    (dates, bytes, NaN, sets, keys that are no text) becomes text.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _clean(value)
+    if isinstance(value, int):
+        return value if -_HUGE < value < _HUGE else hex(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {name.rstrip("_"): _field(name, getattr(value, name)) for name in value._fields}
+    if isinstance(value, Mapping):
+        return {_clean(str(key)): to_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [to_json(item) for item in value]
+    return _clean(str(value))
+
+
+def iso(milliseconds: int) -> str:
+    """Return a time as ISO 8601 in UTC, such as 2026-11-20T23:15:40.123Z."""
+    at = time.gmtime(milliseconds // 1000)
+    day = f"{at.tm_year:04d}-{at.tm_mon:02d}-{at.tm_mday:02d}"
+    clock = f"{at.tm_hour:02d}:{at.tm_min:02d}:{at.tm_sec:02d}"
+    return f"{day}T{clock}.{milliseconds % 1000:03d}Z"
+
+
+def _field(name: str, value: Any) -> Any:
+    return iso(value) if name == "time" else to_json(value)
+
+
+def _clean(text: str) -> str:
+    """Return text without lone surrogates, which JSON readers disagree about."""
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,95 @@
+"""Kinds of parameters: they refuse what is not exactly what they say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brain.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    ParamOfText = click.ParamType[str]
+    ParamOfInt = click.ParamType[int]
+else:
+    ParamOfText = ParamOfInt = click.ParamType  # generic for the type checker only
+
+MAX_COUNT = 1_000_000_000
+
+
+class Once(click.Option):
+    """An option with a value that may be given once only."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs["multiple"] = True
+        super().__init__(*args, **kwargs)
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """Return the one value, or None."""
+        values = super().process_value(ctx, value)
+        if len(values) > 1:
+            raise click.BadParameter("given more than once", ctx=ctx, param=self)
+        return values[0] if values else None
+
+
+class TextType(ParamOfText):
+    """Text; bytes that are not UTF-8 are refused with an error of code `code`."""
+
+    name = "text"
+
+    def __init__(self, code: str = "bad_input") -> None:
+        self.code = code
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text as it is."""
+        text = str(value)
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                what = param.human_readable_name if param is not None else "value"
+                raise InvalidInput(f"{what} is not valid UTF-8", code=self.code) from None
+        return text
+
+
+class CountType(ParamOfInt):
+    """A whole number from 0, in decimal digits and nothing else."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        text = str(value)
+        if not (text.isascii() and text.isdigit() and len(text) <= 10) or int(text) > MAX_COUNT:
+            self.fail(f"{text[:40]!r} is not a whole number from 0 to {MAX_COUNT}", param, ctx)
+        return int(text)
+
+
+class SlugType(TextType):
+    """The name of a skill; a shell completes the slugs of the brain."""
+
+    name = "slug"
+
+    def __init__(self) -> None:
+        super().__init__("bad_name")
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the slugs that begin with `incomplete`."""
+        from .completion import slugs
+
+        return slugs(ctx, incomplete)
+
+
+class VersionType(TextType):
+    """The version of a skill: a number, or text such as 1.4.10."""
+
+    name = "version"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return an int for plain digits, else the text."""
+        text = super().convert(value, param, ctx)
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text

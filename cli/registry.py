@@ -1,0 +1,70 @@
+"""Every command: its module under `brain_cli.commands` and its summary.
+
+The summaries stand here so that `brain --help` imports no command. They equal the
+first line of each command's help; a test compares them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """A command: the module that holds it as `command`, and one line about it."""
+
+    module: str
+    summary: str
+
+
+Table = dict[str, dict[str, Entry]]
+"""Heading to name to entry, in the order in which help shows them."""
+
+ROOT: Table = {
+    "Record": {
+        "init": Entry("init", "Make a brain of a folder."),
+        "status": Entry("status", "Show what changed since the last snapshot."),
+        "snapshot": Entry("snapshot", "Record the folder as it is."),
+        "skill": Entry("skill", "Write, read and check skills."),
+    },
+    "Look back": {
+        "log": Entry("log", "List snapshots, newest first."),
+        "show": Entry("show", "Show one snapshot."),
+        "diff": Entry("diff", "Say what differs between two states."),
+        "verify": Entry("verify", "Check the lineage back to its first snapshot."),
+    },
+    "Go back": {
+        "restore": Entry("restore", "Bring files back from a snapshot."),
+        "undo": Entry("undo", "Take back the last operation."),
+        "redo": Entry("redo", "Do again what was undone."),
+        "op": Entry("op", "Look at the operation log."),
+    },
+    "Feed an agent": {
+        "index": Entry("index", "Print the Level-0 index: one line per skill."),
+        "prompt": Entry("prompt", "Print the system prompt."),
+    },
+    "Help": {
+        "demo": Entry("demo", "Tell the whole story on an example."),
+        "doctor": Entry("doctor", "Check that this brain and this machine are in order."),
+        "completion": Entry("completion", "Print a completion script for a shell."),
+    },
+}
+
+SKILL: Table = {
+    "Write": {
+        "upsert": Entry("skill_upsert", "Create a skill, or raise it to its next version."),
+        "revert": Entry("skill_revert", "Bring back an earlier text as a new version."),
+        "delete": Entry("skill_delete", "Remove a skill; its history stays."),
+    },
+    "Read": {
+        "list": Entry("skill_list", "List the skills."),
+        "view": Entry("skill_view", "Print the body of a skill."),
+        "history": Entry("skill_history", "List the versions of a skill, newest first."),
+        "check": Entry("skill_check", "Check skills against the rules of agentskills.io."),
+    },
+}
+
+OP: Table = {
+    "Read": {
+        "log": Entry("op_log", "List operations, newest first."),
+    },
+}

@@ -1,0 +1,61 @@
+"""The root of the command tree and its global options."""
+
+from __future__ import annotations
+
+import click
+
+from .context import App
+from .group import LazyGroup
+from .params import Once, TextType
+from .registry import ROOT
+
+PROGRAM = "brain"
+
+
+def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from brain._version import __version__
+
+        from .streams import write
+
+        write(f"{PROGRAM} {__version__}\n")
+        ctx.exit()
+
+
+@click.command(
+    PROGRAM,
+    cls=LazyGroup,
+    table=ROOT,
+    epilog="'brain COMMAND --help' tells more, with examples.",
+)
+@click.option(
+    "-C",
+    "directory",
+    cls=Once,
+    metavar="DIR",
+    help="Work on the brain in DIR.  [env: BRAIN_DIR]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--no-color", is_flag=True, help="Print without colour.  [env: NO_COLOR]")
+@click.option(
+    "--author",
+    cls=Once,
+    type=TextType(),
+    metavar="NAME",
+    help="Record NAME as the author (default: the login name).  [env: BRAIN_AUTHOR]",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Print the version.",
+)
+@click.pass_context
+def root(
+    ctx: click.Context, directory: str | None, as_json: bool, no_color: bool, author: str | None
+) -> None:
+    """Version control for the brain of an AI agent: its skills, memory and prompts."""
+    ctx.obj = App(directory=directory, author=author, as_json=as_json, no_color=no_color)
+    ctx.call_on_close(ctx.obj.close)

@@ -1,0 +1,54 @@
+"""What a terminal shows: whether in colour, and foreign text only in printing characters."""
+
+from __future__ import annotations
+
+import os
+from typing import TextIO
+
+NO_COLOR = "NO_COLOR"
+"""See no-color.org: set and not empty, nothing is coloured. `--no-color` sets it."""
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Return whether a person looks at `stream`."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        return False
+
+
+def coloured(stream: TextIO | None) -> bool:
+    """Return whether `stream` is a terminal that wants colour."""
+    return (
+        is_terminal(stream)
+        and not os.environ.get(NO_COLOR)
+        and os.environ.get("TERM") != "dumb"
+        and (os.name != "nt" or "WT_SESSION" in os.environ)
+    )
+
+
+def width(stream: TextIO | None) -> int:
+    """Return the columns of the terminal at `stream`; 0 where text is not to be cut."""
+    if not is_terminal(stream):
+        return 0
+    import shutil
+
+    return shutil.get_terminal_size().columns
+
+
+def escape(text: str) -> str:
+    """Return `text` as one line in which every non-printing character is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def escape_lines(text: str) -> str:
+    """Return `text` with its line ends and tabs, all else that does not print escaped."""
+    if text.isprintable():
+        return text
+    return "\n".join("\t".join(map(escape, line.split("\t"))) for line in _lines(text))
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").split("\n")

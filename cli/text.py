@@ -1,0 +1,71 @@
+"""Small pieces of text for people: times, sizes, counts, short ids, columns."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Sequence
+
+import click
+
+from .terminal import coloured, escape
+
+SHORT = 12
+"""Hex digits of an id as people see it."""
+
+_UNITS = ("kB", "MB", "GB")
+
+
+def short(identity: str | None) -> str:
+    """Return the short form of an id; "-" for none."""
+    return identity[:SHORT] if identity else "-"
+
+
+def when(milliseconds: int) -> str:
+    """Return a time in the zone of the reader, to the minute."""
+    at = time.localtime(milliseconds // 1000)
+    return f"{at.tm_year:04d}-{at.tm_mon:02d}-{at.tm_mday:02d} {at.tm_hour:02d}:{at.tm_min:02d}"
+
+
+def count(number: int, thing: str) -> str:
+    """Return "1 file", "2 files"."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def size(number: int) -> str:
+    """Return bytes as 812 B, 4.1 kB, 64.0 MB."""
+    if number < 1000:
+        return f"{number} B"
+    amount, power = number / 1000, 0
+    while amount >= 999.95 and power < len(_UNITS) - 1:
+        amount, power = amount / 1000, power + 1
+    return f"{amount:.1f} {_UNITS[power]}"
+
+
+def paint(text: str, colour: str) -> str:
+    """Return `text` in a colour, if stdout is a terminal that wants colour."""
+    return click.style(text, fg=colour) if coloured(sys.stdout) else text
+
+
+def first_line(text: str) -> str:
+    """Return the first line of `text`, safe to print."""
+    line, newline, _ = text.strip().partition("\n")
+    return escape(line) + (" …" if newline else "")
+
+
+def columns(rows: Iterable[Sequence[str]], limit: int = 0) -> list[str]:
+    """Return rows as lines with aligned columns; the last is cut so that a line fits `limit`."""
+    table = [[escape(cell) for cell in row] for row in rows]
+    if not table:
+        return []
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    widths[-1] = 0
+    lines = []
+    for row in table:
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        lines.append(_cut(line.rstrip(), limit))
+    return lines
+
+
+def _cut(line: str, limit: int) -> str:
+    return line if not limit or len(line) <= limit else line[: limit - 1] + "…"
