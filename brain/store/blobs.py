@@ -1,0 +1,153 @@
+"""Reading blobs: small ones from one row, large ones by their recipe.
+
+Content is checked against its id on every read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from blake3 import blake3
+
+from ..digest import blob_id
+from ..errors import NotFound, StoreError
+from . import recipe as recipes
+from .codec import RECIPE, Decoder, corrupt
+from .connection import Connection
+from .recipe import NOTHING, Recipe
+from .schema import columns
+
+_CONTENT = columns("codec INTEGER, data BLOB")
+_ROW = columns("id BLOB, codec INTEGER, data BLOB")
+
+BATCH = 1024
+"""Rows read at a time; content of one batch is held in memory."""
+
+
+def absent(id: bytes) -> NotFound:
+    """Return the error for an object that is not in the store."""
+    return NotFound(f"object {id.hex()} is not in the store", code="missing_object")
+
+
+class BlobReader:
+    """The part of `Reader` that deals with blobs."""
+
+    _db: Connection
+    _decoder: Decoder
+
+    def blob_size(self, id: bytes) -> int:
+        """See `Reader.blob_size`."""
+        codec, data = self._blob_row(id)
+        if codec == RECIPE:
+            return self._recipe(id, data).size
+        return len(self._content(id, codec, data))
+
+    def read_blob(self, id: bytes) -> bytes:
+        """See `Reader.read_blob`."""
+        codec, data = self._blob_row(id)
+        if codec == RECIPE:
+            return b"".join(self._assemble(id, self._recipe(id, data)))
+        return self._content(id, codec, data)
+
+    def stream_blob(self, id: bytes) -> Iterator[bytes]:
+        """See `Reader.stream_blob`."""
+        codec, data = self._blob_row(id)
+        if codec == RECIPE:
+            yield from self._assemble(id, self._recipe(id, data))
+        else:
+            yield self._content(id, codec, data)
+
+    def read_blobs(self, ids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """See `Reader.read_blobs`; yields in storage order within a batch."""
+        wanted = list(dict.fromkeys(ids))
+        for start in range(0, len(wanted), BATCH):
+            batch = wanted[start : start + BATCH]
+            found = 0
+            sql = f"SELECT {_ROW} FROM blobs WHERE id IN ({{keys}})"
+            for id, codec, data in self._db.among(sql, batch):
+                found += 1
+                if codec != RECIPE:
+                    yield id, self._content(id, codec, data)
+            if found != len(batch):
+                raise absent(next(id for id in batch if not self._has_blob(id)))
+
+    def _has_blob(self, id: bytes) -> bool:
+        return self._db.one("SELECT 1 FROM blobs WHERE id = ?", (id,)) is not None
+
+    def _blob_row(self, id: bytes) -> tuple[int, bytes]:
+        row = self._db.one(f"SELECT {_CONTENT} FROM blobs WHERE id = ?", (id,))
+        if row is None:
+            raise absent(id)
+        return row[0], row[1]
+
+    def _content(self, id: bytes, codec: int, data: bytes) -> bytes:
+        content = self._decoder.decode(id, codec, data)
+        if blob_id(content) != id:
+            raise corrupt(id, "its content does not hash to its id")
+        return content
+
+    def _recipe(self, id: bytes, data: bytes) -> Recipe:
+        try:
+            return recipes.parse(id, data)
+        except ValueError as error:
+            raise corrupt(id, str(error)) from error
+
+    def recipe_of(self, id: bytes) -> Recipe | None:
+        """Return how a blob is put together, None if it is not here.
+
+        A small blob is a recipe of itself, so that it too can be appended to.
+        """
+        row = self._db.one(f"SELECT {_CONTENT} FROM blobs WHERE id = ?", (id,))
+        if row is None:
+            return None
+        if row[0] == RECIPE:
+            return self._recipe(id, row[1])
+        return NOTHING._replace(chunks=[id], sizes=[len(self._content(id, *row))])
+
+    def _pieces(self, id: bytes, recipe: Recipe) -> list[tuple[bytes, int]]:
+        """Return (chunk, size) of a whole blob, its prefixes resolved."""
+        levels = [recipe]
+        while levels[-1].depth:
+            below = levels[-1].prefix
+            codec, data = self._blob_row(below)
+            if codec != RECIPE:
+                raise corrupt(id, "its prefix is no recipe")
+            deeper = self._recipe(below, data)
+            if deeper.depth >= levels[-1].depth or deeper.size != levels[-1].prefix_size:
+                raise corrupt(id, "its prefix does not fit")
+            levels.append(deeper)
+        levels.reverse()
+        return [piece for each in levels for piece in zip(each.chunks, each.sizes, strict=True)]
+
+    def _assemble(self, id: bytes, recipe: Recipe) -> Iterator[bytes]:
+        """Yield the chunks of a blob; the last one once the whole is proven."""
+        digest = blake3()
+        held = b""
+        for chunk, size in self._pieces(id, recipe):
+            try:
+                codec, data = self._blob_row(chunk)
+            except NotFound as error:
+                raise corrupt(id, f"its chunk {chunk.hex()} is missing") from error
+            content = self._content(chunk, codec, data)
+            if len(content) != size:
+                raise corrupt(id, "a chunk has the wrong size")
+            digest.update(content)
+            if held:
+                yield held
+            held = content
+        if digest.digest() != id:
+            raise corrupt(id, "its content does not hash to its id")
+        yield held
+
+    def check_blobs(self) -> Iterator[tuple[bytes, int, str]]:
+        """See `Reader.check_blobs`."""
+        for id, codec, data in self._db.stream(f"SELECT {_ROW} FROM blobs ORDER BY number"):
+            try:
+                yield id, self._measure(id, codec, data), ""
+            except (StoreError, NotFound) as error:
+                yield id, 0, error.message
+
+    def _measure(self, id: bytes, codec: int, data: bytes) -> int:
+        if codec == RECIPE:
+            return sum(map(len, self._assemble(id, self._recipe(id, data))))
+        return len(self._content(id, codec, data))

@@ -1,0 +1,105 @@
+"""Derived data: cards of skills and their histories, rebuilt by the caller if lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..errors import StoreError
+from . import sums
+from .connection import Connection
+from .protocol import SkillRow
+from .schema import columns
+
+_CARD = columns("blob BLOB, data BLOB, checksum BLOB")
+_PATH = columns("path TEXT")
+_LOG = columns(
+    "snapshot BLOB, change INTEGER, version TEXT, slugs TEXT, number INTEGER, checksum BLOB"
+)
+
+SCAN_SHARE = 8
+"""Reading all cards beats looking single ones up when at least one in this many is wanted."""
+
+
+class DerivedReader:
+    """The part of `Reader` that deals with derived data."""
+
+    _db: Connection
+
+    def cards(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
+        """See `Reader.cards`."""
+        ((total,),) = self._db.all("SELECT count(*) FROM cards") if blobs else [(0,)]
+        if len(blobs) * SCAN_SHARE >= total:
+            wanted = set(blobs)
+            rows = self._db.stream(f"SELECT {_CARD} FROM cards")
+            found = [row for row in rows if row[0] in wanted]
+        else:
+            sql = f"SELECT {_CARD} FROM cards WHERE blob IN ({{keys}})"
+            found = list(self._db.among(sql, blobs))
+        return {blob: data for blob, data, sum in found if sums.of_fields(blob, data) == sum}
+
+    def skill_paths(self, slug: str) -> list[str]:
+        """See `Reader.skill_paths`."""
+        sql = f"SELECT {_PATH} FROM skill_paths WHERE slug = ? ORDER BY path"
+        rows = self._db.all(sql, (slug,))
+        return [path for (path,) in rows]
+
+    def skill_log(self, path: str) -> list[SkillRow]:
+        """See `Reader.skill_log`."""
+        rows = self._db.all(
+            f"SELECT {_LOG} FROM skill_log WHERE path = ? ORDER BY number",
+            (path,),
+        )
+        log = []
+        for expected, (snapshot, change, version, slugs, number, checksum) in enumerate(rows, 1):
+            names = tuple(slugs.split("\n")) if slugs else ()
+            row = SkillRow(path, snapshot, change, version, names)
+            if number != expected or _stored(row, number)[-1] != checksum:
+                raise StoreError(
+                    "the history of a skill is damaged",
+                    code="corrupt_derived",
+                    hint="run `brain doctor`, which builds it anew",
+                )
+            log.append(row)
+        return log
+
+
+def put_cards(db: Connection, rows: Iterable[tuple[bytes, bytes]]) -> None:
+    """Keep cards; sorted, so that pages are filled one after another."""
+    db.run_many(
+        "INSERT OR REPLACE INTO cards (blob, data, checksum) VALUES (?, ?, ?)",
+        ((blob, data, sums.of_fields(blob, data)) for blob, data in sorted(rows)),
+    )
+
+
+def log_skills(db: Connection, rows: Iterable[SkillRow]) -> None:
+    """Append to the histories of skills, numbering each path's rows from 1."""
+    new = list(rows)
+    sql = "SELECT path, max(number) FROM skill_log WHERE path IN ({keys}) GROUP BY path"
+    last: dict[str, int] = dict(db.among(sql, list({row.path for row in new})))
+    stored = []
+    for row in new:
+        last[row.path] = last.get(row.path, 0) + 1
+        stored.append(_stored(row, last[row.path]))
+    db.run_many(
+        "INSERT INTO skill_log (path, number, snapshot, change, version, slugs, checksum)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        stored,
+    )
+    db.run_many(
+        "INSERT OR IGNORE INTO skill_paths (slug, path) VALUES (?, ?)",
+        sorted({(slug, row.path) for row in new for slug in row.slugs}),
+    )
+
+
+def forget(db: Connection) -> None:
+    """Drop all derived data."""
+    for table in ("cards", "skill_log", "skill_paths"):
+        db.run(f"DELETE FROM {table}")
+
+
+def _stored(row: SkillRow, number: int) -> tuple[str, int, bytes, int, str, str, bytes]:
+    slugs = "\n".join(row.slugs)
+    numbers = b"%d %d" % (number, row.change)
+    texts = row.path.encode(), row.version.encode(), slugs.encode()
+    checksum = sums.of_fields(*texts, numbers, row.snapshot)
+    return row.path, number, row.snapshot, row.change, row.version, slugs, checksum

@@ -1,0 +1,78 @@
+"""Reading the store on disk: the parts of `Reader`, put together over one connection."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from . import facts, oplog
+from . import pending as notes
+from .blobs import BlobReader
+from .codec import Decoder
+from .connection import Connection
+from .derived import DerivedReader
+from .protocol import OperationRow, Pending
+from .structured import ObjectReader
+
+SIDE_FILES = ("", "-wal", "-shm", "-journal")
+
+
+class SqliteReader(ObjectReader, BlobReader, DerivedReader):
+    """Answers from one SQLite file; see `Reader` for what each method promises."""
+
+    def __init__(self, db: Connection, path: str) -> None:
+        self._db = db
+        self._path = path
+        self._decoder = Decoder(db)
+
+    def _facts(self) -> dict[str, bytes]:
+        return facts.load(self._db)
+
+    def ref(self, name: str) -> bytes | None:
+        """See `Reader.ref`."""
+        return self._facts().get(facts.REF + name)
+
+    def refs(self) -> dict[str, bytes]:
+        """See `Reader.refs`."""
+        return facts.refs(self._facts())
+
+    def meta(self, key: str) -> bytes | None:
+        """See `Reader.meta`."""
+        return self._facts().get(facts.META + key)
+
+    def derived_version(self) -> int:
+        """See `Reader.derived_version`."""
+        return int.from_bytes(self._facts().get(facts.DERIVED, b""), "big")
+
+    def operation_count(self) -> int:
+        """See `Reader.operation_count`."""
+        return self._log_head()[0]
+
+    def operation(self, number: int) -> OperationRow:
+        """See `Reader.operation`."""
+        return oplog.read(self._db, number, self._log_head())
+
+    def operations(self) -> Iterator[OperationRow]:
+        """See `Reader.operations`."""
+        return oplog.newest_first(self._db, self._log_head())
+
+    def _log_head(self) -> tuple[int, bytes]:
+        return oplog.parse_head(self._facts().get(facts.OPERATIONS))
+
+    def pending(self) -> list[Pending]:
+        """See `Reader.pending`."""
+        return notes.load(self._db)
+
+    def integrity(self) -> list[str]:
+        """See `Reader.integrity`."""
+        found = [str(line) for (line,) in self._db.all("PRAGMA integrity_check")]
+        return [] if found == ["ok"] else found
+
+    def size_on_disk(self) -> int:
+        """See `Reader.size_on_disk`."""
+        files = (self._path + side for side in SIDE_FILES)
+        return sum(os.stat(file).st_size for file in files if os.path.exists(file))
+
+    def close(self) -> None:
+        """Close the store; closing twice does no harm."""
+        self._db.close()

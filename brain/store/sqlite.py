@@ -1,0 +1,23 @@
+"""The store on disk: one SQLite file, `store.db`, in the folder `.brain`."""
+
+from __future__ import annotations
+
+from .protocol import OpenTransaction
+from .reading import SqliteReader
+from .writing import SqliteTransaction
+
+
+class SqliteStore(SqliteReader):
+    """A store that can be written; see `Store`."""
+
+    def transaction(self, expected_bytes: int = 0) -> OpenTransaction:
+        """See `Store.transaction`."""
+        return SqliteTransaction(self._db, self._path)
+
+    def settle(self) -> None:
+        """See `Store.settle`."""
+        self._db.run("PRAGMA synchronous=NORMAL")
+        try:
+            self._db.run("DELETE FROM pending")
+        finally:
+            self._db.run("PRAGMA synchronous=FULL")

@@ -1,0 +1,141 @@
+"""A transaction on the store on disk."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Self
+
+from ..digest import blob_id
+from ..errors import StoreError
+from . import derived, facts, large, oplog
+from . import pending as notes
+from .codec import RAW, RECIPE
+from .connection import Connection
+from .protocol import LARGE, Pending, SkillRow, Source
+from .reading import SqliteReader
+from .recipe import Recipe, pack
+from .structured import checksum
+
+
+class SqliteTransaction(SqliteReader):
+    """One transaction, used as a context; see `Transaction` for what each method promises."""
+
+    def __init__(self, db: Connection, path: str) -> None:
+        super().__init__(db, path)
+        self._before: dict[str, bytes] = {}
+        self._now: dict[str, bytes] = {}
+
+    def __enter__(self) -> Self:
+        if self._db.in_transaction:
+            raise StoreError("a transaction is open already", code="transaction_open")
+        try:
+            self._begin()
+        except BaseException:
+            self._roll_back()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self._roll_back()
+            return
+        try:
+            self._commit()
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def _begin(self) -> None:
+        self._db.run("BEGIN IMMEDIATE")
+        self._before = facts.load(self._db)
+        self._now = dict(self._before)
+
+    def _commit(self) -> None:
+        facts.save(self._db, self._before, self._now)
+        self._db.run("COMMIT")
+
+    def _roll_back(self) -> None:
+        self._db.abandon()
+
+    def _facts(self) -> dict[str, bytes]:
+        return self._now
+
+    def put(self, kind: int, id: bytes, data: bytes) -> None:
+        """See `Transaction.put`."""
+        self._db.run(
+            "INSERT INTO objects (id, kind, data, checksum) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (id) DO NOTHING",
+            (id, kind, data, checksum(id, kind, data)),
+        )
+
+    def put_blob(self, content: bytes) -> bytes:
+        """See `Transaction.put_blob`."""
+        if len(content) >= LARGE:
+            return self.put_stream(io.BytesIO(content), len(content), None)
+        id = blob_id(content)
+        self.put_blobs([(id, content)])
+        return id
+
+    def put_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
+        """See `Transaction.put_blobs`."""
+        self._insert((id, RAW, content) for id, content in batch)
+
+    def put_stream(self, source: Source, size: int, base: bytes | None) -> bytes:
+        """See `Transaction.put_stream`."""
+        return large.store(self, source, size, base)
+
+    def put_recipe(self, id: bytes, recipe: Recipe) -> None:
+        """Keep a large blob whose chunks are here."""
+        self._insert([(id, RECIPE, pack(id, recipe))])
+
+    def _insert(self, rows: Iterable[tuple[bytes, int, bytes]]) -> None:
+        self._db.run_many(
+            "INSERT INTO blobs (id, codec, data) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING",
+            rows,
+        )
+
+    def set_ref(self, name: str, old: bytes | None, new: bytes | None) -> None:
+        """See `Transaction.set_ref`."""
+        facts.move(self._now, name, old, new)
+
+    def set_meta(self, key: str, value: bytes) -> None:
+        """See `Transaction.set_meta`."""
+        self._now[facts.META + key] = value
+
+    def append_operation(self, data: bytes) -> bytes:
+        """See `Transaction.append_operation`."""
+        number, previous = self._log_head()
+        id = oplog.link(previous, data)
+        self._db.run(
+            "INSERT INTO operations (number, id, data) VALUES (?, ?, ?)", (number + 1, id, data)
+        )
+        self._now[facts.OPERATIONS] = oplog.pack_head(number + 1, id)
+        return id
+
+    def set_pending(self, rows: Iterable[Pending]) -> None:
+        """See `Transaction.set_pending`."""
+        notes.note(self._db, rows)
+
+    def clear_pending(self, paths: Iterable[str]) -> None:
+        """See `Transaction.clear_pending`."""
+        notes.drop(self._db, paths)
+
+    def put_cards(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """See `Transaction.put_cards`."""
+        derived.put_cards(self._db, rows)
+
+    def log_skills(self, rows: Iterable[SkillRow]) -> None:
+        """See `Transaction.log_skills`."""
+        derived.log_skills(self._db, rows)
+
+    def reset_derived(self, version: int) -> None:
+        """See `Transaction.reset_derived`."""
+        derived.forget(self._db)
+        self._now[facts.DERIVED] = version.to_bytes(4, "big")
