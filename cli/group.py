@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .context import App
 from .registry import Entry, Table
 from .streams import say
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -62,6 +65,17 @@ class LazyGroup(click.Group):
         close = difflib.get_close_matches(name[:80], self.entries)
         ask = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
         return f"No such command {name[:80]!r}.{ask}"
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Offer the commands of the table, then the options."""
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=entry.summary)
+            for name, entry in self.entries.items()
+            if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands under their headings from the table alone."""

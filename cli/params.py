@@ -82,14 +82,3 @@ class SlugType(TextType):
         from .completion import slugs
 
         return slugs(ctx, incomplete)
-
-
-class VersionType(TextType):
-    """The version of a skill: a number, or text such as 1.4.10."""
-
-    name = "version"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return an int for plain digits, else the text."""
-        text = super().convert(value, param, ctx)
-        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text

@@ -11,8 +11,12 @@ from ..params import CountType, Once
 
 
 @brain_command("index", examples=("brain index", "brain index --budget 2000"))
-@click.option("--limit", cls=Once, type=CountType(), metavar="N", help="At most N skills.")
-@click.option("--budget", cls=Once, type=CountType(), metavar="TOKENS", help="At most TOKENS.")
+@click.option(
+    "--limit", cls=Once, type=CountType(), metavar="CHARS", help="Cut a description at CHARS."
+)
+@click.option(
+    "--budget", cls=Once, type=CountType(), metavar="TOKENS", help="At most TOKENS in all."
+)
 def command(app: App, limit: int | None, budget: int | None) -> None:
     """Print the Level-0 index: one line per skill.
 

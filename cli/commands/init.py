@@ -17,7 +17,7 @@ from ..text import short
 @brain_command(
     "init",
     examples=("brain init my-agent", "brain init --name auditor --layout flat"),
-    exits=(0, 1, 2, 12, 130),
+    exits=(0, 1, 2, 130),
 )
 @click.argument("directory", metavar="[DIR]", required=False)
 @click.option(
@@ -36,12 +36,12 @@ def command(app: App, directory: str | None, name: str | None, layout: str | Non
     one). Files it already holds are left as they are; 'brain snapshot' records them.
     """
     from brain import Brain
+    from brain.results import Init
 
     if directory == "":
         raise click.BadParameter("the folder is empty text", param_hint="DIR")
     path = Path(directory or app.directory or ".").absolute()
-    with Brain.init(
-        path, name=name or "", layout=layout or "directory", author=app.author
-    ) as brain:
-        made = brain.created
+    brain = Brain.init(path, name=name or "", layout=layout or "directory", author=app.author)
+    with brain:
+        made = Init(brain.id, brain.head, str(brain.root))
     emit(app, made, [f"Brain {short(made.brain)} created in {escape(made.path)}"])

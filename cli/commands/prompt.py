@@ -14,14 +14,16 @@ from ..streams import write_lines
 
 
 @brain_command("prompt", examples=("brain prompt", "brain prompt --budget 2000 > system.txt"))
-@click.option("--limit", cls=Once, type=CountType(), metavar="N", help="At most N skills.")
+@click.option(
+    "--limit", cls=Once, type=CountType(), metavar="CHARS", help="Cut a description at CHARS."
+)
 @click.option(
     "--budget", cls=Once, type=CountType(), metavar="TOKENS", help="At most TOKENS of index."
 )
 def command(app: App, limit: int | None, budget: int | None) -> None:
     """Print the system prompt.
 
-    prompts/system.md and its fragments in name order, the Level-0 index, and the
+    prompts/system.md, prompts/fragments/ in name order, the Level-0 index, and the
     memory files that manifest.yaml names, each within its limit.
     """
     made = app.brain.prompt(limit=limit, budget=budget)

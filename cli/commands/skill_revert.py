@@ -8,7 +8,7 @@ from ..command import OVERWRITES
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
-from ..params import Once, SlugType, VersionType
+from ..params import Once, SlugType, TextType
 from ..terminal import escape
 from ..text import short
 from ..words import upserted
@@ -22,23 +22,23 @@ from ..words import upserted
     "--to",
     "version",
     cls=Once,
-    type=VersionType(),
+    type=TextType(),
     metavar="VERSION",
     help="The version whose text comes back.  [required]",
 )
-def command(app: App, slug: str, version: int | str | None) -> None:
+def command(app: App, slug: str, version: str | None) -> None:
     """Bring back an earlier text as a new version.
 
     The lineage only grows: the text of VERSION is recorded under the next version.
     """
-    if version is None or version == "":
+    if not version:
         raise click.UsageError("Missing option '--to': the version whose text comes back.")
     done = app.brain.revert_skill(slug, version)
     emit(
         app,
         done,
         [
-            f"{upserted(done)} with the text of version {escape(str(version))}",
+            f"{upserted(done)} with the text of version {escape(version)}",
             f"Snapshot {short(done.snapshot)}, bundle {short(done.bundle)}",
         ],
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
+from ..progress import Bar
 from ..terminal import escape
 from ..text import paint, short
 from ..words import notices
@@ -22,7 +23,8 @@ def command(app: App) -> None:
 
     A is added, M modified, D removed.
     """
-    found = app.brain.status()
+    with Bar(app) as bar:
+        found = app.brain.status(progress=bar)
     for line in notices(found.notices):
         app.note(line)
     emit(app, found, _lines(found, str(app.brain.root)))

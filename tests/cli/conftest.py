@@ -1,0 +1,107 @@
+"""The command line, run in this process or as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import brain._schemas
+import pytest
+from brain_cli.run import run
+
+
+class Outcome(NamedTuple):
+    """What one call of the command line did."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """The one JSON document on stdout."""
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The fields of the error document on stderr."""
+        fields: dict[str, Any] = json.loads(self.err)["error"]
+        return fields
+
+
+Call = Callable[..., Outcome]
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run the command line in this process."""
+
+    def call(*arguments: str) -> Outcome:
+        capsys.readouterr()
+        status = run(list(arguments))
+        return Outcome(status, *capsys.readouterr())
+
+    return call
+
+
+COMMAND = (sys.executable, "-P", "-m", "brain_cli")
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Call:
+    """Run the command line as a process; keyword arguments are those of `subprocess.run`."""
+
+    def call(*arguments: str | bytes, **options: Any) -> Outcome:
+        options.setdefault("cwd", tmp_path)
+        options.setdefault("stdin", subprocess.DEVNULL)
+        if "input" in options:
+            del options["stdin"]
+        done = subprocess.run(
+            [*COMMAND, *arguments], capture_output=True, timeout=60, check=False, **options
+        )
+        return Outcome(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode())
+
+    return call
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """Return the environment with changes."""
+    return {**os.environ, **changes}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, which is the current one."""
+    path = tmp_path / "agent"
+    path.mkdir()
+    monkeypatch.chdir(path)
+    return path
+
+
+@pytest.fixture
+def agent(folder: Path, cli: Call) -> Path:
+    """A brain with two skills, a memory and a prompt, recorded; it is the current folder."""
+    (folder / "memory").mkdir()
+    (folder / "memory/notes.md").write_text("one\ntwo\n")
+    (folder / "prompts").mkdir()
+    (folder / "prompts/system.md").write_text("You are an auditor.\n")
+    for slug, version in (("oracle-manipulation", 1), ("reentrancy", 3)):
+        skill = folder / "skills" / slug / "SKILL.md"
+        skill.parent.mkdir(parents=True)
+        head = f"---\nname: {slug}\ndescription: About {slug}\nversion: {version}\n---\n"
+        skill.write_text(f"{head}\n# {slug}\n\nBody of {slug}.\n")
+    assert cli("--author", "ada", "init").status == 0
+    assert cli("--author", "ada", "snapshot", "-m", "First").status == 0
+    return folder
+
+
+def validate(name: str, document: Any) -> None:
+    """Check a document against a schema; the first violation is the failure."""
+    import jsonschema_rs
+
+    jsonschema_rs.validator_for(brain._schemas.load(name)).validate(document)

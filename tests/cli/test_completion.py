@@ -1,0 +1,62 @@
+"""Completion scripts, and what they are answered."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from brain_cli.completion import SHELLS
+
+from .conftest import Call, environment, validate
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_script_asks_the_command_through_its_variable(cli: Call, shell: str) -> None:
+    told = cli("completion", shell)
+    assert told.status == 0 and told.err == ""
+    assert "_BRAIN_COMPLETE" in told.out and f"{shell}_complete" in told.out
+
+
+def test_a_script_is_json_on_request(cli: Call) -> None:
+    document = cli("completion", "fish", "--json").document
+    validate("completion", document)
+    assert document["script"].rstrip("\n") == cli("completion", "fish").out.rstrip("\n")
+
+
+def test_the_script_for_bash_is_bash(cli: Call) -> None:
+    script = cli("completion", "bash").out
+    subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+
+
+def test_an_unknown_shell_is_a_usage_error(cli: Call) -> None:
+    assert cli("completion", "tcsh").status == 2
+
+
+def test_bash_is_answered_with_the_commands_that_begin_so(process: Call) -> None:
+    asked = environment(_BRAIN_COMPLETE="bash_complete", COMP_WORDS="brain s", COMP_CWORD="1")
+    told = process(env=asked)
+    assert told.out.split() == ["plain,status", "plain,snapshot", "plain,skill", "plain,show"]
+
+
+def test_powershell_is_answered_with_kind_value_and_help(process: Call) -> None:
+    asked = environment(
+        _BRAIN_COMPLETE="powershell_complete", COMP_WORDS="brain\nskill", COMP_WORD="up"
+    )
+    told = process(env=asked)
+    assert told.out == "plain\tupsert\tCreate a skill, or raise it to its next version.\n"
+
+
+def test_slugs_of_the_brain_are_completed(agent: Path, process: Call) -> None:
+    asked = environment(
+        _BRAIN_COMPLETE="bash_complete", COMP_WORDS="brain skill view or", COMP_CWORD="3"
+    )
+    assert process(cwd=agent, env=asked).out == "plain,oracle-manipulation\n"
+
+
+def test_without_a_brain_nothing_is_completed_and_nothing_said(process: Call) -> None:
+    asked = environment(
+        _BRAIN_COMPLETE="bash_complete", COMP_WORDS="brain skill view or", COMP_CWORD="3"
+    )
+    told = process(env=asked)
+    assert (told.out.strip(), told.err) == ("", "")

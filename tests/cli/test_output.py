@@ -1,0 +1,73 @@
+"""JSON is always valid, whatever stands in a brain (cli-17)."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from typing import Any, NamedTuple
+
+from brain_cli.output import iso, to_json
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+class Pair(NamedTuple):
+    from_: str | None
+    time: int
+
+
+def test_a_named_tuple_becomes_an_object_with_its_field_names() -> None:
+    assert to_json(Pair(None, 0)) == {"from": None, "time": "1970-01-01T00:00:00.000Z"}
+
+
+def test_a_time_is_iso_8601_in_utc_with_milliseconds() -> None:
+    assert iso(1_795_216_540_123) == "2026-11-20T23:15:40.123Z"
+    assert iso(253_402_300_799_999) == "9999-12-31T23:59:59.999Z"
+
+
+def test_a_mapping_keeps_its_own_keys_and_times() -> None:
+    assert to_json({"time": 5, "from_": 1}) == {"time": 5, "from_": 1}
+
+
+def test_what_yaml_knows_and_json_does_not_becomes_text() -> None:
+    odd = {
+        "nan": math.nan,
+        "inf": -math.inf,
+        "day": datetime.date(2026, 11, 20),
+        "bytes": b"\xff",
+        "set": {1},
+        3: "key",
+        "huge": 1 << 80,
+    }
+    assert to_json(odd) == {
+        "nan": "nan",
+        "inf": "-inf",
+        "day": "2026-11-20",
+        "bytes": "b'\\xff'",
+        "set": [1],
+        "3": "key",
+        "huge": hex(1 << 80),
+    }
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.binary()
+    | st.text(st.characters(exclude_categories=())),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(st.text(st.characters(exclude_categories=())) | st.integers(), inner)
+        | st.builds(Pair, inner, st.integers(0, 253_402_300_799_999))
+    ),
+)
+
+
+@given(VALUES)
+def test_any_value_becomes_json_that_every_reader_takes(value: Any) -> None:
+    text = json.dumps(to_json(value), allow_nan=False)
+    text.encode("ascii")
+    json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8")

@@ -1,0 +1,70 @@
+"""What is imported when: short commands are mostly start-up."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+from brain_cli.main import main
+
+from brain._version import __version__
+
+
+def loaded(*arguments: str, cwd: Path) -> set[str]:
+    """Return the modules that a call of the command line has imported at its end."""
+    code = (
+        "import sys; from brain_cli.main import main; status = main(sys.argv[1:]);"
+        "sys.stderr.write('\\n' + ' '.join(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def test_the_installed_command_is_the_function_main() -> None:
+    (entry,) = entry_points(group="console_scripts", name="brain")
+    assert entry.load() is main
+
+
+def test_the_version_is_printed_without_click(tmp_path: Path) -> None:
+    modules = loaded("--version", cwd=tmp_path)
+    assert not modules & {"click", "brain_cli.run", "brain.errors"}
+
+
+def test_the_version_is_that_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"brain {__version__}\n"
+
+
+def test_the_version_is_also_an_option_among_others(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--no-color", "--version"]) == 0
+    assert capsys.readouterr().out == f"brain {__version__}\n"
+
+
+def test_help_imports_no_command(tmp_path: Path) -> None:
+    modules = loaded("--help", cwd=tmp_path)
+    assert not [name for name in modules if name.startswith("brain_cli.commands.")]
+
+
+def test_a_command_imports_no_other_command(tmp_path: Path) -> None:
+    modules = loaded("completion", "bash", cwd=tmp_path)
+    commands = [name for name in modules if name.startswith("brain_cli.commands.")]
+    assert commands == ["brain_cli.commands.completion"]
+
+
+@pytest.mark.parametrize(
+    "command", [["status"], ["log"], ["index"], ["skill", "list"], ["diff"], ["show"]]
+)
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_reading_command_that_nobody_watches_imports_no_rich(
+    agent: Path, command: list[str], form: list[str]
+) -> None:
+    assert not loaded(*command, *form, cwd=agent) & {"rich", "web3", "sqlite3"}

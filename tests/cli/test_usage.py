@@ -1,0 +1,93 @@
+"""Calls that cannot be understood end with status 2 and one clear line (cli-02, cli-08)."""
+
+from __future__ import annotations
+
+import pytest
+from brain_cli.run import MAX_ARGUMENTS
+
+from .conftest import Call
+
+NUMBERS = ["", "-1", "1e9", "0x10", "NaN", "1.0", " 1", "+1", "1_000", "٣", "9" * 400, "1000000001"]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize(
+    "call",
+    [["log", "--limit"], ["index", "--limit"], ["prompt", "--budget"], ["op", "log", "--limit"]],
+)
+def test_a_number_in_another_form_is_refused(cli: Call, call: list[str], number: str) -> None:
+    *words, option = call
+    told = cli(*words, f"{option}={number}")
+    assert told.status == 2 and told.out == ""
+    error, hint = told.err.splitlines()
+    assert error.startswith("Error: ") and len(error) < 200
+    assert hint == f"Hint: see 'brain {' '.join(words)} --help'"
+
+
+def test_a_refused_number_is_named_with_its_option(cli: Call) -> None:
+    assert cli("index", "--limit=1e9").err == (
+        "Error: Invalid value for '--limit': '1e9' is not a whole number from 0 to 1000000000\n"
+        "Hint: see 'brain index --help'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["log", "-n", "1", "-n", "1"],
+        ["log", "--limit=1", "-n2"],
+        ["snapshot", "-m", "a", "--message", "b"],
+        ["-C", "a", "-C", "b", "status"],
+        ["--author", "a", "--author", "b", "status"],
+    ],
+)
+def test_an_option_with_a_value_is_given_once(cli: Call, call: list[str]) -> None:
+    told = cli(*call)
+    assert told.status == 2
+    assert "given more than once" in told.err
+
+
+def test_a_mistyped_command_is_answered_with_the_nearest_ones(cli: Call) -> None:
+    assert cli("snapshto").err == (
+        "Error: No such command 'snapshto'. Did you mean 'snapshot'?\nHint: see 'brain --help'\n"
+    )
+    assert "Did you mean 'upsert'?" in cli("skill", "upser").err
+
+
+def test_a_mistyped_option_is_answered_with_the_nearest_one(cli: Call) -> None:
+    assert "--graph" in cli("log", "--grahp").err
+
+
+def test_an_unknown_command_cannot_steer_the_terminal(cli: Call) -> None:
+    told = cli("\x1b[2J\u202e")
+    assert told.status == 2
+    assert "\x1b" not in told.err and "\u202e" not in told.err
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_usage_error_is_json_wherever_json_is_asked_for(cli: Call, place: int) -> None:
+    words = ["log", "--nonsense"]
+    words.insert(place, "--json")
+    told = cli(*words)
+    assert told.status == 2 and told.out == ""
+    assert told.error == {
+        "code": "usage",
+        "message": "No such option '--nonsense'.",
+        "hint": "see 'brain log --help'",
+    }
+
+
+def test_a_huge_argument_is_refused_with_a_short_message(cli: Call) -> None:
+    told = cli("x" * 131_072)
+    assert told.status == 2 and len(told.err) < 300
+
+
+def test_too_many_arguments_are_refused_with_the_limit(cli: Call) -> None:
+    told = cli("restore", "@", *["skills/x"] * 100_000)
+    assert told.status == 2
+    assert f"more than {MAX_ARGUMENTS}" in told.err and "folder" in told.err
+
+
+def test_an_empty_folder_name_is_refused(cli: Call) -> None:
+    told = cli("-C", "", "status")
+    assert (told.status, told.err) == (2, "Error: the folder after -C is empty\n")

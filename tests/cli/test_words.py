@@ -1,0 +1,88 @@
+"""Changes and operations in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from brain_cli import text, words
+
+from brain.results import Change, SkillChange, Upserted
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (SkillChange("a-b", "upgraded", 1, 2, "A b"), "a-b upgraded 1 → 2"),
+        (SkillChange("a", "upgraded", "1.9", "1.10", "A"), "a upgraded 1.9 → 1.10"),
+        (SkillChange("a", "added", None, 1, "A"), "a added at version 1"),
+        (SkillChange("a", "removed", 3, None, "A"), "a removed at version 3"),
+        (SkillChange("a", "changed", 3, 3, "A"), "a changed, still at version 3"),
+    ],
+)
+def test_a_changed_skill_is_told_in_words(change: SkillChange, expected: str) -> None:
+    assert words.skill_change(change) == expected
+
+
+@pytest.mark.parametrize(
+    ("previous", "version", "changed", "expected"),
+    [
+        (None, 1, True, "a added at version 1"),
+        (1, 2, True, "a upgraded 1 → 2"),
+        (2, 2, False, "a unchanged at version 2"),
+    ],
+)
+def test_an_upsert_is_told_in_words(
+    previous: int | None, version: int, changed: bool, expected: str
+) -> None:
+    done = Upserted("a", "A", version, previous, "p", "s", "b", changed, None)
+    assert words.upserted(done) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"kind": "genesis", "nonce": "00", "origin": ""}, "brain created"),
+        ({"kind": "genesis", "nonce": "00", "origin": "ab" * 32}, "brain forked from abababababab"),
+        ({"kind": "snapshot"}, "folder recorded"),
+        (
+            {"kind": "upsert", "slug": "a", "from_version": "", "to_version": "1"},
+            "a added at version 1",
+        ),
+        (
+            {"kind": "upsert", "slug": "a", "from_version": "1", "to_version": "2"},
+            "a upgraded 1 → 2",
+        ),
+        ({"kind": "delete", "slug": "a", "version": "2"}, "a removed at version 2"),
+        ({"kind": "restore", "source": "cd" * 32}, "restored from cdcdcdcdcdcd"),
+        ({"kind": "dream\x1b", "fields": []}, "dream\\x1b"),
+    ],
+)
+def test_an_operation_is_told_in_words(fields: dict[str, Any], expected: str) -> None:
+    assert words.operation(fields) == expected
+
+
+def test_a_renamed_path_shows_both_names_escaped() -> None:
+    change = Change("new\n", "memory", "renamed", "a", "a", "old")
+    assert words.path_change(change) == "R old → new\\n"
+
+
+def test_columns_are_aligned_and_the_last_is_cut_at_the_width() -> None:
+    rows = [("a", "1", "short"), ("longer", "12", "a description\nthat goes on")]
+    assert text.columns(rows, 24) == ["a       1   short", "longer  12  a descripti…"]
+
+
+def test_columns_of_nothing_are_no_lines() -> None:
+    assert text.columns([]) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (999_999, "1.0 MB"), (64 << 20, "67.1 MB")],
+)
+def test_a_size_has_a_unit(number: int, expected: str) -> None:
+    assert text.size(number) == expected
+
+
+def test_counts_agree_in_number() -> None:
+    assert (text.count(1, "file"), text.count(2, "file")) == ("1 file", "2 files")
