@@ -1,0 +1,68 @@
+"""Run the benchmark: `python -m tests.bench --help`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .arena import Arena
+from .generate import LAYOUTS, Corpus
+from .machine import describe
+from .report import report
+from .rows import IN_PROCESS, ROWS
+from .timing import Runner, Series, environment
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the arguments."""
+    made = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    made.add_argument("--sizes", type=int, nargs="+", default=[100, 10_000], metavar="SKILLS")
+    made.add_argument("--layouts", nargs="+", choices=LAYOUTS, default=list(LAYOUTS))
+    made.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS))
+    made.add_argument("--repeats", type=int, default=5)
+    made.add_argument("--memory", type=int, default=64, help="size of the memory file in MB")
+    made.add_argument("--work", type=Path, default=Path(".bench"), help="folder to work in")
+    made.add_argument("--out", type=Path, help="write the report here too")
+    return made
+
+
+def measure(arena: Arena, rows: Sequence[str]) -> dict[str, dict[str, Series]]:
+    """Run the rows in an arena, saying on standard error which one is at work."""
+    done = {}
+    for name in ROWS:
+        if name in rows:
+            corpus = arena.corpus
+            print(f"{corpus.skills:>7,} {corpus.layout:<10}{name}", file=sys.stderr, flush=True)
+            if name != "start-up":
+                _ = arena.ready
+            done[name] = ROWS[name](arena)
+    return done
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print the report, write it where asked. Return the exit status."""
+    options = parser().parse_args(arguments)
+    work = options.work.resolve()
+    home = work / "home"
+    home.mkdir(parents=True, exist_ok=True)
+    runner = Runner(environment(home))
+    machine = describe(runner, work)
+    results: dict[tuple[str, int], dict[str, dict[str, Series]]] = {}
+    text = ""
+    for skills in options.sizes:
+        for layout in options.layouts:
+            corpus = Corpus(layout, skills, options.memory << 20)
+            arena = Arena(corpus, work, runner, options.repeats)
+            results[layout, skills] = measure(arena, options.rows)
+            arena.close()
+            text = report(results, machine, options.repeats, options.memory, IN_PROCESS)
+            if options.out:
+                options.out.write_text(text, encoding="utf-8")
+    print(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,274 @@
+"""The rows of the benchmark: each puts the contestants to one kind of work.
+
+A row takes an arena and returns the series of every contestant. The rows run in the order
+of `ROWS`; each leaves the folders in a state that the next can go on from.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from .arena import Arena
+from .contestants import COMMAND, BrainCli, Git, allocated
+from .generate import body, memory_line
+from .timing import Failed, Sample, Series, Turn, interleave
+
+Outcome = dict[str, Series]
+
+IN_PROCESS = 200
+"""Upserts of one run of a worker."""
+LOGGED = 1000
+"""Snapshots that the log prints."""
+CHANGES = 10
+MEMORY = "memory/memories.jsonl"
+
+
+def start_up(arena: Arena) -> Outcome:
+    """`brain --version` against an interpreter that does nothing, and git."""
+    commands: dict[str, list[str]] = {
+        "brain": [str(COMMAND), "--version"],
+        "python": [sys.executable, "-c", "pass"],
+        "git": ["git", "--version"],
+    }
+    return interleave(
+        arena.quick_repeats,
+        {name: partial(_timed, arena, command) for name, command in commands.items()},
+    )
+
+
+def _timed(arena: Arena, command: list[str], _: int) -> Sample:
+    return arena.runner.timed(command)
+
+
+def first_snapshot(arena: Arena) -> Outcome:
+    """Everything recorded for the first time; b3sum, reading and hashing only, is the limit."""
+    files = arena.work / "files.txt"
+    names = sorted(str(file) for file in arena.brain.folder.rglob("*") if file.is_file())
+    files.write_text("\0".join(names))
+    hashing = ["xargs", "-0", "-a", str(files), "b3sum", "--num-threads", "1"]
+    return interleave(
+        arena.repeats,
+        {
+            "brain": lambda _: arena.brain.first(),
+            "git": lambda _: arena.git.first(),
+            "git tuned": lambda _: arena.tuned.first(),
+            "b3sum": lambda _: arena.runner.timed(hashing),
+        },
+    )
+
+
+def store(arena: Arena) -> Outcome:
+    """The bytes stored after the first snapshot."""
+
+    def loose(_: int) -> Sample:
+        return Sample(stored=allocated(arena.first_state(".git")))
+
+    return interleave(
+        1,
+        {
+            "brain": lambda _: Sample(stored=arena.stored_brain.stored()),
+            "git": loose,
+            "git after gc": lambda _: Sample(stored=arena.packed_git.stored()),
+        },
+    )
+
+
+def status(arena: Arena) -> Outcome:
+    """Status of a folder in which nothing changed; a first run of each is not counted."""
+    turns: dict[str, Turn] = {
+        "brain": lambda _: arena.brain.run("status"),
+        "git": lambda _: arena.git.run("status"),
+        "git tuned": lambda _: arena.tuned.run("status"),
+    }
+    interleave(2, turns)
+    return interleave(arena.quick_repeats, turns)
+
+
+def upsert(arena: Arena) -> Outcome:
+    """A new body for one existing skill, by command; git is told the path, or finds it."""
+    rng = random.Random("upsert")
+
+    def by_brain(_: int) -> Sample:
+        text = arena.work / "body.md"
+        text.write_text(body(rng))
+        slug = arena.corpus.slug(rng.randrange(arena.corpus.skills))
+        return arena.brain.run("skill", "upsert", slug, "-f", text)
+
+    def by_git(git: Git, everything: bool, _: int) -> Sample:
+        path = arena.corpus.path(rng.randrange(arena.corpus.skills))
+        (git.folder / path).write_text(body(rng))
+        return git.commit("--all" if everything else path)
+
+    return interleave(
+        arena.quick_repeats,
+        {
+            "brain": by_brain,
+            "git": partial(by_git, arena.git, False),
+            "git tuned": partial(by_git, arena.tuned, False),
+            "git add --all": partial(by_git, arena.git, True),
+        },
+    )
+
+
+def upsert_in_process(arena: Arena) -> Outcome:
+    """The same through the libraries; pygit2 writes no file and does not sync."""
+    return interleave(arena.repeats, _upserting(arena, IN_PROCESS))
+
+
+def _upserting(arena: Arena, count: int) -> dict[str, Turn]:
+    shape = (arena.corpus.layout, arena.corpus.skills, count)
+
+    def by_brain(repeat: int) -> list[Sample]:
+        folder = arena.brain.folder
+        return _samples(arena.runner.module("brain_worker", "upsert", folder, *shape, repeat))
+
+    def by_pygit2(repeat: int) -> list[Sample]:
+        git = arena.work / "pygit2"
+        if not git.exists():
+            arena.copy(arena.packed_git.control, git.name)
+        return _samples(arena.runner.module("pygit2_worker", git, *shape, repeat))
+
+    return {"brain": by_brain, "pygit2": by_pygit2}
+
+
+def _samples(milliseconds: str) -> list[Sample]:
+    return [Sample(wall=value / 1000) for value in json.loads(milliseconds)]
+
+
+def log(arena: Arena) -> Outcome:
+    """The log of 1,000 snapshots, made in-process beforehand."""
+    made = interleave(1, _upserting(arena, LOGGED))
+    git = Git.default(arena.runner, arena.work / "pygit2")
+    return interleave(
+        arena.quick_repeats,
+        {
+            "brain": _after(made["brain"], lambda _: arena.brain.run("log", "-n", str(LOGGED))),
+            "git": _after(made["pygit2"], lambda _: git.run("log", f"-n{LOGGED}")),
+        },
+    )
+
+
+def _after(prepared: Series, turn: Turn) -> Turn:
+    """Return the turn, or one that fails as its preparation did."""
+
+    def failing(_: int) -> Sample:
+        raise Failed(prepared.failure)
+
+    return failing if prepared.failure else turn
+
+
+def diff(arena: Arena) -> Outcome:
+    """The diff of two snapshots with 10 changed skills between them."""
+    numbers = random.Random("diff").sample(range(arena.corpus.skills), CHANGES)
+    for contestant in (arena.brain, arena.git):
+        for number in numbers:
+            with (contestant.folder / arena.corpus.path(number)).open("a") as file:
+                file.write("\nChanged by hand.\n")
+    recorded = interleave(
+        1,
+        {
+            "brain": lambda _: arena.brain.run("snapshot", "-m", "ten changes"),
+            "git": lambda _: arena.git.commit("--all"),
+        },
+    )
+    compared = ("diff", "--name-status", "HEAD~1", "HEAD")
+    return interleave(
+        arena.quick_repeats,
+        {
+            "brain": _after(recorded["brain"], lambda _: arena.brain.run("diff", "@~1", "@")),
+            "git": _after(recorded["git"], lambda _: arena.git.run(*compared)),
+            "brain in-process": _after(recorded["brain"], partial(_diffing, arena)),
+        },
+    )
+
+
+def _diffing(arena: Arena, repeat: int) -> list[Sample]:
+    folder, corpus = arena.brain.folder, arena.corpus
+    arguments = (folder, corpus.layout, corpus.skills, 20, repeat)
+    return _samples(arena.runner.module("brain_worker", "diff", *arguments))
+
+
+def append(arena: Arena) -> Outcome:
+    """1 KB more in the memory file, recorded; git is told the path, brain looks for it."""
+    rng = random.Random("append")
+
+    def appended(contestant: BrainCli | Git, record: Callable[[], Sample]) -> Sample:
+        before = contestant.stored()
+        with (contestant.folder / MEMORY).open("a") as memory:
+            memory.write(memory_line(rng, 1024))
+        return record()._replace(stored=contestant.stored() - before)
+
+    return interleave(
+        arena.repeats,
+        {
+            "brain": lambda _: appended(
+                arena.brain, lambda: arena.brain.run("snapshot", "-m", "append")
+            ),
+            "git": lambda _: appended(arena.git, lambda: arena.git.commit(MEMORY)),
+            "git tuned": lambda _: appended(arena.tuned, lambda: arena.tuned.commit(MEMORY)),
+        },
+    )
+
+
+def verify(arena: Arena) -> Outcome:
+    """Every byte read again and checked, from the state of the first snapshot."""
+    return interleave(
+        arena.repeats,
+        {
+            "brain": lambda _: arena.stored_brain.run("verify", "--deep"),
+            "git after gc": lambda _: arena.packed_git.run("fsck", "--full", "--no-progress"),
+        },
+    )
+
+
+def restore(arena: Arena) -> Outcome:
+    """All files into a folder that has none, from the state of the first snapshot."""
+
+    def checked(folder: Path, sample: Sample) -> Sample:
+        files = sum(len(names) for _, _, names in os.walk(folder / "skills"))
+        if files != arena.corpus.skills:
+            raise Failed(f"restored {files} of {arena.corpus.skills} skills")
+        return sample
+
+    def by_brain(_: int) -> Sample:
+        shutil.rmtree(arena.work / "restored-brain", ignore_errors=True)
+        arena.copy(arena.stored_brain.control, "restored-brain/.brain")
+        target = BrainCli(arena.runner, arena.work / "restored-brain")
+        return checked(target.folder, target.run("restore", "@"))
+
+    def by_git(_: int) -> Sample:
+        shutil.rmtree(arena.work / "restored-git", ignore_errors=True)
+        arena.copy(arena.packed_git.control, "restored-git/.git")
+        target = Git.default(arena.runner, arena.work / "restored-git")
+        (target.control / "index").unlink(missing_ok=True)
+        return checked(target.folder, target.run("checkout", "--quiet", "--force", "main"))
+
+    return interleave(arena.repeats, {"brain": by_brain, "git after gc": by_git})
+
+
+def index(arena: Arena) -> Outcome:
+    """The Level-0 index of all skills."""
+    return interleave(arena.quick_repeats, {"brain": lambda _: arena.brain.run("index")})
+
+
+ROWS: dict[str, Callable[[Arena], Outcome]] = {
+    "start-up": start_up,
+    "first-snapshot": first_snapshot,
+    "store": store,
+    "status": status,
+    "upsert": upsert,
+    "upsert-in-process": upsert_in_process,
+    "diff": diff,
+    "append": append,
+    "index": index,
+    "log": log,
+    "verify": verify,
+    "restore": restore,
+}
