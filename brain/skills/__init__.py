@@ -1,0 +1,1 @@
+"""Skills: slugs, front matter, versions, documents, the Level-0 index. Pure functions."""

@@ -1,0 +1,140 @@
+"""The card of a skill: what lists and the Level-0 index show of it, read leniently."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from .. import encoding, limits
+from ..errors import FormatError, InvalidInput
+from . import fast, parts, version
+from .fields import NULL, TEXT, Head
+from .frontmatter import scan
+from .text import fold
+
+SUMMARY = 120
+"""Characters of the first line of a body that stand in for a description."""
+
+_OPEN = b"---\n"
+_CLOSE = b"\n---\n"
+_HEADING = re.compile(r"#{1,6}[ \t]+")
+
+
+class Card(NamedTuple):
+    """Name, description (stripped, at most 1024 characters), version as text form.
+
+    `flags` names what is wrong with the front matter, by the codes of the errors with
+    spaces between: `no_frontmatter`, `bad_yaml`, `no_name`, `no_description`,
+    `no_version`, `bad_version`, `bad_type`, `description_too_long` and so on.
+    """
+
+    name: str
+    description: str
+    version: str
+    flags: str
+
+
+def read_card(content: bytes, fallback_name: str) -> Card:
+    """Return the card of a document; never raises on what the document holds.
+
+    Without a readable name it has `fallback_name` and the flag `no_name`; without
+    readable front matter its description is the first line of the body.
+    """
+    head = _fast_head(content)
+    if head is not None:
+        return _card(head, fallback_name)
+    try:
+        cut = parts.split(content)
+    except InvalidInput as error:
+        return _bare(content, fallback_name, error.code)
+    if not cut.opening:
+        return _bare(cut.body, fallback_name, "no_frontmatter")
+    try:
+        return _card(scan(cut.head), fallback_name)
+    except InvalidInput as error:
+        return _bare(cut.body, fallback_name, error.code)
+
+
+def encode_card(card: Card) -> bytes:
+    """Return the bytes of a card for the derived data; a fallback name is left out."""
+    name = "" if "no_name" in card.flags.split() else card.name
+    data: bytes = encoding.pack([name, card.description, card.version, card.flags])
+    return data
+
+
+def decode_card(data: bytes, fallback_name: str = "") -> Card:
+    """Undo `encode_card`; `fallback_name` fills in for a name that is missing.
+
+    Raises `FormatError` with code `bad_card` or those of `encoding.unpack_shallow`.
+    """
+    value = encoding.unpack_shallow(data)
+    if type(value) is not list or len(value) != 4 or not all(type(x) is str for x in value):
+        raise FormatError("not a card of a skill", code="bad_card")
+    name, description, text, flags = value
+    return Card(name or fallback_name, description, text, flags)
+
+
+def summary(body: bytes) -> str:
+    """Return the first line of `body` that says something, heading marks stripped.
+
+    At most 120 characters; "" if there is none.
+    """
+    for line in body.decode("utf-8", "replace").splitlines():
+        text = fold(_HEADING.sub("", line.strip(), count=1))
+        if text.strip("-#= "):
+            return text[:SUMMARY].rstrip()
+    return ""
+
+
+def _fast_head(content: bytes) -> Head | None:
+    if not content.startswith(_OPEN):
+        return None
+    close = content.find(_CLOSE, 3, limits.MAX_FRONT_MATTER_BYTES)
+    if close < 0:
+        return None
+    try:
+        return fast.scan(content[4 : close + 1].decode())
+    except UnicodeDecodeError:
+        return None
+
+
+def _card(head: Head, fallback_name: str) -> Card:
+    flags: list[str] = []
+    name = _text(head, "name", flags)[: limits.MAX_NAME_CHARS]
+    description = _text(head, "description", flags)
+    if not name:
+        flags.append("no_name")
+    if not description:
+        flags.append("no_description")
+    elif len(description) > limits.MAX_DESCRIPTION_CHARS:
+        flags.append("description_too_long")
+        description = description[: limits.MAX_DESCRIPTION_CHARS]
+    text = _version(head, flags)
+    return Card(name or fallback_name, description, text, " ".join(flags))
+
+
+def _text(head: Head, key: str, flags: list[str]) -> str:
+    field = head.fields.get(key)
+    if field is None or field.kind == NULL:
+        return ""
+    if field.kind != TEXT:
+        flags.append("bad_type")
+    return field.value.strip()
+
+
+def _version(head: Head, flags: list[str]) -> str:
+    fields = head.versions()
+    if not fields:
+        flags.append("no_version")
+        return version.FIRST
+    try:
+        return version.greatest([version.parse(head.raw(field)) for field in fields])
+    except InvalidInput:
+        flags.append("bad_version")
+        return version.FIRST
+
+
+def _bare(body: bytes, fallback_name: str, code: str) -> Card:
+    flags = f"{code} no_name no_description no_version"
+    text = "" if code == "not_utf8" else summary(body[: 4 * limits.MAX_DESCRIPTION_CHARS])
+    return Card(fallback_name, text, version.FIRST, flags)

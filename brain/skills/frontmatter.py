@@ -1,0 +1,111 @@
+"""Front matter: from the text of a head to fields with places, and to plain values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InvalidInput
+from . import fast, parts
+from .fields import BLOCK_MAP, FLOW_MAP, NULL, OTHER, TEXT, Field, Head
+
+if TYPE_CHECKING:
+    import yaml
+
+
+def scan(text: str) -> Head:
+    """Return the fields of the head `text`.
+
+    Raises `InvalidInput` with the codes of `strict_yaml.compose`; messages give the
+    line of the file.
+    """
+    return fast.scan(text) or scan_fully(text)
+
+
+def scan_fully(text: str) -> Head:
+    """Return what `scan` returns, always by the YAML loader."""
+    from . import strict_yaml
+
+    root = strict_yaml.compose(text)
+    fields = _fields(text, root)
+    metadata: dict[str, Field] = {}
+    for key, value in root.value:
+        if key.value == "metadata" and fields["metadata"].kind in (BLOCK_MAP, FLOW_MAP):
+            metadata = _fields(text, value)
+    return Head(text, fields, metadata, bool(root.flow_style))
+
+
+def load(content: bytes) -> dict[str, Any]:
+    """Return the front matter of a document as values that JSON can hold.
+
+    Floats and dates stay text. Raises `InvalidInput` with code `no_frontmatter`,
+    the codes of `parts.split` or those of `strict_yaml.compose`.
+    """
+    from . import strict_yaml
+
+    cut = parts.split(content)
+    if not cut.opening:
+        raise no_frontmatter()
+    value: dict[str, Any] = strict_yaml.value_of(strict_yaml.compose(cut.head))
+    return value
+
+
+def read_leniently(content: bytes) -> tuple[dict[str, Any], str]:
+    """Return front matter and body; what cannot be read gives ({}, the whole text)."""
+    try:
+        values = load(content)
+    except InvalidInput:
+        return {}, content.decode("utf-8", "replace")
+    return values, parts.split(content).body.decode()
+
+
+def has_flow_style(text: str) -> int:
+    """Return the line of the first list or map in brackets in a head, 0 if there is none."""
+    from . import strict_yaml
+
+    return strict_yaml.flow_line(strict_yaml.compose(text))
+
+
+def no_frontmatter() -> InvalidInput:
+    """Return the error for a document without front matter."""
+    return InvalidInput(
+        "line 1: no front matter",
+        code="no_frontmatter",
+        hint="start the file with '---', the keys name and description, and '---'",
+    )
+
+
+def _fields(text: str, node: yaml.MappingNode) -> dict[str, Field]:
+    return {key.value: _field(text, key, value) for key, value in node.value}
+
+
+def _field(text: str, key: yaml.Node, value: yaml.Node) -> Field:
+    import yaml
+
+    from . import strict_yaml
+
+    kind, plain = OTHER, ""
+    if strict_yaml.is_text(value):
+        kind, plain = TEXT, value.value
+    elif strict_yaml.is_empty(value):
+        kind = NULL
+    elif isinstance(value, yaml.MappingNode):
+        kind = FLOW_MAP if value.flow_style else BLOCK_MAP
+    end = _end(text, value)
+    newline = text.find("\n", end)
+    stop = newline + 1 if newline >= 0 else len(text)
+    return Field(kind, plain, value.start_mark.index, end, key.start_mark.index, stop)
+
+
+def _end(text: str, node: yaml.Node) -> int:
+    """Return where the text of `node` ends; PyYAML's marks go on to the next token."""
+    import yaml
+
+    if isinstance(node, yaml.ScalarNode):
+        end: int = node.end_mark.index
+        if node.style in ("|", ">"):
+            return len(text[:end].rstrip(" \t\r\n"))
+        return end
+    if not isinstance(node, yaml.CollectionNode) or node.flow_style:
+        return int(node.end_mark.index)
+    last = node.value[-1]
+    return _end(text, last[1] if isinstance(node, yaml.MappingNode) else last)

@@ -1,0 +1,138 @@
+"""From the name of a skill to its slug, which names its folder.
+
+A slug is lower-case ASCII letters and digits with single hyphens between, at
+most 64 characters. A name that could mean a path, an option, a reserved file or
+something unseen is refused, before and after compatibility normalisation, so
+that nothing dangerous reaches the file system in another form.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from ..errors import InvalidInput, printable
+from ..limits import MAX_NAME_CHARS, MAX_SLUG
+from .text import HIDDEN
+
+_SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_RUNS = re.compile(r"[^a-z0-9]+")
+_CONTROL = re.compile(r"[\x00-\x1f]")
+_SEPARATORS = re.compile(r"[ _-]+")
+_PATH_LIKE = re.compile(r"[/\\:]")
+_RESERVED = re.compile(r"\.(?:brain|git)|(?:brain|git)~[0-9]+")
+_DEVICES = frozenset(
+    ("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10)))
+)
+MAX_MARKS = 4
+"""Combining marks on one letter; no living script needs more."""
+
+
+def slugify(name: str) -> str:
+    """Return the slug of `name`.
+
+    Raises `InvalidInput` with code `bad_type` (not a str), `name_too_long`,
+    `bad_char` (control, hidden or piled-up code points), `bad_name` (looks like a
+    path or an option, or nothing is left) or `reserved_name`.
+    """
+    if not isinstance(name, str):
+        raise InvalidInput(
+            f"the name of a skill is text, not {type(name).__name__}", code="bad_type"
+        )
+    if len(name) > MAX_NAME_CHARS:
+        raise InvalidInput(
+            f"a name of {len(name)} characters: {printable(name)}",
+            code="name_too_long",
+            hint=f"names have at most {MAX_NAME_CHARS} characters",
+        )
+    if len(name) <= MAX_SLUG and _SLUG.fullmatch(name):
+        slug = name
+    else:
+        _check(name)
+        slug = fold(name)
+    if not slug:
+        raise _refusal(name, "bad_name", "nothing is left of the name")
+    if slug in _DEVICES:
+        raise _refusal(name, "reserved_name", "the name means a device on Windows")
+    return slug
+
+
+def fold(name: str) -> str:
+    """Return the slug form of any text, or "" where nothing is left; checks nothing."""
+    if not name.isascii():
+        from slugify import slugify as transliterate
+
+        name = transliterate(
+            unicodedata.normalize("NFKC", name), entities=False, decimal=False, hexadecimal=False
+        )
+    return _RUNS.sub("-", name.lower()).strip("-")[:MAX_SLUG].rstrip("-")
+
+
+def is_slug(text: str) -> bool:
+    """Tell whether `text` already has the form of a slug."""
+    return len(text) <= MAX_SLUG and _SLUG.fullmatch(text) is not None
+
+
+def is_device(slug: str) -> bool:
+    """Tell whether Windows takes a file of this name for a device."""
+    return slug in _DEVICES
+
+
+def same_skill(name_a: str, name_b: str) -> bool:
+    """Tell whether two names differ at most in case, spaces and separators.
+
+    Everything else is compared by code points: a pair of normal forms, a
+    ligature or "C++" and "C#" are different names even where the slug is one.
+    """
+    return name_a == name_b or _identity(name_a) == _identity(name_b)
+
+
+def _identity(name: str) -> str:
+    """Fold case only where it is one to one, so that the Kelvin sign is not a k."""
+    lower = name.lower()
+    if not name.isascii():
+        lower = "".join(c.lower() if c.lower().upper() == c else c for c in name)
+    return _SEPARATORS.sub("-", lower).strip("-")
+
+
+def _check(name: str) -> None:
+    normal = unicodedata.normalize("NFKC", name)
+    if _RESERVED.fullmatch(_undisguised(name)):
+        raise _refusal(name, "reserved_name", "the name is reserved")
+    if _CONTROL.search(name) or HIDDEN.search(name):
+        raise _refusal(name, "bad_char", "the name holds a control or hidden character")
+    if HIDDEN.search(normal) or _has_piled_marks(name):
+        raise _refusal(name, "bad_char", "the name holds a character that cannot stand there")
+    for form in (name, normal):
+        if _PATH_LIKE.search(form) or form[:1] in ("-", "~") or form in (".", ".."):
+            raise _refusal(name, "bad_name", "the name looks like a path or an option")
+        if form[:1] == " " or form[-1:] in (" ", "."):
+            raise _refusal(
+                name, "bad_name", "the name has a space before it, or a space or dot at its end"
+            )
+
+
+def _undisguised(name: str) -> str:
+    """Return what a careless file system could take `name` for."""
+    seen = HIDDEN.sub("", unicodedata.normalize("NFKD", HIDDEN.sub("", name)))
+    bare = "".join(c for c in seen if not unicodedata.combining(c)).casefold()
+    return re.split(r"[:/\\]", bare, maxsplit=1)[0].rstrip(" .\t\r\n").lstrip()
+
+
+def _has_piled_marks(name: str) -> bool:
+    if name.isascii():
+        return False
+    run = 0
+    for char in unicodedata.normalize("NFD", name):
+        run = run + 1 if unicodedata.category(char) in ("Mn", "Me") else 0
+        if run > MAX_MARKS:
+            return True
+    return False
+
+
+def _refusal(name: str, code: str, reason: str) -> InvalidInput:
+    return InvalidInput(
+        f"{reason}: '{printable(name)}'",
+        code=code,
+        hint="use letters, digits, spaces and hyphens",
+    )

@@ -1,0 +1,169 @@
+"""PyYAML's pure Python safe loader with everything removed that has two readings.
+
+No aliases, anchors, tags, merge keys, duplicate keys (also after NFKC), keys that
+are not text, and no deep nesting. Nothing is constructed: the caller gets nodes.
+CSafeLoader is not used, since it dies of deeply nested input.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any, NoReturn
+
+import yaml
+
+from .. import limits
+from ..errors import InvalidInput, printable
+
+MAX_NESTING = 16
+"""Maps and lists inside each other."""
+FIRST_LINE = 2
+"""The head of a document starts on its second line."""
+
+_TEXT = "tag:yaml.org,2002:str"
+_NULL = "tag:yaml.org,2002:null"
+_BOOL = "tag:yaml.org,2002:bool"
+_INT = "tag:yaml.org,2002:int"
+_PLAIN_INT = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+_BAD_IN_VALUE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+class _Loader(yaml.SafeLoader):
+    """Composes nodes and refuses what is not allowed before it goes deeper."""
+
+    nesting = 0
+    first_line = FIRST_LINE
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        line = event.start_mark.line + self.first_line
+        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+            _refuse(line, "aliases and anchors are not allowed", "alias_not_allowed")
+        if event.tag is not None:
+            _refuse(line, f"a tag is not allowed: {printable(event.tag)}", "tag_not_allowed")
+        self.nesting += 1
+        if self.nesting > MAX_NESTING + 1:
+            _refuse(line, "nested too deeply", "too_deep")
+        node = super().compose_node(parent, index)
+        self.nesting -= 1
+        if isinstance(node, yaml.MappingNode):
+            _check_keys(node, self.first_line)
+        elif isinstance(node, yaml.ScalarNode) and _BAD_IN_VALUE.search(node.value):
+            _refuse(line, "a control character", "bad_char")
+        return node
+
+
+def compose(head: str) -> yaml.MappingNode:
+    """Return the map that the front matter `head` holds, as a tree of nodes.
+
+    Offsets in the marks of the nodes are characters of `head`. Raises `InvalidInput`
+    with code `bad_yaml`, `bad_type` (not a map), `alias_not_allowed`,
+    `tag_not_allowed`, `duplicate_key`, `bad_key`, `bad_char` or `too_deep`.
+    """
+    node = _compose(head, FIRST_LINE)
+    if not isinstance(node, yaml.MappingNode):
+        _refuse(FIRST_LINE, "the front matter is not a map of keys to values", "bad_type")
+    return node
+
+
+def load_mapping(text: str) -> dict[str, Any]:
+    """Return the map that a YAML file holds, {} for an empty one; raises as `compose` does.
+
+    Also raises `InvalidInput` with code `too_large`.
+    """
+    if len(text) > limits.MAX_FRONT_MATTER_BYTES:
+        raise InvalidInput(f"a YAML file of {len(text)} characters", code="too_large")
+    node = _compose(text, 1)
+    if node is None:
+        return {}
+    if not isinstance(node, yaml.MappingNode):
+        _refuse(1, "the file is not a map of keys to values", "bad_type")
+    value: dict[str, Any] = value_of(node)
+    return value
+
+
+def _compose(text: str, first_line: int) -> yaml.Node | None:
+    try:
+        loader = _Loader(text)
+        loader.first_line = first_line
+        try:
+            return loader.get_single_node()
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as error:
+        raise _bad_yaml(error, first_line) from error
+    except (ValueError, OverflowError, IndexError) as error:
+        raise InvalidInput(f"line {first_line}: not YAML", code="bad_yaml") from error
+
+
+def flow_line(node: yaml.Node) -> int:
+    """Return the line of the first list or map in brackets below `node`, 0 if there is none."""
+    if isinstance(node, yaml.CollectionNode) and node.flow_style:
+        return int(node.start_mark.line) + FIRST_LINE
+    children: list[yaml.Node] = []
+    if isinstance(node, yaml.MappingNode):
+        children = [value for _, value in node.value]
+    elif isinstance(node, yaml.SequenceNode):
+        children = node.value
+    return next((line for line in map(flow_line, children) if line), 0)
+
+
+def value_of(node: yaml.Node) -> Any:
+    """Return a node as text, int, bool, None, list or dict.
+
+    Floats, dates and integers that are not plain decimals stay the text they are
+    written as, so that nothing is lost and everything can be printed as JSON.
+    """
+    if isinstance(node, yaml.MappingNode):
+        return {key.value: value_of(value) for key, value in node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return [value_of(item) for item in node.value]
+    text: str = node.value
+    if node.tag == _NULL:
+        return None
+    if node.tag == _BOOL:
+        return text.lower() in ("yes", "true", "on")
+    if node.tag == _INT and _PLAIN_INT.fullmatch(text):
+        return int(text)
+    return text
+
+
+def is_text(node: yaml.Node) -> bool:
+    """Tell whether YAML reads `node` as text."""
+    return isinstance(node, yaml.ScalarNode) and node.tag == _TEXT
+
+
+def is_empty(node: yaml.Node) -> bool:
+    """Tell whether `node` is a null, written or left out."""
+    return isinstance(node, yaml.ScalarNode) and node.tag == _NULL
+
+
+def _check_keys(node: yaml.MappingNode, first_line: int) -> None:
+    seen: set[str] = set()
+    for key, _ in node.value:
+        line = key.start_mark.line + first_line
+        if not is_text(key):
+            shown = printable(key.value) if isinstance(key, yaml.ScalarNode) else "a list or map"
+            _refuse(line, f"a key that is not text: {shown}", "bad_key")
+        normal = unicodedata.normalize("NFKC", key.value)
+        if normal in seen:
+            _refuse(line, f"a key twice in one map: {printable(key.value)}", "duplicate_key")
+        seen.add(normal)
+
+
+def _bad_yaml(error: yaml.YAMLError, first_line: int) -> InvalidInput:
+    if isinstance(error, yaml.MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + first_line if mark else first_line
+        problem = printable(error.problem or error.context or "not YAML")
+        return InvalidInput(
+            f"line {line}: {problem}",
+            code="bad_yaml",
+            hint="put quotes around a value that holds ': ' or ' #'",
+        )
+    return InvalidInput(f"line {first_line}: a character that YAML does not allow", code="bad_char")
+
+
+def _refuse(line: int, what: str, code: str) -> NoReturn:
+    raise InvalidInput(f"line {line}: {what}", code=code)

@@ -1,0 +1,49 @@
+"""Characters that a reader of a text does not see, and text folded to one line.
+
+Hidden are the controls except tab and newline, the Unicode categories Cf, Cs and
+Co, the default-ignorable code points (Unicode DerivedCoreProperties: variation
+selectors, tags, fillers, reserved ones), the line and paragraph separators and
+the noncharacters. The list is spelled out, so that it is the same under every
+version of Python.
+"""
+
+from __future__ import annotations
+
+import re
+
+_HIDDEN_RANGES = (
+    "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\xad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f"
+    "\\u0890\\u0891\\u08e2\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f"
+    "\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ud800-\\uf8ff\\ufdd0-\\ufdef\\ufe00-\\ufe0f"
+    "\\ufeff\\uffa0\\ufff0-\\ufffb\\ufffe\\uffff\\U000110bd\\U000110cd"
+    "\\U00013430-\\U0001345f\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a"
+    "\\U000e0000-\\U000e0fff\\U000f0000-\\U0010ffff"
+)
+HIDDEN = re.compile(f"[{_HIDDEN_RANGES}]")
+"""One hidden code point; tab and newline are not hidden."""
+
+
+def clean(text: str) -> str:
+    """Return `text` without hidden code points; newlines and tabs stay.
+
+    CRLF, a lone CR and the Unicode line separators become a newline, so that no
+    text is glued together.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    if not HIDDEN.search(text):
+        return text
+    return HIDDEN.sub("", "\n".join(text.splitlines()) + ("\n" if _ends_a_line(text) else ""))
+
+
+def fold(text: str) -> str:
+    """Return `text` on one line: hidden code points removed, whitespace runs to one space."""
+    if text.isascii() and text.isprintable():
+        if "  " in text or text[:1] == " " or text[-1:] == " ":
+            return " ".join(text.split())
+        return text
+    return " ".join(HIDDEN.sub("", " ".join(text.split())).split())
+
+
+def _ends_a_line(text: str) -> bool:
+    return bool(text) and text.splitlines(keepends=True)[-1] != text.splitlines()[-1]

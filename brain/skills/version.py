@@ -1,0 +1,119 @@
+"""Versions of skills, read from the text of the line and never from YAML's idea of it.
+
+To YAML `1.10` is the number 1.1, `1:30` is 90 and `012` is 10. So a version is the
+text of the scalar: an integer from 1 to 999,999,999, or two to four such numbers
+(zero allowed) with dots between, with or without quotes and with or without a
+leading `v`. The text form of a version has neither quotes nor `v`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ..errors import InvalidInput, printable
+
+FIRST = "1"
+"""The version of a skill that states none."""
+MAX_PART = 999_999_999
+"""Greatest number in a version."""
+MAX_ENTRY = 99_999_999
+"""Greatest number in a version that comes in from outside: it leaves room to rise."""
+
+_NUMBER = "(?:0|[1-9][0-9]{0,8})"
+_RAW = re.compile(
+    rf"""(?P<quote>["']?)(?P<v>[vV]?)(?P<text>[1-9][0-9]{{0,8}}|{_NUMBER}(?:\.{_NUMBER}){{1,3}})(?P=quote)"""
+)
+_TWO_PARTS = re.compile(r"[0-9]+\.[0-9]+")
+
+
+class Form(NamedTuple):
+    """How a version is written: its quote or "", its `v` or "", its text form."""
+
+    quote: str
+    v: str
+    text: str
+
+
+def read(raw: str, line: int = 0) -> Form:
+    """Take the scalar `raw` apart.
+
+    Raises `InvalidInput` with code `bad_version`; the message shows `raw` and,
+    where given, the number of its line.
+    """
+    match = _RAW.fullmatch(raw)
+    if match is None:
+        raise _bad(raw, line, "a version is an integer such as 2, or numbers such as 1.4.9")
+    return Form(match["quote"], match["v"], match["text"])
+
+
+def parse(raw: str, line: int = 0) -> str:
+    """Return the text form of the version written as `raw`; raises as `read` does."""
+    return read(raw, line).text
+
+
+def bump(raw: str, line: int = 0) -> str:
+    """Return the scalar for the version after `raw`: its last number plus one.
+
+    Quotes and `v` are kept; quotes are added where YAML would read a float.
+    Raises `InvalidInput` with code `bad_version`.
+    """
+    form = read(raw, line)
+    return render(after(form.text, line), form)
+
+
+def after(text: str, line: int = 0) -> str:
+    """Return the text form of the version after `text`, which is a text form."""
+    head, dot, last = text.rpartition(".")
+    number = int(last) + 1
+    if number > MAX_PART:
+        raise _bad(text, line, "this version cannot rise any more; write a lower one by hand")
+    return f"{head}{dot}{number}"
+
+
+def render(text: str, like: Form | None = None) -> str:
+    """Return the text form `text` as a YAML scalar, with the quotes and `v` of `like`."""
+    quote, v = (like.quote, like.v) if like else ("", "")
+    if not quote and not v and _TWO_PARTS.fullmatch(text):
+        quote = '"'
+    return f"{quote}{v}{text}{quote}"
+
+
+def compare(a: str, b: str) -> int:
+    """Return -1, 0 or 1 for two text forms; a missing number counts as zero."""
+    left, right = [int(n) for n in a.split(".")], [int(n) for n in b.split(".")]
+    width = max(len(left), len(right))
+    left += [0] * (width - len(left))
+    right += [0] * (width - len(right))
+    return (left > right) - (left < right)
+
+
+def greatest(texts: list[str]) -> str:
+    """Return the greatest of some text forms, at least one."""
+    best = texts[0]
+    for text in texts[1:]:
+        if compare(text, best) > 0:
+            best = text
+    return best
+
+
+def value(text: str) -> int | str:
+    """Return a text form as results give it: an integer where it is one, else text."""
+    return int(text) if text.isdigit() else text
+
+
+def check_entry(text: str, line: int = 0) -> str:
+    """Return `text` if a new skill may start there.
+
+    A version at the top of the range would leave no room for later ones. Raises
+    `InvalidInput` with code `bad_version`.
+    """
+    if any(int(number) > MAX_ENTRY for number in text.split(".")):
+        raise _bad(text, line, f"a new skill starts at {MAX_ENTRY} or below")
+    return text
+
+
+def _bad(raw: str, line: int, hint: str) -> InvalidInput:
+    where = f" in line {line}" if line else ""
+    shown = printable(raw)
+    return InvalidInput(f"not a version{where}: version: {shown}", code="bad_version", hint=hint)
