@@ -40,7 +40,7 @@ class App:
         if self._brain is None:
             from brain import Brain
 
-            self._brain = Brain.open(self._folder(), author=self.author)
+            self._brain = Brain.open(self.folder(), author=self.author)
         return self._brain
 
     def note(self, text: str) -> None:
@@ -54,7 +54,8 @@ class App:
             self._brain.close()
             self._brain = None
 
-    def _folder(self) -> Path:
+    def folder(self) -> Path:
+        """Return the folder of the brain; see `brain`."""
         from brain import find
 
         if self.directory is None:

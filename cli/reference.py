@@ -35,9 +35,9 @@ for modules, and no settings are read from it. If you start it as a module, writ
 
 """
 
-_STATUS: dict[int | str, str] = {
-    **MEANING,
-    141: "the reader of the output is gone",
+_STATUS = {
+    **{str(number): meaning for number, meaning in MEANING.items()},
+    "141": "the reader of the output is gone",
     "128 + N": "ended by signal N",
 }
 

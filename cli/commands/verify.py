@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from brain.errors import BrainError, FormatError, StoreError, VerificationFailed
+from brain.errors import VerificationFailed
 
 from ..command import command as brain_command
 from ..context import App
@@ -30,7 +30,10 @@ def command(app: App, deep: bool) -> None:
     Objects hash to their ids, trees are canonical, parents lead to one genesis,
     versions only rise. Any error ends with exit status 3, warnings alone do not.
     """
-    found = _verify(app, deep)
+    from brain.verify import verify_folder
+
+    with Bar(app) as bar:
+        found = verify_folder(app.folder(), deep, bar)
     emit(app, found, _lines(found))
     if not found.ok:
         errors = sum(finding.severity == "error" for finding in found.findings)
@@ -38,19 +41,6 @@ def command(app: App, deep: bool) -> None:
             f"verification found {count(errors, 'error')}",
             hint="nothing was changed; restore the store from a copy, or ask 'brain doctor'",
         )
-
-
-def _verify(app: App, deep: bool) -> Verified:
-    """A store that does not open, or breaks off, fails the verification like any finding."""
-    try:
-        with Bar(app) as bar:
-            return app.brain.verify(deep, progress=bar)
-    except (StoreError, FormatError) as problem:
-        raise _failed(problem) from problem
-
-
-def _failed(problem: BrainError) -> VerificationFailed:
-    return VerificationFailed(problem.message, code=problem.code, hint=problem.hint)
 
 
 def _lines(found: Verified) -> Iterator[str]:

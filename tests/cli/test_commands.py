@@ -1,0 +1,334 @@
+"""What people read: short, in words, the same at a terminal and in a pipe but for colour."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from .conftest import Call, Outcome
+
+OLD, NEW = "skills/oracle-manipulation/SKILL.md", "skills/re-entry/SKILL.md"
+
+
+def masked(told: Outcome) -> str:
+    """Return the output with ids and times made equal from run to run."""
+    text = re.sub(r"\b[0-9a-f]{64}\b", "ID64", told.out)
+    text = re.sub(r"\b[0-9a-f]{12}\b", "ID12", text)
+    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "TIME", text)
+
+
+def learn(cli: Call, slug: str = "oracle-manipulation", text: str = "Better.") -> Outcome:
+    Path("body.md").write_text(f"# {slug}\n\n{text}\n")
+    told = cli("--author", "ada", "skill", "upsert", slug, "-f", "body.md")
+    Path("body.md").unlink()
+    assert told.status == 0, told.err
+    return told
+
+
+def test_init_says_which_brain_is_where(folder: Path, cli: Call) -> None:
+    told = cli("init", "new")
+    assert (told.status, told.err) == (0, "")
+    assert masked(told) == f"Brain ID12 created in {folder / 'new'}\n"
+
+
+def test_init_twice_is_an_error_that_changes_nothing(agent: Path, cli: Call) -> None:
+    before = cli("log", "--json").out
+    assert cli("init").status == 1
+    assert cli("log", "--json").out == before
+
+
+def test_a_clean_folder_is_said_to_be_clean(agent: Path, cli: Call) -> None:
+    told = cli("status")
+    assert masked(told) == (
+        f"On main at ID12 in {agent}\nNothing changed since the last snapshot.\n"
+    )
+
+
+def test_status_lists_changes_by_letter(agent: Path, cli: Call) -> None:
+    Path("memory/more.md").write_text("more\n")
+    Path("memory/notes.md").write_text("one\n")
+    Path("prompts/system.md").unlink()
+    assert masked(cli("status")).split("\n", 1)[1] == (
+        "A memory/more.md\nM memory/notes.md\nD prompts/system.md\n"
+    )
+
+
+def test_what_is_left_out_is_noted_beside_the_answer(agent: Path, cli: Call) -> None:
+    import os
+
+    os.mkfifo("memory/pipe")
+    told = cli("status")
+    assert told.status == 0
+    assert told.err.startswith("Note: memory/pipe: ")
+    notices = cli("status", "--json").document["notices"]
+    assert [notice["path"] for notice in notices] == ["memory/pipe"]
+
+
+def test_a_snapshot_says_what_it_holds(agent: Path, cli: Call) -> None:
+    Path("memory/more.md").write_text("more\n")
+    told = cli("snapshot", "-m", "More")
+    assert masked(told) == "Snapshot ID12: 1 added, 0 modified, 0 removed\nBundle   ID12\n"
+
+
+def test_a_snapshot_of_nothing_new_says_so(agent: Path, cli: Call) -> None:
+    assert masked(cli("snapshot")) == "Nothing changed since snapshot ID12.\n"
+
+
+def test_an_upsert_is_told_in_words(agent: Path, cli: Call) -> None:
+    told = learn(cli)
+    assert masked(told) == "oracle-manipulation upgraded 1 → 2\nSnapshot ID12, bundle ID12\n"
+    told = cli("skill", "upsert", "Flash loans", "-d", "Count them")
+    assert told.out.startswith("flash-loans added at version 1\n")
+
+
+def test_an_upsert_takes_its_body_from_standard_input(agent: Path, process: Call) -> None:
+    told = process("skill", "upsert", "reentrancy", "-f", "-", cwd=agent, input=b"# New\n")
+    assert told.out.startswith("reentrancy upgraded 3 → 4\n")
+    assert process("skill", "view", "reentrancy", cwd=agent).out.strip() == "# New"
+
+
+def test_an_upsert_of_the_same_text_is_left_out_on_request(agent: Path, cli: Call) -> None:
+    learn(cli)
+    body = cli("skill", "view", "oracle-manipulation").out
+    Path("body.md").write_text(body)
+    told = cli("skill", "upsert", "oracle-manipulation", "-f", "body.md", "--if-changed")
+    assert (told.status, told.out) == (0, "oracle-manipulation unchanged at version 2\n")
+
+
+def test_a_new_skill_without_body_and_description_is_an_error(agent: Path, cli: Call) -> None:
+    told = cli("skill", "upsert", "Flash loans")
+    assert told.status == 1 and told.out == ""
+    assert told.err.startswith("Error: ") and "\nHint: " in told.err
+    assert not Path("skills/flash-loans").exists()
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(agent: Path, cli: Call) -> None:
+    told = cli("skill", "upsert", "one", "-f", "/dev/zero", "--json")
+    assert told.status == 1 and told.error["code"] == "too_large"
+
+
+def test_a_receipt_is_kept_with_the_snapshot(agent: Path, cli: Call) -> None:
+    Path("receipt.json").write_text("{}")
+    cli("skill", "upsert", "reentrancy", "-d", "x", "--receipt", "receipt.json")
+    assert re.fullmatch("[0-9a-f]{64}", cli("show", "--json").document["receipt"])
+    assert "receipt " in cli("show").out
+
+
+def test_the_list_of_skills_is_aligned(agent: Path, cli: Call) -> None:
+    assert cli("skill", "list").out == (
+        "oracle-manipulation  1  About oracle-manipulation\n"
+        "reentrancy           3  About reentrancy\n"
+    )
+
+
+def test_a_pipe_gets_the_body_of_a_skill_and_nothing_else(agent: Path, cli: Call) -> None:
+    told = cli("skill", "view", "reentrancy")
+    assert told.out == "\n# reentrancy\n\nBody of reentrancy.\n"
+
+
+def test_an_earlier_version_can_be_viewed(agent: Path, cli: Call) -> None:
+    learn(cli)
+    assert "Body of oracle" in cli("skill", "view", "oracle-manipulation@1").out
+    assert "Better." in cli("skill", "view", "oracle-manipulation").out
+    assert "Body of oracle" in cli("skill", "view", "oracle-manipulation", "--rev", "@~1").out
+
+
+def test_the_history_of_a_skill_is_newest_first(agent: Path, cli: Call) -> None:
+    learn(cli)
+    lines = masked(cli("skill", "history", "oracle-manipulation")).splitlines()
+    assert [line.split()[:5] for line in lines] == [
+        ["2", "upgraded", "ID12", "TIME", "ada"],
+        ["1", "added", "ID12", "TIME", "ada"],
+    ]
+
+
+def test_a_revert_is_a_new_version_with_the_old_text(agent: Path, cli: Call) -> None:
+    learn(cli)
+    told = cli("skill", "revert", "oracle-manipulation", "--to", "1")
+    assert told.out.startswith("oracle-manipulation upgraded 2 → 3 with the text of version 1\n")
+    assert "Body of oracle" in cli("skill", "view", "oracle-manipulation").out
+
+
+def test_a_revert_needs_a_version(agent: Path, cli: Call) -> None:
+    assert cli("skill", "revert", "oracle-manipulation").status == 2
+
+
+def test_a_deleted_skill_is_gone_and_can_come_back(agent: Path, cli: Call) -> None:
+    told = cli("skill", "delete", "reentrancy")
+    assert told.out.startswith("reentrancy removed at version 3\n")
+    assert "reentrancy" not in cli("skill", "list").out
+    assert cli("undo").status == 0
+    assert "reentrancy" in cli("skill", "list").out
+
+
+def test_skills_in_order_pass_the_check(agent: Path, cli: Call) -> None:
+    told = cli("skill", "check")
+    assert (told.status, told.out) == (0, "All skills are in order.\n")
+
+
+def test_a_strict_check_names_file_rule_and_fails(agent: Path, cli: Call) -> None:
+    told = cli("skill", "check", "reentrancy", "--strict")
+    assert told.status == 1
+    assert told.out.startswith("skills/reentrancy/SKILL.md")
+    assert "error" in told.out and "version" in told.out
+    assert told.err.startswith("Error: ")
+
+
+def test_the_log_says_who_did_what(agent: Path, cli: Call) -> None:
+    learn(cli)
+    assert masked(cli("log")) == (
+        "ID12  TIME  ada  oracle-manipulation upgraded 1 → 2\n"
+        "ID12  TIME  ada  First\n"
+        "ID12  TIME  ada  brain created\n"
+    )
+
+
+def test_the_log_can_be_drawn_and_limited(agent: Path, cli: Call) -> None:
+    learn(cli)
+    assert masked(cli("log", "--graph", "-n", "2")) == (
+        "* ID12  TIME  ada  oracle-manipulation upgraded 1 → 2\n* ID12  TIME  ada  First\n"
+    )
+    assert cli("log", "-n", "0").out == ""
+
+
+def test_the_log_of_a_skill_has_only_its_snapshots(agent: Path, cli: Call) -> None:
+    learn(cli, "reentrancy")
+    learn(cli)
+    lines = cli("log", "--skill", "oracle-manipulation").out.splitlines()
+    assert len(lines) == 2 and "oracle-manipulation upgraded 1 → 2" in lines[0]
+
+
+def test_a_message_of_many_lines_is_one_line_in_the_log(agent: Path, cli: Call) -> None:
+    cli("skill", "upsert", "one", "-d", "x", "-m", "First line\n\nMore \x1b[2J")
+    first = cli("log", "-n", "1").out
+    assert first.endswith("First line …\n") and first.count("\n") == 1
+    assert "  More \\x1b[2J" in cli("show").out
+
+
+def test_show_tells_one_snapshot_in_full(agent: Path, cli: Call) -> None:
+    learn(cli)
+    text = masked(cli("show"))
+    assert text.startswith("snapshot  ID64\nbundle    ID64\nparent    ID64\nauthor    ada\n")
+    assert "did       oracle-manipulation upgraded 1 → 2\n" in text
+    assert "0 added, 1 modified, 0 removed\n" in text
+    assert re.search(r"^skills   ID12  2 files  \d+ B$", text, re.MULTILINE)
+
+
+def test_a_difference_is_told_in_words(agent: Path, cli: Call) -> None:
+    learn(cli)
+    Path("memory/notes.md").write_text("one\nthree\nfour\n")
+    Path("SOUL.md").write_text("x\n")
+    assert cli("diff", "@~1", "@").out == "oracle-manipulation upgraded 1 → 2\n"
+    assert cli("diff").out == "A SOUL.md\nM memory/notes.md  +2 -1\n"
+    assert cli("diff", "@~1").out == (
+        "oracle-manipulation upgraded 1 → 2\nA SOUL.md\nM memory/notes.md  +2 -1\n"
+    )
+
+
+def test_no_difference_is_said(agent: Path, cli: Call) -> None:
+    assert cli("diff").out == "No difference.\n"
+    assert cli("diff", "@", "@").out == "No difference.\n"
+
+
+def test_stat_counts_lines_and_names_binary_files(agent: Path, cli: Call) -> None:
+    Path("memory/notes.md").write_text("one\nthree\nfour\n")
+    Path("memory/x.bin").write_bytes(b"\x00\x01")
+    assert cli("diff", "--stat").out == (
+        "memory/notes.md  +2 -1\nmemory/x.bin     binary\n2 files, +2 -1\n"
+    )
+
+
+def test_a_patch_is_unified_text(agent: Path, cli: Call) -> None:
+    Path("memory/notes.md").write_text("one\nthree\n")
+    assert "\n one\n-two\n+three\n" in cli("diff", "--patch").out
+
+
+def test_a_restore_brings_back_what_was(agent: Path, cli: Call) -> None:
+    Path("memory/notes.md").write_text("other\n")
+    cli("snapshot")
+    told = cli("restore", "@~1", "memory/notes.md")
+    assert masked(told) == "Head is ID12; 1 file written, 0 removed\n"
+    assert Path("memory/notes.md").read_text() == "one\ntwo\n"
+
+
+def test_undo_and_redo_go_back_and_forth(agent: Path, cli: Call) -> None:
+    learn(cli)
+    assert cli("undo").status == 0
+    assert cli("skill", "list").out.startswith("oracle-manipulation  1")
+    assert cli("redo").status == 0
+    assert cli("skill", "list").out.startswith("oracle-manipulation  2")
+    told = cli("redo")
+    assert told.status == 1 and told.err.startswith("Error: ")
+
+
+def test_the_operation_log_is_newest_first(agent: Path, cli: Call) -> None:
+    learn(cli)
+    cli("undo")
+    rows = [line.split("  ") for line in cli("op", "log").out.splitlines()]
+    assert [row[3].strip() for row in rows] == ["undo", "upsert", "snapshot", "init"]
+
+
+def test_the_index_has_a_line_a_skill(agent: Path, cli: Call) -> None:
+    assert cli("index").out == (
+        "▸ oracle-manipulation: About oracle-manipulation\n▸ reentrancy: About reentrancy\n"
+    )
+
+
+def test_the_prompt_holds_the_system_text_and_the_index(agent: Path, cli: Call) -> None:
+    told = cli("prompt")
+    assert told.out.startswith("You are an auditor.\n")
+    assert cli("index").out in told.out
+    document = cli("prompt", "--json").document
+    assert document["index"] in document["prompt"]
+
+
+def test_a_memory_cut_at_its_limit_is_noted(agent: Path, cli: Call) -> None:
+    with Path("manifest.yaml").open("a") as manifest:
+        manifest.write("prompt:\n  memory:\n    - path: memory/notes.md\n      limit: 5\n")
+    cli("snapshot")
+    told = cli("prompt")
+    assert told.err == "Note: memory/notes.md is cut at its limit\n"
+    assert "two" not in told.out
+
+
+def test_verify_says_how_far_it_went(agent: Path, cli: Call) -> None:
+    told = cli("verify", "--deep")
+    assert (told.status, told.err) == (0, "")
+    assert re.fullmatch(
+        r"Verified 2 snapshots and \d+ objects from ID12 back to ID12\n", masked(told)
+    )
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_verify_names_what_is_damaged_with_status_3(
+    agent: Path, cli: Call, form: list[str]
+) -> None:
+    from brain_cli.story import flip
+
+    flip(agent / ".brain", b"Body of reentrancy.")
+    told = cli("verify", "--deep", *form)
+    assert told.status == 3
+    assert "skills/reentrancy/SKILL.md" in told.out
+    assert "verification" in told.err
+
+
+def test_verify_of_a_store_that_does_not_open_is_status_3(agent: Path, cli: Call) -> None:
+    store = Path(".brain/store.db")
+    store.write_bytes(b"\xff" * store.stat().st_size)
+    assert cli("verify").status == 3
+    assert cli("log").status == 1
+
+
+def test_the_doctor_lists_its_checks(agent: Path, cli: Call) -> None:
+    told = cli("doctor")
+    assert (told.status, told.err) == (0, "")
+    assert all(line.startswith("ok    ") for line in told.out.splitlines())
+
+
+def test_without_a_brain_every_command_says_so(folder: Path, cli: Call) -> None:
+    for call in (["status"], ["log"], ["verify"], ["skill", "list"], ["undo"], ["doctor"]):
+        told = cli(*call)
+        assert told.status == 10 and told.out == ""
+        assert told.err.startswith("Error: no brain in ") and "\nHint: " in told.err

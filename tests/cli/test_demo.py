@@ -1,0 +1,67 @@
+"""The demo tells the truth, and says so when it does not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from brain_cli import story
+
+from .conftest import Call, validate
+
+
+def test_the_whole_story_is_told_and_every_step_is_as_said(process: Call) -> None:
+    told = process("demo")
+    assert (told.status, told.err) == (0, "")
+    assert told.out.count("oracle-manipulation upgraded 1 → 2") >= 2
+    assert (
+        "▸ oracle-manipulation: Check oracle freshness and prefer TWAP over spot price" in told.out
+    )
+    bundles = re.findall(r"bundle +([0-9a-f]{12})", told.out, re.IGNORECASE)
+    assert len(set(bundles)) == 2
+    last = told.out[told.out.index("flipped") :]
+    assert "skills/oracle-manipulation/SKILL.md" in last
+    assert "exit status 3, as it should be" in last
+
+
+def test_the_story_in_json_has_every_step(process: Call) -> None:
+    document = process("demo", "--json").document
+    validate("demo", document)
+    assert document["ok"]
+    assert [step["command"].split()[1] for step in document["steps"]][:3] == [
+        "init",
+        "snapshot",
+        "skill",
+    ]
+    assert [step["status"] for step in document["steps"]] == [0] * 8 + [3]
+
+
+def test_a_step_that_does_not_do_what_it_says_fails_the_demo(
+    cli: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(story, "BODY", "# Nothing about roll-ups\n")
+    told = cli("demo")
+    assert told.status == 1
+    assert told.err == "Error: the text to damage is not in the store\n"
+
+
+def test_the_user_s_settings_do_not_reach_the_demo(
+    process: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BRAIN_DIR", "/nonexistent")
+    assert process("demo").status == 0
+
+
+def test_the_example_is_the_one_in_examples(project: Path) -> None:
+    assert story.example() == project / "examples/auditor"
+
+
+def test_nothing_is_left_in_the_temporary_folder(
+    cli: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert cli("demo").status == 0
+    assert list(tmp_path.iterdir()) == []

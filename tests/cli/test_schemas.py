@@ -1,0 +1,158 @@
+"""Every command's JSON has a schema, and what the commands really print keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import brain._schemas
+import jsonschema_rs
+import pytest
+import yaml
+
+from brain import results
+
+from .conftest import Call, validate
+from .test_help import LEAVES
+
+OTHERS = {"error", "manifest", "frontmatter", "frontmatter-strict"}
+
+
+def test_every_command_has_a_schema_and_every_schema_a_purpose() -> None:
+    assert set(brain._schemas.names()) == OTHERS | {"-".join(path) for path in LEAVES}
+
+
+@pytest.mark.parametrize("name", brain._schemas.names())
+def test_a_schema_is_one_of_draft_2020_12_in_one_piece(name: str) -> None:
+    schema = brain._schemas.load(name)
+    jsonschema_rs.meta.validate(schema)
+    jsonschema_rs.validator_for(schema)
+    assert schema["$id"].endswith(f"/{name}.json") and schema["title"]
+
+
+def test_an_unknown_schema_is_a_key_error() -> None:
+    with pytest.raises(KeyError):
+        brain._schemas.load("../pyproject")
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind"),
+    [
+        ("init", results.Init),
+        ("status", results.Status),
+        ("snapshot", results.Recorded),
+        ("skill-view", results.SkillView),
+        ("verify", results.Verified),
+        ("index", results.Index),
+        ("notice", results.Notice),
+        ("skill", results.Skill),
+        ("skillVersion", results.SkillVersion),
+        ("upserted", results.Upserted),
+        ("skillProblem", results.SkillProblem),
+        ("snapshot-entry", results.SnapshotInfo),
+        ("change", results.Change),
+        ("skillChange", results.SkillChange),
+        ("stat", results.Stat),
+        ("sectionInfo", results.SectionInfo),
+        ("restored", results.Restored),
+        ("logEntry", results.Operation),
+        ("finding", results.Finding),
+        ("checkup", results.Checkup),
+    ],
+)
+def test_a_schema_has_the_fields_of_the_library(schema: str, kind: Any) -> None:
+    shared = brain._schemas.load("error")["$defs"]["defs"]["$defs"]
+    found = shared.get(schema.removesuffix("-entry"))
+    if found is None or schema == "snapshot":
+        found = brain._schemas.load(schema)
+    assert list(found["properties"]) == list(kind._fields) == found["required"]
+    assert found["additionalProperties"] is False
+
+
+def upsert(cli: Call) -> None:
+    Path("body.md").write_text("# Oracles\n\nBetter.\n")
+    assert cli("skill", "upsert", "oracle-manipulation", "-f", "body.md").status == 0
+
+
+Prepare = Callable[[Call], Any]
+CALLS: list[tuple[str, list[str], Prepare | None]] = [
+    ("init", ["init", "other"], None),
+    ("status", ["status"], None),
+    ("status", ["status"], lambda cli: Path("memory/notes.md").write_text("other\n")),
+    ("snapshot", ["snapshot"], None),
+    ("snapshot", ["snapshot"], lambda cli: Path("memory/more.md").write_text("more\n")),
+    ("skill-upsert", ["skill", "upsert", "New skill", "-d", "x"], None),
+    ("skill-upsert", ["skill", "upsert", "reentrancy", "-d", "x"], None),
+    ("skill-list", ["skill", "list"], None),
+    ("skill-view", ["skill", "view", "reentrancy"], None),
+    ("skill-history", ["skill", "history", "oracle-manipulation"], upsert),
+    ("skill-revert", ["skill", "revert", "oracle-manipulation", "--to", "1"], upsert),
+    ("skill-delete", ["skill", "delete", "reentrancy"], None),
+    ("skill-check", ["skill", "check"], None),
+    ("log", ["log"], upsert),
+    ("log", ["log", "--skill", "oracle-manipulation", "-n", "1"], upsert),
+    ("show", ["show"], upsert),
+    ("show", ["show", "@~1"], None),
+    ("diff", ["diff", "@~1", "@"], upsert),
+    ("diff", ["diff", "@~1", "@", "--stat", "--patch"], upsert),
+    ("diff", ["diff"], lambda cli: Path("memory/notes.md").write_bytes(b"\x00\xff")),
+    ("restore", ["restore", "@~1", "skills"], upsert),
+    ("undo", ["undo"], upsert),
+    ("redo", ["redo"], lambda cli: (upsert(cli), cli("undo"))),
+    ("op-log", ["op", "log"], upsert),
+    ("index", ["index"], None),
+    ("prompt", ["prompt"], None),
+    ("verify", ["verify", "--deep"], upsert),
+    ("doctor", ["doctor"], None),
+    ("completion", ["completion", "zsh"], None),
+]
+
+
+@pytest.mark.parametrize(
+    ("schema", "call", "prepare"), CALLS, ids=[" ".join(call) for _, call, _ in CALLS]
+)
+def test_what_a_command_prints_keeps_its_schema(
+    agent: Path, cli: Call, schema: str, call: list[str], prepare: Prepare | None
+) -> None:
+    if prepare is not None:
+        prepare(cli)
+    told = cli(*call, "--json")
+    assert (told.status, told.err) == (0, "")
+    assert told.out.isascii() and told.out.count("\n") == 1
+    validate(schema, told.document)
+
+
+def test_every_command_with_json_is_among_the_calls() -> None:
+    assert {schema for schema, _, _ in CALLS} | {"demo"} == {"-".join(path) for path in LEAVES}
+
+
+@pytest.mark.parametrize("call", [["skill", "view", "none"], ["show", "abcdef"], ["redo"]])
+def test_an_error_keeps_its_schema(agent: Path, cli: Call, call: list[str]) -> None:
+    told = cli("--json", *call)
+    assert told.status == 1 and told.out == ""
+    validate("error", {"error": told.error})
+
+
+def test_the_example_keeps_the_schemas_of_manifest_and_front_matter(project: Path) -> None:
+    auditor = project / "examples/auditor"
+    validate("manifest", yaml.safe_load((auditor / "manifest.yaml").read_text()))
+    skills = sorted(auditor.glob("skills/*/SKILL.md"))
+    assert len(skills) >= 5
+    for skill in skills:
+        head = yaml.safe_load(skill.read_text().split("---\n")[1])
+        validate("frontmatter", head)
+        validate("frontmatter-strict", head)
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [{"layout": "tree"}, {"prompt": {"memory": [{"limit": 5}]}}, {"name": 3}, {"prompt": []}],
+)
+def test_a_wrong_manifest_does_not_keep_the_schema(manifest: dict[str, Any]) -> None:
+    with pytest.raises(jsonschema_rs.ValidationError):
+        validate("manifest", manifest)
+
+
+def test_a_manifest_may_say_more() -> None:
+    validate("manifest", {"name": "a", "owner": "b", "prompt": {"memory": ["MEMORY.md"], "x": 1}})

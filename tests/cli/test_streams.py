@@ -1,0 +1,108 @@
+"""Pipes that close, disks that are full, encodings that hold little (cli-03, cli-06)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import COMMAND, Call, environment
+
+NAME = "Überprüfung der Orakel 價格"
+
+
+@pytest.fixture
+def foreign(agent: Path, cli: Call) -> Path:
+    """A brain with a skill whose name and description are far from ASCII."""
+    assert cli("skill", "upsert", NAME, "-d", "→ ▸ 🔮 価格").status == 0
+    return agent
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"PYTHONIOENCODING": "ascii:strict"},
+        {"PYTHONIOENCODING": "cp1252"},
+        {"LC_ALL": "C"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"LC_ALL": "POSIX", "PYTHONUTF8": "1"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "call", [["index"], ["skill", "list"], ["log"], ["prompt"], ["diff", "@~1", "@"]]
+)
+def test_any_text_prints_in_any_encoding(
+    foreign: Path, process: Call, settings: dict[str, str], call: list[str]
+) -> None:
+    told = process(*call, cwd=foreign, env=environment(**settings))
+    assert (told.status, told.err) == (0, "")
+    assert told.out
+
+
+def test_ornaments_become_ascii_where_nothing_else_fits(foreign: Path, process: Call) -> None:
+    told = process("index", cwd=foreign, env=environment(PYTHONIOENCODING="ascii"))
+    assert "> oracle-manipulation: About oracle-manipulation" in told.out
+    assert "-> > \\U0001f52e" in told.out
+
+
+def test_json_is_ascii_in_any_encoding(foreign: Path, process: Call) -> None:
+    ascii_only = environment(PYTHONIOENCODING="ascii")
+    told = process("skill", "list", "--json", cwd=foreign, env=ascii_only)
+    descriptions = [skill["description"] for skill in json.loads(told.out)["skills"]]
+    assert "→ ▸ 🔮 価格" in descriptions
+
+
+def test_an_error_prints_in_ascii(tmp_path: Path, process: Call) -> None:
+    told = process("-C", "価格", "status", env=environment(PYTHONIOENCODING="ascii"))
+    assert told.status == 10 and "\\u4fa1\\u683c" in told.err
+
+
+@pytest.mark.parametrize("call", [["log"], ["index"], ["--help"], ["--version"], ["log", "--json"]])
+def test_a_reader_that_leaves_ends_the_command_quietly(agent: Path, call: list[str]) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, *call], cwd=agent, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 141
+    process.stderr.close()
+
+
+@pytest.mark.parametrize("call", [["log"], ["index"], ["--help"], ["--version"], ["log", "--json"]])
+def test_a_full_disk_behind_the_output_is_an_error(agent: Path, call: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*COMMAND, *call], cwd=agent, stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 1
+    assert b"No space left on device" in done.stderr and b"Traceback" not in done.stderr
+
+
+def test_a_closed_output_is_an_error(agent: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *COMMAND, "log"],
+        cwd=agent,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, "Error: standard output is closed\n")
+
+
+def test_a_snapshot_with_all_streams_closed_stays_whole(agent: Path, cli: Call) -> None:
+    (agent / "memory/more.md").write_text("more\n")
+    closed = ["sh", "-c", '"$@" <&- >&- 2>&-', "sh", *COMMAND, "snapshot"]
+    assert subprocess.run(closed, cwd=agent, check=False).returncode == 1
+    assert cli("verify", "--deep").status == 0
+    assert cli("status", "--json").document["clean"]
+
+
+def test_colour_is_for_terminals_only(agent: Path, cli: Call) -> None:
+    for call in (["log"], ["diff", "@~1", "@"], ["status"], ["nonsense"]):
+        told = cli(*call)
+        assert "\x1b" not in told.out + told.err

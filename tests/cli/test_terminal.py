@@ -1,0 +1,71 @@
+"""What a person at a terminal sees."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import COMMAND, Call, environment
+
+
+def at_terminal(folder: Path, *call: str, **settings: str) -> str:
+    """Run the command line at a pseudo-terminal and return what it showed."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *call],
+        cwd=folder,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment(TERM="xterm", COLUMNS="60", **settings),
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            shown += chunk
+    except OSError:
+        pass  # Linux reports the end of a pseudo-terminal as EIO
+    finally:
+        os.close(ours)
+    assert process.wait(timeout=60) in (0, 1, 2)
+    return shown.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_gets_colour(agent: Path) -> None:
+    assert "\x1b[33m" in at_terminal(agent, "log")
+    assert "\x1b[31m" in at_terminal(agent, "nonsense")
+
+
+@pytest.mark.parametrize("call", [["log"], ["nonsense"], ["status"]])
+def test_no_color_is_obeyed_as_variable_and_as_option(agent: Path, call: list[str]) -> None:
+    assert "\x1b" not in at_terminal(agent, *call, NO_COLOR="1")
+    assert "\x1b" not in at_terminal(agent, "--no-color", *call)
+
+
+def test_an_empty_no_color_is_as_if_it_were_not_there(agent: Path) -> None:
+    assert "\x1b[33m" in at_terminal(agent, "log", NO_COLOR="")
+
+
+def test_a_long_line_is_cut_at_the_width(agent: Path, cli: Call) -> None:
+    assert cli("skill", "upsert", "reentrancy", "-d", "word " * 60).status == 0
+    lines = at_terminal(agent, "skill", "list", NO_COLOR="1").splitlines()
+    assert max(map(len, lines)) == 60 and any(line.endswith("…") for line in lines)
+
+
+def test_a_body_is_shown_with_its_control_characters_escaped(agent: Path) -> None:
+    (agent / "skills/reentrancy/SKILL.md").write_text(
+        "---\nname: reentrancy\ndescription: x\nversion: 9\n---\nred \x1b[31mbody\n"
+    )
+    shown = at_terminal(agent, "--author", "ada", "snapshot") + at_terminal(
+        agent, "skill", "view", "reentrancy", NO_COLOR="1"
+    )
+    assert "red \\x1b[31mbody" in shown and "red \x1b" not in shown
+
+
+def test_json_at_a_terminal_is_indented(agent: Path) -> None:
+    assert at_terminal(agent, "index", "--json").startswith('{\n  "index"')
