@@ -9,6 +9,7 @@ exactly one encoding. Limits are checked before memory is given out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgpack
@@ -24,11 +25,12 @@ MAX_NODES = 100_000
 MAX_DEPTH = 32
 """Containers inside containers."""
 
-pack = msgpack.Packer(use_bin_type=True, autoreset=True).pack
+pack: Callable[[object], bytes] = msgpack.Packer(use_bin_type=True, autoreset=True).pack
+"""Encodes a value, tuples as arrays. One call is atomic under the GIL, so threads may share it."""
 
 
 def unpack(data: bytes) -> Any:
-    """Return the value that canonical `data` encodes.
+    """Return the value that canonical `data` encodes; arrays come as tuples.
 
     Raises `FormatError` with code `bad_msgpack`, `bad_length`, `too_large`,
     `too_many_nodes`, `too_deep`, `duplicate_key`, `bad_key`, `float_not_allowed`,
@@ -42,7 +44,7 @@ def unpack(data: bytes) -> Any:
 
 
 def unpack_shallow(data: bytes) -> Any:
-    """Decode within the limits; the caller checks types and re-encodes.
+    """Decode within the limits, arrays as tuples; the caller checks types and re-encodes.
 
     For decoders that know the exact shape they want, and so check each field
     themselves at less cost than the general walk.
@@ -54,6 +56,7 @@ def unpack_shallow(data: bytes) -> Any:
         return msgpack.unpackb(
             data,
             raw=False,
+            use_list=False,
             strict_map_key=True,
             object_pairs_hook=_pairs,
             list_hook=hook,
@@ -78,7 +81,7 @@ class _Budget:
     def __init__(self) -> None:
         self.left = MAX_NODES
 
-    def spend(self, items: list[Any]) -> list[Any]:
+    def spend(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
         self.left -= len(items) + 1
         if self.left < 0:
             raise FormatError("too many values in one object", code="too_many_nodes")
@@ -121,10 +124,10 @@ def _check_types(value: Any) -> None:
         if kind is int:
             if item < 0:
                 raise FormatError("a negative number", code="type_not_allowed")
-        elif kind is list or kind is dict:
+        elif kind is tuple or kind is dict:
             if depth >= MAX_DEPTH:
                 raise FormatError("nested too deeply", code="too_deep")
-            children = item if kind is list else item.values()
+            children = item if kind is tuple else item.values()
             stack.extend((child, depth + 1) for child in children)
         elif kind is float:
             raise FormatError("a float", code="float_not_allowed")

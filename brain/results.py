@@ -219,7 +219,7 @@ class Verified(NamedTuple):
 class Index(NamedTuple):
     """The Level-0 index; `tokens` is an estimate, bytes / 4."""
 
-    index: str
+    index: str  # type: ignore[assignment]  # the name the JSON has
     skills: int
     tokens: int
 

@@ -20,7 +20,7 @@ from . import compare as _compare
 from . import paths, tree
 from .compare import Difference
 from .entry import Entry
-from .node import check_children, check_order, join_hashes
+from .node import check_children, join_hashes
 from .nodes import Nodes
 from .tree import Root
 
@@ -59,14 +59,14 @@ def decode(data: bytes) -> Bundle:
     """
     value = unpack_shallow(data)
     try:
-        check_children(value)
-        if type(value) is not list or len(value) > limits.MAX_SECTIONS:
+        if type(value) is not tuple or len(value) > limits.MAX_SECTIONS:
             raise ValueError
+        if value:
+            check_children(value)
         for line in value:
             _check_name(line[0])
     except (TypeError, ValueError, InvalidInput) as error:
         raise FormatError("not a bundle", code="bad_object") from error
-    check_order([line[0] for line in value])
     bundle = {line[0]: Root(*line[1:]) for line in value}
     if encode(bundle) != data:
         raise FormatError("the encoding is not the shortest one", code="not_canonical")
@@ -81,7 +81,7 @@ def _check_name(name: str) -> None:
 def total(bundle: Bundle) -> Total:
     """Return the files of the bundle and the sum of their sizes in bytes."""
     return Total(
-        sum(root.count for root in bundle.values()), sum(root.bytes for root in bundle.values())
+        sum(root.files for root in bundle.values()), sum(root.bytes for root in bundle.values())
     )
 
 
@@ -98,10 +98,12 @@ def walk(nodes: Nodes, bundle: Bundle) -> Iterator[Entry]:
         yield from walk_section(nodes, bundle, section)
 
 
-def walk_section(nodes: Nodes, bundle: Bundle, section: str) -> Iterator[Entry]:
-    """Yield the entries of one section with their full paths."""
+def walk_section(
+    nodes: Nodes, bundle: Bundle, section: str, start: str = ""
+) -> Iterator[Entry]:
+    """Yield the entries of one section, from the full path `start` on, with their full paths."""
     prefix = "" if section == paths.TOP else section + "/"
-    for path, kind, blob, size in tree.walk(nodes, bundle.get(section)):
+    for path, kind, blob, size in tree.walk(nodes, bundle.get(section), start[len(prefix) :]):
         yield Entry(prefix + path, kind, blob, size)
 
 

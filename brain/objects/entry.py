@@ -30,5 +30,5 @@ class Child(NamedTuple):
 
     last: str
     node: bytes
-    count: int
+    files: int
     bytes: int

@@ -9,7 +9,7 @@ have domains of their own. So one entry is proven by the hashes beside its way u
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
+from operator import itemgetter, lt
 from typing import Any
 
 from .. import merkle
@@ -83,55 +83,54 @@ def decode(data: bytes) -> Node:
     """
     value = unpack_shallow(data)
     try:
-        kind, lines = value
-        entries = tuple(map(tuple, lines))
-        node = Node(kind, entries)
-        _check_leaf(entries) if kind == LEAF else _check_inner(entries)
-    except (TypeError, ValueError, IndexError, OverflowError) as error:
+        kind, entries = value
+        if kind not in (LEAF, INNER) or not 1 <= len(entries) <= MOST:
+            raise ValueError
+        _check_leaf(entries) if kind == LEAF else check_children(entries)
+    except (TypeError, ValueError) as error:
         raise FormatError("not a node of a tree", code="bad_object") from error
-    if kind not in (LEAF, INNER) or len(entries) > MOST:
-        raise FormatError("not a node of a tree", code="bad_object")
-    check_order([entry[0] for entry in entries])
+    node = Node(kind, entries)
     if node.encode() != data:
         raise FormatError("the encoding is not the shortest one", code="not_canonical")
     return node
 
 
-def check_order(names: Sequence[str]) -> None:
-    """Raise `FormatError` (`not_canonical`) unless `names` ascend strictly."""
-    for before, after in zip(names, names[1:]):
-        if before >= after:
-            raise FormatError("entries out of order, or one twice", code="not_canonical")
-
-
-def _check_leaf(entries: tuple[Line, ...]) -> None:
-    for path, kind, blob, size in entries:
-        if not (
-            type(path) is str
-            and type(kind) is int
-            and 0 <= kind <= LINK
-            and type(blob) is bytes
-            and len(blob) == SIZE
-            and type(size) is int
-            and 0 <= size <= MAX_SIZE
-        ):
-            raise ValueError
-
-
-def _check_inner(entries: tuple[Line, ...]) -> None:
-    check_children(entries)
+def _check_leaf(entries: Sequence[Line]) -> None:
+    paths, kinds, blobs, sizes = zip(*entries, strict=True)
+    _check_column(kinds, int)
+    _check_column(blobs, bytes)
+    _check_column(sizes, int)
+    if set(map(len, blobs)) != {SIZE} or min(kinds) < 0 or max(kinds) > LINK:
+        raise ValueError
+    if min(sizes) < 0 or max(sizes) > MAX_SIZE:
+        raise ValueError
+    _check_column(paths, str)
+    check_order(paths)
 
 
 def check_children(entries: Sequence[Line]) -> None:
-    """Raise `ValueError` unless every line is (text, digest, count ≥ 1, bytes ≥ 0)."""
-    for last, node, count, size in entries:
-        if not (
-            type(last) is str
-            and type(node) is bytes
-            and len(node) == SIZE
-            and type(count) is int
-            and 1 <= count <= MAX_SIZE
-            and type(size) is int
-            and 0 <= size <= MAX_SIZE
-        ):
-            raise ValueError
+    """Raise unless every line is (text, digest, count ≥ 1, bytes ≥ 0), ascending by text.
+
+    Raises `ValueError` or `TypeError`, and `FormatError` (`not_canonical`) for the order.
+    """
+    names, ids, counts, sizes = zip(*entries, strict=True)
+    _check_column(ids, bytes)
+    _check_column(counts, int)
+    _check_column(sizes, int)
+    if set(map(len, ids)) != {SIZE} or min(counts) < 1 or min(sizes) < 0:
+        raise ValueError
+    if max(counts) > MAX_SIZE or max(sizes) > MAX_SIZE:
+        raise ValueError
+    _check_column(names, str)
+    check_order(names)
+
+
+def _check_column(values: Sequence[Any], kind: type) -> None:
+    if set(map(type, values)) != {kind}:
+        raise ValueError
+
+
+def check_order(names: Sequence[str]) -> None:
+    """Raise `FormatError` (`not_canonical`) unless `names` ascend strictly."""
+    if not all(map(lt, names, names[1:])):
+        raise FormatError("entries out of order, or one twice", code="not_canonical")

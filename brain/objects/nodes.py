@@ -43,6 +43,11 @@ class Nodes:
         """Forget what is now stored."""
         self.fresh.clear()
 
+    def forget(self) -> None:
+        """Forget everything: what was built has not been stored after all."""
+        self.fresh.clear()
+        self._kept.clear()
+
     def _keep(self, node_id: bytes, node: Node) -> None:
         if len(self._kept) >= KEPT:
             for old in list(self._kept)[: KEPT // 4]:

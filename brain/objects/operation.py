@@ -57,7 +57,7 @@ def check(value: Any) -> Operation:
     Raises `FormatError` (`bad_object`) for another shape, or a known kind with
     other fields.
     """
-    if type(value) is not list or not value or type(value[0]) is not str or not value[0]:
+    if type(value) is not tuple or not value or type(value[0]) is not str or not value[0]:
         raise FormatError("not an operation", code="bad_object")
     kind, *fields = value
     known = _FIELDS.get(kind)
@@ -67,7 +67,7 @@ def check(value: Any) -> Operation:
         raise FormatError("not a genesis operation", code="bad_object")
     if kind == "restore" and len(fields[0]) != SIZE:
         raise FormatError("not a restore operation", code="bad_object")
-    return tuple(value)
+    return value
 
 
 def describe(operation: Operation) -> dict[str, Any]:

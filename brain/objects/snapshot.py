@@ -71,7 +71,7 @@ def decode(data: bytes) -> Snapshot:
     for another shape, and the codes of `encoding.unpack`.
     """
     value = unpack(data)
-    if type(value) is not list or not value or type(value[0]) is not int:
+    if type(value) is not tuple or not value or type(value[0]) is not int:
         raise FormatError("not a snapshot", code="bad_object")
     if value[0] != FORMAT:
         raise FormatError(
@@ -81,18 +81,16 @@ def decode(data: bytes) -> Snapshot:
         )
     if not _well_formed(value):
         raise FormatError("not a snapshot", code="bad_object")
-    parents, jump, done = tuple(value[3]), Jump(*value[5]), operations.check(value[8])
-    out = Snapshot(
-        *value[:3], parents, value[4], jump, value[6], value[7], done, value[9], value[10]
-    )
+    jump, done = Jump(*value[5]), operations.check(value[8])
+    out = Snapshot._make((*value[:5], jump, *value[6:8], done, *value[9:]))
     _check_genesis(out)
     return out
 
 
-_TYPES = [int, bytes, bytes, list, int, list, str, int, list, str, bytes]
+_TYPES = [int, bytes, bytes, tuple, int, tuple, str, int, tuple, str, bytes]
 
 
-def _well_formed(value: list[Any]) -> bool:
+def _well_formed(value: tuple[Any, ...]) -> bool:
     if [type(field) for field in value] != _TYPES:
         return False
     _, brain, bundle, parents, generation, jump, author, time, _, message, receipt = value

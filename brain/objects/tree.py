@@ -23,7 +23,7 @@ class Root(NamedTuple):
     """A whole tree: the id of its root node, its files, and their bytes."""
 
     node: bytes
-    count: int
+    files: int
     bytes: int
 
 

@@ -1,0 +1,105 @@
+"""Making a brain: the store, the genesis snapshot, and a manifest if there is none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from .. import manifest
+from ..digest import EMPTY, blob_id
+from ..errors import InvalidInput, printable
+from ..objects import bundle as bundles
+from ..objects import operation
+from ..objects import snapshot as snapshots
+from ..objects.entry import FILE, Entry
+from ..objects.snapshot import FORMAT, Jump, Snapshot
+from ..results import Init
+from ..session import CONTROL, Session, head_ref
+from ..store.opening import create_store
+from ..store.protocol import Kind, Transaction
+from ..worktree import materialise
+from . import derived
+from .turn import log_operation
+
+BRANCH = "main"
+FOLDERS = ("skills", "memory", "prompts")
+
+
+def create(path: Path, name: str, layout: str, author: str) -> tuple[Session, Init]:
+    """Make a brain in the folder `path`, which may hold files already.
+
+    The genesis holds the manifest if this wrote it; everything else waits for
+    the first snapshot. Raises `InvalidInput` (`brain_exists`, `not_a_folder`,
+    `bad_manifest`).
+    """
+    root = path.absolute()
+    text = manifest.new(name or root.name, layout)
+    if (root / CONTROL).exists():
+        raise InvalidInput(
+            f"there is a brain in {printable(root)} already",
+            code="brain_exists",
+            hint="see `brain status`",
+        )
+    if root.exists() and not root.is_dir():
+        raise InvalidInput(f"{printable(root)} is not a folder", code="not_a_folder")
+    root.mkdir(parents=True, exist_ok=True)
+    fresh = not any(root.iterdir())
+    writes_manifest = not os.path.lexists(root / manifest.PATH)
+    staging = root / f"{CONTROL}.new"
+    shutil.rmtree(staging, ignore_errors=True)
+    store = create_store(staging)
+    session = Session(root, store, author)
+    try:
+        with store.transaction() as tx:
+            session.reader = tx
+            tx.reset_derived(derived.VERSION)
+            genesis = _genesis(session, tx, text if writes_manifest else None)
+    except BaseException:
+        store.close()
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
+    session.reader = store
+    store.close()
+    os.rename(staging, root / CONTROL)
+    if writes_manifest:
+        materialise.write_file(root, manifest.PATH, FILE, text)
+    if fresh:
+        for folder in FOLDERS:
+            (root / folder).mkdir(exist_ok=True)
+    return session, Init(genesis.hex(), genesis.hex(), str(root))
+
+
+def _genesis(session: Session, tx: Transaction, text: bytes | None) -> bytes:
+    entries = []
+    if text is not None:
+        tx.put_blob(text)
+        entries.append(Entry(manifest.PATH, FILE, blob_id(text), len(text)))
+    bundle = bundles.build(session.nodes, entries)
+    for node_id, data in session.nodes.fresh.items():
+        tx.put(Kind.NODE, node_id, data)
+    session.nodes.settled()
+    tx.put(Kind.BUNDLE, bundles.bundle_id(bundle), bundles.encode(bundle))
+    done = operation.genesis(os.urandom(operation.NONCE_SIZE))
+    data = snapshots.encode(
+        Snapshot(
+            FORMAT,
+            EMPTY,
+            bundles.bundle_id(bundle),
+            (),
+            0,
+            Jump(0, EMPTY),
+            session.author,
+            session.clock(),
+            done,
+            "",
+            EMPTY,
+        )
+    )
+    genesis = snapshots.snapshot_id(data)
+    tx.put(Kind.SNAPSHOT, genesis, data)
+    tx.set_meta("brain", genesis)
+    tx.set_meta("branch", BRANCH.encode())
+    tx.set_ref(head_ref(BRANCH), None, genesis)
+    log_operation(session, tx, "init", "init", [(head_ref(BRANCH), EMPTY, genesis)])
+    return genesis

@@ -1,0 +1,166 @@
+"""Derived data: what can be recomputed from the objects, kept to be fast.
+
+For each SKILL.md a card (name, description, version) under the id of its blob,
+and for each skill the log of the snapshots that changed it. Both are written
+with the snapshot, are never hashed, and are rebuilt when lost or when their
+making has changed (`VERSION`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from ..objects import bundle as bundles
+from ..objects import paths
+from ..objects.bundle import Bundle
+from ..objects.compare import Difference
+from ..objects.entry import LINK, Entry
+from ..session import Session
+from ..skills import layout
+from ..skills.document import Card, decode_card, encode_card, read_card
+from ..skills.slug import slugify
+from ..skills.version import compare as compare_versions
+from ..store.protocol import Kind, SkillRow, Transaction
+from ..errors import InvalidInput
+from .. import limits
+
+VERSION = 1
+SECTION = "skills"
+
+ADDED, UPGRADED, CHANGED, REMOVED = range(4)
+CHANGES = ("added", "upgraded", "changed", "removed")
+
+_BULK = 500
+"""From so many changed paths on, skills are told from other files in one sweep."""
+
+
+def may_be_skill(path: str) -> bool:
+    """Tell cheaply whether a full path could be a skill; a superset of those that are."""
+    return path.startswith("skills/") and path[-3:].lower() == ".md"
+
+
+def is_skill(session: Session, bundle: Bundle, path: str) -> bool:
+    """Tell whether the full `path` is a skill in `bundle`; O(log n)."""
+    if not may_be_skill(path):
+        return False
+
+    def exists(inner: str) -> bool:
+        return bundles.get(session.nodes, bundle, paths.join(SECTION, inner)) is not None
+
+    return layout.classify(paths.split(path)[1], exists) is not None
+
+
+def cards(session: Session, blobs: Iterable[bytes]) -> dict[bytes, Card]:
+    """Return the cards of SKILL.md blobs; what the store has not kept is read anew."""
+    wanted = list(dict.fromkeys(blobs))
+    out = {blob: decode_card(data, "") for blob, data in session.reader.cards(wanted).items()}
+    lost = [blob for blob in wanted if blob not in out]
+    if lost:
+        out.update(read_cards(session, lost))
+    return out
+
+
+def read_cards(session: Session, blobs: list[bytes]) -> dict[bytes, Card]:
+    """Return the cards of SKILL.md blobs, from their content."""
+    readable = [b for b in blobs if session.reader.blob_size(b) <= limits.MAX_SKILL_BYTES]
+    out = {blob: read_card(content, "") for blob, content in session.reader.read_blobs(readable)}
+    return {blob: out.get(blob) or Card("", "", "1", ("too_large",)) for blob in blobs}
+
+
+def card_row(blob: bytes, content: bytes) -> tuple[bytes, bytes]:
+    """Return the row of the card of a SKILL.md."""
+    return blob, encode_card(read_card(content, ""))
+
+
+def record(
+    session: Session,
+    tx: Transaction,
+    snapshot_id: bytes,
+    before: Bundle,
+    after: Bundle,
+    edits: Mapping[str, Entry | None],
+) -> None:
+    """Log which skills the edits of a snapshot changed."""
+    changed = [
+        Difference(path, bundles.get(session.nodes, before, path) if before else None, entry)
+        for path, entry in edits.items()
+        if may_be_skill(path)
+    ]
+    tx.log_skills(rows(session, snapshot_id, before, after, changed))
+
+
+def rows(
+    session: Session, snapshot_id: bytes, before: Bundle, after: Bundle, changed: list[Difference]
+) -> Iterable[SkillRow]:
+    """Yield the log rows of a snapshot that changed the given full paths."""
+    is_old, is_new = classifier(session, before, changed), classifier(session, after, changed)
+    pairs = [
+        (path, was if was and is_old(path) else None, now if now and is_new(path) else None)
+        for path, was, now in changed
+    ]
+    known = cards(session, [e.blob for _, *both in pairs for e in both if e and e.kind != LINK])
+    none = Card("", "", "1", ())
+    for path, was, now in pairs:
+        if was == now:
+            continue
+        old = known.get(was.blob, none) if was else None
+        new = known.get(now.blob, none) if now else None
+        card = new or old or none
+        yield SkillRow(path, snapshot_id, _change(old, new), card.version, slugs_of(path, card))
+
+
+def _change(old: Card | None, new: Card | None) -> int:
+    if old is None:
+        return ADDED
+    if new is None:
+        return REMOVED
+    return UPGRADED if compare_versions(new.version, old.version) > 0 else CHANGED
+
+
+def classifier(
+    session: Session, bundle: Bundle, changed: list[Difference]
+) -> Callable[[str], bool]:
+    """Return what tells whether one of the `changed` paths is a skill in `bundle`."""
+    if not bundle:
+        return lambda path: False
+    if len(changed) < _BULK:
+        return lambda path: is_skill(session, bundle, path)
+    known = set(skill_paths(session, bundle))
+    return known.__contains__
+
+
+def skill_paths(session: Session, bundle: Bundle) -> list[str]:
+    """Return the full paths of all skills of `bundle`, sorted."""
+    inner = [paths.split(e.path)[1] for e in bundles.walk_section(session.nodes, bundle, SECTION)]
+    return [paths.join(SECTION, path) for path in layout.skill_paths(inner)]
+
+
+def slugs_of(path: str, card: Card) -> tuple[str, ...]:
+    """Return the slugs a skill answers to: that of its place, then that of its name."""
+    own = layout.slug_of(paths.split(path)[1])
+    try:
+        other = slugify(card.name) if card.name else own
+    except InvalidInput:
+        other = own
+    return (own,) if other == own else (own, other)
+
+
+def ensure(session: Session, tx: Transaction) -> None:
+    """Rebuild the derived data if they are missing or were made otherwise."""
+    if tx.derived_version() == VERSION:
+        return
+    tx.reset_derived(VERSION)
+    for snapshot_id, _ in list(tx.structured(Kind.SNAPSHOT)):
+        snapshot = session.load(snapshot_id)
+        after = session.bundle(snapshot.bundle)
+        before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
+        changed = [
+            difference
+            for difference in bundles.compare(session.nodes, before, after)
+            if may_be_skill(difference.path)
+        ]
+        found = [d.after.blob for d in changed if d.after and d.after.kind != LINK]
+        tx.put_cards(
+            (blob, encode_card(card)) for blob, card in read_cards(session, found).items()
+        )
+        tx.log_skills(rows(session, snapshot_id, before, after, changed))

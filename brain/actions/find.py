@@ -1,0 +1,122 @@
+"""Finding skills in a bundle: all of them, or one by its slug."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..errors import InvalidInput, NotFound, printable
+from ..objects import bundle as bundles
+from ..objects import paths
+from ..objects.bundle import Bundle
+from ..objects.entry import LINK
+from ..results import Skill
+from ..session import Session
+from ..skills import layout, version
+from ..skills.document import Card
+from ..skills.slug import slugify
+from . import derived
+from .derived import SECTION
+
+
+class Found(NamedTuple):
+    """A skill of a bundle; `path` is full, `blob` that of its SKILL.md."""
+
+    slug: str
+    path: str
+    blob: bytes
+    card: Card
+
+    @property
+    def folder(self) -> str | None:
+        """The folder of a skill that has one, with a `/` at the end; None for a flat one."""
+        head, _, name = self.path.rpartition("/")
+        return head + "/" if name.lower() == "skill.md" else None
+
+    def line(self) -> Skill:
+        """Return the skill as a line of the list."""
+        return Skill(
+            self.slug,
+            self.card.name or self.slug,
+            self.card.description,
+            version.value(self.card.version),
+            self.path,
+        )
+
+
+def every(session: Session, bundle: Bundle) -> list[Found]:
+    """Return all skills of `bundle`, by path, without reading bodies."""
+    entries = {
+        paths.split(entry.path)[1]: entry
+        for entry in bundles.walk_section(session.nodes, bundle, SECTION)
+        if entry.kind != LINK
+    }
+    places = layout.skill_paths(entries)
+    cards = derived.cards(session, (entries[path].blob for path in places))
+    return [
+        Found(layout.slug_of(path), paths.join(SECTION, path), entry.blob, cards[entry.blob])
+        for path in places
+        for entry in (entries[path],)
+    ]
+
+
+def one(session: Session, bundle: Bundle, text: str) -> Found:
+    """Return the skill that `text`, a slug, a name or a path below skills/, means.
+
+    Raises `NotFound` (`no_skill`) with near names, or `InvalidInput`
+    (`ambiguous_skill`) with the paths.
+    """
+    found = maybe(session, bundle, text)
+    if found is None:
+        raise _missing(session, bundle, text)
+    return found
+
+
+def maybe(session: Session, bundle: Bundle, text: str) -> Found | None:
+    """Return what `one` returns, or None where there is no such skill."""
+    for candidates in _candidates(session, text):
+        skills = [path for path in candidates if derived.is_skill(session, bundle, path)]
+        if len(skills) > 1:
+            raise InvalidInput(
+                f"{printable(text)} may be any of: {', '.join(map(printable, skills))}",
+                code="ambiguous_skill",
+                hint="name it by its path below skills/, as in `brain skill view tools/search`",
+            )
+        if skills:
+            return at(session, bundle, skills[0])
+    return None
+
+
+def at(session: Session, bundle: Bundle, path: str) -> Found:
+    """Return the skill at the full `path`, which is one."""
+    entry = bundles.get(session.nodes, bundle, path)
+    if entry is None:
+        raise NotFound(f"no skill at {printable(path)}", code="no_skill")
+    card = derived.cards(session, [entry.blob])[entry.blob]
+    return Found(layout.slug_of(paths.split(path)[1]), path, entry.blob, card)
+
+
+def known_paths(session: Session, slug: str) -> list[str]:
+    """Return the full paths at which a skill of that slug lies, lay or would lie."""
+    usual = [paths.join(SECTION, path) for path in layout.candidates(slug)]
+    return list(dict.fromkeys([*usual, *session.reader.skill_paths(slug)]))
+
+
+def _candidates(session: Session, text: str) -> list[list[str]]:
+    """Paths to look at, in the order of how well they fit: own slug first, names second."""
+    if "/" in text:
+        return [[f"skills/{text}/SKILL.md"], [f"skills/{text}.md", f"skills/{text}"]]
+    slug = slugify(text)
+    places = known_paths(session, slug)
+    own = [path for path in places if layout.slug_of(paths.split(path)[1]) == slug]
+    return [own, [path for path in places if path not in own]]
+
+
+def _missing(session: Session, bundle: Bundle, text: str) -> NotFound:
+    from difflib import get_close_matches
+
+    near = get_close_matches(text, [found.slug for found in every(session, bundle)], 3)
+    return NotFound(
+        f"no skill {printable(text)}",
+        code="no_skill",
+        hint=f"did you mean {', '.join(near)}?" if near else "see `brain skill list`",
+    )

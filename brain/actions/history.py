@@ -1,0 +1,138 @@
+"""Looking back: the log, one snapshot, the history of a skill."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from ..errors import NotFound, printable
+from ..objects import bundle as bundles
+from ..objects import lineage, operation
+from ..objects.snapshot import Snapshot
+from ..results import SectionInfo, Shown, SkillVersion, SnapshotInfo
+from ..session import Session
+from ..skills import version
+from ..skills.slug import slugify
+from ..store.protocol import SkillRow
+from . import derived, find
+from .revisions import resolve
+
+
+def info(snapshot_id: bytes, snapshot: Snapshot) -> SnapshotInfo:
+    """Return a snapshot as the log shows it."""
+    return SnapshotInfo(
+        snapshot_id.hex(),
+        snapshot.bundle.hex(),
+        [parent.hex() for parent in snapshot.parents],
+        snapshot.generation,
+        snapshot.author,
+        snapshot.time,
+        snapshot.message,
+        operation.describe(snapshot.operation),
+        snapshot.receipt.hex() or None,
+    )
+
+
+def log(session: Session, revision: str = "@", limit: int | None = None) -> Iterator[SnapshotInfo]:
+    """Yield `revision` and its ancestors, newest first."""
+    found = lineage.history(session.load, resolve(session, revision))
+    return (info(*pair) for pair in islice(found, limit))
+
+
+def log_of_skill(
+    session: Session, text: str, revision: str = "@", limit: int | None = None
+) -> Iterator[SnapshotInfo]:
+    """Yield the snapshots, newest first, that changed a skill. Raises `NotFound`."""
+    rows = reversed(skill_rows(session, resolve(session, revision), text))
+    return (info(row.snapshot, session.load(row.snapshot)) for row in islice(rows, limit))
+
+
+def show(session: Session, revision: str = "@") -> Shown:
+    """Return one snapshot, its counts against its first parent, and its sections."""
+    snapshot_id = resolve(session, revision)
+    snapshot = session.load(snapshot_id)
+    after = session.bundle(snapshot.bundle)
+    before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
+    total = bundles.total(after)
+    counts = {"files": total.files, "bytes": total.bytes, "added": 0, "modified": 0, "removed": 0}
+    for _, was, now in bundles.compare(session.nodes, before, after):
+        counts["added" if was is None else "removed" if now is None else "modified"] += 1
+    sections = {
+        name: SectionInfo(root.node.hex(), root.files, root.bytes) for name, root in after.items()
+    }
+    return Shown(info(snapshot_id, snapshot), counts, sections)
+
+
+def skill_rows(session: Session, head: bytes, text: str) -> list[SkillRow]:
+    """Return what changed a skill in the lineage of `head`, oldest first.
+
+    Raises `NotFound` (`no_skill`) if nothing ever did.
+    """
+    paths = _paths_of(session, text)
+    rows = [
+        row
+        for path in paths
+        for row in session.reader.skill_log(path)
+        if lineage.is_ancestor(session.load, row.snapshot, head)
+    ]
+    if not rows:
+        raise NotFound(
+            f"no skill {printable(text)} in this lineage",
+            code="no_skill",
+            hint="see `brain skill list`",
+        )
+    return sorted(rows, key=lambda row: session.load(row.snapshot).generation)
+
+
+def _paths_of(session: Session, text: str) -> list[str]:
+    if "/" in text:
+        return [f"skills/{text}/SKILL.md", f"skills/{text}.md", f"skills/{text}"]
+    current = find.maybe(session, session.bundle_of(session.head()), text)
+    slug = current.slug if current else slugify(text)
+    return [
+        path
+        for path in find.known_paths(session, slug)
+        if current is None or path == current.path or not _elsewhere(session, path)
+    ]
+
+
+def _elsewhere(session: Session, path: str) -> bool:
+    """Tell whether another skill, which shares the slug, lives at `path` today."""
+    return derived.is_skill(session, session.bundle_of(session.head()), path)
+
+
+def skill_history(session: Session, text: str) -> list[SkillVersion]:
+    """Return what changed a skill, newest first. Raises `NotFound` (`no_skill`)."""
+    out = []
+    for row in reversed(skill_rows(session, session.head(), text)):
+        snapshot = session.load(row.snapshot)
+        out.append(
+            SkillVersion(
+                version.value(row.version),
+                row.snapshot.hex(),
+                snapshot.time,
+                snapshot.author,
+                derived.CHANGES[row.change],
+                row.path,
+                snapshot.message,
+            )
+        )
+    return out
+
+
+def at_version(session: Session, head: bytes, text: str, wanted: str) -> tuple[bytes, find.Found]:
+    """Return the last snapshot that set a skill to a version, and the skill there.
+
+    Raises `NotFound` (`no_skill`, `no_version`).
+    """
+    rows = skill_rows(session, head, text)
+    for row in reversed(rows):
+        if row.version == wanted and row.change != derived.REMOVED:
+            bundle = session.bundle_of(row.snapshot)
+            return row.snapshot, find.at(session, bundle, row.path)
+    known = list(dict.fromkeys(row.version for row in rows))
+    raise NotFound(
+        f"{printable(text)} has no version {printable(wanted)}",
+        code="no_version",
+        hint=f"it has {', '.join(known[-8:])}",
+    )

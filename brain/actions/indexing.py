@@ -1,0 +1,96 @@
+"""The Level-0 index, and the system prompt it feeds; both from the head, not the folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..manifest import load
+from ..objects import bundle as bundles
+from ..objects.bundle import Bundle
+from ..results import Index, Prompt
+from ..session import Session
+from ..skills import index as level0
+from ..skills.text import clean
+from . import find
+from .revisions import resolve
+
+SYSTEM = "prompts/system.md"
+FRAGMENTS = "prompts/fragments/"
+_MAX_PART_BYTES = 4 << 20
+"""Bytes of one prompt or memory file that are read."""
+
+
+def index(
+    session: Session, revision: str = "@", limit: int | None = None, budget: int | None = None
+) -> Index:
+    """Return one line per skill; `limit` in characters a description, `budget` in tokens."""
+    bundle = session.bundle_of(resolve(session, revision))
+    made = _index(session, bundle, limit, budget)
+    return Index(made.text, made.shown, made.tokens)
+
+
+def prompt(
+    session: Session, revision: str = "@", limit: int | None = None, budget: int | None = None
+) -> Prompt:
+    """Return the system prompt: system.md, fragments by name, the index, memory by manifest.
+
+    `limit` and `budget` are those of the index. Hidden and bidirectional
+    characters are left out of every part.
+    """
+    snapshot_id = resolve(session, revision)
+    bundle = session.bundle_of(snapshot_id)
+    made = _index(session, bundle, limit, budget)
+    parts = list(_prompt_files(session, bundle))
+    parts.append(f"# Skills\n\n{made.text}")
+    cut = []
+    for path, most in load(session, snapshot_id).memory:
+        text = _text(session, bundle, path)
+        if text is None:
+            continue
+        if len(text) > most:
+            cut.append(path)
+            text = text[:most].rstrip() + "\n[…]"
+        parts.append(f"# Memory: {clean(path)}\n\n{text}")
+    whole = "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+    return Prompt(whole, made.shown, level0.tokens(whole), cut)
+
+
+def _index(
+    session: Session, bundle: Bundle, limit: int | None, budget: int | None
+) -> level0.IndexText:
+    lines = [
+        (found.card.name or found.slug, found.card.description, found.slug)
+        for found in find.every(session, bundle)
+    ]
+    return level0.build(lines, limit, budget)
+
+
+def _prompt_files(session: Session, bundle: Bundle) -> Iterator[str]:
+    names = [SYSTEM]
+    for entry in bundles.walk_section(session.nodes, bundle, "prompts", FRAGMENTS):
+        if not entry.path.startswith(FRAGMENTS):
+            break
+        if entry.path.endswith(".md"):
+            names.append(entry.path)
+    for name in names:
+        text = _text(session, bundle, name)
+        if text is not None:
+            yield text
+
+
+def _text(session: Session, bundle: Bundle, path: str) -> str | None:
+    """Return the cleaned text of a file of the bundle; None if it is not there."""
+    entry = bundles.get(session.nodes, bundle, path)
+    if entry is None:
+        return None
+    content = b"".join(_first(session, entry.blob))
+    return clean(content.decode("utf-8", "replace"))
+
+
+def _first(session: Session, blob: bytes) -> Iterator[bytes]:
+    left = _MAX_PART_BYTES
+    for piece in session.reader.stream_blob(blob):
+        yield piece[:left]
+        left -= len(piece)
+        if left <= 0:
+            return

@@ -1,0 +1,73 @@
+"""Recording the folder: status and snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..objects import bundle as bundles
+from ..objects import operation
+from ..objects.entry import Entry
+from ..results import Recorded, Status
+from ..session import Session
+from . import folder
+from .files import Progress, no_progress
+from .turn import Turn, locked, recording
+
+
+def status(session: Session, progress: Progress = no_progress) -> Status:
+    """Compare the folder with the head; writes nothing."""
+    head = session.head()
+    target = session.bundle_of(head)
+    seen = folder.look(session, progress)
+    found = folder.edits(session, seen, target, folder.hashed(session, seen.found.changed))
+    there = {path: bundles.get(session.nodes, target, path) is not None for path in found}
+    unwritten = {row.path for row in session.reader.pending()}
+    names = sorted(path for path in found if path not in unwritten)
+    return Status(
+        session.brain_id().hex(),
+        head.hex(),
+        session.branch(),
+        not names,
+        [path for path in names if not there[path]],
+        [path for path in names if there[path] and found[path] is not None],
+        [path for path in names if found[path] is None],
+        list(seen.found.notices),
+    )
+
+
+def snapshot(session: Session, message: str = "", progress: Progress = no_progress) -> Recorded:
+    """Record the folder as it is. Nothing changed means no new snapshot."""
+    with locked(session):
+        seen = folder.look(session, progress)
+        size = sum(candidate.size for candidate in seen.found.changed)
+        with recording(
+            session, "snapshot", message or "snapshot", expected_bytes=size
+        ) as mine:
+            before = mine.bundle
+            entries = folder.stored(
+                session, mine.tx, before, seen.found.changed, seen.proven, progress
+            )
+            edits = folder.edits(session, seen, before, entries)
+            there = [bundles.get(session.nodes, before, path) is not None for path in edits]
+            if edits:
+                mine.commit(edits, operation.snapshot(), message)
+        if seen.found.changed or seen.found.removed or seen.base is not mine.bundle:
+            folder.remember(session, seen, mine.bundle)
+    pairs = list(zip(edits.values(), there, strict=True))
+    return Recorded(
+        mine.head.hex(),
+        bundles.bundle_id(mine.bundle).hex(),
+        [parent.hex() for parent in session.load(mine.head).parents],
+        bool(edits),
+        sum(not was for _, was in pairs),
+        sum(was and entry is not None for entry, was in pairs),
+        sum(entry is None for entry, _ in pairs),
+        list(seen.found.notices),
+    )
+
+
+def record_by_hand(mine: Turn, edits: Mapping[str, Entry | None]) -> None:
+    """Record what somebody changed by hand, so that it is not overwritten unseen."""
+    if edits:
+        mine.commit(edits, operation.snapshot(), "Record changes made by hand")
+        mine.files_before = mine.head

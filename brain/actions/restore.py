@@ -1,0 +1,105 @@
+"""Bringing files back to what they were at a revision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..errors import NotFound, printable
+from ..objects import bundle as bundles
+from ..objects import operation, paths
+from ..objects.bundle import Bundle
+from ..objects.entry import Entry
+from ..results import Restored
+from ..session import Session
+from . import folder
+from .files import Progress, no_progress
+from .record import record_by_hand
+from .revisions import resolve
+from .turn import Turn, locked, recording
+
+Edits = dict[str, Entry | None]
+
+
+def restore(
+    session: Session, revision: str, wanted: Sequence[str] = (), progress: Progress = no_progress
+) -> Restored:
+    """Make files, all or those at or below the paths `wanted`, as they were at `revision`.
+
+    What would be overwritten unrecorded is recorded first. Files the head does not
+    know are left alone unless the revision has them. Raises `NotFound` (`no_path`)
+    for a path that neither the revision nor the head knows.
+    """
+    wanted = [paths.check(path.rstrip("/")) for path in wanted]
+    with locked(session):
+        source = resolve(session, revision)
+        target = _select(session, session.bundle_of(source), wanted)
+        seen = folder.look(session, progress)
+        with recording(session, "restore", f"restore {source.hex()[:12]}", progress) as mine:
+            head = _select(session, mine.bundle, wanted)
+            _check_known(wanted, target, head)
+            disk = _on_disk(mine, seen, {*head, *target})
+            unseen: Edits = {
+                path: entry for path, entry in disk.items() if entry and entry != head.get(path)
+            }
+            record_by_hand(mine, unseen)
+            known = {**head, **unseen}
+            edits = _towards(known, target)
+            if edits:
+                mine.commit(edits, operation.restore(source))
+            mine.writes = _towards({**known, **disk}, target)
+    return restored(mine.head, mine.writes)
+
+
+def _towards(now: Mapping[str, Entry | None], target: Mapping[str, Entry]) -> Edits:
+    return {
+        path: target.get(path)
+        for path in sorted({*now, *target})
+        if now.get(path) != target.get(path)
+    }
+
+
+def _on_disk(mine: Turn, seen: folder.Look, known: set[str]) -> Edits:
+    """Return where the folder, at the `known` paths, differs from the head; stores content."""
+    session = mine.session
+    changed = [candidate for candidate in seen.found.changed if candidate.path in known]
+    entries = folder.stored(session, mine.tx, mine.bundle, changed)
+    edits = folder.edits(session, seen, mine.bundle, entries)
+    return {path: entry for path, entry in edits.items() if path in known}
+
+
+def _check_known(wanted: Sequence[str], *sides: Mapping[str, Entry]) -> None:
+    for path in wanted:
+        if not any(p == path or p.startswith(path + "/") for side in sides for p in side):
+            raise NotFound(
+                f"no file or folder {printable(path)} in that revision or the head",
+                code="no_path",
+                hint="see `brain show REV`, and give paths relative to the brain",
+            )
+
+
+def _select(session: Session, bundle: Bundle, wanted: Sequence[str]) -> Mapping[str, Entry]:
+    """Return the entries at or below the paths `wanted`; all of them if none are."""
+    if not wanted:
+        return {entry.path: entry for entry in bundles.walk(session.nodes, bundle)}
+    out = {}
+    for path in wanted:
+        single = bundles.get(session.nodes, bundle, path)
+        if single is not None:
+            out[path] = single
+            continue
+        section = path.split("/")[0]
+        below = path + "/"
+        for entry in bundles.walk_section(session.nodes, bundle, section, below):
+            if not entry.path.startswith(below):
+                break
+            out[entry.path] = entry
+    return out
+
+
+def restored(head: bytes, writes: Mapping[str, Entry | None]) -> Restored:
+    """Return the outcome of writing files."""
+    return Restored(
+        head.hex(),
+        sorted(path for path, entry in writes.items() if entry is not None),
+        sorted(path for path, entry in writes.items() if entry is None),
+    )

@@ -1,0 +1,216 @@
+"""A writer's turn: the lock, one transaction, then the files.
+
+The store decides: first the transaction is committed, durably, together with the
+list of files still to be written; then the files are written, each atomically;
+then the list is cleared. Whoever is killed in between leaves a list that the
+next writer finishes, before anything else. A file somebody touched since is
+left alone: it is then an edit like any other.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from ..digest import EMPTY
+from ..encoding import pack
+from ..objects import bundle as bundles
+from ..objects import lineage
+from ..objects import snapshot as snapshots
+from ..objects.bundle import Bundle
+from ..objects.entry import Entry
+from ..objects.operation import Operation
+from ..objects.snapshot import FORMAT, Snapshot
+from ..session import Session, head_ref
+from ..store.lock import writer_lock
+from ..store.protocol import Kind, Pending, Transaction
+from ..worktree.stats import fingerprint
+from . import derived, files
+from .files import Progress, no_progress
+
+LOCK_SECONDS = 60.0
+"""How long a writer waits for another one."""
+
+
+class Turn:
+    """What a writer sees and does: the head, and new snapshots on top of it."""
+
+    def __init__(self, session: Session, tx: Transaction) -> None:
+        self.session = session
+        self.tx = tx
+        self.branch = session.branch()
+        self.old_head = session.head()
+        self.head = self.old_head
+        self.bundle = session.bundle_of(self.head)
+        self.files_before = self.head
+        self.writes: dict[str, Entry | None] = {}
+
+    def commit(
+        self,
+        edits: Mapping[str, Entry | None],
+        operation: Operation,
+        message: str = "",
+        receipt: bytes = EMPTY,
+    ) -> bytes:
+        """Record a snapshot of the head with `edits` applied; return its id."""
+        session = self.session
+        before = self.bundle
+        after = bundles.update(session.nodes, before, edits)
+        bundle_id = self._store(after)
+        parent = session.load(self.head)
+        snapshot = Snapshot(
+            FORMAT,
+            session.brain_id(),
+            bundle_id,
+            (self.head,),
+            lineage.generation_after([parent]),
+            lineage.jump_after(session.load, self.head, parent),
+            session.author,
+            max(session.clock(), 0),
+            operation,
+            message,
+            receipt,
+        )
+        data = snapshots.encode(snapshot)
+        snapshot_id = snapshots.snapshot_id(data)
+        self.tx.put(Kind.SNAPSHOT, snapshot_id, data)
+        derived.record(session, self.tx, snapshot_id, before, after, edits)
+        self.head, self.bundle = snapshot_id, after
+        return snapshot_id
+
+    def _store(self, bundle: Bundle) -> bytes:
+        nodes = self.session.nodes
+        for node_id, data in nodes.fresh.items():
+            self.tx.put(Kind.NODE, node_id, data)
+        nodes.settled()
+        bundle_id = bundles.bundle_id(bundle)
+        self.tx.put(Kind.BUNDLE, bundle_id, bundles.encode(bundle))
+        return bundle_id
+
+
+@contextmanager
+def locked(session: Session) -> Iterator[None]:
+    """Hold the brain against other writers; finish first what a killed one left.
+
+    Raises `Locked` if another writer does not end in time.
+    """
+    with writer_lock(session.control, LOCK_SECONDS):
+        _finish_pending(session)
+        yield
+
+
+@contextmanager
+def transaction(session: Session, expected_bytes: int = 0) -> Iterator[Transaction]:
+    """Open a transaction that the session reads through until it ends."""
+    try:
+        with session.store.transaction(expected_bytes) as tx:
+            session.reader = tx
+            derived.ensure(session, tx)
+            yield tx
+    except BaseException:
+        session.nodes.forget()
+        raise
+    finally:
+        session.reader = session.store
+
+
+@contextmanager
+def recording(
+    session: Session,
+    kind: str,
+    description: str,
+    progress: Progress = no_progress,
+    expected_bytes: int = 0,
+) -> Iterator[Turn]:
+    """Record snapshots, then write files; to be used while `locked`.
+
+    `kind` and `description` go to the operation log. On any error nothing is
+    recorded and no file is touched.
+    """
+    with transaction(session, expected_bytes) as tx:
+        mine = Turn(session, tx)
+        yield mine
+        _close(mine, kind, description)
+    apply(session, mine.writes, progress)
+
+
+@contextmanager
+def turn(session: Session, kind: str, description: str) -> Iterator[Turn]:
+    """Take a whole turn: `locked` and `recording`."""
+    with locked(session), recording(session, kind, description) as mine:
+        yield mine
+
+
+def apply(
+    session: Session, writes: Mapping[str, Entry | None], progress: Progress = no_progress
+) -> None:
+    """Write files that were announced, and take them off the list."""
+    if writes:
+        files.write(session, writes, progress)
+        session.store.settle()
+
+
+def log_operation(
+    session: Session,
+    tx: Transaction,
+    kind: str,
+    description: str,
+    refs: list[tuple[str, bytes, bytes]],
+    files_moved: tuple[bytes, bytes] = (EMPTY, EMPTY),
+    target: int = 0,
+) -> None:
+    """Append to the operation log.
+
+    `refs` are (name, old, new); `files_moved` are the snapshots the written files
+    were of before and after; `target` is the operation an undo or redo is about.
+    """
+    record = (session.clock(), session.author, kind, description, refs, files_moved, target)
+    tx.append_operation(pack(record))
+
+
+def fingerprint_of(session: Session, path: str) -> bytes:
+    """Return the fingerprint of a file of the folder, empty if there is none."""
+    try:
+        return fingerprint(os.lstat(session.root / path))
+    except (FileNotFoundError, NotADirectoryError):
+        return EMPTY
+
+
+def _close(mine: Turn, kind: str, description: str) -> None:
+    session, tx = mine.session, mine.tx
+    if mine.head != mine.old_head:
+        name = head_ref(mine.branch)
+        tx.set_ref(name, mine.old_head, mine.head)
+        moved = (mine.files_before, mine.head) if mine.writes else (EMPTY, EMPTY)
+        log_operation(session, tx, kind, description, [(name, mine.old_head, mine.head)], moved)
+    announce(session, tx, mine.writes)
+
+
+def announce(session: Session, tx: Transaction, writes: Mapping[str, Entry | None]) -> None:
+    """Put the files to be written on the list that survives a crash."""
+    tx.set_pending(
+        [
+            Pending(
+                path,
+                entry.kind if entry else 0,
+                entry.blob if entry else EMPTY,
+                fingerprint_of(session, path),
+            )
+            for path, entry in writes.items()
+        ]
+    )
+
+
+def _finish_pending(session: Session) -> None:
+    """Write what a killed writer had recorded but not written."""
+    rows = session.store.pending()
+    if not rows:
+        return
+    left: dict[str, Entry | None] = {}
+    for row in rows:
+        if fingerprint_of(session, row.path) == row.before:
+            size = session.store.blob_size(row.blob) if row.blob else 0
+            left[row.path] = Entry(row.path, row.kind, row.blob, size) if row.blob else None
+    files.write(session, left)
+    session.store.settle()

@@ -1,0 +1,172 @@
+"""Undo and redo: the operation log walked back and forth.
+
+An undo brings the branch back to where it stood before an operation, and the
+files that operation wrote to what they were. It does so as an operation of its
+own, so nothing is ever lost: redo is the undo of an undo. Recording the folder
+wrote no files, so undoing a snapshot leaves the folder as it is.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..digest import SIZE
+from ..encoding import unpack
+from ..errors import Conflict, FormatError, NotFound, StoreError, printable
+from ..objects import bundle as bundles
+from ..objects.entry import Entry
+from ..results import Operation, Restored
+from ..session import Session
+from ..store.protocol import OperationRow, Reader, Transaction
+from . import folder
+from .restore import restored
+from .turn import announce, apply, locked, log_operation, transaction
+
+
+class Record(NamedTuple):
+    """An entry of the operation log, decoded; `refs` are (name, old, new)."""
+
+    number: int
+    id: bytes
+    time: int
+    author: str
+    kind: str
+    description: str
+    refs: list[tuple[str, bytes, bytes]]
+    moved: tuple[bytes, bytes]
+    target: int
+
+
+def decode(row: OperationRow) -> Record:
+    """Decode an entry of the operation log. Raises `FormatError`."""
+    try:
+        time, author, kind, description, refs, moved, target = unpack(row.data)
+        changed = [(str(name), bytes(old), bytes(new)) for name, old, new in refs]
+        before, after = moved
+    except (TypeError, ValueError) as error:
+        raise FormatError(f"operation {row.number} is not one", code="bad_operation") from error
+    sizes = {len(side) for _, old, new in changed for side in (old, new)}
+    if not sizes <= {0, SIZE}:
+        raise FormatError(f"operation {row.number} is not one", code="bad_operation")
+    return Record(
+        row.number, row.id, time, author, kind, description, changed, (before, after), target
+    )
+
+
+def operations(session: Session, limit: int | None = None) -> list[Operation]:
+    """Return the operation log, newest first."""
+    out: list[Operation] = []
+    for row in session.reader.operations():
+        if limit is not None and len(out) >= limit:
+            break
+        record = decode(row)
+        refs = {name: [old.hex(), new.hex()] for name, old, new in record.refs}
+        out.append(
+            Operation(
+                record.id.hex(),
+                record.number,
+                record.time,
+                record.author,
+                record.kind,
+                record.description,
+                refs,
+            )
+        )
+    return out
+
+
+def undo(session: Session) -> Restored:
+    """Take the last operation back.
+
+    Raises `NotFound` (`nothing_to_undo`), or `Conflict` (`unrecorded_changes`) if
+    a file to be put back was changed since.
+    """
+    with locked(session), transaction(session) as tx:
+        record = _to_undo(tx)
+        old, new = record.moved
+        refs = [(name, now, before) for name, before, now in record.refs]
+        writes = _move(session, tx, "undo", record, refs, (new, old))
+        head = session.head()
+    apply(session, writes)
+    return restored(head, writes)
+
+
+def redo(session: Session) -> Restored:
+    """Do again what the last undo took back.
+
+    Raises `NotFound` (`nothing_to_redo`), or `Conflict` as `undo`.
+    """
+    with locked(session), transaction(session) as tx:
+        record = _to_redo(tx)
+        writes = _move(session, tx, "redo", record, record.refs, record.moved)
+        head = session.head()
+    apply(session, writes)
+    return restored(head, writes)
+
+
+def _to_undo(reader: Reader) -> Record:
+    number = reader.operation_count()
+    while number > 1:
+        record = decode(reader.operation(number))
+        if record.kind == "undo":
+            number = record.target - 1
+        elif record.kind == "redo":
+            number = record.target
+            if decode(reader.operation(number)).kind != "redo":
+                return decode(reader.operation(number))
+        else:
+            return record
+    raise NotFound("nothing to undo", code="nothing_to_undo", hint="see `brain op log`")
+
+
+def _to_redo(reader: Reader) -> Record:
+    """Find what the undos at the end of the log took back and no redo brought again."""
+    redone = 0
+    for row in reader.operations():
+        record = decode(row)
+        if record.kind == "redo":
+            redone += 1
+        elif record.kind == "undo":
+            if redone == 0:
+                return decode(reader.operation(record.target))
+            redone -= 1
+        else:
+            break
+    raise NotFound("nothing to redo", code="nothing_to_redo", hint="see `brain op log`")
+
+
+def _move(
+    session: Session,
+    tx: Transaction,
+    kind: str,
+    record: Record,
+    refs: list[tuple[str, bytes, bytes]],
+    moved: tuple[bytes, bytes],
+) -> dict[str, Entry | None]:
+    """Move refs and announce the files to write, from one snapshot's to another's."""
+    for name, old, new in refs:
+        if not old or not new:
+            raise StoreError(f"operation {record.number} cannot be taken back")
+        tx.set_ref(name, old, new)
+    writes = _writes(session, tx, *moved) if moved[0] else {}
+    log_operation(
+        session, tx, kind, f"{kind} {record.description}", refs, moved, target=record.number
+    )
+    announce(session, tx, writes)
+    return writes
+
+
+def _writes(
+    session: Session, tx: Transaction, from_: bytes, to: bytes
+) -> dict[str, Entry | None]:
+    was, will = session.bundle_of(from_), session.bundle_of(to)
+    found = list(bundles.compare(session.nodes, was, will))
+    touched = folder.edits_at(session, tx, was, [difference.path for difference in found])
+    if touched:
+        names = ", ".join(map(printable, sorted(touched)[:5]))
+        raise Conflict(
+            f"changed since, and recorded nowhere: {names}",
+            code="unrecorded_changes",
+            hint="record them with `brain snapshot`, or bring them back with `brain restore @`",
+        )
+    return {difference.path: difference.after for difference in found}

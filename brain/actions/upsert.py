@@ -1,0 +1,216 @@
+"""The one door through which an agent learns: the upsert of a skill by its slug.
+
+One transaction: read the prior version from the head, raise it, record a
+snapshot of just that path, write the file. What somebody changed in that file by
+hand is recorded first. Cost O(log n) in the size of the brain.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..digest import EMPTY
+from ..errors import Conflict, printable
+from ..objects import bundle as bundles
+from ..objects import lineage, operation, paths
+from ..objects.entry import FILE, Entry
+from ..results import Upserted
+from ..session import Session
+from ..skills import document, layout, version
+from ..skills.slug import same_skill, slugify
+from ..store.protocol import Transaction
+from . import derived, find, folder
+from .record import record_by_hand
+from .turn import Turn, turn
+
+
+class Wish(NamedTuple):
+    """What shall be written. None for `description` or `body` keeps what is there."""
+
+    name: str
+    description: str | None
+    body: bytes | None
+    receipt: bytes | None
+    message: str
+
+
+def upsert(session: Session, wish: Wish) -> Upserted:
+    """Write a skill, always raising its version.
+
+    Raises `InvalidInput` for a name, front matter or version that cannot be
+    taken, and `Conflict` (`name_taken`) if another skill has that slug.
+    """
+    slug = slugify(wish.name)
+    with turn(session, "upsert", f"upsert {slug}") as mine:
+        slug, path, prior = _prior(mine, wish.name, slug)
+        return _write(mine, slug, path, prior, wish)
+
+
+def upsert_if_changed(session: Session, wish: Wish) -> Upserted:
+    """As `upsert`, but an identical save records nothing."""
+    slug = slugify(wish.name)
+    with turn(session, "upsert", f"upsert {slug}") as mine:
+        slug, path, prior = _prior(mine, wish.name, slug)
+        if prior is None or not document.is_noop(prior, wish.description, wish.body):
+            return _write(mine, slug, path, prior, wish)
+        found = find.at(session, mine.bundle, path)
+        current = version.value(found.card.version)
+        return _outcome(mine, found.slug, found.card.name or slug, current, current, path, False)
+
+
+def _prior(mine: Turn, name: str, slug: str) -> tuple[str, str, bytes | None]:
+    """Return the skill's slug, where it lies or will, and its text after changes by hand."""
+    session = mine.session
+    found = find.maybe(session, mine.bundle, name)
+    looked_at = [found.path] if found else find.known_paths(session, slug)
+    by_hand = folder.edits_at(session, mine.tx, mine.bundle, looked_at)
+    record_by_hand(mine, by_hand)
+    if by_hand:
+        found = find.maybe(session, mine.bundle, name)
+    if found is None:
+        return slug, _new_path(session, slug), None
+    prior = session.reader.read_blob(found.blob)
+    _refuse_twin(name, found, prior)
+    return found.slug, found.path, prior
+
+
+def _refuse_twin(name: str, found: find.Found, prior: bytes) -> None:
+    """Refuse a name that merely folds to the slug of another one ("C++" and "C#")."""
+    declared = document.declared_names(prior) or {found.slug}
+    if any(same_skill(name, other) for other in declared):
+        return
+    other = sorted(declared)[0]
+    raise Conflict(
+        f"{printable(name)!r} has the slug of another skill, {printable(other)!r}",
+        code="name_taken",
+        hint=f"write to that one by its own name, {printable(other)!r}, or choose another name",
+    )
+
+
+def _new_path(session: Session, slug: str) -> str:
+    from ..manifest import load
+
+    return paths.join("skills", layout.new_path(slug, load(session).layout))
+
+
+def _write(mine: Turn, slug: str, path: str, prior: bytes | None, wish: Wish) -> Upserted:
+    session = mine.session
+    lineage_version = last_version(session, mine, slug) if prior is None else None
+    new = document.upsert_document(
+        prior, lineage_version, wish.name, slug, wish.description, wish.body
+    )
+    return commit_skill(mine, slug, path, new, wish.receipt, wish.message)
+
+
+def commit_skill(
+    mine: Turn,
+    slug: str,
+    path: str,
+    new: document.Upsert,
+    receipt: bytes | None,
+    message: str,
+    others: dict[str, Entry | None] | None = None,
+) -> Upserted:
+    """Record a new text of a skill, and what else of it changes, as one snapshot."""
+    tx = mine.tx
+    entry = put_file(tx, path, new.content)
+    edits = {**(others or {}), path: entry}
+    evidence = tx.put_blob(receipt) if receipt is not None else EMPTY
+    done = operation.upsert(slug, new.previous_version or "", new.version)
+    mine.commit(edits, done, message, evidence)
+    mine.writes.update(edits)
+    previous = version.value(new.previous_version) if new.previous_version else None
+    return _outcome(mine, slug, new.name, version.value(new.version), previous, path, True)
+
+
+def put_file(tx: Transaction, path: str, content: bytes) -> Entry:
+    """Store a SKILL.md with its card; return its entry."""
+    blob = tx.put_blob(content)
+    tx.put_cards([derived.card_row(blob, content)])
+    return Entry(path, FILE, blob, len(content))
+
+
+def last_version(session: Session, mine: Turn, slug: str) -> str | None:
+    """Return the version at which a skill of that slug was last seen in the lineage."""
+    seen = []
+    for path in find.known_paths(session, slug):
+        for row in reversed(session.reader.skill_log(path)):
+            if lineage.is_ancestor(session.load, row.snapshot, mine.head):
+                seen.append((session.load(row.snapshot).generation, row.version))
+                break
+    return max(seen)[1] if seen else None
+
+
+def _outcome(
+    mine: Turn,
+    slug: str,
+    name: str,
+    current: int | str,
+    previous: int | str | None,
+    path: str,
+    changed: bool,
+) -> Upserted:
+    bundle = bundles.bundle_id(mine.bundle).hex()
+    return Upserted(slug, name, current, previous, path, mine.head.hex(), bundle, changed, None)
+
+
+def delete(session: Session, text: str, message: str = "") -> Upserted:
+    """Remove a skill with all its files. Its version goes on from here if it comes back.
+
+    Raises `NotFound` (`no_skill`).
+    """
+    with turn(session, "delete", f"delete {printable(text, 80)}") as mine:
+        found = find.one(session, mine.bundle, text)
+        record_by_hand(mine, folder.edits_at(session, mine.tx, mine.bundle, files_of(mine, found)))
+        found = find.one(session, mine.bundle, text)
+        gone: dict[str, Entry | None] = dict.fromkeys(files_of(mine, found))
+        mine.commit(gone, operation.delete(found.slug, found.card.version), message)
+        mine.writes.update(gone)
+        current = version.value(found.card.version)
+        return _outcome(mine, found.slug, found.card.name, current, current, found.path, True)
+
+
+def files_of(mine: Turn, found: find.Found) -> list[str]:
+    """Return the full paths of all recorded files of a skill."""
+    return [entry.path for entry in entries_of(mine.session, mine.bundle, found)]
+
+
+def entries_of(session: Session, bundle: bundles.Bundle, found: find.Found) -> list[Entry]:
+    """Return the entries of all files of a skill."""
+    if found.folder is None:
+        entry = bundles.get(session.nodes, bundle, found.path)
+        return [entry] if entry else []
+    out = []
+    for entry in bundles.walk_section(session.nodes, bundle, "skills", found.folder):
+        if not entry.path.startswith(found.folder):
+            break
+        out.append(entry)
+    return out
+
+
+def revert(session: Session, text: str, to_version: str, message: str = "") -> Upserted:
+    """Bring a skill, with all its files, back to what it was at a version, as a new version.
+
+    Raises `NotFound` (`no_skill`, `no_version`).
+    """
+    from .history import at_version
+
+    with turn(session, "revert", f"revert {printable(text, 80)} to {to_version}") as mine:
+        head = mine.head
+        snapshot_id, then = at_version(session, head, text, to_version)
+        found = find.maybe(session, mine.bundle, text)
+        if found is not None:
+            by_hand = folder.edits_at(session, mine.tx, mine.bundle, files_of(mine, found))
+            record_by_hand(mine, by_hand)
+            found = find.one(session, mine.bundle, text)
+        current = found.card.version if found else last_version(session, mine, then.slug)
+        content = session.reader.read_blob(then.blob)
+        previous = version.greatest([current or then.card.version, then.card.version])
+        number = version.after(previous)
+        text = document.set_version(content, number, then.slug)
+        raised = document.Upsert(text, number, previous, then.card.name or then.slug)
+        others: dict[str, Entry | None] = dict.fromkeys(files_of(mine, found)) if found else {}
+        old = entries_of(session, session.bundle_of(snapshot_id), then)
+        others.update((entry.path, entry) for entry in old)
+        note = message or f"Revert {then.slug} to version {to_version}"
+        return commit_skill(mine, then.slug, then.path, raised, None, note, others)

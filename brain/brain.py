@@ -1,0 +1,301 @@
+"""The façade: a brain, opened, with everything one can do with it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .session import CONTROL, Session, find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from . import results
+    from .actions.files import Progress
+
+__all__ = ["Brain", "find"]
+
+T = TypeVar("T")
+
+
+class Brain:
+    """A folder of skills, memory and prompts under version control.
+
+    Open one with `Brain.open`, make one with `Brain.init`. Ids are hex text, times
+    milliseconds since 1970 in UTC, paths relative to the brain. A revision is an
+    id, a unique prefix of six or more digits, a branch, `@` for the head, or one
+    of these followed by `~N`. Reading never writes. Instances may be shared by
+    threads; writers of any process take turns. Every error is a `BrainError`.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._turn = threading.RLock()
+
+    @classmethod
+    def init(
+        cls, path: str | Path, *, name: str = "", layout: str = "directory", author: str = ""
+    ) -> Brain:
+        """Make a brain in a folder, new or not; `layout` is that of new skills.
+
+        Raises `InvalidInput` (`brain_exists`, `not_a_folder`, `bad_manifest`).
+        """
+        from .actions.create import create
+
+        create(Path(path), name, layout, author)
+        return cls.open(path, author=author)
+
+    @classmethod
+    def open(cls, path: str | Path, *, author: str = "") -> Brain:
+        """Open the brain whose folder is `path`; see `find` for looking upwards.
+
+        Raises `NoBrain`, or `StoreError` for a store that cannot be used.
+        """
+        from .errors import NoBrain, printable
+        from .store.opening import open_store
+
+        root = Path(path).absolute()
+        if not (root / CONTROL / "store.db").is_file():
+            raise NoBrain(f"no brain in {printable(root)}", hint="make one with `brain init`")
+        return cls(Session(root, open_store(root / CONTROL), author))
+
+    def close(self) -> None:
+        """Close the store. The brain cannot be used afterwards."""
+        self._session.store.close()
+
+    def __enter__(self) -> Brain:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def root(self) -> Path:
+        """The folder of the brain."""
+        return self._session.root
+
+    @property
+    def id(self) -> str:
+        """The id of the brain: that of its genesis snapshot."""
+        return self._session.brain_id().hex()
+
+    @property
+    def head(self) -> str:
+        """The id of the snapshot the branch stands at."""
+        return self._session.head().hex()
+
+    # Recording
+
+    def status(self, progress: Progress | None = None) -> results.Status:
+        """Compare the folder with the head."""
+        from .actions import record
+
+        return self._do(record.status, *_given(progress))
+
+    def snapshot(self, message: str = "", progress: Progress | None = None) -> results.Recorded:
+        """Record the folder as it is; without changes there is no new snapshot."""
+        from .actions import record
+
+        return self._do(record.snapshot, message, *_given(progress))
+
+    # Skills
+
+    def upsert_skill(
+        self,
+        name: str,
+        body: str | bytes | None = None,
+        *,
+        description: str | None = None,
+        if_changed: bool = False,
+        receipt: bytes | None = None,
+        message: str = "",
+    ) -> results.Upserted:
+        """Write a skill under the slug of `name`, raise its version, record a snapshot.
+
+        `body` is the Markdown text, bare or with front matter; None keeps the text
+        of a skill that exists. With `if_changed` an identical save does nothing.
+        `receipt` is the transcript of the work that taught it. Raises
+        `InvalidInput`, or `Conflict` (`name_taken`).
+        """
+        from .actions import upsert
+
+        content = body.encode() if isinstance(body, str) else body
+        wish = upsert.Wish(name, description, content, receipt, message)
+        return self._do(upsert.upsert_if_changed if if_changed else upsert.upsert, wish)
+
+    def delete_skill(self, slug: str, *, message: str = "") -> results.Upserted:
+        """Remove a skill with its files. Raises `NotFound` (`no_skill`)."""
+        from .actions import upsert
+
+        return self._do(upsert.delete, slug, message)
+
+    def revert_skill(self, slug: str, to_version: str, *, message: str = "") -> results.Upserted:
+        """Bring a skill back to what it was at a version, as a new version.
+
+        Raises `NotFound` (`no_skill`, `no_version`).
+        """
+        from .actions import upsert
+
+        return self._do(upsert.revert, slug, str(to_version), message)
+
+    def skills(self, rev: str = "@") -> list[results.Skill]:
+        """Return all skills at a revision, by slug."""
+        from .actions import skillviews
+
+        return self._do(skillviews.skills, rev)
+
+    def view_skill(self, slug: str, rev: str = "@") -> results.SkillView:
+        """Return one skill with its text; `slug` may be SLUG@VERSION.
+
+        Raises `NotFound` (`no_skill`, `no_version`).
+        """
+        from .actions import skillviews
+
+        return self._do(skillviews.view, slug, rev)
+
+    def skill_history(self, slug: str) -> list[results.SkillVersion]:
+        """Return what changed a skill, newest first. Raises `NotFound` (`no_skill`)."""
+        from .actions import history
+
+        return self._do(history.skill_history, slug)
+
+    def check_skills(
+        self, slugs: Sequence[str] = (), *, strict: bool = False
+    ) -> list[results.SkillProblem]:
+        """Check skills, all or the given ones, against the rules of agentskills.io.
+
+        Without `strict` only against what clients need.
+        """
+        from .actions import skillviews
+
+        return self._do(skillviews.check_skills, list(slugs), strict)
+
+    # Looking back
+
+    def log(
+        self, rev: str = "@", limit: int | None = None, skill: str | None = None
+    ) -> Iterator[results.SnapshotInfo]:
+        """Yield a revision and its ancestors, newest first; with `skill`, those that changed it."""
+        from .actions import history
+
+        if skill is not None:
+            return self._each(history.log_of_skill, skill, rev, limit)
+        return self._each(history.log, rev, limit)
+
+    def show(self, rev: str = "@") -> results.Shown:
+        """Return one snapshot with its counts and sections."""
+        from .actions import history
+
+        return self._do(history.show, rev)
+
+    def diff(self, from_: str | None = None, to: str | None = None) -> results.Diff:
+        """Compare two revisions, or one (by default the head) with the folder."""
+        from .actions import diffs
+
+        if to is None:
+            return self._do(diffs.with_folder, from_ or "@")
+        return self._do(diffs.between, from_ or "@", to)
+
+    def patch(self, diff: results.Diff) -> Iterator[str]:
+        """Yield a diff as unified text, a piece per file; binary files are named only."""
+        from .actions import texts
+
+        return self._each(texts.patch, diff)
+
+    def stat(self, diff: results.Diff) -> list[results.Stat]:
+        """Return the lines each file of a diff gained and lost."""
+        from .actions import texts
+
+        return self._do(texts.stat, diff)
+
+    # Going back
+
+    def restore(
+        self, rev: str, paths: Sequence[str] = (), progress: Progress | None = None
+    ) -> results.Restored:
+        """Make files, all or those at or below `paths`, as they were at a revision.
+
+        What would be overwritten unrecorded is recorded first.
+        """
+        from .actions import restore
+
+        return self._do(restore.restore, rev, list(paths), *_given(progress))
+
+    def undo(self) -> results.Restored:
+        """Take the last operation back. Raises `NotFound` or `Conflict`."""
+        from .actions import undo
+
+        return self._do(undo.undo)
+
+    def redo(self) -> results.Restored:
+        """Do again what the last undo took back. Raises `NotFound` or `Conflict`."""
+        from .actions import undo
+
+        return self._do(undo.redo)
+
+    def operations(self, limit: int | None = None) -> list[results.Operation]:
+        """Return the operation log, newest first."""
+        from .actions import undo
+
+        return self._do(undo.operations, limit)
+
+    # What an agent reads
+
+    def index(
+        self, rev: str = "@", limit: int | None = None, budget: int | None = None
+    ) -> results.Index:
+        """Return the Level-0 index; `limit` is in characters a description, `budget` in tokens."""
+        from .actions import indexing
+
+        return self._do(indexing.index, rev, limit, budget)
+
+    def prompt(
+        self, rev: str = "@", limit: int | None = None, budget: int | None = None
+    ) -> results.Prompt:
+        """Return the system prompt: system.md, fragments, index, memory by manifest."""
+        from .actions import indexing
+
+        return self._do(indexing.prompt, rev, limit, budget)
+
+    # Trust
+
+    def verify(self, deep: bool = False, progress: Progress | None = None) -> results.Verified:
+        """Check the whole brain; `deep` reads every blob again. See `brain.verify`."""
+        from . import verify
+
+        check = verify.verify_deeply if deep else verify.verify
+        return self._do(check, *_given(progress))
+
+    def doctor(self) -> list[results.Checkup]:
+        """Check what surrounds the brain: store, file system, caches, rights."""
+        from .actions import checkup
+
+        return self._do(checkup.doctor)
+
+    def _each(self, action: Callable[..., Iterator[T]], *args: Any) -> Iterator[T]:
+        """Run a generator of an action, letting other threads in between its steps."""
+        with self._turn:
+            steps = action(self._session, *args)
+        while True:
+            with self._turn:
+                try:
+                    step = next(steps)
+                except StopIteration:
+                    return
+            yield step
+
+    def _do(self, action: Callable[..., T], *args: Any) -> T:
+        with self._turn:
+            return action(self._session, *args)
+
+
+def _given(progress: Progress | None) -> tuple[Progress, ...]:
+    return () if progress is None else (progress,)

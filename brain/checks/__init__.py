@@ -1,0 +1,1 @@
+"""The single checks that verification is made of."""

@@ -1,0 +1,133 @@
+"""Checks of the graph of snapshots, of refs, and of the operation log."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+
+from ..actions.undo import decode
+from ..digest import EMPTY, domain
+from ..errors import BrainError
+from ..objects import lineage
+from ..objects.snapshot import Jump, Snapshot
+from ..results import Finding
+from ..session import Session, head_ref
+
+SKEW = 5 * 60 * 1000
+"""Milliseconds by which the clocks of two writers may differ without remark."""
+
+_operation_id = domain("brain v1 operation")
+
+
+def heads(session: Session) -> tuple[list[bytes], list[Finding]]:
+    """Return the snapshots that refs lead to, and what is wrong with refs."""
+    try:
+        refs = session.reader.refs()
+        current = head_ref(session.branch())
+        session.brain_id()
+    except BrainError as error:
+        return [], [_error(error.code, error.message)]
+    if current not in refs:
+        return list(refs.values()), [_error("bad_ref", f"the current branch {current} is not there")]
+    return list(dict.fromkeys(refs.values())), []
+
+
+def reachable(
+    session: Session, starts: list[bytes]
+) -> Iterator[tuple[bytes, Snapshot | BrainError]]:
+    """Yield all snapshots from `starts` back, children first; an error where one cannot be read.
+
+    Memory grows with the width of the lineage alone.
+    """
+    queue: list[tuple[int, bytes]] = []
+    waiting: dict[bytes, Snapshot] = {}
+
+    def expect(snapshot_id: bytes) -> BrainError | None:
+        if snapshot_id in waiting:
+            return None
+        try:
+            snapshot = session.load(snapshot_id)
+        except BrainError as error:
+            return error
+        waiting[snapshot_id] = snapshot
+        heapq.heappush(queue, (-snapshot.generation, snapshot_id))
+        return None
+
+    for start in starts:
+        if (fault := expect(start)) is not None:
+            yield start, fault
+    while queue:
+        _, here = heapq.heappop(queue)
+        snapshot = waiting.pop(here)
+        yield here, snapshot
+        for parent in snapshot.parents:
+            if (fault := expect(parent)) is not None:
+                yield parent, fault
+
+
+def check(session: Session, here: bytes, snapshot: Snapshot) -> Iterator[Finding]:
+    """Check what a snapshot says of its place in the lineage."""
+    name, brain = here.hex(), session.brain_id()
+    if snapshot.is_genesis:
+        if here != brain:
+            message = f"a genesis that is not this brain's, {brain.hex()}"
+            yield Finding("foreign_genesis", "error", name, "", message)
+        return
+    if snapshot.brain != brain:
+        message = f"names another brain, {snapshot.brain.hex()}"
+        yield Finding("foreign_brain", "error", name, "", message)
+    try:
+        parents = [session.load(parent) for parent in snapshot.parents]
+        jump = lineage.jump_after(session.load, snapshot.parents[0], parents[0])
+    except BrainError as error:
+        yield Finding(error.code, "error", name, "", error.message)
+        return
+    if snapshot.generation != lineage.generation_after(parents):
+        yield Finding("bad_generation", "error", name, "", "its generation is not its parents' + 1")
+    if snapshot.jump != jump:
+        yield Finding("bad_jump", "error", name, "", _about_jump(snapshot.jump, jump))
+    late = max(parent.time for parent in parents) - snapshot.time
+    if late > SKEW:
+        message = f"is {late / 1000:.0f} s older than its parent"
+        yield Finding("time_backwards", "warning", name, "", message)
+
+
+def _about_jump(found: Jump, right: Jump) -> str:
+    return (
+        f"jumps from depth {found.depth} to {found.target.hex()[:12]}, "
+        f"not from {right.depth} to {right.target.hex()[:12]}"
+    )
+
+
+def operations(session: Session) -> Iterator[Finding]:
+    """Check that the operation log is an unbroken chain whose end is where the refs stand."""
+    try:
+        standing = dict(session.reader.refs())
+        newer: tuple[int, bytes, bytes] | None = None
+        for row in session.reader.operations():
+            if newer is not None:
+                yield from _linked(newer, row.id)
+            newer = (row.number, row.id, row.data)
+            for name, old, new in decode(row).refs:
+                if standing.get(name, EMPTY) != new:
+                    message = f"operation {row.number} left {name} at {new.hex()[:12]}, not where it is found"
+                    yield _error("ref_mismatch", message)
+                standing[name] = old
+        if newer is not None:
+            yield from _linked(newer, EMPTY)
+    except BrainError as error:
+        yield _error(error.code, error.message)
+        return
+    for name, old in standing.items():
+        if old:
+            yield _error("ref_mismatch", f"no operation set {name} to {old.hex()[:12]}")
+
+
+def _linked(newer: tuple[int, bytes, bytes], previous: bytes) -> Iterator[Finding]:
+    number, operation_id, data = newer
+    if _operation_id(previous + data) != operation_id:
+        yield _error("broken_log", f"operation {number} does not follow the one before it")
+
+
+def _error(code: str, message: str) -> Finding:
+    return Finding(code, "error", "", "", message)

@@ -1,0 +1,190 @@
+"""Whether a tree is the one canonical tree of its entries, checked against a checked one.
+
+Given that the tree before is canonical, only what the tree after does not share
+with it is looked at, level by level from the top, so a lineage is checked at the
+cost of its changes and with flat memory. For each node new in the tree after:
+its kind fits its level; it is cut where the rule says and nowhere else, but for
+the right edge; what its parent says of it (last path, files, bytes) is true; and
+its paths lie between those of its neighbours. That a node hashes to its id is
+checked elsewhere, for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..errors import FormatError, InvalidInput, printable
+from ..objects import paths
+from ..objects.bundle import Bundle
+from ..objects.cut import ends_node
+from ..objects.entry import Entry
+from ..objects.node import INNER, LEAF, Line, Node
+from ..objects.nodes import Nodes
+from ..objects.tree import Root
+
+
+class _New(NamedTuple):
+    """A node to look at: what its parent says of it, and the path it must start beyond."""
+
+    line: Line
+    beyond: str
+    at_right: bool
+
+
+class _Old:
+    """What is known of the tree before, opened as far as it differs."""
+
+    def __init__(self, nodes: Nodes, root: Root | None) -> None:
+        self._nodes = nodes
+        self.level: list[bytes] = [root.node] if root else []
+        self.depth = _depth(nodes, root.node) if root else -1
+        self.lines: dict[bytes, Line] = {}
+        self.before: dict[bytes, str] = {}
+        self.entries: set[Line] = set()
+        self.right = _right_edge(nodes, root.node) if root else set()
+
+    def open(self, shared: set[bytes]) -> None:
+        """Go one level down, below the nodes that are not `shared`."""
+        below = []
+        for node_id in self.level:
+            if node_id in shared:
+                continue
+            node = self._nodes.get(node_id)
+            if node.kind == LEAF:
+                self.entries.update(node.entries)
+                continue
+            previous = ""
+            for line in node.entries:
+                self.lines[line[1]] = line
+                self.before[line[1]] = previous
+                previous = line[0]
+                below.append(line[1])
+        self.level = below
+        self.depth -= 1
+
+
+def check_bundles(nodes: Nodes, before: Bundle, after: Bundle) -> Iterator[Entry]:
+    """Check the sections of `after` that differ; yield the entries that are new in them.
+
+    Raises `FormatError` (`bad_tree`, `bad_path`), naming the place, and what the
+    loader of nodes raises.
+    """
+    for section, root in after.items():
+        old = before.get(section)
+        if old == root:
+            continue
+        for entry in _check_tree(nodes, old, root):
+            full = paths.join(section, entry.path)
+            try:
+                yield entry._replace(path=paths.check(full))
+            except InvalidInput as error:
+                raise FormatError(error.message, code="bad_path") from error
+
+
+def _check_tree(nodes: Nodes, before: Root | None, after: Root) -> list[Entry]:
+    top = nodes.get(after.node)
+    if top.kind == INNER and len(top.entries) < 2:
+        raise _bad("a root with a single child")
+    depth = _depth(nodes, after.node)
+    old = _Old(nodes, before)
+    level = [_New((top.last, after.node, after.files, after.bytes), "", True)]
+    found: list[Line] = []
+    while level:
+        while old.depth > depth:
+            old.open(set())
+        known = set(old.level) if old.depth == depth else set()
+        shared = {new.line[1] for new in level if new.line[1] in known}
+        below: list[_New] = []
+        for new in level:
+            if new.line[1] in shared:
+                _check_shared(nodes, old, new, depth)
+                continue
+            node = nodes.get(new.line[1])
+            _check_node(node, new, depth)
+            if node.kind == LEAF:
+                found += node.entries
+            else:
+                below += _children(node, new)
+        if old.depth == depth:
+            old.open(shared)
+        level, depth = below, depth - 1
+    return [Entry(*line) for line in found if line not in old.entries]
+
+
+def _children(node: Node, new: _New) -> Iterator[_New]:
+    beyond = new.beyond
+    final = node.entries[-1]
+    for line in node.entries:
+        yield _New(line, beyond, new.at_right and line is final)
+        beyond = line[0]
+
+
+def _check_node(node: Node, new: _New, depth: int) -> None:
+    last, _, count, size = new.line
+    if node.kind != (LEAF if depth == 0 else INNER):
+        raise _bad(f"a node of the wrong kind above {printable(last)}")
+    if (node.last, *node.totals()) != (last, count, size):
+        raise _bad(f"what is said of the node up to {printable(last)} is not true")
+    if depth == 0 and node.entries[0][0] <= new.beyond and new.beyond:
+        raise _bad(f"paths out of order at {printable(node.entries[0][0])}")
+    for place, line in enumerate(node.entries[:-1], 1):
+        if ends_node(depth, line[0], place):
+            raise _bad(f"no cut after {printable(line[0])}, where there must be one")
+    if not new.at_right and not ends_node(depth, node.last, len(node.entries)):
+        raise _bad(f"a cut after {printable(node.last)}, where there must be none")
+
+
+def _check_shared(nodes: Nodes, old: _Old, new: _New, depth: int) -> None:
+    """Check what sharing a node with the tree before does not already tell."""
+    known = old.lines.get(new.line[1])
+    node = nodes.get(new.line[1]) if known is None else None
+    said = known or (node and (node.last, new.line[1], *node.totals()))
+    if said != new.line:
+        raise _bad(f"what is said of the node up to {printable(new.line[0])} is not true")
+    if new.line[1] in old.right and not new.at_right:
+        _check_closed(nodes, new.line[1], depth)
+    as_before = old.before.get(new.line[1]) == new.beyond
+    if new.beyond and not as_before and _first_path(nodes, new.line[1]) <= new.beyond:
+        raise _bad(f"paths out of order after {printable(new.beyond)}")
+
+
+def _check_closed(nodes: Nodes, node_id: bytes, depth: int) -> None:
+    """Check that a node that has left the right edge ends, all the way down, with cuts."""
+    while True:
+        node = nodes.get(node_id)
+        if not ends_node(depth, node.last, len(node.entries)):
+            raise _bad(f"a cut after {printable(node.last)}, where there must be none")
+        if node.kind == LEAF:
+            return
+        node_id, depth = node.entries[-1][1], depth - 1
+
+
+def _first_path(nodes: Nodes, node_id: bytes) -> str:
+    node = nodes.get(node_id)
+    while node.kind == INNER:
+        node = nodes.get(node.entries[0][1])
+    return str(node.entries[0][0])
+
+
+def _right_edge(nodes: Nodes, node_id: bytes) -> set[bytes]:
+    edge = {node_id}
+    node = nodes.get(node_id)
+    while node.kind == INNER:
+        node_id = node.entries[-1][1]
+        edge.add(node_id)
+        node = nodes.get(node_id)
+    return edge
+
+
+def _depth(nodes: Nodes, node_id: bytes) -> int:
+    depth = 0
+    node = nodes.get(node_id)
+    while node.kind == INNER:
+        node = nodes.get(node.entries[0][1])
+        depth += 1
+    return depth
+
+
+def _bad(what: str) -> FormatError:
+    return FormatError(f"the tree is not canonical: {what}", code="bad_tree")

@@ -1,0 +1,112 @@
+"""An open brain: its folder, its store, and what was read of it lately."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from .errors import NoBrain, StoreError, printable
+from .objects import bundle as bundles
+from .objects import snapshot as snapshots
+from .objects.bundle import Bundle
+from .objects.nodes import Nodes
+from .objects.snapshot import Snapshot
+from .store.protocol import Kind, Reader, Store
+
+CONTROL = ".brain"
+"""The folder, inside a brain's, that holds the store."""
+
+_KEPT_SNAPSHOTS = 4096
+_KEPT_BUNDLES = 64
+
+
+def now() -> int:
+    """Return the time in milliseconds since 1970, UTC."""
+    return time.time_ns() // 1_000_000
+
+
+class Session:
+    """What every action works on. `clock` gives milliseconds since 1970."""
+
+    def __init__(
+        self, root: Path, store: Store, author: str = "", clock: Callable[[], int] = now
+    ) -> None:
+        self.root = root
+        self.store = store
+        self.author = author
+        self.clock = clock
+        self.reader: Reader = store
+        self.nodes = Nodes(lambda node_id: self.reader.get(Kind.NODE, node_id))
+        self._snapshots: dict[bytes, Snapshot] = {}
+        self._bundles: dict[bytes, Bundle] = {}
+
+    @property
+    def control(self) -> Path:
+        """The folder of the store."""
+        return self.root / CONTROL
+
+    def load(self, snapshot_id: bytes) -> Snapshot:
+        """Return a snapshot. Raises `NotFound`, `StoreError` or `FormatError`."""
+        found = self._snapshots.get(snapshot_id)
+        if found is None:
+            found = snapshots.decode(self.reader.get(Kind.SNAPSHOT, snapshot_id))
+            if len(self._snapshots) >= _KEPT_SNAPSHOTS:
+                self._snapshots.clear()
+            self._snapshots[snapshot_id] = found
+        return found
+
+    def bundle(self, bundle_id: bytes) -> Bundle:
+        """Return a bundle by its id. Raises as `load`."""
+        found = self._bundles.get(bundle_id)
+        if found is None:
+            found = bundles.decode(self.reader.get(Kind.BUNDLE, bundle_id))
+            if len(self._bundles) >= _KEPT_BUNDLES:
+                self._bundles.clear()
+            self._bundles[bundle_id] = found
+        return found
+
+    def bundle_of(self, snapshot_id: bytes) -> Bundle:
+        """Return the bundle of a snapshot."""
+        return self.bundle(self.load(snapshot_id).bundle)
+
+    def branch(self) -> str:
+        """Return the name of the branch the head is on."""
+        name = self.reader.meta("branch")
+        if name is None:
+            raise StoreError("the store names no branch", hint="run `brain doctor`")
+        return name.decode()
+
+    def head(self) -> bytes:
+        """Return the id of the snapshot the branch stands at."""
+        head = self.reader.ref(head_ref(self.branch()))
+        if head is None:
+            raise StoreError("the branch leads nowhere", hint="run `brain doctor`")
+        return head
+
+    def brain_id(self) -> bytes:
+        """Return the id of the brain: that of its genesis snapshot."""
+        found = self.reader.meta("brain")
+        if found is None:
+            raise StoreError("the store names no brain", hint="run `brain doctor`")
+        return found
+
+
+def head_ref(branch: str) -> str:
+    """Return the ref of a branch."""
+    return f"heads/{branch}"
+
+
+def find(start: Path) -> Path:
+    """Return the nearest folder, from `start` upwards, that holds a brain.
+
+    Raises `NoBrain`.
+    """
+    here = start.absolute()
+    for folder in (here, *here.parents):
+        if (folder / CONTROL / "store.db").is_file():
+            return folder
+    raise NoBrain(
+        f"no brain in {printable(here)} or above",
+        hint="make one with `brain init`, or name one with -C",
+    )
