@@ -48,7 +48,7 @@ def source_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what the packages are built from, without what earlier builds left."""
     project = Path(__file__).resolve().parents[1]
     copy = tmp_path_factory.mktemp("source")
-    for folder in ("brain", "cli", "schemas"):
+    for folder in ("brain", "cli", "examples", "schemas"):
         shutil.copytree(
             project / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__")
         )

@@ -23,6 +23,8 @@ from brain._version import __version__
 
 SCHEMAS = list((Path(__file__).parents[2] / "schemas").glob("*.json"))
 MAPPED = {"cli": "brain_cli", "schemas": "brain._schemas"}
+EXAMPLE = "brain_cli._auditor"
+"""Data without modules, so without an __init__.py."""
 HEAVY = ["apsw", "blake3", "click", "dataclasses", "msgpack", "pathspec", "rich", "yaml"]
 
 
@@ -64,7 +66,7 @@ def assert_works(python: Path, home: Path, elsewhere: Path) -> None:
     assert run(python, "-c", code, cwd=elsewhere).count(".json") == len(SCHEMAS)
     command = python.parent / "brain"
     assert __version__ in run(command, "--version", cwd=elsewhere)
-    assert "skill" in run(command, "--help", cwd=elsewhere)
+    assert "oracle-manipulation upgraded 1 → 2" in run(command, "demo", cwd=elsewhere)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +86,8 @@ def test_every_folder_with_an_init_file_is_in_the_list_of_packages(project: Path
         for init in (project / top).rglob("__init__.py")
     }
     settings = tomllib.loads((project / "pyproject.toml").read_text())
-    assert sorted(settings["tool"]["setuptools"]["packages"]) == sorted(folders)
+    listed = settings["tool"]["setuptools"]["packages"]
+    assert sorted(listed) == sorted([*folders, EXAMPLE])
 
 
 def test_every_folder_with_a_module_has_an_init_file(project: Path) -> None:
@@ -106,6 +109,9 @@ def test_the_wheel_and_the_sdist_hold_every_module_schema_and_marker(
     in_wheel = set(zipfile.ZipFile(wheel).namelist())
     with tarfile.open(sdist) as archive:
         in_sdist = {name.partition("/")[2] for name in archive.getnames()}
+    for file in (source_tree / "examples" / "auditor").rglob("*"):
+        relative = file.relative_to(source_tree / "examples" / "auditor")
+        assert file.is_dir() or f"{EXAMPLE.replace('.', '/')}/{relative.as_posix()}" in in_wheel
     for file in sources:
         assert f"{package_of(file.parent).replace('.', '/')}/{file.name}" in in_wheel
         assert file.as_posix() in in_sdist
