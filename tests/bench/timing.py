@@ -57,8 +57,9 @@ def environment(home: Path) -> dict[str, str]:
 
 def _failure(command: list[str], code: int, said: str) -> Failed:
     """Say what failed in a line, without the folders of this machine."""
-    last = said.strip().splitlines()[-1:] or ["no message"]
-    text = f"`{' '.join(command)}` exit {code}: {last[0]}"
+    lines = said.strip().splitlines() or ["no message"]
+    told = next((line for line in lines if line.lower().startswith(("error", "fatal"))), lines[-1])
+    text = f"`{' '.join(command)}` exit {code}: {told}"
     return Failed(re.sub(r"(?:/[^\s/]+)+/", "", text)[:300])
 
 
