@@ -64,7 +64,7 @@ def read_cards(session: Session, blobs: list[bytes]) -> dict[bytes, Card]:
     """Return the cards of SKILL.md blobs, from their content."""
     readable = [b for b in blobs if session.reader.blob_size(b) <= limits.MAX_SKILL_BYTES]
     out = {blob: read_card(content, "") for blob, content in session.reader.read_blobs(readable)}
-    return {blob: out.get(blob) or Card("", "", "1", ("too_large",)) for blob in blobs}
+    return {blob: out.get(blob) or Card("", "", "1", "too_large") for blob in blobs}
 
 
 def card_row(blob: bytes, content: bytes) -> tuple[bytes, bytes]:
@@ -99,7 +99,7 @@ def rows(
         for path, was, now in changed
     ]
     known = cards(session, [e.blob for _, *both in pairs for e in both if e and e.kind != LINK])
-    none = Card("", "", "1", ())
+    none = Card("", "", "1", "")
     for path, was, now in pairs:
         if was == now:
             continue

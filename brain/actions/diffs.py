@@ -104,7 +104,7 @@ def _skills(
 
 
 def _skill_change(slug: str, old: Card | None, new: Card | None) -> SkillChange:
-    name = (new or old or Card("", "", "1", ())).name or slug
+    name = (new or old or Card("", "", "1", "")).name or slug
     from_version = version.value(old.version) if old else None
     to_version = version.value(new.version) if new else None
     if old is None or new is None:

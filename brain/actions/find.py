@@ -74,7 +74,8 @@ def one(session: Session, bundle: Bundle, text: str) -> Found:
 def maybe(session: Session, bundle: Bundle, text: str) -> Found | None:
     """Return what `one` returns, or None where there is no such skill."""
     for candidates in _candidates(session, text):
-        skills = [path for path in candidates if derived.is_skill(session, bundle, path)]
+        there = [p for p in candidates if bundles.get(session.nodes, bundle, p) is not None]
+        skills = [path for path in there if derived.is_skill(session, bundle, path)]
         if len(skills) > 1:
             raise InvalidInput(
                 f"{printable(text)} may be any of: {', '.join(map(printable, skills))}",

@@ -207,8 +207,8 @@ def revert(session: Session, text: str, to_version: str, message: str = "") -> U
         content = session.reader.read_blob(then.blob)
         previous = version.greatest([current or then.card.version, then.card.version])
         number = version.after(previous)
-        text = document.set_version(content, number, then.slug)
-        raised = document.Upsert(text, number, previous, then.card.name or then.slug)
+        raised_text = document.set_version(content, number, then.slug)
+        raised = document.Upsert(raised_text, number, previous, then.card.name or then.slug)
         others: dict[str, Entry | None] = dict.fromkeys(files_of(mine, found)) if found else {}
         old = entries_of(session, session.bundle_of(snapshot_id), then)
         others.update((entry.path, entry) for entry in old)
