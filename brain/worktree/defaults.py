@@ -1,0 +1,67 @@
+"""What is left out of a brain unless `.brainignore` takes it back in.
+
+In gitignore syntax, with names compared in lower case:
+
+    .brain/  .brain.new/  .git/  .brain-tmp-*     never taken back in
+    .env*  .DS_Store  Thumbs.db                   files and folders
+    *.pem  *.key  *.p12  *.pfx  *.p8  *.ppk  *.jks  *.keystore  *.kdbx
+    id_rsa*  id_dsa*  id_ecdsa*  id_ed25519*  .netrc  .pypirc  .npmrc  .git-credentials
+    *-wal  *-shm  *-journal                       beside databases
+    *.swp  *.swo  *.swx  *~  .#*  *.pyc           files only, as the two lines above
+    __pycache__/  node_modules/  .venv/  .cache/  .mypy_cache/  .pytest_cache/
+    .ruff_cache/  .tox/  .nox/  .hypothesis/  .ipynb_checkpoints/
+"""
+
+from __future__ import annotations
+
+TEMPORARY = ".brain-tmp-"
+"""How the name of every file that is still being written begins."""
+
+VERSION = b"1"
+"""Enters the fingerprint of the rules; raised whenever a list below changes."""
+
+_RESERVED = frozenset({".brain", ".brain.new", ".git"})
+_ANY = frozenset({".ds_store", "thumbs.db"})
+_FOLDERS = frozenset(
+    {
+        "__pycache__",
+        "node_modules",
+        ".venv",
+        ".cache",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".tox",
+        ".nox",
+        ".hypothesis",
+        ".ipynb_checkpoints",
+    }
+)
+_FILES = frozenset({".netrc", ".pypirc", ".npmrc", ".git-credentials"})
+_FILE_STARTS = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".#")
+_FILE_ENDS = (
+    *(".pem", ".key", ".p12", ".pfx", ".p8", ".ppk", ".jks", ".keystore", ".kdbx"),
+    *("-wal", "-shm", "-journal"),
+    *(".swp", ".swo", ".swx", "~", ".pyc"),
+)
+
+
+def is_reserved(name: str) -> bool:
+    """Tell whether `name` belongs to version control itself, in any case of letters.
+
+    Such names are neither read into a brain nor written from one.
+    """
+    if not name.startswith("."):
+        return False
+    low = name.lower()
+    return low in _RESERVED or low.startswith(TEMPORARY)
+
+
+def left_out(name: str, is_folder: bool) -> bool:
+    """Tell whether the default rules leave out a file or folder called `name`."""
+    low = name.lower()
+    if low.startswith(".env") or low in _ANY:
+        return True
+    if is_folder:
+        return low in _FOLDERS
+    return low in _FILES or low.startswith(_FILE_STARTS) or low.endswith(_FILE_ENDS)

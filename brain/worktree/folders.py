@@ -1,0 +1,136 @@
+"""Folders opened part by part, so that no link is ever followed on the way."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import PurePath
+
+from ..errors import BrainError, InvalidInput, printable
+
+Root = str | PurePath
+"""The folder that holds a brain."""
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NOT_A_FOLDER = {errno.ENOTDIR, errno.ELOOP}
+_UP = {"", ".", ".."}
+
+
+@contextmanager
+def opened(root: Root) -> Iterator[int]:
+    """Open the folder of a brain; the path to it may lead through links, it is the user's.
+
+    Raises `InvalidInput` (`unreadable`).
+    """
+    try:
+        fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise unreadable(str(root), error) from error
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+Step = Callable[[str, int], int]
+"""Opens one part of a path, given its name and its parent's descriptor."""
+
+
+class Folders:
+    """Opens folders below a root and keeps the last one, with its parents, open.
+
+    Runs of files in one folder, or in neighbours, then cost little. `root_fd` stays
+    the caller's.
+    """
+
+    def __init__(self, root_fd: int) -> None:
+        self._root = root_fd
+        self._path: str | None = ""
+        self._chain: list[tuple[str, int]] = []
+
+    def open(self, folder: str) -> int:
+        """Return a descriptor of `folder` ("" is the root), valid until the next call.
+
+        Raises `FileNotFoundError` if it is not there, other `OSError`s, and
+        `InvalidInput` (`unsafe_path`) if a part is a link or no folder.
+        """
+        return self._enter(folder, _open_part)
+
+    def make(self, folder: str) -> int:
+        """As `open`, making the folders that are missing."""
+        return self._enter(folder, _make_part)
+
+    def close(self) -> None:
+        """Close every descriptor that is open."""
+        self._leave([])
+
+    def _enter(self, folder: str, step: Step) -> int:
+        chain = self._chain
+        if folder != self._path:
+            parts = folder.split("/") if folder else []
+            if not _UP.isdisjoint(parts):
+                raise unsafe(folder)
+            self._leave(parts)
+            try:
+                for part in parts[len(chain) :]:
+                    chain.append((part, step(part, chain[-1][1] if chain else self._root)))
+            except OSError as error:
+                if error.errno in _NOT_A_FOLDER:
+                    raise unsafe(folder) from error
+                raise
+            self._path = folder
+        return chain[-1][1] if chain else self._root
+
+    def _leave(self, parts: list[str]) -> None:
+        """Close what does not lead to `parts`."""
+        self._path = None
+        keep = 0
+        for (name, _), part in zip(self._chain, parts, strict=False):
+            if name != part:
+                break
+            keep += 1
+        while len(self._chain) > keep:
+            os.close(self._chain.pop()[1])
+
+
+def _open_part(name: str, above: int) -> int:
+    return os.open(name, FOLDER, dir_fd=above)
+
+
+def _make_part(name: str, above: int) -> int:
+    try:
+        return os.open(name, FOLDER, dir_fd=above)
+    except FileNotFoundError:
+        with suppress(FileExistsError):
+            os.mkdir(name, dir_fd=above)
+        return os.open(name, FOLDER, dir_fd=above)
+
+
+def unreadable(path: str, error: OSError) -> InvalidInput:
+    """Return the error for a file or folder that the system does not let us read."""
+    return InvalidInput(
+        f"cannot read {printable(path)}: {error.strerror}",
+        code="unreadable",
+        hint="make it readable, or name it in .brainignore",
+    )
+
+
+def unwritable(path: str, error: OSError) -> BrainError:
+    """Return the error for a file or folder that the system does not let us write."""
+    return BrainError(f"cannot write {printable(path)}: {error.strerror}", code="unwritable")
+
+
+def unsafe(path: str) -> InvalidInput:
+    """Return the error for a path that leads through a link, or through what is no folder."""
+    return InvalidInput(
+        f"a part of the path is a link or not a folder: {printable(path)}", code="unsafe_path"
+    )
+
+
+def write_all(fd: int, content: bytes) -> None:
+    """Write all of `content`; a write may take less than it is given."""
+    done = os.write(fd, content)
+    while done < len(content):
+        done += os.write(fd, memoryview(content)[done:])

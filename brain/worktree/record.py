@@ -1,0 +1,69 @@
+"""Keeping the next stat cache: what the last one knew, and what a scan found since."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+
+from . import stats
+from .defaults import TEMPORARY
+from .folders import FOLDER, Root, opened, write_all
+from .scan import Scan
+from .statcache import PLACE, ROOT, StatCache, encode
+
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def record(root: Root, scan: Scan, bundle: bytes, proven: Mapping[str, bytes]) -> None:
+    """Write the cache that follows from `scan`, for the bundle with the id `bundle`.
+
+    `proven` maps those of `scan.changed` whose content is what that bundle holds to the
+    fingerprint they had while they were read; the others will be candidates again, and
+    `scan.removed` must not be in the bundle any more. The file is replaced atomically
+    and readable by its owner alone. A cache that cannot be written is no error: the old
+    one stays.
+    """
+    folder, _, name = PLACE.rpartition("/")
+    with opened(root) as root_fd, suppress(OSError):
+        folder_fd = os.open(folder, FOLDER, dir_fd=root_fd)
+        try:
+            _replace(folder_fd, name, scan, bundle, proven)
+        finally:
+            os.close(folder_fd)
+
+
+def _replace(
+    folder_fd: int, name: str, scan: Scan, bundle: bytes, proven: Mapping[str, bytes]
+) -> None:
+    temporary = TEMPORARY + secrets.token_hex(8)
+    fd = os.open(temporary, _CREATE, 0o600, dir_fd=folder_fd)
+    try:
+        moment = stats.horizon(scan.started, os.fstat(fd).st_mtime_ns)
+        write_all(fd, encode(following(scan, bundle, proven, moment)))
+        os.replace(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
+    except BaseException:
+        os.unlink(temporary, dir_fd=folder_fd)
+        raise
+    finally:
+        os.close(fd)
+
+
+def following(scan: Scan, bundle: bytes, proven: Mapping[str, bytes], moment: int) -> StatCache:
+    """Return the cache that `record` writes; `moment` is when the scan began, by the files' clock.
+
+    Not proven, and so looked at again, are also files and folders that could have changed
+    after `moment` without their times showing it, and folders with something in them
+    that was left out with a notice, so that the notice is given each time.
+    """
+    noticed = {notice.path.rpartition("/")[0] for notice in scan.notices}
+    changes: dict[str, bytes | None] = dict.fromkeys((*scan.lost, *scan.removed))
+    for folder, known in scan.folders.items():
+        doubtful = folder in noticed or stats.is_recent(known, moment)
+        changes[folder or ROOT] = stats.unproven(known) if doubtful else known
+    for candidate in scan.changed:
+        known = proven.get(candidate.path, b"")
+        doubtful = not known or stats.is_recent(known, moment)
+        changes[candidate.path] = stats.unproven(candidate.fingerprint) if doubtful else known
+    return scan.cache.changed(bundle, scan.files, changes)

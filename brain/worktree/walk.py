@@ -1,0 +1,195 @@
+"""Listing folders: what in them belongs to the brain, and what stops the scan.
+
+Folders are opened relative to their parent's descriptor and never through a link.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from .. import limits
+from ..errors import InvalidInput, printable
+from ..objects import paths
+from ..results import Notice
+from . import links, stats
+from .folders import Folders, unreadable
+from .ignore import IgnoreRules
+from .mounts import crosses_device
+
+_TICK = 1024
+_PLAIN_CHARS = limits.MAX_PATH_BYTES // 4
+
+
+class Candidate(NamedTuple):
+    """A file not proven unchanged. `size` is in bytes; `fingerprint` as in `stats`."""
+
+    path: str
+    kind: int
+    size: int
+    fingerprint: bytes
+
+
+class Walk:
+    """Collects the files of folders; `files` starts with the number already known.
+
+    `tick` is told the number of files now and then.
+    `changed`, `notices` and `folders` (fingerprints of listed folders, by path, the root
+    as "") grow with each call. Every method raises `InvalidInput` with code
+    `unreadable`, `crosses_device`, `bad_name`, `bad_char`, `bad_path`, `too_deep`,
+    `too_many`, `too_large`, `case_collision` or `unsafe_path`.
+    """
+
+    def __init__(
+        self, root_fd: int, rules: IgnoreRules, files: int, tick: Callable[[int], None]
+    ) -> None:
+        self._folders = Folders(root_fd)
+        self._rules = rules
+        self._device = os.fstat(root_fd).st_dev
+        self._tick = tick
+        self.files = files
+        self.changed: dict[str, Candidate] = {}
+        self.notices: list[Notice] = []
+        self.folders: dict[str, bytes] = {}
+
+    def close(self) -> None:
+        """Close the folders that are still open."""
+        self._folders.close()
+
+    def enter(self, folder: str, known: Collection[str]) -> None:
+        """List `folder`, but for its children `known`, and every new folder below it.
+
+        What vanishes meanwhile is passed over.
+        """
+        waiting = self._list(folder, known)
+        while waiting:
+            waiting.extend(self._list(waiting.pop(), ()))
+
+    def admit(self, path: str, st: os.stat_result) -> None:
+        """Take the new file at `path`, if it belongs to the brain."""
+        if self.take(path, st):
+            self.files += 1
+            if self.files > limits.MAX_FILES:
+                raise InvalidInput(f"more than {limits.MAX_FILES} files", code="too_many")
+            if not self.files % _TICK:
+                self._tick(self.files)
+
+    def meet(self, path: str, st: os.stat_result) -> None:
+        """Take what is at a path of which the name is known, but not as what it is now."""
+        is_folder = stat.S_ISDIR(st.st_mode)
+        if self._rules.ignored(path, path.rpartition("/")[2], is_folder):
+            return
+        if is_folder:
+            self.enter(path, ())
+        else:
+            self.admit(path, st)
+
+    def take(self, path: str, st: os.stat_result) -> bool:
+        """Note the file at `path` as changed, if it belongs to the brain; tell whether it does."""
+        if st.st_dev != self._device:
+            raise crosses_device(path)
+        if stat.S_ISREG(st.st_mode):
+            if st.st_size > limits.MAX_FILE_BYTES:
+                raise too_large(path, st.st_size)
+        elif stat.S_ISDIR(st.st_mode) or not self._is_kept_link(path, st):
+            return False
+        known = stats.fingerprint(st)
+        self.changed[path] = Candidate(path, stats.kind_of(st.st_mode), st.st_size, known)
+        return True
+
+    def _list(self, folder: str, known: Collection[str]) -> list[str]:
+        """List one folder; return the paths of its new subfolders."""
+        try:
+            fd = self._folders.open(folder)
+            st = os.fstat(fd)
+            if st.st_dev != self._device:
+                raise crosses_device(folder)
+            self.folders[folder] = stats.fingerprint(st)
+            with os.scandir(fd) as entries:
+                return self._sort_out(folder, entries, known)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise unreadable(folder or ".", error) from error
+
+    def _sort_out(
+        self, folder: str, entries: Iterator[os.DirEntry[str]], known: Collection[str]
+    ) -> list[str]:
+        prefix = f"{folder}/" if folder else ""
+        ignored = self._rules.ignored
+        names: list[str] = []
+        below: list[str] = []
+        for entry in entries:
+            name = entry.name
+            path = prefix + name
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if ignored(path, name, is_folder):
+                continue
+            names.append(name)
+            if name in known:
+                continue
+            _check(path, name)
+            if is_folder:
+                below.append(path)
+                continue
+            with suppress(FileNotFoundError):
+                self.admit(path, entry.stat(follow_symlinks=False))
+        refuse_twins(prefix, names)
+        return below
+
+    def _is_kept_link(self, path: str, st: os.stat_result) -> bool:
+        """Tell whether `path` is a link that stays inside; else leave a notice."""
+        if not stat.S_ISLNK(st.st_mode):
+            self._notice("not_regular", path, f"left out: {printable(path)} is not a regular file")
+            return False
+        folder, _, name = path.rpartition("/")
+        try:
+            target = links.read_target(name, self._folders.open(folder))
+            links.encode_target(path, target)
+        except InvalidInput as error:
+            self._notice(error.code, path, f"left out: {error.message}")
+            return False
+        return True
+
+    def _notice(self, code: str, path: str, message: str) -> None:
+        self.notices.append(Notice(code, path, message))
+
+
+def too_large(path: str, size: int) -> InvalidInput:
+    """Return the error for a file beyond the limit."""
+    return InvalidInput(
+        f"{printable(path)} has {size} bytes, more than {limits.MAX_FILE_BYTES}",
+        code="too_large",
+        hint="move it out of the brain, or name it in .brainignore",
+    )
+
+
+def refuse_twins(prefix: str, names: list[str]) -> None:
+    """Refuse names of one folder that macOS or Windows could not keep apart.
+
+    Raises `InvalidInput` (`case_collision`) that names both.
+    """
+    joined = "\0".join(names)
+    folded = joined.lower().split("\0") if joined.isascii() else [paths.fold(n) for n in names]
+    if len(set(folded)) == len(folded):
+        return
+    seen: dict[str, str] = {}
+    for name, key in sorted(zip(names, folded, strict=True)):
+        other = seen.setdefault(key, name)
+        if other != name:
+            raise InvalidInput(
+                f"{printable(prefix + other)} and {printable(prefix + name)} cannot lie in one "
+                "folder on macOS or Windows",
+                code="case_collision",
+                hint="rename one of them",
+            )
+
+
+def _check(path: str, name: str) -> None:
+    """As `paths.check`, quickly for the plain names that nearly all files have."""
+    plain = name.isascii() and name.isprintable() and "\\" not in name and ":" not in name
+    if not plain or len(path) > _PLAIN_CHARS or path.count("/") >= limits.MAX_DEPTH:
+        paths.check(path)
