@@ -13,7 +13,7 @@ from ..digest import blob_id
 from ..errors import NotFound, StoreError
 from . import recipe as recipes
 from .codec import RECIPE, Decoder, corrupt
-from .connection import Connection
+from .connection import Connected
 from .recipe import NOTHING, Recipe
 from .schema import columns
 
@@ -29,10 +29,9 @@ def absent(id: bytes) -> NotFound:
     return NotFound(f"object {id.hex()} is not in the store", code="missing_object")
 
 
-class BlobReader:
+class BlobReader(Connected):
     """The part of `Reader` that deals with blobs."""
 
-    _db: Connection
     _decoder: Decoder
 
     def blob_size(self, id: bytes) -> int:

@@ -19,6 +19,8 @@ RECIPE = 1
 ZSTD = 2
 """Zstandard (RFC 8878); ZSTD + n stands for Zstandard with dictionary n."""
 
+INSERT = "INSERT INTO blobs (id, codec, data) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
+
 MAX_CONTENT = 1 << 20
 """Bytes that one row may unpack to; checked before memory is given out."""
 
@@ -33,13 +35,23 @@ def corrupt(id: bytes, why: str) -> StoreError:
 
 
 def load_dictionary(db: Connection, number: int) -> ZstdCompressionDict | None:
-    """Return dictionary `number`, None if it is absent or fails its checksum."""
+    """Return dictionary `number`, None if it is absent or both copies fail their checksum."""
     from zstandard import DICT_TYPE_FULLDICT, ZstdCompressionDict
 
-    row = db.one(f"SELECT {_DICTIONARY} FROM dictionaries WHERE number = ?", (number,))
-    if row is None or sums.of_fields(b"%d" % number, row[0]) != row[1]:
-        return None
-    return ZstdCompressionDict(row[0], dict_type=DICT_TYPE_FULLDICT)
+    sql = f"SELECT {_DICTIONARY} FROM dictionaries WHERE number IN (?, ?)"
+    for data, checksum in db.all(sql, (number, -number)):
+        if sums.of_fields(b"%d" % number, data) == checksum:
+            return ZstdCompressionDict(data, dict_type=DICT_TYPE_FULLDICT)
+    return None
+
+
+def save_dictionary(db: Connection, number: int, data: bytes) -> None:
+    """Keep a dictionary, twice: whatever is packed with it is lost without it."""
+    checksum = sums.of_fields(b"%d" % number, data)
+    db.run_many(
+        "INSERT INTO dictionaries (number, data, checksum) VALUES (?, ?, ?)",
+        [(number, data, checksum), (-number, data, checksum)],
+    )
 
 
 class Decoder:

@@ -21,8 +21,8 @@ import apsw
 
 from ..errors import Locked, StoreError
 
-WAL_PAGES = 1000
-"""Pages in the write-ahead log that trigger a checkpoint."""
+WAL_PAGES = 256
+"""Pages in the write-ahead log that trigger a checkpoint; opening reads the log through."""
 WAL_BYTES = 8 << 20
 """Size to which the file of the log is cut back once it has been copied."""
 SLICE = 256
@@ -89,11 +89,12 @@ class Connection:
 
     def __init__(self, filename: str, flags: int, *, timeout: float, name: str) -> None:
         self.name = name
+        self._timeout = int(timeout * 1000)
         try:
             self._raw = apsw.Connection(filename, flags=flags)
             for option, value in _GUARDS:
                 self._raw.config(option, value)
-            self._raw.set_busy_timeout(int(timeout * 1000))
+            self._raw.set_busy_timeout(self._timeout)
             self._raw.execute(_SETTINGS).fetchall()
         except _FAILURES as error:
             raise typed(error, name) from error
@@ -149,6 +150,16 @@ class Connection:
             some += some[-1:] * (width - len(some))
             yield from self.all(sql.format(keys=",".join("?" * width)), some)
 
+    def try_now(self, sql: str) -> list[Row]:
+        """Return the rows of a statement, or none if it would have to wait for others."""
+        self._raw.set_busy_timeout(0)
+        try:
+            return self.all(sql)
+        except Locked:
+            return []
+        finally:
+            self._raw.set_busy_timeout(self._timeout)
+
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
@@ -162,3 +173,14 @@ class Connection:
     def close(self) -> None:
         """Close the connection; everything it holds is given back."""
         self._raw.close(True)
+
+
+class Connected:
+    """Base of everything that works on a connection."""
+
+    def __init__(self, db: Connection) -> None:
+        self._connection = db
+
+    @property
+    def _db(self) -> Connection:
+        return self._connection

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 NAME = "store.db"
 TIMEOUT = 5.0
 """Seconds to wait for another process's transaction."""
-PAGE_SIZE = 4096
+PAGE_SIZE = 8192
+"""Bytes in a page: 4096 costs a large load a quarter more time, 16384 costs each upsert more."""
 
 
 def create(folder: Path) -> Connection:

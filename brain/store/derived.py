@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ..errors import StoreError
 from . import sums
-from .connection import Connection
+from .connection import Connected, Connection
 from .protocol import SkillRow
 from .schema import columns
 
@@ -20,10 +20,8 @@ SCAN_SHARE = 8
 """Reading all cards beats looking single ones up when at least one in this many is wanted."""
 
 
-class DerivedReader:
+class DerivedReader(Connected):
     """The part of `Reader` that deals with derived data."""
-
-    _db: Connection
 
     def cards(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
         """See `Reader.cards`."""

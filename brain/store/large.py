@@ -26,7 +26,7 @@ class Sink(Protocol):
         """Return a whole blob."""
         ...
 
-    def put_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
+    def put_chunks(self, batch: list[tuple[bytes, bytes]]) -> None:
         """Keep chunks, given as (id, content)."""
         ...
 
@@ -40,7 +40,7 @@ def store(sink: Sink, source: Source, size: int, base: bytes | None) -> bytes:
     if size < LARGE:
         digest = blake3()
         content = chunks.whole(chunks.Meter(source, size, digest), size)
-        sink.put_blobs([(digest.digest(), content)])
+        sink.put_chunks([(digest.digest(), content)])
         return digest.digest()
     known = sink.recipe_of(base) if base else None
     if base and known and known.size <= size:
@@ -86,7 +86,7 @@ def _extend(sink: Sink, start: Recipe, meter: chunks.Meter, size: int) -> Recipe
         batch.append((id, chunk))
         held += len(chunk)
         if held >= BATCH:
-            sink.put_blobs(batch)
+            sink.put_chunks(batch)
             batch, held = [], 0
-    sink.put_blobs(batch)
+    sink.put_chunks(batch)
     return start._replace(chunks=ids, sizes=sizes)

@@ -21,7 +21,7 @@ class SqliteReader(ObjectReader, BlobReader, DerivedReader):
     """Answers from one SQLite file; see `Reader` for what each method promises."""
 
     def __init__(self, db: Connection, path: str) -> None:
-        self._db = db
+        super().__init__(db)
         self._path = path
         self._decoder = Decoder(db)
 

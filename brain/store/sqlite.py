@@ -6,13 +6,20 @@ from .protocol import OpenTransaction
 from .reading import SqliteReader
 from .writing import SqliteTransaction
 
+BULK = 32 << 20
+"""Bytes of content from which on a load is worth a second thread."""
+
 
 class SqliteStore(SqliteReader):
     """A store that can be written; see `Store`."""
 
     def transaction(self, expected_bytes: int = 0) -> OpenTransaction:
         """See `Store.transaction`."""
-        return SqliteTransaction(self._db, self._path)
+        if expected_bytes < BULK:
+            return SqliteTransaction(self._db, self._path)
+        from .bulk import BulkTransaction
+
+        return BulkTransaction(self._db, self._path)
 
     def settle(self) -> None:
         """See `Store.settle`."""

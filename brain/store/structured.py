@@ -13,7 +13,7 @@ from ..errors import FormatError
 from . import sums
 from .blobs import absent
 from .codec import corrupt
-from .connection import Connection
+from .connection import Connected
 from .protocol import Kind
 from .schema import columns
 
@@ -25,10 +25,8 @@ def checksum(id: bytes, kind: int, data: bytes) -> bytes:
     return sums.of_fields(id, b"%d" % kind, data)
 
 
-class ObjectReader:
+class ObjectReader(Connected):
     """The part of `Reader` that deals with objects as such."""
-
-    _db: Connection
 
     def get(self, kind: int, id: bytes) -> bytes:
         """See `Reader.get`."""

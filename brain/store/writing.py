@@ -11,12 +11,15 @@ from ..digest import blob_id
 from ..errors import StoreError
 from . import derived, facts, large, oplog
 from . import pending as notes
-from .codec import RAW, RECIPE
+from .codec import INSERT, RAW, RECIPE
 from .connection import Connection
 from .protocol import LARGE, Pending, SkillRow, Source
 from .reading import SqliteReader
 from .recipe import Recipe, pack
 from .structured import checksum
+
+PACKED = 256 << 10
+"""Bytes of a batch from which on it is compressed."""
 
 
 class SqliteTransaction(SqliteReader):
@@ -85,7 +88,12 @@ class SqliteTransaction(SqliteReader):
 
     def put_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
         """See `Transaction.put_blobs`."""
-        self._insert((id, RAW, content) for id, content in batch)
+        small = [row for row in batch if len(row[1]) < LARGE]
+        if len(small) < len(batch):
+            for _, content in batch:
+                if len(content) >= LARGE:
+                    self.put_blob(content)
+        self._keep(small)
 
     def put_stream(self, source: Source, size: int, base: bytes | None) -> bytes:
         """See `Transaction.put_stream`."""
@@ -93,13 +101,20 @@ class SqliteTransaction(SqliteReader):
 
     def put_recipe(self, id: bytes, recipe: Recipe) -> None:
         """Keep a large blob whose chunks are here."""
-        self._insert([(id, RECIPE, pack(id, recipe))])
+        self._db.run(INSERT, (id, RECIPE, pack(id, recipe)))
 
-    def _insert(self, rows: Iterable[tuple[bytes, int, bytes]]) -> None:
-        self._db.run_many(
-            "INSERT INTO blobs (id, codec, data) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING",
-            rows,
-        )
+    def put_chunks(self, batch: list[tuple[bytes, bytes]]) -> None:
+        """Keep chunks of a large blob, given as (id, content)."""
+        self._keep(batch)
+
+    def _keep(self, batch: list[tuple[bytes, bytes]]) -> None:
+        """Insert blobs, packed if there is enough to make up for loading Zstandard."""
+        if sum(len(content) for _, content in batch) < PACKED:
+            self._db.run_many(INSERT, [(id, RAW, content) for id, content in batch])
+            return
+        from .encoder import Encoder, keep
+
+        keep(self._db, Encoder(self._db), batch)
 
     def set_ref(self, name: str, old: bytes | None, new: bytes | None) -> None:
         """See `Transaction.set_ref`."""

@@ -1,0 +1,98 @@
+"""A transaction for a large load: packing and inserting on a second thread.
+
+The caller reads and hashes files while a worker compresses what came before and
+puts it into the tables. Few batches wait at a time, so memory stays flat. While
+work is under way only the worker uses the connection; whatever else is asked of
+the transaction waits for it first.
+
+The first load of an empty store has nothing to keep for readers, so it leaves
+the write-ahead log, which would write everything twice, for a rollback journal
+with `synchronous=EXTRA`: as durable, and a crash inside still leaves the empty
+store. This needs the store for itself; if others have it open, the log is used.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from . import derived
+from .connection import Connection
+from .encoder import Encoder, keep
+from .writing import SqliteTransaction
+
+FIRST_LOAD = 1000
+"""A store with fewer blobs than this counts as empty."""
+CACHE_KIB = 16 << 10
+"""Page cache during the load: holds the index of some hundred thousand blobs."""
+WAITING = 2
+"""Batches that wait for the worker before the caller has to."""
+
+
+class BulkTransaction(SqliteTransaction):
+    """See `SqliteTransaction`; an error of the worker is raised by a later call."""
+
+    _alone = False
+    _encoder: Encoder | None = None
+    _worker: ThreadPoolExecutor | None = None
+
+    def __init__(self, db: Connection, path: str) -> None:
+        super().__init__(db, path)
+        self._work: deque[Future[None]] = deque()
+
+    @property
+    def _db(self) -> Connection:
+        while self._work:
+            self._work.popleft().result()
+        return self._connection
+
+    def put_cards(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """See `Transaction.put_cards`."""
+        cards = list(rows)
+        self._hand_over(lambda: derived.put_cards(self._connection, cards))
+
+    def _keep(self, batch: list[tuple[bytes, bytes]]) -> None:
+        if not self._encoder:
+            self._encoder = Encoder(self._db)
+            self._encoder.learn(batch)
+        encoder = self._encoder
+        self._hand_over(lambda: keep(self._connection, encoder, batch))
+
+    def _hand_over(self, job: Callable[[], None]) -> None:
+        if not self._worker:
+            self._worker = ThreadPoolExecutor(1, "load")
+        while len(self._work) > WAITING:
+            self._work.popleft().result()
+        self._work.append(self._worker.submit(job))
+
+    def _begin(self) -> None:
+        db = self._connection
+        (blobs,) = db.all(f"SELECT count(*) FROM (SELECT 1 FROM blobs LIMIT {FIRST_LOAD})")
+        if blobs[0] < FIRST_LOAD:
+            self._alone = db.try_now("PRAGMA journal_mode=DELETE") == [("delete",)]
+        if self._alone:
+            db.run("PRAGMA synchronous=EXTRA")
+        db.run(f"PRAGMA cache_size=-{CACHE_KIB}")
+        super()._begin()
+
+    def _commit(self) -> None:
+        super()._commit()
+        self._dismiss()
+
+    def _roll_back(self) -> None:
+        if self._worker:
+            self._worker.shutdown(cancel_futures=True)
+        self._work.clear()
+        super()._roll_back()
+        self._dismiss()
+
+    def _dismiss(self) -> None:
+        """Give back what the load took: the thread, the cache, the place outside the log."""
+        if self._worker:
+            self._worker.shutdown()
+        db = self._connection
+        db.run("PRAGMA cache_size=-2000")
+        if self._alone and db.try_now("PRAGMA journal_mode=WAL") == [("wal",)]:
+            db.run("PRAGMA synchronous=FULL")
+            self._alone = False

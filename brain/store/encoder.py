@@ -1,0 +1,102 @@
+"""Compressing many blobs at once, with a dictionary that fits them.
+
+Skills are a few kilobytes each and much alike, so a dictionary trained on some
+of them makes the rest a fifth smaller. It is trained once, on the first large
+load, and kept in the store. Level 3 is the last one that costs little.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdError, train_dictionary
+
+from .codec import INSERT, RAW, ZSTD, load_dictionary, save_dictionary
+from .connection import Connection
+
+LEVEL = 3
+THREADS = min(4, os.cpu_count() or 1)
+DICTIONARY_BYTES = 64 << 10
+SAMPLES = 200
+"""Blobs to train on; fewer do not make a dictionary that pays."""
+SMALLEST = 64
+"""Blobs below this many bytes stay as they are."""
+LONGEST = 32 << 10
+"""Blobs from this many bytes on gain nothing from a dictionary."""
+WORTH = 15 / 16
+"""What does not shrink to less than this part stays as it is."""
+
+Row = tuple[bytes, int, bytes]
+"""Id, codec and data of a row of `blobs`."""
+
+
+class Encoder:
+    """Packs batches of blobs, with the latest dictionary of the store."""
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+        self._plain = ZstdCompressor(level=LEVEL)
+        self._number = 0
+        self._tuned: ZstdCompressor | None = None
+        ((self._latest,),) = db.all("SELECT ifnull(max(number), 0) FROM dictionaries")
+        if self._latest and (dictionary := load_dictionary(db, self._latest)):
+            self._use(self._latest, dictionary)
+
+    def learn(self, batch: list[tuple[bytes, bytes]]) -> None:
+        """Train a dictionary on `batch` and keep it, if there is none and the batch serves."""
+        short: list[bytes | bytearray | memoryview] = [
+            content for _, content in batch if SMALLEST <= len(content) < LONGEST
+        ]
+        if self._tuned or len(short) < SAMPLES:
+            return
+        samples = short[:: len(short) // SAMPLES]
+        try:
+            dictionary = train_dictionary(DICTIONARY_BYTES, samples)
+        except ZstdError:  # too little in common
+            return
+        number = self._latest + 1
+        save_dictionary(self._db, number, dictionary.as_bytes())
+        self._use(number, dictionary)
+
+    def encode(self, batch: list[tuple[bytes, bytes]]) -> Iterator[Row]:
+        """Yield the rows of a batch, in any order."""
+        tuned: list[tuple[bytes, bytes]] = []
+        plain: list[tuple[bytes, bytes]] = []
+        for id, content in batch:
+            if len(content) < SMALLEST:
+                yield id, RAW, content
+            elif self._tuned and len(content) < LONGEST:
+                tuned.append((id, content))
+            else:
+                plain.append((id, content))
+        if self._tuned:
+            yield from _pack(self._tuned, ZSTD + self._number, tuned)
+        yield from _pack(self._plain, ZSTD, plain)
+
+    def _use(self, number: int, dictionary: ZstdCompressionDict) -> None:
+        dictionary.precompute_compress(level=LEVEL)
+        self._number = number
+        self._tuned = ZstdCompressor(level=LEVEL, dict_data=dictionary, write_dict_id=False)
+
+
+def _pack(
+    compressor: ZstdCompressor, codec: int, batch: list[tuple[bytes, bytes]]
+) -> Iterator[Row]:
+    if not batch:
+        return
+    packed = compressor.multi_compress_to_buffer([content for _, content in batch], threads=THREADS)
+    for place, (id, content) in enumerate(batch):
+        segment = packed[place]
+        if len(segment) < len(content) * WORTH:
+            yield id, codec, segment.tobytes()
+        else:
+            yield id, RAW, content
+
+
+def keep(db: Connection, encoder: Encoder, batch: list[tuple[bytes, bytes]]) -> None:
+    """Pack and insert those blobs of a batch that are not in the store."""
+    new = dict(batch)
+    for (id,) in list(db.among("SELECT id FROM blobs WHERE id IN ({keys})", list(new))):
+        del new[id]
+    db.run_many(INSERT, encoder.encode(list(new.items())))
