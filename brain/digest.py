@@ -8,14 +8,19 @@ object can share an id (BLAKE3 paper, section 2.3).
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
 from .errors import InvalidInput, printable
 
+if TYPE_CHECKING:
+    from io import RawIOBase
 
 SIZE = 32
 """Bytes in a digest."""
+
+_WINDOW = 4 << 20
 
 EMPTY = b""
 """Stands for "no digest" in objects, which have no nil."""
@@ -24,6 +29,15 @@ EMPTY = b""
 def blob_id(content: bytes | bytearray | memoryview) -> bytes:
     """Return the id of a blob: what `b3sum` prints for a file of that content."""
     return blake3(content).digest()
+
+
+def stream_id(source: RawIOBase) -> bytes:
+    """Return the id of the blob that `source` holds from here on, in flat memory."""
+    hasher = blake3(max_threads=blake3.AUTO)
+    window = memoryview(bytearray(_WINDOW))
+    while read := source.readinto(window):
+        hasher.update(window[:read])
+    return hasher.digest()
 
 
 def domain(context: str) -> Callable[[bytes], bytes]:

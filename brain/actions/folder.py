@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ..digest import blob_id
-from ..errors import NotFound
+from ..digest import blob_id, stream_id
+from ..errors import InvalidInput, NotFound, printable
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..objects.entry import Entry
+from ..results import Notice
 from ..session import Session
 from ..store.protocol import Transaction
-from ..worktree import reading
+from ..worktree import reading, statcache, stats
+from ..worktree import record as caching
+from ..worktree.folders import opened
 from ..worktree.ignore import IgnoreRules
-from ..worktree.scan import Candidate, Scan, candidate_at, scan
-from ..worktree.statcache import StatCache
+from ..worktree.scan import Scan, scan
+from ..worktree.walk import Candidate
 from . import derived
 from .files import Progress, no_progress
 
@@ -24,28 +29,49 @@ _BATCH_BYTES = 4 << 20
 
 
 class Look(NamedTuple):
-    """What a scan found: candidates may differ from the cached bundle, the rest does not."""
+    """What a scan found: candidates may differ from the cached bundle, the rest does not.
+
+    `proven` collects the fingerprints of the candidates that were read since.
+    """
 
     found: Scan
     base: Bundle
+    proven: dict[str, bytes]
 
 
 def look(session: Session, progress: Progress = no_progress) -> Look:
     """Scan the folder. Raises `InvalidInput` for what a brain cannot hold."""
     rules = IgnoreRules.load(session.root)
-    cache = StatCache.load(session.control / "index", rules.fingerprint)
+    with opened(session.root) as root_fd:
+        cache = statcache.load(root_fd, rules.fingerprint)
     base = bundles.EMPTY
     if cache is not None:
         try:
             base = session.bundle(cache.bundle)
         except NotFound:  # the cache is of another store
             cache = None
-    return Look(scan(session.root, rules, cache, progress), base)
+    return Look(scan(session.root, rules, cache, progress), base, {})
 
 
 def remember(session: Session, seen: Look, bundle: Bundle) -> None:
     """Keep the stats of a scan for the next one; the folder is now as in `bundle`."""
-    seen.found.save_cache(session.control / "index", bundles.bundle_id(bundle))
+    caching.record(session.root, seen.found, bundles.bundle_id(bundle), seen.proven)
+
+
+def candidate_at(session: Session, path: str) -> Candidate | None:
+    """Return the file at a full path, or None if there is none.
+
+    Raises `InvalidInput` (`not_regular`) for what a brain cannot hold.
+    """
+    try:
+        st = os.lstat(session.root / path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(st.st_mode) and not stat.S_ISLNK(st.st_mode):
+        raise InvalidInput(
+            f"not a file: {printable(path)}", code="not_regular", hint="move it out of the way"
+        )
+    return Candidate(path, stats.kind_of(st.st_mode), st.st_size, stats.fingerprint(st))
 
 
 def edits(
@@ -75,7 +101,7 @@ def edits_at(
     there = []
     out: dict[str, Entry | None] = {}
     for path in wanted:
-        candidate = candidate_at(session.root, path)
+        candidate = candidate_at(session, path)
         if candidate is not None:
             there.append(candidate)
         elif bundles.get(session.nodes, target, path) is not None:
@@ -90,7 +116,9 @@ def hashed(session: Session, candidates: list[Candidate]) -> Iterator[Entry]:
     """Yield the entries of files, read and hashed but not stored."""
     for candidate, content in reading.read_many(session.root, candidates):
         if isinstance(content, reading.LargeFile):
-            yield Entry(candidate.path, candidate.kind, content.hash(), content.size)
+            blob = stream_id(content.raw)
+            content.verify_unchanged()
+            yield Entry(candidate.path, candidate.kind, blob, content.size)
         else:
             yield Entry(candidate.path, candidate.kind, blob_id(content), len(content))
 
@@ -100,17 +128,23 @@ def stored(
     tx: Transaction,
     base: Bundle,
     candidates: list[Candidate],
+    proven: dict[str, bytes] | None = None,
     progress: Progress = no_progress,
 ) -> Iterator[Entry]:
-    """Yield the entries of files, read and put into the store; `base` is what was there."""
+    """Yield the entries of files, read and put into the store; `base` is what was there.
+
+    Notes in `proven` the fingerprint each file had while it was read.
+    """
     batch: list[tuple[bytes, bytes]] = []
     cards: list[tuple[bytes, bytes]] = []
     waiting = done = 0
     for candidate, content in reading.read_many(session.root, candidates):
         done += 1
+        if proven is not None:
+            proven[candidate.path] = candidate.fingerprint
         if isinstance(content, reading.LargeFile):
             was = bundles.get(session.nodes, base, candidate.path)
-            blob = tx.put_stream(content, content.size, was.blob if was else None)
+            blob = tx.put_stream(content.raw, content.size, was.blob if was else None)
             content.verify_unchanged()
             yield Entry(candidate.path, candidate.kind, blob, content.size)
             continue

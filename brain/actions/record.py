@@ -44,12 +44,14 @@ def snapshot(session: Session, message: str = "", progress: Progress = no_progre
             session, "snapshot", message or "snapshot", expected_bytes=size
         ) as mine:
             before = mine.bundle
-            entries = folder.stored(session, mine.tx, before, seen.found.changed, progress)
+            entries = folder.stored(
+                session, mine.tx, before, seen.found.changed, seen.proven, progress
+            )
             edits = folder.edits(session, seen, before, entries)
             there = [bundles.get(session.nodes, before, path) is not None for path in edits]
             if edits:
                 mine.commit(edits, operation.snapshot(), message)
-        if edits or seen.found.worth_saving:
+        if seen.found.changed or seen.found.removed or seen.base is not mine.bundle:
             folder.remember(session, seen, mine.bundle)
     pairs = list(zip(edits.values(), there, strict=True))
     return Recorded(

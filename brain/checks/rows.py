@@ -9,9 +9,11 @@ from ..errors import BrainError
 from ..objects import bundle as bundles
 from ..objects import node as tree_nodes
 from ..objects import snapshot as snapshots
+from ..objects.snapshot import Snapshot
 from ..results import Finding
 from ..session import Session
 from ..store.protocol import Kind
+from . import lineages
 
 _STEP = 1024
 
@@ -58,9 +60,41 @@ def structured(session: Session, progress: Progress) -> Iterator[Finding]:
 def blobs(session: Session, progress: Progress) -> Iterator[Finding]:
     """Check that every blob of the store, read again, hashes to its id."""
     done = 0
+    faults: dict[bytes, str] = {}
     for blob, _, fault in session.reader.check_blobs():
         if fault:
-            yield Finding("corrupt_blob", "error", "", "", f"blob {blob.hex()}: {fault}")
+            faults[blob] = fault
         done += 1
         if done % _STEP == 0:
             progress("blobs", done, 0)
+    if faults:
+        yield from _named(session, faults)
+
+
+def _named(session: Session, faults: dict[bytes, str]) -> Iterator[Finding]:
+    """Name the files that damaged blobs are the content of, newest snapshot first."""
+    left = dict(faults)
+    starts, _ = lineages.heads(session)
+    for here, snapshot in lineages.reachable(session, starts):
+        if not left:
+            return
+        try:
+            found = _holders(session, snapshot, left) if isinstance(snapshot, Snapshot) else {}
+        except BrainError:  # a finding of the trees already
+            continue
+        for blob, path in found.items():
+            message = f"blob {blob.hex()}: {left.pop(blob)}"
+            yield Finding("corrupt_blob", "error", here.hex(), path, message)
+    for blob, fault in left.items():
+        yield Finding("corrupt_blob", "error", "", "", f"blob {blob.hex()}: {fault}")
+
+
+def _holders(session: Session, snapshot: Snapshot, wanted: dict[bytes, str]) -> dict[bytes, str]:
+    """Return the paths of `wanted` blobs that are new in a snapshot against its parent."""
+    before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
+    after = session.bundle(snapshot.bundle)
+    out = {}
+    for path, _, now in bundles.compare(session.nodes, before, after):
+        if now is not None and now.blob in wanted:
+            out[now.blob] = path
+    return out
