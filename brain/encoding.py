@@ -9,7 +9,7 @@ exactly one encoding. Limits are checked before memory is given out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgpack
@@ -21,7 +21,7 @@ MAX_BYTES = 1 << 20
 MAX_ITEMS = 1 << 16
 """Longest single array or map, in items."""
 MAX_NODES = 100_000
-"""Values in one object, containers included."""
+"""Values in one object: containers, keys and everything else, each counted once."""
 MAX_DEPTH = 32
 """Containers inside containers."""
 
@@ -51,15 +51,16 @@ def unpack_shallow(data: bytes) -> Any:
     """
     if len(data) > MAX_BYTES:
         raise FormatError(f"an object of {len(data)} bytes", code="too_large")
-    hook = _Budget().spend if len(data) > MAX_NODES else None
+    # A value takes a byte or more, so small objects need no counting.
+    budget = _Budget() if len(data) > MAX_NODES else None
     try:
         return msgpack.unpackb(
             data,
             raw=False,
             use_list=False,
             strict_map_key=True,
-            object_pairs_hook=_pairs,
-            list_hook=hook,
+            object_pairs_hook=budget.map if budget else _map,
+            list_hook=budget.array if budget else None,
             ext_hook=_refuse_ext,
             max_array_len=MAX_ITEMS,
             max_map_len=MAX_ITEMS,
@@ -72,23 +73,38 @@ def unpack_shallow(data: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise FormatError("text that is not UTF-8", code="bad_msgpack") from error
     except ValueError as error:
-        raise FormatError(f"not MessagePack: {error}", code=_code_of(str(error))) from error
+        code = _code_of(str(error), len(data))
+        raise FormatError(f"not MessagePack: {error}", code=code) from error
 
 
 class _Budget:
-    """Counts values while they are decoded, to stop before they fill memory."""
+    """Counts values while they are decoded, to stop before they fill memory.
+
+    A container counts when it ends, so that many open ones are no way around.
+    """
 
     def __init__(self) -> None:
         self.left = MAX_NODES
 
-    def spend(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
-        self.left -= len(items) + 1
-        if self.left < 0:
-            raise FormatError("too many values in one object", code="too_many_nodes")
+    def array(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        self._spend(1 + _scalars(items))
         return items
 
+    def map(self, pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+        self._spend(1 + len(pairs) + _scalars(value for _, value in pairs))
+        return _map(pairs)
 
-def _pairs(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+    def _spend(self, values: int) -> None:
+        self.left -= values
+        if self.left < 0:
+            raise FormatError("too many values in one object", code="too_many_nodes")
+
+
+def _scalars(items: Iterable[Any]) -> int:
+    return sum(type(item) not in (tuple, dict) for item in items)
+
+
+def _map(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
     keys = [key for key, _ in pairs]
     if not all(isinstance(key, str) for key in keys):
         raise FormatError("a key that is not text", code="bad_key")
@@ -103,12 +119,13 @@ def _refuse_ext(code: int, data: bytes) -> Any:
     raise FormatError(f"ext type {code}", code="ext_not_allowed")
 
 
-def _code_of(message: str) -> str:
-    """Tell msgpack's refusals apart, which all are plain ValueErrors."""
-    if "max_ext_len" in message:
+def _code_of(message: str, size: int) -> str:
+    """Tell msgpack's refusals of `size` bytes apart, which all are plain ValueErrors."""
+    claimed, _, limit = message.partition(" exceeds max_")
+    if limit.startswith("ext_len") or "timestamp" in message:
         return "ext_not_allowed"
-    if "max_" in message:
-        return "bad_length"
+    if limit:
+        return "bad_length" if int(claimed) > size else "too_many_nodes"
     if "is not allowed for map key" in message:
         return "bad_key"
     return "bad_msgpack"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from .. import limits, merkle
 from ..digest import domain
-from ..encoding import pack, unpack_shallow
+from ..encoding import MAX_BYTES, pack, unpack_shallow
 from ..errors import FormatError, InvalidInput
 from . import compare as _compare
 from . import paths, tree
@@ -98,9 +98,7 @@ def walk(nodes: Nodes, bundle: Bundle) -> Iterator[Entry]:
         yield from walk_section(nodes, bundle, section)
 
 
-def walk_section(
-    nodes: Nodes, bundle: Bundle, section: str, start: str = ""
-) -> Iterator[Entry]:
+def walk_section(nodes: Nodes, bundle: Bundle, section: str, start: str = "") -> Iterator[Entry]:
     """Yield the entries of one section, from the full path `start` on, with their full paths."""
     prefix = "" if section == paths.TOP else section + "/"
     for path, kind, blob, size in tree.walk(nodes, bundle.get(section), start[len(prefix) :]):
@@ -110,7 +108,8 @@ def walk_section(
 def update(nodes: Nodes, bundle: Bundle, edits: Mapping[str, Entry | None]) -> Bundle:
     """Return the bundle with `edits` (full path to entry, or None to remove) applied.
 
-    Raises `InvalidInput` (`too_many`) past the greatest number of sections.
+    Raises `InvalidInput` (`too_many`) past the greatest number of sections, or where
+    their names are so long that the bundle would not be read again.
     """
     changed: dict[str, Root | None] = dict(bundle)
     ordered = sorted((paths.split(path), entry) for path, entry in edits.items())
@@ -118,7 +117,7 @@ def update(nodes: Nodes, bundle: Bundle, edits: Mapping[str, Entry | None]) -> B
         inner = [(key[1], entry and entry._replace(path=key[1])) for key, entry in group]
         changed[section] = tree.update(nodes, bundle.get(section), inner)
     kept = {name: root for name, root in sorted(changed.items()) if root is not None}
-    if len(kept) > limits.MAX_SECTIONS:
+    if len(kept) > limits.MAX_SECTIONS or len(encode(kept)) > MAX_BYTES:
         raise InvalidInput(
             f"{len(kept)} top-level folders", code="too_many", hint="leave some out by .brainignore"
         )
@@ -138,6 +137,4 @@ def compare(nodes: Nodes, before: Bundle, after: Bundle) -> Iterator[Difference]
             continue
         for path, was, now in _compare.compare(nodes, old, new):
             full = paths.join(section, path)
-            yield Difference(
-                full, was and was._replace(path=full), now and now._replace(path=full)
-            )
+            yield Difference(full, was and was._replace(path=full), now and now._replace(path=full))

@@ -26,7 +26,7 @@ join_hashes = domain("brain v1 merkle join")
 _entry_hash = (domain("brain v1 tree leaf"), domain("brain v1 tree inner"))
 
 Line = tuple[str, Any, Any, int]
-"""An `Entry` or a `Child`, as a bare tuple: (path, kind, blob, size) or (last, node, count, bytes)."""
+"""An `Entry` (path, kind, blob, size) or a `Child` (last, node, count, bytes), as a bare tuple."""
 
 path_of = itemgetter(0)
 
@@ -84,7 +84,9 @@ def decode(data: bytes) -> Node:
     value = unpack_shallow(data)
     try:
         kind, entries = value
-        if kind not in (LEAF, INNER) or not 1 <= len(entries) <= MOST:
+        if type(kind) is not int or kind not in (LEAF, INNER):
+            raise ValueError
+        if not 1 <= len(entries) <= MOST:
             raise ValueError
         _check_leaf(entries) if kind == LEAF else check_children(entries)
     except (TypeError, ValueError) as error:

@@ -32,8 +32,9 @@ def check(path: str) -> str:
     parts = path.split("/")
     if not _CONTROL.isdisjoint(path):
         raise InvalidInput(f"control character in a path: {printable(path)}", code="bad_char")
-    drive = len(parts[0]) >= 2 and parts[0][1] == ":" and parts[0][0].isalpha()
-    if size > limits.MAX_PATH_BYTES or "\\" in path or drive or not _FORBIDDEN_PARTS.isdisjoint(parts):
+    drive = path[1:2] == ":"  # Windows can be told to take any character for a drive
+    bad_part = not _FORBIDDEN_PARTS.isdisjoint(parts)
+    if size > limits.MAX_PATH_BYTES or "\\" in path or drive or bad_part:
         raise InvalidInput(
             f"not a path of a brain: {printable(path)}",
             code="bad_path",

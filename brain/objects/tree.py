@@ -235,7 +235,8 @@ def _rise(nodes: Nodes, children: list[Child], level: int) -> Root | None:
     if not children:
         return None
     _, node_id, count, size = children[0]
-    # A tree that shrank may keep one-armed nodes at its top: the root is the first level with one node.
+    # A tree that shrank may keep one-armed nodes at its top, but the root is the first level
+    # with one node.
     while (node := nodes.get(node_id)).kind == INNER and len(node.entries) == 1:
         node_id = node.entries[0][1]
     return Root(node_id, count, size)

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from blake3 import blake3
+
+from brain.digest import blob_id
+from brain.encoding import pack
+from brain.errors import FormatError
+from brain.objects.cut import MOST
+from brain.objects.entry import MAX_SIZE
+from brain.objects.node import INNER, LEAF, Node, decode
+from tests.shelf import entries, entry
+
+BLOB = blob_id(b"content")
+LINE = ("a", 0, BLOB, 7)
+CHILD = ("a", BLOB, 1, 7)
+
+
+def refusal(value: Any) -> str:
+    with pytest.raises(FormatError) as caught:
+        decode(value if isinstance(value, bytes) else pack(value))
+    return caught.value.code
+
+
+def of(context: str, data: bytes) -> bytes:
+    return blake3(data, derive_key_context=context).digest()
+
+
+def test_a_node_is_read_back_as_it_was_written() -> None:
+    for node in (
+        Node(LEAF, (LINE,)),
+        Node(LEAF, (("a", 0, BLOB, 0), ("b", 1, BLOB, MAX_SIZE), ("c/d", 2, BLOB, 1))),
+        Node(INNER, (("a", BLOB, 1, 0), ("é", BLOB, MAX_SIZE, MAX_SIZE))),
+    ):
+        again = decode(node.encode())
+        assert (again.kind, again.entries, again.last) == (node.kind, node.entries, node.last)
+        assert again.id == node.id
+
+
+def test_the_id_of_a_node_of_one_entry_is_the_hash_of_that_entry() -> None:
+    assert Node(LEAF, (LINE,)).id == of("brain v1 tree leaf", pack(LINE))
+    assert Node(INNER, (CHILD,)).id == of("brain v1 tree inner", pack(CHILD))
+
+
+def test_the_id_of_a_node_joins_the_hashes_of_its_entries_as_rfc_6962_does() -> None:
+    lines = entries("abc")
+    a, b, c = (of("brain v1 tree leaf", pack(tuple(line))) for line in lines)
+    join = "brain v1 merkle join"
+    assert Node(LEAF, tuple(lines)).id == of(join, of(join, a + b) + c)
+
+
+def test_files_and_bytes_are_summed() -> None:
+    assert Node(LEAF, (("a", 0, BLOB, 3), ("b", 0, BLOB, 4))).totals() == (2, 7)
+    assert Node(INNER, (("a", BLOB, 3, 10), ("b", BLOB, 4, 5))).totals() == (7, 15)
+
+
+def test_hashes_taken_over_from_a_similar_node_give_the_same_id() -> None:
+    old = Node(LEAF, tuple(entries(f"{i:03}" for i in range(100))))
+    assert old.id
+    for lines in (
+        (*old.entries[:50], entry("050", "new"), *old.entries[51:]),
+        old.entries[1:],
+        (*old.entries, entry("zzz")),
+    ):
+        node = Node(LEAF, lines)
+        node.rows_like(old)
+        assert node.id == Node(LEAF, lines).id
+
+
+def test_nothing_is_taken_over_from_a_node_of_the_other_kind_or_one_never_hashed() -> None:
+    for old in (Node(INNER, (CHILD,)), Node(LEAF, (LINE,))):
+        node = Node(LEAF, (LINE, ("b", 0, BLOB, 1)))
+        node.rows_like(old)
+        assert node.id == Node(LEAF, node.entries).id
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        (),
+        (0,),
+        (0, (LINE,), 0),
+        {},
+        "ab",
+        (0, b"ab"),
+        7,
+        (0, ()),
+        (1, ()),
+        (0, {}),
+        (0, 5),
+        (0, "text"),
+        (2, (LINE,)),
+        (255, (LINE,)),
+        ((LINE,), 0),
+        ("0", (LINE,)),
+        (False, (LINE,)),
+        (True, (CHILD,)),
+        (0.0, (LINE,)),
+        (1.0, (CHILD,)),
+        (None, (LINE,)),
+        (-1, (CHILD,)),
+        (0, (CHILD,)),
+        (1, (LINE,)),
+        (0, (LINE[:3],)),
+        (0, ((*LINE, 0),)),
+        (0, (LINE, ("b", 0, BLOB))),
+        (0, ("abcd",)),
+        (0, (b"abcd",)),
+        (0, ({"a": 0, "b": 1, "c": 2, "d": 3},)),
+        (0, (LINE, {"w": 0, "x": 1, "y": 2, "z": 3})),
+        (0, ((b"a", 0, BLOB, 7),)),
+        (0, ((None, 0, BLOB, 7),)),
+        (0, (("a", 3, BLOB, 7),)),
+        (0, (("a", -1, BLOB, 7),)),
+        (0, (("a", 99_999_999, BLOB, 7),)),
+        (0, (("a", True, BLOB, 7),)),
+        (0, (("a", 0.0, BLOB, 7),)),
+        (0, (("a", 0, BLOB[:31], 7),)),
+        (0, (("a", 0, BLOB + b"x", 7),)),
+        (0, (("a", 0, b"", 7),)),
+        (0, (("a", 0, "x" * 32, 7),)),
+        (0, (("a", 0, (0,) * 32, 7),)),
+        (0, (("a", 0, BLOB, -1),)),
+        (0, (("a", 0, BLOB, MAX_SIZE + 1),)),
+        (0, (("a", 0, BLOB, 2**64 - 1),)),
+        (0, (("a", 0, BLOB, False),)),
+        (0, (("a", 0, BLOB, 7.0),)),
+        (0, (("a", 0, BLOB, "7"),)),
+        (1, (("a", BLOB, 0, 7),)),
+        (1, (("a", BLOB, -1, 7),)),
+        (1, (("a", BLOB, MAX_SIZE + 1, 7),)),
+        (1, (("a", BLOB, 1, -1),)),
+        (1, (("a", BLOB, 1, MAX_SIZE + 1),)),
+        (1, (("a", BLOB, True, 7),)),
+        (1, (("a", BLOB[:31], 1, 7),)),
+    ],
+)
+def test_another_shape_is_no_node(value: Any) -> None:
+    assert refusal(value) == "bad_object"
+
+
+def test_a_node_of_163_entries_is_refused() -> None:
+    names = [f"{i:03}" for i in range(MOST + 1)]
+    assert decode(pack((0, entries(names[:MOST])))).totals()[0] == MOST
+    assert refusal((0, entries(names))) == "bad_object"
+    assert refusal((1, tuple((name, BLOB, 1, 1) for name in names))) == "bad_object"
+
+
+@pytest.mark.parametrize(
+    "names", [("b", "a"), ("a", "a"), ("a", "c", "b"), ("é", "z"), ("ab", "a")]
+)
+def test_entries_out_of_order_or_twice_are_not_canonical(names: tuple[str, ...]) -> None:
+    assert refusal((0, tuple((name, 0, BLOB, 7) for name in names))) == "not_canonical"
+    assert refusal((1, tuple((name, BLOB, 1, 7) for name in names))) == "not_canonical"
+
+
+def test_order_is_that_of_utf8_bytes_beyond_the_first_plane_too() -> None:
+    low, high = "\uffee", "\U00010000"  # in UTF-16 they would stand the other way round
+    assert decode(pack((0, ((low, 0, BLOB, 1), (high, 0, BLOB, 1)))))
+    assert refusal((0, ((high, 0, BLOB, 1), (low, 0, BLOB, 1)))) == "not_canonical"
+
+
+def test_an_encoding_that_is_not_the_shortest_is_not_canonical() -> None:
+    good = pack((0, (LINE,)))
+    assert good.startswith(bytes.fromhex("92009194a161 00 c420"))
+    for old, new in (
+        ("9200", "92cc00"),
+        ("a161", "d90161"),
+        ("c420", "c50020"),
+        ("0091", "00dc0001"),
+        ("9200", "dc000200"),
+    ):
+        bad = good.replace(bytes.fromhex(old), bytes.fromhex(new), 1)
+        assert refusal(bad) == "not_canonical"
+    assert refusal(good[:-1] + b"\xcc\x07") == "not_canonical"
+
+
+def test_bytes_cut_off_or_added_are_refused() -> None:
+    good = Node(LEAF, tuple(entries("abc"))).encode()
+    assert {refusal(good[:cut]) for cut in range(len(good))} == {"bad_msgpack"}
+    for more in (b"\x00", b"\xc0", b"\xc1", good):
+        assert refusal(good + more) == "bad_msgpack"
+
+
+@pytest.mark.parametrize("kind", [LEAF, INNER])
+def test_a_node_with_any_bit_flipped_is_refused_or_has_another_id(kind: int) -> None:
+    lines = (
+        entries("ab") if kind == LEAF else [("a", BLOB, 3, 9), ("b", blob_id(b"b"), 300, 70_000)]
+    )
+    node = Node(kind, tuple(lines))
+    data = node.encode()
+    for place in range(8 * len(data)):
+        flipped = bytearray(data)
+        flipped[place >> 3] ^= 1 << (place & 7)
+        try:
+            assert decode(bytes(flipped)).id != node.id
+        except FormatError:
+            continue

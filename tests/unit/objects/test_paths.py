@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import pytest
+
+from brain.errors import InvalidInput
+from brain.objects import paths
+
+
+def refusal(path: str) -> str:
+    with pytest.raises(InvalidInput) as caught:
+        paths.check(path)
+    assert caught.value.message.isprintable()
+    return caught.value.code
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "SOUL.md",
+        "skills/oracle-manipulation/SKILL.md",
+        "memory/…/café.md",
+        "a b/c d",
+        "-rf",
+        "skills/-",
+        ".brainignore",
+        "...",
+        "..a/b..",
+        "a/.b/c",
+        "~",
+        'quote"',
+        "long:name",
+        "folder/C:x",
+        "emoji 🧠.md",
+        "x" * 1024,
+        "é" * 512,
+        "/".join("d" * 64),
+    ],
+)
+def test_a_plain_relative_path_is_taken_as_it_is(path: str) -> None:
+    assert paths.check(path) == path
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/",
+        "/x",
+        "x/",
+        "a//b",
+        ".",
+        "..",
+        "./a",
+        "../x",
+        "a/./b",
+        "a/../b",
+        "a/..",
+        "a\\b",
+        "..\\x",
+        "\\\\host\\share",
+        "C:",
+        "C:/x",
+        "c:x",
+        "C:\\x",
+        "1:/x",
+        "é:/x",
+        "x" * 1025,
+        "é" * 512 + "x",
+    ],
+)
+def test_a_path_that_could_mean_another_file_is_refused(path: str) -> None:
+    assert refusal(path) == "bad_path"
+
+
+@pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0)])
+def test_no_control_character_is_taken(code: int) -> None:
+    for path in (chr(code), f"a{chr(code)}b/c", f"a/b{chr(code)}"):
+        assert refusal(path) == "bad_char"
+
+
+def test_a_name_that_is_not_utf8_is_refused() -> None:
+    assert refusal(b"\xff\xfe".decode("utf-8", "surrogateescape")) == "bad_name"
+    assert refusal("a/\ud800") == "bad_name"
+
+
+def test_65_parts_are_too_deep() -> None:
+    assert refusal("/".join("d" * 65)) == "too_deep"
+
+
+def test_a_giant_path_is_refused_with_a_short_message() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        paths.check("a" * 1_048_576)
+    assert len(caught.value.message) < 300
+
+
+@pytest.mark.parametrize(
+    ("path", "section", "inner"),
+    [("SOUL.md", ".", "SOUL.md"), ("skills/x", "skills", "x"), ("a/b/c", "a", "b/c")],
+)
+def test_the_first_folder_of_a_path_is_its_section(path: str, section: str, inner: str) -> None:
+    assert paths.split(path) == (section, inner)
+    assert paths.join(section, inner) == path
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("README.md", "readme.md"),
+        ("café", "cafe\u0301"),
+        ("CAFÉ", "cafe\u0301"),
+        ("straße", "STRASSE"),
+        ("\u212aey", "key"),
+        ("ſkill", "skill"),
+        ("Σίσυφος", "σίσυφοσ"),
+    ],
+)
+def test_twins_that_one_folder_cannot_hold_fold_to_the_same_name(one: str, other: str) -> None:
+    assert paths.fold(one) == paths.fold(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("a", "b"), ("a-b", "ab"), ("café", "cafe")])
+def test_different_names_do_not_fold_to_the_same(one: str, other: str) -> None:
+    assert paths.fold(one) != paths.fold(other)

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from blake3 import blake3
+
+from brain.digest import SIZE, blob_id, domain, parse_digest
+from brain.errors import InvalidInput
+
+CONTEXTS = (
+    "brain v1 tree leaf",
+    "brain v1 tree inner",
+    "brain v1 merkle join",
+    "brain v1 tree cut",
+    "brain v1 bundle section",
+    "brain v1 snapshot",
+    "brain v1 operation",
+)
+
+
+def test_a_blob_id_is_what_b3sum_prints(tmp_path: Path) -> None:
+    content = bytes(range(256)) * 1000
+    (tmp_path / "file").write_bytes(content)
+    b3sum = shutil.which("b3sum")
+    assert b3sum, "b3sum is the oracle for blob ids"
+    out = subprocess.run([b3sum, "file"], cwd=tmp_path, capture_output=True, check=True, text=True)
+    assert out.stdout.split() == [blob_id(content).hex(), "file"]
+
+
+def test_the_empty_blob_has_the_published_hash() -> None:
+    published = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"
+    assert blob_id(b"").hex() == published
+
+
+@pytest.mark.parametrize("wrap", [bytes, bytearray, memoryview])
+def test_a_blob_may_come_in_any_buffer(wrap: type) -> None:
+    assert blob_id(wrap(b"text")) == blob_id(b"text")
+
+
+def test_a_domain_is_the_derive_key_mode_of_blake3() -> None:
+    digest = domain("brain v1 tree leaf")
+    for data in (b"", b"a", b"x" * 5000):
+        assert digest(data) == blake3(data, derive_key_context="brain v1 tree leaf").digest()
+
+
+def test_a_domain_gives_the_same_digest_every_time_it_is_used() -> None:
+    digest = domain("brain v1 snapshot")
+    first = digest(b"one")
+    digest(b"two")
+    assert digest(b"one") == first
+
+
+def test_the_same_bytes_have_another_digest_in_every_domain_and_as_a_blob() -> None:
+    digests = {domain(context)(b"same") for context in CONTEXTS} | {blob_id(b"same")}
+    assert len(digests) == len(CONTEXTS) + 1
+    assert {len(digest) for digest in digests} == {SIZE}
+
+
+def test_a_digest_is_read_back_from_its_hex() -> None:
+    digest = blob_id(b"text")
+    assert parse_digest(digest.hex()) == digest
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "ab",
+        "0" * 63,
+        "0" * 65,
+        "0" * 66,
+        "A" * 64,
+        "g" * 64,
+        "0" * 63 + " ",
+        " " + "0" * 63,
+        "0x" + "0" * 62,
+        "٠" * 64,
+        "0" * 32 + "\n" + "0" * 31,
+        "0" * 1_000_000,
+    ],
+)
+def test_other_text_is_no_digest(text: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parse_digest(text)
+    assert caught.value.code == "bad_id"
+    assert len(caught.value.message) < 200
