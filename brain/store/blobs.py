@@ -6,6 +6,7 @@ Content is checked against its id on every read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from blake3 import blake3
 
@@ -20,7 +21,7 @@ from .schema import columns
 _CONTENT = columns("codec INTEGER, data BLOB")
 _ROW = columns("id BLOB, codec INTEGER, data BLOB")
 
-BATCH = 1024
+BATCH = 256
 """Rows read at a time; content of one batch is held in memory."""
 
 
@@ -61,14 +62,11 @@ class BlobReader(Connected):
         wanted = list(dict.fromkeys(ids))
         for start in range(0, len(wanted), BATCH):
             batch = wanted[start : start + BATCH]
-            found = 0
-            sql = f"SELECT {_ROW} FROM blobs WHERE id IN ({{keys}})"
-            for id, codec, data in self._db.among(sql, batch):
-                found += 1
-                if codec != RECIPE:
-                    yield id, self._content(id, codec, data)
-            if found != len(batch):
+            rows = list(self._db.among(f"SELECT {_ROW} FROM blobs WHERE id IN ({{keys}})", batch))
+            if len(rows) != len(batch):
                 raise absent(next(id for id in batch if not self._has_blob(id)))
+            for id, content in self._decoder.plan([r for r in rows if r[1] != RECIPE])():
+                yield id, _proven(id, content)
 
     def _has_blob(self, id: bytes) -> bool:
         return self._db.one("SELECT 1 FROM blobs WHERE id = ?", (id,)) is not None
@@ -80,10 +78,7 @@ class BlobReader(Connected):
         return row[0], row[1]
 
     def _content(self, id: bytes, codec: int, data: bytes) -> bytes:
-        content = self._decoder.decode(id, codec, data)
-        if blob_id(content) != id:
-            raise corrupt(id, "its content does not hash to its id")
-        return content
+        return _proven(id, self._decoder.decode(id, codec, data))
 
     def _recipe(self, id: bytes, data: bytes) -> Recipe:
         try:
@@ -139,14 +134,26 @@ class BlobReader(Connected):
         yield held
 
     def check_blobs(self) -> Iterator[tuple[bytes, int, str]]:
-        """See `Reader.check_blobs`."""
-        for id, codec, data in self._db.stream(f"SELECT {_ROW} FROM blobs ORDER BY number"):
-            try:
-                yield id, self._measure(id, codec, data), ""
-            except (StoreError, NotFound) as error:
-                yield id, 0, error.message
+        """See `Reader.check_blobs`; large blobs come last."""
+        from .checking import LargeChecker, check_small
 
-    def _measure(self, id: bytes, codec: int, data: bytes) -> int:
-        if codec == RECIPE:
-            return sum(map(len, self._assemble(id, self._recipe(id, data))))
-        return len(self._content(id, codec, data))
+        large: list[bytes] = []
+        rows = self._db.stream(f"SELECT {_ROW} FROM blobs ORDER BY number")
+        yield from check_small(rows, self._decoder, large)
+        prefixes = set()
+        for id in large:
+            with suppress(StoreError):
+                prefixes.add(self._whole_recipe(id).prefix)
+        checker = LargeChecker(self._whole_recipe, self.read_blob, prefixes)
+        yield from map(checker.judge, large)
+
+    def _whole_recipe(self, id: bytes) -> Recipe:
+        return self._recipe(id, self._blob_row(id)[1])
+
+
+def _proven(id: bytes, content: bytes | StoreError) -> bytes:
+    if isinstance(content, StoreError):
+        raise content
+    if blob_id(content) != id:
+        raise corrupt(id, "its content does not hash to its id")
+    return content

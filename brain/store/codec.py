@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..errors import StoreError
@@ -20,6 +23,15 @@ ZSTD = 2
 """Zstandard (RFC 8878); ZSTD + n stands for Zstandard with dictionary n."""
 
 INSERT = "INSERT INTO blobs (id, codec, data) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
+
+THREADS = min(4, os.cpu_count() or 1)
+MANY = 16
+"""Frames from which on unpacking them together pays."""
+
+Row = tuple[bytes, int, bytes]
+"""Id, codec and data of a row of `blobs`."""
+Unpacked = list[tuple[bytes, bytes | StoreError]]
+"""Id and content, or why there is none."""
 
 MAX_CONTENT = 1 << 20
 """Bytes that one row may unpack to; checked before memory is given out."""
@@ -66,16 +78,27 @@ class Decoder:
 
         Raises `StoreError` (`corrupt_object`).
         """
-        if codec == RAW:
-            return data
-        from zstandard import ZstdError, frame_content_size
+        return data if codec == RAW else _unpack(self._decompressor(id, codec), id, data)
 
-        try:
-            if not 0 <= frame_content_size(data) <= MAX_CONTENT:
-                raise corrupt(id, "it claims an impossible size")
-            return self._decompressor(id, codec).decompress(data)
-        except ZstdError as error:
-            raise corrupt(id, "it does not unpack") from error
+    def plan(self, rows: list[Row]) -> Callable[[], Unpacked]:
+        """Return a job that unpacks `rows`, none a recipe, without using the connection.
+
+        The job may run on another thread, and uses several itself.
+        """
+        done: Unpacked = []
+        packed: dict[int, list[tuple[bytes, bytes]]] = {}
+        for id, codec, data in rows:
+            if codec == RAW:
+                done.append((id, data))
+            else:
+                packed.setdefault(codec, []).append((id, data))
+        jobs = []
+        for codec, group in packed.items():
+            try:
+                jobs.append((self._decompressor(group[0][0], codec), group))
+            except StoreError as error:
+                done.extend((id, error) for id, _ in group)
+        return lambda: done + [pair for job in jobs for pair in _unpack_many(*job)]
 
     def _decompressor(self, id: bytes, codec: int) -> ZstdDecompressor:
         known = self._ready.get(codec)
@@ -87,3 +110,35 @@ class Decoder:
                 raise corrupt(id, f"its codec {codec} is unknown")
             known = self._ready[codec] = ZstdDecompressor(dict_data=dictionary)
         return known
+
+
+def _unpack(decompressor: ZstdDecompressor, id: bytes, data: bytes) -> bytes:
+    from zstandard import ZstdError, frame_content_size
+
+    try:
+        if not 0 <= frame_content_size(data) <= MAX_CONTENT:
+            raise corrupt(id, "it claims an impossible size")
+        return decompressor.decompress(data)
+    except ZstdError as error:
+        raise corrupt(id, "it does not unpack") from error
+
+
+def _unpack_many(decompressor: ZstdDecompressor, group: list[tuple[bytes, bytes]]) -> Unpacked:
+    """Unpack all at once; if one of them is damaged, one by one."""
+    from zstandard import ZstdError, frame_content_size
+
+    frames: list[bytes | bytearray | memoryview] = [data for _, data in group]
+    with suppress(ZstdError):
+        if len(frames) >= MANY and all(
+            0 <= frame_content_size(frame) <= MAX_CONTENT for frame in frames
+        ):
+            contents = decompressor.multi_decompress_to_buffer(frames, threads=THREADS)
+            return [(id, contents[place].tobytes()) for place, (id, _) in enumerate(group)]
+    return [(id, _attempt(decompressor, id, data)) for id, data in group]
+
+
+def _attempt(decompressor: ZstdDecompressor, id: bytes, data: bytes) -> bytes | StoreError:
+    try:
+        return _unpack(decompressor, id, data)
+    except StoreError as error:
+        return error

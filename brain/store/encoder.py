@@ -7,16 +7,14 @@ load, and kept in the store. Level 3 is the last one that costs little.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdError, train_dictionary
 
-from .codec import INSERT, RAW, ZSTD, load_dictionary, save_dictionary
+from .codec import INSERT, RAW, THREADS, ZSTD, Row, load_dictionary, save_dictionary
 from .connection import Connection
 
 LEVEL = 3
-THREADS = min(4, os.cpu_count() or 1)
 DICTIONARY_BYTES = 64 << 10
 SAMPLES = 200
 """Blobs to train on; fewer do not make a dictionary that pays."""
@@ -26,9 +24,6 @@ LONGEST = 32 << 10
 """Blobs from this many bytes on gain nothing from a dictionary."""
 WORTH = 15 / 16
 """What does not shrink to less than this part stays as it is."""
-
-Row = tuple[bytes, int, bytes]
-"""Id, codec and data of a row of `blobs`."""
 
 
 class Encoder:
