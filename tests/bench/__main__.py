@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from .arena import Arena
 from .generate import LAYOUTS, Corpus
+from .goals import NO_BRAIN, Results
 from .machine import describe
 from .report import report
-from .rows import IN_PROCESS, ROWS
+from .rows import FIRST, IN_PROCESS, ROWS, START_UP, start_up
 from .timing import Runner, Series, environment
 
 
@@ -20,7 +21,8 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     made.add_argument("--sizes", type=int, nargs="+", default=[100, 10_000], metavar="SKILLS")
     made.add_argument("--layouts", nargs="+", choices=LAYOUTS, default=list(LAYOUTS))
-    made.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS))
+    rows = [START_UP, *ROWS]
+    made.add_argument("--rows", nargs="+", choices=rows, default=rows)
     made.add_argument("--repeats", type=int, default=5)
     made.add_argument("--memory", type=int, default=64, help="size of the memory file in MB")
     made.add_argument("--work", type=Path, default=Path(".bench"), help="folder to work in")
@@ -31,14 +33,27 @@ def parser() -> argparse.ArgumentParser:
 def measure(arena: Arena, rows: Sequence[str]) -> dict[str, dict[str, Series]]:
     """Run the rows in an arena, saying on standard error which one is at work."""
     done = {}
-    for name in ROWS:
-        if name in rows:
-            corpus = arena.corpus
-            print(f"{corpus.skills:>7,} {corpus.layout:<10}{name}", file=sys.stderr, flush=True)
-            if name != "start-up":
-                _ = arena.ready
-            done[name] = ROWS[name](arena)
+    for name in [name for name in ROWS if name in rows]:
+        corpus = arena.corpus
+        print(f"{corpus.skills:>7,} {corpus.layout:<10}{name}", file=sys.stderr, flush=True)
+        if name != FIRST:
+            _ = arena.ready
+        done[name] = ROWS[name](arena)
     return done
+
+
+def measured(options: argparse.Namespace, work: Path, runner: Runner) -> Iterator[Results]:
+    """Go through what was asked for; yield what there is so far after each brain."""
+    results: dict[tuple[str, int], dict[str, dict[str, Series]]] = {}
+    if START_UP in options.rows:
+        results["", NO_BRAIN] = {START_UP: start_up(runner, options.repeats * 5)}
+    for skills in options.sizes:
+        for layout in options.layouts:
+            corpus = Corpus(layout, skills, options.memory << 20)
+            arena = Arena(corpus, work, runner, options.repeats)
+            results[layout, skills] = measure(arena, options.rows)
+            arena.close()
+            yield results
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,17 +64,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     home.mkdir(parents=True, exist_ok=True)
     runner = Runner(environment(home))
     machine = describe(runner, work)
-    results: dict[tuple[str, int], dict[str, dict[str, Series]]] = {}
     text = ""
-    for skills in options.sizes:
-        for layout in options.layouts:
-            corpus = Corpus(layout, skills, options.memory << 20)
-            arena = Arena(corpus, work, runner, options.repeats)
-            results[layout, skills] = measure(arena, options.rows)
-            arena.close()
-            text = report(results, machine, options.repeats, options.memory, IN_PROCESS)
-            if options.out:
-                options.out.write_text(text, encoding="utf-8")
+    for results in measured(options, work, runner):
+        text = report(results, machine, options.repeats, options.memory, IN_PROCESS)
+        if options.out:
+            options.out.write_text(text, encoding="utf-8")
     print(text)
     return 0
 

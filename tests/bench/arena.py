@@ -75,9 +75,10 @@ class Arena:
 
     def first_state(self, control: str) -> Path:
         """Return the stored side (`.brain` or `.git`) as the first snapshot left it."""
-        if not self.ready or not any((self.work / "first" / control).iterdir()):
+        state = self.work / "first" / control
+        if not self.ready or not state.exists() or not any(state.iterdir()):
             raise Failed("there is no first snapshot")
-        return self.work / "first" / control
+        return state
 
     @cached_property
     def packed_git(self) -> Git:

@@ -32,6 +32,17 @@ def allocated(folder: Path) -> int:
     return sum(file.lstat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())
 
 
+def _from_nothing(runner: Runner, control: Path, *commands: list[str]) -> Sample:
+    """Time the commands without `control`; leave none behind that holds half of the work."""
+    shutil.rmtree(control, ignore_errors=True)
+    os.sync()
+    try:
+        return runner.timed(*commands)
+    except Failed:
+        shutil.rmtree(control, ignore_errors=True)
+        raise
+
+
 class BrainCli:
     """The command `brain`, one process a call."""
 
@@ -50,19 +61,19 @@ class BrainCli:
 
     def first(self) -> Sample:
         """Time init and the snapshot of everything, on a folder that is no brain yet."""
-        shutil.rmtree(self.control, ignore_errors=True)
-        os.sync()
-        return self.runner.timed(self.command("init"), self.command("snapshot", "-m", "first"))
+        return _from_nothing(
+            self.runner, self.control, self.command("init"), self.command("snapshot", "-m", "first")
+        )
 
     def stored(self) -> int:
         """Return the bytes of the store once its write-ahead log is folded in."""
         import apsw
 
-        for file in self.control.glob("*"):
-            if file.is_file() and file.open("rb").read(15) == b"SQLite format 3":
-                store = apsw.Connection(str(file))
-                store.pragma("wal_checkpoint(TRUNCATE)")
-                store.close()
+        if not (self.control / "store.db").exists():
+            raise Failed("there is no store")
+        store = apsw.Connection(str(self.control / "store.db"))
+        store.pragma("wal_checkpoint(TRUNCATE)")
+        store.close()
         return allocated(self.control)
 
 
@@ -103,9 +114,9 @@ class Git:
 
     def first(self) -> Sample:
         """Time init, add and commit of everything, on a folder that is no repository yet."""
-        shutil.rmtree(self.control, ignore_errors=True)
-        os.sync()
-        return self.runner.timed(
+        return _from_nothing(
+            self.runner,
+            self.control,
             self.command("init", "--quiet", "--initial-branch", "main"),
             self.command("add", "--all"),
             self.command("commit", "--quiet", "-m", "first"),

@@ -36,7 +36,8 @@ def report(results: Results, machine: str, repeats: int, memory: int, count: int
     head = _HEAD.format(machine=machine, repeats=repeats, memory=memory, count=count, floor=floor)
     parts = [head, "## Goals\n", *_goals(judge(results))]
     for (layout, skills), rows in results.items():
-        parts += [f"\n## {skills:,} skills, layout {layout}\n", *_medians(rows)]
+        title = f"{skills:,} skills, layout {layout}" if skills else "Without a brain"
+        parts += [f"\n## {title}\n", *_medians(rows)]
     return "\n".join(parts) + "\n"
 
 
@@ -53,7 +54,13 @@ def _goals(verdicts: list[Verdict]) -> Iterator[str]:
             stretch = f"≤ {_number(goal.stretch, goal.unit_name)}"
             reached = "met" if verdict.stretched else "not met"
         cells = [
-            *(goal.work, f"{verdict.skills:,}", verdict.layout, reference(goal), measured),
+            *(
+                goal.work,
+                f"{verdict.skills:,}" if verdict.skills else "",
+                verdict.layout,
+                reference(goal),
+                measured,
+            ),
             f"≤ {_number(goal.goal, goal.unit_name)}",
             "**met**" if verdict.met else "**not met**",
             *(stretch, reached),

@@ -7,7 +7,6 @@ of `ROWS`; each leaves the folders in a state that the next can go on from.
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import sys
@@ -18,33 +17,32 @@ from pathlib import Path
 from .arena import Arena
 from .contestants import COMMAND, BrainCli, Git, allocated
 from .generate import body, memory_line
-from .timing import Failed, Sample, Series, Turn, interleave
+from .timing import Failed, Runner, Sample, Series, Turn, interleave
 
 Outcome = dict[str, Series]
 
 IN_PROCESS = 200
 """Upserts of one run of a worker."""
 LOGGED = 1000
+START_UP = "start-up"
+FIRST = "first-snapshot"
 """Snapshots that the log prints."""
 CHANGES = 10
 MEMORY = "memory/memories.jsonl"
 
 
-def start_up(arena: Arena) -> Outcome:
-    """`brain --version` against an interpreter that does nothing, and git."""
-    commands: dict[str, list[str]] = {
+def start_up(runner: Runner, repeats: int) -> Outcome:
+    """`brain --version` against an interpreter that does nothing, and git; needs no brain."""
+    commands = {
         "brain": [str(COMMAND), "--version"],
         "python": [sys.executable, "-c", "pass"],
         "git": ["git", "--version"],
     }
-    return interleave(
-        arena.quick_repeats,
-        {name: partial(_timed, arena, command) for name, command in commands.items()},
-    )
 
+    def turn(command: list[str], _: int) -> Sample:
+        return runner.timed(command)
 
-def _timed(arena: Arena, command: list[str], _: int) -> Sample:
-    return arena.runner.timed(command)
+    return interleave(repeats, {name: partial(turn, line) for name, line in commands.items()})
 
 
 def first_snapshot(arena: Arena) -> Outcome:
@@ -199,22 +197,49 @@ def append(arena: Arena) -> Outcome:
     """1 KB more in the memory file, recorded; git is told the path, brain looks for it."""
     rng = random.Random("append")
 
-    def appended(contestant: BrainCli | Git, record: Callable[[], Sample]) -> Sample:
-        before = contestant.stored()
-        with (contestant.folder / MEMORY).open("a") as memory:
-            memory.write(memory_line(rng, 1024))
-        return record()._replace(stored=contestant.stored() - before)
+    def by_brain(_: int) -> Sample:
+        _append(arena.brain.folder, rng)
+        return arena.brain.run("snapshot", "-m", "append")
 
-    return interleave(
-        arena.repeats,
+    def by_git(git: Git, _: int) -> Sample:
+        _append(git.folder, rng)
+        return git.commit(MEMORY)
+
+    turns: dict[str, Turn] = {
+        "brain": by_brain,
+        "git": partial(by_git, arena.git),
+        "git tuned": partial(by_git, arena.tuned),
+    }
+    timed = interleave(arena.repeats, turns)
+    grown = interleave(
+        1,
         {
-            "brain": lambda _: appended(
-                arena.brain, lambda: arena.brain.run("snapshot", "-m", "append")
-            ),
-            "git": lambda _: appended(arena.git, lambda: arena.git.commit(MEMORY)),
-            "git tuned": lambda _: appended(arena.tuned, lambda: arena.tuned.commit(MEMORY)),
+            "brain": partial(_grown, arena.brain, by_brain, arena.repeats),
+            "git": partial(_grown, arena.git, turns["git"], arena.repeats),
+            "git tuned": partial(_grown, arena.tuned, turns["git tuned"], arena.repeats),
         },
     )
+    return {name: _with_stored(timed[name], grown[name]) for name in turns}
+
+
+def _append(folder: Path, rng: random.Random) -> None:
+    with (folder / MEMORY).open("a") as memory:
+        memory.write(memory_line(rng, 1024))
+
+
+def _grown(contestant: BrainCli | Git, turn: Turn, turns: int, _: int) -> Sample:
+    """Return what one turn adds to the store, as the mean of some: a store grows by pages."""
+    before = contestant.stored()
+    for number in range(turns):
+        turn(number)
+    return Sample(stored=(contestant.stored() - before) // turns)
+
+
+def _with_stored(timed: Series, grown: Series) -> Series:
+    if timed.failure or grown.failure:
+        return Series([], timed.failure or grown.failure)
+    stored = grown.samples[0].stored
+    return Series([sample._replace(stored=stored) for sample in timed.samples])
 
 
 def verify(arena: Arena) -> Outcome:
@@ -231,26 +256,30 @@ def verify(arena: Arena) -> Outcome:
 def restore(arena: Arena) -> Outcome:
     """All files into a folder that has none, from the state of the first snapshot."""
 
-    def checked(folder: Path, sample: Sample) -> Sample:
-        files = sum(len(names) for _, _, names in os.walk(folder / "skills"))
-        if files != arena.corpus.skills:
-            raise Failed(f"restored {files} of {arena.corpus.skills} skills")
-        return sample
+    brain = BrainCli(arena.runner, arena.work / "restored-brain")
+    git = Git.default(arena.runner, arena.work / "restored-git")
 
     def by_brain(_: int) -> Sample:
-        shutil.rmtree(arena.work / "restored-brain", ignore_errors=True)
+        shutil.rmtree(brain.folder, ignore_errors=True)
         arena.copy(arena.stored_brain.control, "restored-brain/.brain")
-        target = BrainCli(arena.runner, arena.work / "restored-brain")
-        return checked(target.folder, target.run("restore", "@"))
+        return brain.run("restore", "@")
 
     def by_git(_: int) -> Sample:
-        shutil.rmtree(arena.work / "restored-git", ignore_errors=True)
+        shutil.rmtree(git.folder, ignore_errors=True)
         arena.copy(arena.packed_git.control, "restored-git/.git")
-        target = Git.default(arena.runner, arena.work / "restored-git")
-        (target.control / "index").unlink(missing_ok=True)
-        return checked(target.folder, target.run("checkout", "--quiet", "--force", "main"))
+        (git.control / "index").unlink(missing_ok=True)
+        return git.run("checkout", "--quiet", "--force", "main")
 
-    return interleave(arena.repeats, {"brain": by_brain, "git after gc": by_git})
+    outcome = interleave(arena.repeats, {"brain": by_brain, "git after gc": by_git})
+    same = interleave(1, {"brain": partial(_compare, arena, brain.folder)})
+    return outcome if outcome["brain"].failure or not same["brain"].failure else outcome | same
+
+
+def _compare(arena: Arena, restored: Path, _: int) -> Sample:
+    """Fail unless every restored byte is that of the generated brain."""
+    own = ("--exclude=.brain", "--exclude=manifest.yaml")
+    arena.runner.output("diff", "--recursive", "--brief", *own, arena.source, restored)
+    return Sample()
 
 
 def index(arena: Arena) -> Outcome:
@@ -259,8 +288,7 @@ def index(arena: Arena) -> Outcome:
 
 
 ROWS: dict[str, Callable[[Arena], Outcome]] = {
-    "start-up": start_up,
-    "first-snapshot": first_snapshot,
+    FIRST: first_snapshot,
     "store": store,
     "status": status,
     "upsert": upsert,

@@ -10,8 +10,8 @@ import pytest
 
 from tests.bench.__main__ import main
 from tests.bench.generate import LAYOUTS, Corpus, generate, memory_line, skill
-from tests.bench.goals import GOALS, judge
-from tests.bench.rows import ROWS
+from tests.bench.goals import GOALS, NO_BRAIN, judge
+from tests.bench.rows import ROWS, START_UP
 from tests.bench.timing import Failed, Sample, Series, interleave
 
 
@@ -28,7 +28,7 @@ def test_every_row_runs_on_a_small_brain(
     text = out.read_text()
     assert text in capsys.readouterr().out
     lines = text.splitlines()
-    for row in ROWS:
+    for row in (START_UP, *ROWS):
         measured = [line for line in lines if line.startswith(f"| {row} | brain |")]
         assert measured, row
         assert not [line for line in measured if "failed" in line]
@@ -77,15 +77,15 @@ def test_a_goal_is_met_at_the_figure_and_missed_above_it() -> None:
     at = {"brain": Series([Sample(wall=0.25)]), "python": Series([Sample(wall=0.1)])}
     above = at | {"brain": Series([Sample(wall=0.251)])}
     for outcome, met in ((at, True), (above, False)):
-        verdicts = judge({("directory", 7): {"start-up": outcome}})
+        verdicts = judge({("", NO_BRAIN): {"start-up": outcome}})
         (verdict,) = [one for one in verdicts if one.goal.row == "start-up"]
         assert verdict.met is met
         assert not verdict.stretched
 
 
 def test_a_goal_without_its_measurement_is_not_met_and_says_why() -> None:
-    outcome = {"brain": Series([], "no command"), "python": Series([Sample(wall=0.1)])}
-    verdicts = judge({("directory", 100_000): {"start-up": outcome}})
+    outcome = {"brain": Series([], "no command"), "git": Series([Sample(wall=0.1)])}
+    verdicts = judge({("directory", 100_000): {"status": outcome}})
     assert {verdict.goal for verdict in verdicts} == {
         goal for goal in GOALS if not goal.sizes or 100_000 in goal.sizes
     }
