@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from .. import encoding, limits
 from ..errors import FormatError, InvalidInput
-from . import fast, parts, version
+from . import fast, parts, quick, version
 from .fields import NULL, TEXT, Head
-from .frontmatter import scan
+from .frontmatter import scan_fully
 from .text import fold
 
 SUMMARY = 120
@@ -21,8 +21,9 @@ _HEADING = re.compile(r"#{1,6}[ \t]+")
 
 
 class Card(NamedTuple):
-    """Name, description (stripped, at most 1024 characters), version as text form.
+    """Name, description (at most 1024 characters) and version as text form.
 
+    Name and description stand on one line and hold no hidden code points.
     `flags` names what is wrong with the front matter, by the codes of the errors with
     spaces between: `no_frontmatter`, `bad_yaml`, `no_name`, `no_description`,
     `no_version`, `bad_version`, `bad_type`, `description_too_long` and so on.
@@ -40,9 +41,13 @@ def read_card(content: bytes, fallback_name: str) -> Card:
     Without a readable name it has `fallback_name` and the flag `no_name`; without
     readable front matter its description is the first line of the body.
     """
+    plain = quick.read(content)
+    if plain is not None:
+        raws = [plain.version] if plain.version else []
+        return _card(plain.name, plain.description, raws, [], fallback_name)
     head = _fast_head(content)
     if head is not None:
-        return _card(head, fallback_name)
+        return _card_of(head, fallback_name)
     try:
         cut = parts.split(content)
     except InvalidInput as error:
@@ -50,7 +55,7 @@ def read_card(content: bytes, fallback_name: str) -> Card:
     if not cut.opening:
         return _bare(cut.body, fallback_name, "no_frontmatter")
     try:
-        return _card(scan(cut.head), fallback_name)
+        return _card_of(scan_fully(cut.head), fallback_name)
     except InvalidInput as error:
         return _bare(cut.body, fallback_name, error.code)
 
@@ -68,7 +73,7 @@ def decode_card(data: bytes, fallback_name: str = "") -> Card:
     Raises `FormatError` with code `bad_card` or those of `encoding.unpack_shallow`.
     """
     value = encoding.unpack_shallow(data)
-    if type(value) is not list or len(value) != 4 or not all(type(x) is str for x in value):
+    if type(value) is not tuple or len(value) != 4 or not all(type(x) is str for x in value):
         raise FormatError("not a card of a skill", code="bad_card")
     name, description, text, flags = value
     return Card(name or fallback_name, description, text, flags)
@@ -98,10 +103,17 @@ def _fast_head(content: bytes) -> Head | None:
         return None
 
 
-def _card(head: Head, fallback_name: str) -> Card:
+def _card_of(head: Head, fallback_name: str) -> Card:
     flags: list[str] = []
-    name = _text(head, "name", flags)[: limits.MAX_NAME_CHARS]
-    description = _text(head, "description", flags)
+    name, description = _text(head, "name", flags), _text(head, "description", flags)
+    return _card(name, description, list(map(head.raw, head.versions())), flags, fallback_name)
+
+
+def _card(
+    name: str, description: str, versions: list[str], flags: list[str], fallback_name: str
+) -> Card:
+    name = fold(name)[: limits.MAX_NAME_CHARS]
+    description = fold(description)
     if not name:
         flags.append("no_name")
     if not description:
@@ -109,8 +121,8 @@ def _card(head: Head, fallback_name: str) -> Card:
     elif len(description) > limits.MAX_DESCRIPTION_CHARS:
         flags.append("description_too_long")
         description = description[: limits.MAX_DESCRIPTION_CHARS]
-    text = _version(head, flags)
-    return Card(name or fallback_name, description, text, " ".join(flags))
+    number = _version(versions, flags)
+    return Card(name or fallback_name, description, number, " ".join(flags))
 
 
 def _text(head: Head, key: str, flags: list[str]) -> str:
@@ -119,16 +131,15 @@ def _text(head: Head, key: str, flags: list[str]) -> str:
         return ""
     if field.kind != TEXT:
         flags.append("bad_type")
-    return field.value.strip()
+    return field.value
 
 
-def _version(head: Head, flags: list[str]) -> str:
-    fields = head.versions()
-    if not fields:
+def _version(raws: list[str], flags: list[str]) -> str:
+    if not raws:
         flags.append("no_version")
         return version.FIRST
     try:
-        return version.greatest([version.parse(head.raw(field)) for field in fields])
+        return version.greatest(list(map(version.parse, raws)))
     except InvalidInput:
         flags.append("bad_version")
         return version.FIRST

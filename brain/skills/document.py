@@ -84,13 +84,13 @@ def upsert_document(
     and `version.parse`, `bad_type`, `name_too_long`, `description_too_long` or
     `bad_description`.
     """
-    document = _merged(prior, description, body)
-    readable = merge.read(prior)
-    if readable is not None:
-        head = scan(readable.head) if readable.opening else edit.EMPTY
-        known = [file_version(head) or version.FIRST]
-    else:
-        known = [version.FIRST] if prior is not None else []
+    before, incoming = _taken(prior, body)
+    document = _merged(before, incoming, description)
+    known = []
+    if before is not None and before.opening:
+        known.append(file_version(scan(before.head)) or version.FIRST)
+    elif prior is not None:
+        known.append(version.FIRST)
     if prior_version:
         known.append(prior_version)
     previous = version.greatest(known) if known else None
@@ -110,7 +110,7 @@ def upsert_document(
 
 def is_noop(prior: bytes, description: str | None, body: bytes | None) -> bool:
     """Tell whether saving this would change nothing but the version."""
-    return _merged(prior, description, body).join() == prior
+    return _merged(*_taken(prior, body), description).join() == prior
 
 
 def set_version(content: bytes, number: str, slug: str) -> bytes:
@@ -163,30 +163,37 @@ def checked_description(description: str) -> str:
     return line
 
 
-def _merged(prior: bytes | None, description: str | None, body: bytes | None) -> Parts:
+def _taken(prior: bytes | None, body: bytes | None) -> tuple[Parts | None, Parts | None]:
+    """Cut both; an old document that cannot be read gives way to one with front matter."""
     incoming = None if body is None else parts.split(body)
-    if incoming is not None and incoming.opening:
-        _check_declared(scan(incoming.head))
-        before = merge.read(prior)
-    else:
+    if incoming is None or not incoming.opening:
         before = None if prior is None else parts.split(prior)
         if before is not None and before.opening:
             scan(before.head)
+        return before, incoming
+    before = merge.read(prior)
+    _check_declared(scan(incoming.head), before)
+    return before, incoming
+
+
+def _merged(before: Parts | None, incoming: Parts | None, description: str | None) -> Parts:
     document = merge.merged(before, incoming)
-    if description is None or not checked_description(description) or not document.opening:
-        return document
-    return merge.described(document, checked_description(description))
+    wanted = "" if description is None else checked_description(description)
+    return merge.described(document, wanted) if wanted and document.opening else document
 
 
 def _stated_version(document: Parts) -> str | None:
     return file_version(scan(document.head)) if document.opening else None
 
 
-def _check_declared(head: Head) -> None:
-    name = head.text_of("name")
+def _check_declared(head: Head, before: Parts | None) -> None:
+    """Refuse a name that is too long, and a description unless it was so long before."""
+    name, description = head.text_of("name"), head.text_of("description")
+    old = scan(before.head) if before is not None and before.opening else edit.EMPTY
     if len(name) > limits.MAX_NAME_CHARS:
         raise InvalidInput(f"a name of {len(name)} characters", code="name_too_long")
-    _check_length(head.text_of("description"))
+    if "description" not in old.fields or old.fields["description"].value != description:
+        _check_length(description)
 
 
 def _check_length(description: str) -> None:

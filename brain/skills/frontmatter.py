@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
@@ -12,8 +13,9 @@ if TYPE_CHECKING:
     import yaml
 
 
+@lru_cache(maxsize=8)
 def scan(text: str) -> Head:
-    """Return the fields of the head `text`.
+    """Return the fields of the head `text`; a save looks at the same head several times.
 
     Raises `InvalidInput` with the codes of `strict_yaml.compose`; messages give the
     line of the file.

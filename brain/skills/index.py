@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput
-from .text import clean, fold
+from .text import clean, fold_all
 
 __all__ = ["IndexText", "build", "clean", "line", "tokens"]
 
@@ -35,7 +35,7 @@ class IndexText(NamedTuple):
 
 def line(name: str, description: str) -> str:
     """Return the line of one skill."""
-    return f"{MARK} {_name(name)}: {_description(description)}"
+    return f"{MARK} {_names([name])[0]}: {_descriptions([description])[0]}"
 
 
 def tokens(text: str) -> int:
@@ -54,14 +54,16 @@ def build(
     """
     if (limit is not None and limit < 0) or (budget is not None and budget < 0):
         raise InvalidInput("a limit or budget below zero", code="bad_limit")
-    rows = sorted((_name(name or slug), slug, _description(text)) for name, text, slug in cards)
+    skills = list(cards)
+    names = _names([name or slug for name, _, slug in skills])
+    descriptions = _descriptions([text for _, text, _ in skills])
+    rows = sorted(zip(names, (slug for _, _, slug in skills), descriptions, strict=True))
     if not rows:
         return IndexText(NO_SKILLS, 0, tokens(NO_SKILLS))
     most = limits.MAX_DESCRIPTION_CHARS if limit is None else limit
     text = _lines(rows, most)
-    if budget is None or tokens(text) <= budget:
-        return IndexText(text, len(rows), tokens(text))
-    return _within(rows, most, budget)
+    made = IndexText(text, len(rows), tokens(text))
+    return made if budget is None or made.tokens <= budget else _within(rows, most, budget)
 
 
 def _within(rows: list[tuple[str, str, str]], most: int, budget: int) -> IndexText:
@@ -101,19 +103,26 @@ def _lines(rows: list[tuple[str, str, str]], most: int) -> str:
     )
 
 
-def _name(name: str) -> str:
-    text = fold(name[: limits.MAX_NAME_CHARS])
-    if ": " in text:
-        text = _COLONS.sub(" - ", text)
-    if not text.isascii():
-        text = text.replace(MARK, ">")
-    return text or "(no name)"
+def _names(names: list[str]) -> list[str]:
+    most = limits.MAX_NAME_CHARS
+    return [
+        name
+        if name and name.isascii() and len(name) <= most and ": " not in name
+        else _harmless(name)
+        for name in fold_all(names)
+    ]
 
 
-def _description(description: str) -> str:
-    text = fold(description)
-    if not text.isascii():
-        text = text.replace(MARK, ">")
-    if len(text) > limits.MAX_DESCRIPTION_CHARS:
-        text = text[: limits.MAX_DESCRIPTION_CHARS - 1].rstrip() + CUT
-    return text or NO_DESCRIPTION
+def _harmless(name: str) -> str:
+    """Return a name, already on one line, without what would end it early."""
+    return _COLONS.sub(" - ", name[: limits.MAX_NAME_CHARS]).replace(MARK, ">") or "(no name)"
+
+
+def _descriptions(texts: list[str]) -> list[str]:
+    most = limits.MAX_DESCRIPTION_CHARS
+    return [
+        (text if text.isascii() else text.replace(MARK, ">")) or NO_DESCRIPTION
+        if len(text) <= most
+        else text[: most - 1].replace(MARK, ">").rstrip() + CUT
+        for text in fold_all(texts)
+    ]

@@ -1,9 +1,10 @@
 """Versions of skills, read from the text of the line and never from YAML's idea of it.
 
 To YAML `1.10` is the number 1.1, `1:30` is 90 and `012` is 10. So a version is the
-text of the scalar: an integer from 1 to 999,999,999, or two to four such numbers
-(zero allowed) with dots between, with or without quotes and with or without a
-leading `v`. The text form of a version has neither quotes nor `v`.
+text of the scalar: an integer from 1 to 999,999,999, or two to four numbers with
+dots between, with or without quotes and with or without a leading `v`. Later
+numbers may be padded with zeros, as in the date 2026.01.30. The text form of a
+version has neither quotes nor `v`.
 """
 
 from __future__ import annotations
@@ -20,10 +21,8 @@ MAX_PART = 999_999_999
 MAX_ENTRY = 99_999_999
 """Greatest number in a version that comes in from outside: it leaves room to rise."""
 
-_NUMBER = "(?:0|[1-9][0-9]{0,8})"
-_RAW = re.compile(
-    rf"""(?P<quote>["']?)(?P<v>[vV]?)(?P<text>[1-9][0-9]{{0,8}}|{_NUMBER}(?:\.{_NUMBER}){{1,3}})(?P=quote)"""
-)
+_TEXT = r"[1-9][0-9]{0,8}|(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,9}){1,3}"
+_RAW = re.compile(rf"""(?P<quote>["']?)(?P<v>[vV]?)(?P<text>{_TEXT})(?P=quote)""")
 _TWO_PARTS = re.compile(r"[0-9]+\.[0-9]+")
 
 
@@ -68,7 +67,7 @@ def after(text: str, line: int = 0) -> str:
     number = int(last) + 1
     if number > MAX_PART:
         raise _bad(text, line, "this version cannot rise any more; write a lower one by hand")
-    return f"{head}{dot}{number}"
+    return f"{head}{dot}{number:0{len(last)}}"
 
 
 def render(text: str, like: Form | None = None) -> str:
