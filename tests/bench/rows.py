@@ -28,6 +28,8 @@ START_UP = "start-up"
 FIRST = "first-snapshot"
 """Snapshots that the log prints."""
 CHANGES = 10
+APPENDS = 32
+"""Appends over which the growth of brain's store is averaged."""
 MEMORY = "memory/memories.jsonl"
 
 
@@ -214,7 +216,7 @@ def append(arena: Arena) -> Outcome:
     grown = interleave(
         1,
         {
-            "brain": partial(_grown, arena.brain, by_brain, arena.repeats),
+            "brain": partial(_grown, arena.brain, by_brain, APPENDS),
             "git": partial(_grown, arena.git, turns["git"], arena.repeats),
             "git tuned": partial(_grown, arena.tuned, turns["git tuned"], arena.repeats),
         },
@@ -228,7 +230,7 @@ def _append(folder: Path, rng: random.Random) -> None:
 
 
 def _grown(contestant: BrainCli | Git, turn: Turn, turns: int, _: int) -> Sample:
-    """Return what one turn adds to the store, as the mean of some: a store grows by pages."""
+    """Return what one turn adds to the store: the mean of some, since it grows by pages."""
     before = contestant.stored()
     for number in range(turns):
         turn(number)
