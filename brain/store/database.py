@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from ..errors import Conflict, NotFound, StoreError
-from . import schema
+from . import facts, schema
 from .connection import Connection
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def _build(path: str) -> None:
         db.run("PRAGMA journal_mode=MEMORY")
         db.run("BEGIN IMMEDIATE")
         schema.build(db)
+        facts.begin(db)
         db.run("COMMIT")
     finally:
         db.close()

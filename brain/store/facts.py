@@ -26,20 +26,21 @@ DERIVED = "derived"
 def load(db: Connection) -> dict[str, bytes]:
     """Return all facts by name, sorted.
 
-    Raises `StoreError` (`corrupt_ref`) if the seal does not fit. A store in
-    which nothing was ever recorded has no facts, and no seal either.
+    Raises `StoreError` (`corrupt_ref`) if the seal does not fit.
     """
     facts: dict[str, bytes] = dict(db.all(f"SELECT {_FACT} FROM facts ORDER BY name"))
-    seal = facts.pop(SEAL, None)
-    if seal is None and not facts and not db.one("SELECT 1 FROM objects"):
-        return facts
-    if seal != _seal(facts):
+    if facts.pop(SEAL, None) != _seal(facts):
         raise StoreError(
             "the refs of the store do not fit their checksum",
             code="corrupt_ref",
             hint="run `brain verify`, and restore the folder .brain from a copy",
         )
     return facts
+
+
+def begin(db: Connection) -> None:
+    """Seal a store that has no facts yet."""
+    db.run("INSERT INTO facts (name, value) VALUES (?, ?)", (SEAL, _seal({})))
 
 
 def save(db: Connection, before: dict[str, bytes], after: dict[str, bytes]) -> None:
