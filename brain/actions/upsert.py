@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..digest import EMPTY
-from ..errors import Conflict, printable
+from ..errors import Conflict, InvalidInput, printable
 from ..objects import bundle as bundles
 from ..objects import lineage, operation, paths
 from ..objects.entry import FILE, Entry
@@ -95,6 +95,12 @@ def _new_path(session: Session, slug: str) -> str:
 
 def _write(mine: Turn, slug: str, path: str, prior: bytes | None, wish: Wish) -> Upserted:
     session = mine.session
+    if prior is None and not wish.body and not wish.description:
+        raise InvalidInput(
+            f"a new skill, {slug}, needs a body or a description",
+            code="no_content",
+            hint="give the text with -f FILE, or at least a description with -d TEXT",
+        )
     lineage_version = last_version(session, mine, slug) if prior is None else None
     new = document.upsert_document(
         prior, lineage_version, wish.name, slug, wish.description, wish.body
