@@ -8,6 +8,8 @@ with nothing borrowed.
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
 import sysconfig
@@ -15,6 +17,7 @@ import tarfile
 import tomllib
 import venv
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -164,3 +167,31 @@ def test_every_error_is_a_public_name() -> None:
         if isinstance(value, type) and issubclass(value, errors.BrainError)
     }
     assert tree <= set(brain.__all__)
+
+
+def imported(project: Path) -> set[str]:
+    """Return the top-level names that the modules of the project import, wherever they do."""
+    names: set[str] = set()
+    for top in ("brain", "cli"):
+        for module in (project / top).rglob("*.py"):
+            for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+                if isinstance(node, ast.Import):
+                    names.update(alias.name.partition(".")[0] for alias in node.names)
+                elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                    names.add(node.module.partition(".")[0])
+    return names
+
+
+def test_every_foreign_import_is_a_dependency(project: Path) -> None:
+    foreign = imported(project) - sys.stdlib_module_names - {"brain", "brain_cli"}
+    settings = tomllib.loads((project / "pyproject.toml").read_text())
+    declared = {
+        canonical(re.split("[<>=;]", line)[0]) for line in settings["project"]["dependencies"]
+    }
+    origins = metadata.packages_distributions()
+    for name in foreign:
+        assert declared & {canonical(origin) for origin in origins.get(name, [name])}, name
+
+
+def canonical(name: str) -> str:
+    return re.sub("[-_.]+", "-", name).lower().strip()
