@@ -15,10 +15,9 @@ from functools import partial
 from itertools import starmap
 
 from . import stats
-from .statcache import PART, Part, StatCache
+from .statcache import Part, StatCache
 
 Lstat = Callable[[bytes], os.stat_result]
-Tick = Callable[[int], None]
 
 _GONE = bytes(stats.SIZE)
 
@@ -28,18 +27,17 @@ def lstat_below(root_fd: int) -> Lstat:
     return partial(os.lstat, dir_fd=root_fd)
 
 
-def compare(numbers: Iterable[int], cache: StatCache, lstat: Lstat, tick: Tick) -> list[int]:
+def compare(numbers: Iterable[int], cache: StatCache, lstat: Lstat) -> list[int]:
     """Return the places of the entries that differ or are gone, in the parts `numbers`.
 
-    A place is part number << 16 | entry number. `tick` is told the number of entries done.
+    A place is part number << 16 | entry number.
     """
     places: list[int] = []
-    for count, number in enumerate(numbers, 1):
+    for number in numbers:
         part = cache.parts[number]
         now = _fingerprints(part, lstat)
         if now != part.stats:
             places.extend(number << 16 | entry for entry in _unequal(part.stats, now))
-        tick(count * PART)
     return places
 
 
@@ -73,5 +71,5 @@ def _fingerprint(path: bytes, lstat: Lstat) -> bytes:
 
 def _unequal(before: bytes, now: bytes) -> list[int]:
     size = stats.SIZE
-    starts = range(0, len(before), size)
+    starts = range(0, len(now), size)
     return [at // size for at in starts if before[at : at + size] != now[at : at + size]]

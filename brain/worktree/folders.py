@@ -6,16 +6,15 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import PurePath
 
 from ..errors import BrainError, InvalidInput, printable
 
-Root = str | PurePath
+Root = str | os.PathLike[str]
 """The folder that holds a brain."""
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOT_A_FOLDER = {errno.ENOTDIR, errno.ELOOP}
-_UP = {"", ".", ".."}
+_NO_NAMES = {"", ".", ".."}
 
 
 @contextmanager
@@ -46,9 +45,7 @@ class Folders:
     """
 
     def __init__(self, root_fd: int) -> None:
-        self._root = root_fd
-        self._path: str | None = ""
-        self._chain: list[tuple[str, int]] = []
+        self._chain = [("", root_fd)]
 
     def open(self, folder: str) -> int:
         """Return a descriptor of `folder` ("" is the root), valid until the next call.
@@ -63,36 +60,32 @@ class Folders:
         return self._enter(folder, _make_part)
 
     def close(self) -> None:
-        """Close every descriptor that is open."""
-        self._leave([])
+        """Close every descriptor that was opened here."""
+        while len(self._chain) > 1:
+            os.close(self._chain.pop()[1])
 
     def _enter(self, folder: str, step: Step) -> int:
         chain = self._chain
-        if folder != self._path:
-            parts = folder.split("/") if folder else []
-            if not _UP.isdisjoint(parts):
+        path = f"{folder}/" if folder else ""
+        above, fd = chain[-1]
+        if path == above:
+            return fd
+        while not path.startswith(above):
+            os.close(fd)
+            chain.pop()
+            above, fd = chain[-1]
+        for part in path[len(above) : -1].split("/") if path != above else ():
+            if part in _NO_NAMES:
                 raise unsafe(folder)
-            self._leave(parts)
             try:
-                for part in parts[len(chain) :]:
-                    chain.append((part, step(part, chain[-1][1] if chain else self._root)))
+                fd = step(part, fd)
             except OSError as error:
                 if error.errno in _NOT_A_FOLDER:
                     raise unsafe(folder) from error
                 raise
-            self._path = folder
-        return chain[-1][1] if chain else self._root
-
-    def _leave(self, parts: list[str]) -> None:
-        """Close what does not lead to `parts`."""
-        self._path = None
-        keep = 0
-        for (name, _), part in zip(self._chain, parts, strict=False):
-            if name != part:
-                break
-            keep += 1
-        while len(self._chain) > keep:
-            os.close(self._chain.pop()[1])
+            above = f"{above}{part}/"
+            chain.append((above, fd))
+        return fd
 
 
 def _open_part(name: str, above: int) -> int:

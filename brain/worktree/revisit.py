@@ -6,8 +6,7 @@ import os
 import stat
 
 from . import stats
-from .compare import Tick
-from .differing import differing
+from .differing import Tick, differing
 from .folders import unreadable
 from .statcache import ROOT, StatCache
 from .walk import Walk

@@ -77,8 +77,7 @@ class StatCache:
     def _firsts(self) -> list[tuple[bytes, bytes]]:
         return [part.first() for part in self.parts]
 
-    def part_of(self, path: bytes) -> int:
-        """Return the number of the part in which `path` is, or would be."""
+    def _part_of(self, path: bytes) -> int:
         return max(bisect_right(self._firsts, sort_key(path)) - 1, 0)
 
     def children(self, folder: str) -> list[bytes]:
@@ -114,7 +113,7 @@ class StatCache:
         touched: dict[int, dict[bytes, bytes | None]] = {}
         for path, known in changes.items():
             raw = path.encode()
-            touched.setdefault(self.part_of(raw) if self.parts else 0, {})[raw] = known
+            touched.setdefault(self._part_of(raw) if self.parts else 0, {})[raw] = known
         parts: list[Part] = []
         for number, part in enumerate(self.parts or [Part(b"", b"")]):
             changes_here = touched.get(number)
@@ -165,12 +164,9 @@ def decode(data: bytes) -> StatCache | None:
     try:
         version, rules, bundle, files, rows = msgpack.unpackb(body)
         parts = [Part(*row) for row in rows]
-        whole = all((part.paths.count(b"\0") + 1) * stats.SIZE == len(part.stats) for part in parts)
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError):
         return None
-    if version != _VERSION or not whole:
-        return None
-    return StatCache(rules, bundle, files, parts)
+    return StatCache(rules, bundle, files, parts) if version == _VERSION else None
 
 
 def load(root_fd: int, rules: bytes) -> StatCache | None:
@@ -187,7 +183,9 @@ def _read(root_fd: int) -> bytes:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     try:
         fd = os.open(PLACE, flags, dir_fd=root_fd)
-        with os.fdopen(fd, "rb", buffering=0) as file:
-            return file.read(_MAX_BYTES) or b""
+        try:
+            return os.read(fd, min(os.fstat(fd).st_size, _MAX_BYTES))
+        finally:
+            os.close(fd)
     except OSError:
         return b""

@@ -55,9 +55,15 @@ def horizon(started: Moment, file_time: int) -> int:
 
 def fingerprint(st: os.stat_result) -> bytes:
     """Return the fingerprint of a file; times outside 64 bits are cut to the nearest."""
-    mtime, ctime, size, inode, mode = fields(st)
-    mtime, ctime = min(max(mtime, _LEAST), _MOST), min(max(ctime, _LEAST), _MOST)
-    return pack(mtime, ctime, size, inode, mode)
+    try:
+        return pack(*fields(st))
+    except struct.error:
+        mtime, ctime, *others = fields(st)
+        return pack(_within(mtime), _within(ctime), *others)
+
+
+def _within(time_ns: int) -> int:
+    return min(max(time_ns, _LEAST), _MOST)
 
 
 def unproven(known: bytes) -> bytes:
