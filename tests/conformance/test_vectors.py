@@ -1,0 +1,245 @@
+"""The golden vectors against this implementation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from brain import merkle
+from brain.checks.trees import check_bundles
+from brain.digest import blob_id, domain
+from brain.encoding import pack, unpack
+from brain.errors import BrainError, FormatError, NotFound
+from brain.objects import bundle as bundles
+from brain.objects import lineage, node, paths, snapshot, tree
+from brain.objects.cut import ends_node
+from brain.objects.entry import FILE, Entry
+from brain.objects.node import INNER, join_hashes
+from brain.objects.nodes import Nodes
+from brain.objects.tree import Root
+from tests.conformance.reading import FOLDER, Vector, paths_of, read, title
+from tests.vectors import generate
+
+IDS: dict[str, Callable[[bytes], bytes]] = {
+    "node": lambda data: node.decode(data).id,
+    "bundle": lambda data: bundles.bundle_id(bundles.decode(data)),
+    "snapshot": lambda data: snapshot.decode(data) and snapshot.snapshot_id(data),
+}
+
+
+def take(vector: Vector) -> Any:
+    """Do with the input of `vector` what its kind says; return what it expects."""
+    return TAKERS[vector.kind](vector)
+
+
+def _blob(vector: Vector) -> dict[str, Any]:
+    return {"id": blob_id(vector.data).hex()}
+
+
+def _domain(vector: Vector) -> dict[str, Any]:
+    return {"id": domain(vector.input["context"])(vector.data).hex()}
+
+
+def _merkle(vector: Vector) -> dict[str, Any]:
+    leaves = [bytes.fromhex(leaf) for leaf in vector.input["leaves"]]
+    return {"root": merkle.root(leaves, join_hashes).hex()}
+
+
+def _cut(vector: Vector) -> dict[str, Any]:
+    level, path = vector.input["level"], vector.input["path"]
+    return {"count": next(number for number in range(1, 163) if ends_node(level, path, number))}
+
+
+def _msgpack(vector: Vector) -> dict[str, Any]:
+    value = unpack(vector.data)
+    assert pack(value) == vector.data
+    return {"value": _plain(value)} if vector.expected else {}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return {"bin": value.hex()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
+
+
+def _object(vector: Vector) -> dict[str, Any]:
+    out: dict[str, Any] = {"id": IDS[vector.kind](vector.data).hex()}
+    if vector.kind == "node":
+        out["files"], out["bytes"] = node.decode(vector.data).totals()
+    return out
+
+
+def _prefixes(vector: Vector) -> dict[str, Any]:
+    """Every proper prefix is refused; raises what the last one raises."""
+    kind = vector.kind.removesuffix("-prefixes")
+    decode = unpack if kind == "msgpack" else IDS[kind]
+    decode(vector.data)
+    for end in range(len(vector.data) - 1):
+        with pytest.raises(FormatError) as caught:
+            decode(vector.data[:end])
+        assert caught.value.code == vector.error
+    decode(vector.data[:-1])
+    return {}
+
+
+def _flips(vector: Vector) -> dict[str, Any]:
+    """Every flip of one bit is refused or has another id."""
+    id_of = IDS[vector.kind.removesuffix("-flips")]
+    true_id = id_of(vector.data)
+    for bit in range(8 * len(vector.data)):
+        flipped = bytearray(vector.data)
+        flipped[bit // 8] ^= 1 << bit % 8
+        try:
+            assert id_of(bytes(flipped)) != true_id
+        except FormatError:
+            continue
+    return {}
+
+
+def _tree(vector: Vector) -> dict[str, Any]:
+    nodes = Nodes({}.__getitem__)
+    entries = [
+        Entry(path, FILE, blob_id(path.encode()), len(path.encode()))
+        for path in paths_of(vector.input)
+    ]
+    root = tree.build(nodes, entries)
+    if root is None:
+        return {"root": "", "files": 0, "bytes": 0, "levels": []}
+    level = [nodes.get(root.node)]
+    levels = [[len(one.entries) for one in level]]
+    while level[0].kind == INNER:
+        level = [nodes.get(line[1]) for one in level for line in one.entries]
+        levels.append([len(one.entries) for one in level])
+    _, files, size = root
+    return {"root": root.node.hex(), "files": files, "bytes": size, "levels": levels}
+
+
+def _tree_nodes(vector: Vector) -> dict[str, Any]:
+    known = {IDS["node"](data): data for data in map(bytes.fromhex, vector.input["nodes"])}
+    root = Root(bytes.fromhex(vector.input["root"]), vector.input["files"], vector.input["bytes"])
+    list(check_bundles(Nodes(known.__getitem__), bundles.EMPTY, {"skills": root}))
+    return {}
+
+
+def _brain(vector: Vector) -> dict[str, Any]:
+    entries = [
+        Entry(path, kind, bytes.fromhex(blob), size)
+        for path, kind, blob, size in vector.input["entries"]
+    ]
+    bundle = bundles.build(Nodes({}.__getitem__), entries)
+    return {"bundle": bundles.encode(bundle).hex(), "id": bundles.bundle_id(bundle).hex()}
+
+
+def _operation(vector: Vector) -> dict[str, Any]:
+    data = bytes.fromhex(vector.input["data"])
+    assert len(unpack(data)) == 7
+    previous = bytes.fromhex(vector.input["previous"])
+    return {"id": domain("brain v1 operation")(previous + data).hex()}
+
+
+def _roles(vector: Vector) -> dict[str, Any]:
+    contexts = [context for context in vector.expected if context != "blob"]
+    out = {context: domain(context)(vector.data).hex() for context in contexts}
+    assert len(set(out.values()) | {blob_id(vector.data).hex()}) == len(contexts) + 1
+    return {"blob": blob_id(vector.data).hex(), **out}
+
+
+def _path(vector: Vector) -> dict[str, Any]:
+    path = vector.data.decode("utf-8", "surrogateescape")
+    assert paths.check(path) == path
+    return {}
+
+
+def _lineage(vector: Vector) -> dict[str, Any]:
+    line = [bytes.fromhex(data) for data in vector.input["snapshots"]]
+    known = {snapshot.snapshot_id(data): snapshot.decode(data) for data in line}
+    ids = list(known)
+    for here in ids:
+        _check_place(known, ids[0], here)
+    if not vector.expected:
+        return {}
+    depths = [known[here].jump.depth for here in ids]
+    targets = [known[here].jump.target for here in ids]
+    landed = [known[target].jump.depth if target else 0 for target in targets]
+    return {
+        "brain": ids[0].hex(),
+        "ids": [here.hex() for here in ids],
+        "steps": [depth - to for depth, to in zip(depths, landed, strict=True)],
+    }
+
+
+def _check_place(known: dict[bytes, snapshot.Snapshot], brain: bytes, here: bytes) -> None:
+    def load(snapshot_id: bytes) -> snapshot.Snapshot:
+        if snapshot_id not in known:
+            raise NotFound("a snapshot", code="missing_object")
+        return known[snapshot_id]
+
+    found = known[here]
+    if found.is_genesis:
+        _require(here == brain, "foreign_genesis")
+        return
+    _require(found.brain == brain, "foreign_brain")
+    parents = [load(parent) for parent in found.parents]
+    _require(found.generation == lineage.generation_after(parents), "bad_generation")
+    _require(found.jump == lineage.jump_after(load, found.parents[0], parents[0]), "bad_jump")
+
+
+def _require(truth: bool, code: str) -> None:
+    if not truth:
+        raise FormatError("the lineage is not what it says", code=code)
+
+
+TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
+    "blob": _blob,
+    "domain": _domain,
+    "merkle": _merkle,
+    "cut": _cut,
+    "msgpack": _msgpack,
+    "node": _object,
+    "bundle": _object,
+    "snapshot": _object,
+    **{f"{kind}-prefixes": _prefixes for kind in ("msgpack", *IDS)},
+    **{f"{kind}-flips": _flips for kind in IDS},
+    "tree": _tree,
+    "tree-nodes": _tree_nodes,
+    "brain": _brain,
+    "operation": _operation,
+    "roles": _roles,
+    "path": _path,
+    "lineage": _lineage,
+}
+
+
+@pytest.mark.parametrize("vector", read(valid=True), ids=title)
+def test_a_valid_vector_gives_what_it_says(vector: Vector) -> None:
+    assert take(vector) == vector.expected
+
+
+@pytest.mark.parametrize("vector", read(valid=False), ids=title)
+def test_a_vector_that_must_fail_is_refused_for_its_reason(vector: Vector) -> None:
+    with pytest.raises(BrainError) as caught:
+        take(vector)
+    assert caught.value.code == vector.error
+
+
+@pytest.mark.parametrize("family", generate.FAMILIES)
+def test_the_vectors_on_disk_are_those_their_generator_makes(family: str) -> None:
+    assert (FOLDER / f"{family}.json").read_text("ascii") == generate.render(family)
+
+
+def test_there_are_enough_vectors_and_more_than_half_of_them_must_fail() -> None:
+    everything = read()
+    assert len(everything) >= 150
+    assert sum(not vector.valid for vector in everything) > len(everything) / 2
+
+
+def test_no_two_vectors_share_a_name_within_their_kind() -> None:
+    seen = Counter((vector.kind, vector.name) for vector in read())
+    assert max(seen.values()) == 1

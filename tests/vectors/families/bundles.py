@@ -1,0 +1,139 @@
+"""Bundles, and objects read as what they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from brain.digest import blob_id, domain
+from brain.encoding import pack
+from brain.objects import bundle as bundles
+from brain.objects.entry import Entry
+from brain.objects.node import LEAF, Node, join_hashes
+from brain.objects.nodes import Nodes
+from brain.objects.snapshot import encode
+
+from .hashes import CONTEXTS
+from .snapshots import GENESIS, LATER
+from .vector import Vector, as_hex, encoded, refused, valid
+
+ROOT = blob_id(b"root")
+LINE = ["skills", ROOT, 1, 7]
+TOP = [".", ROOT, 1, 7]
+
+_FILES = [
+    "SOUL.md",
+    "manifest.yaml",
+    "memory/MEMORY.md",
+    "memory/findings.jsonl",
+    "prompts/system.md",
+    "skills/oracle-manipulation/SKILL.md",
+    "skills/oracle-manipulation/scripts/check.sh",
+    "skills/reentrancy.md",
+    "é/a",
+]
+
+_GOOD: list[tuple[str, Any]] = [
+    ("no section", []),
+    ("one section", [LINE]),
+    ("files at the top", [TOP]),
+    ("two sections", [TOP, LINE]),
+    ("three sections", [TOP, ["memory", ROOT, 2**63 - 1, 2**63 - 1], LINE]),
+    ("a section beyond ASCII", [["é", ROOT, 1, 0]]),
+    ("a section of 1,024 bytes", [["x" * 1024, ROOT, 1, 0]]),
+]
+
+_NO_BUNDLE: list[tuple[str, Any]] = [
+    ("a number", 7),
+    ("a map", {}),
+    ("a map with a section", {"skills": [ROOT, 1, 7]}),
+    ("text", "skills"),
+    ("a section that is text", ["abcd"]),
+    ("a section of three fields", [LINE[:3]]),
+    ("a section of five fields", [[*LINE, 0]]),
+    ("a root of 31 bytes", [["skills", ROOT[:31], 1, 7]]),
+    ("a root that is text", [["skills", "x" * 32, 1, 7]]),
+    ("a section without files", [["skills", ROOT, 0, 0]]),
+    ("a count of 2^63", [["skills", ROOT, 2**63, 7]]),
+    ("a count that is true", [["skills", ROOT, True, 7]]),
+    ("bytes of 2^63", [["skills", ROOT, 1, 2**63]]),
+    ("bytes below zero", [["skills", ROOT, 1, -1]]),
+    ("bytes that are nil", [["skills", ROOT, 1, None]]),
+    ("a name that is bytes", [[b"skills", ROOT, 1, 7]]),
+    *(
+        (f"the section {name!r}", [[name, ROOT, 1, 7]])
+        for name in ("", "..", "/", "a/b", "a/", "./a", "a\\b", "C:", "a\n", "x" * 1025)
+    ),
+]
+
+
+def vectors() -> Iterator[Vector]:
+    """Yield the vectors of bundles."""
+    for name, value in _GOOD:
+        data = encoded(value)
+        yield valid(name, "bundle", as_hex(data), id=bundles.bundle_id(bundles.decode(data)).hex())
+    for name, value in _NO_BUNDLE:
+        yield refused(name, "bundle", as_hex(encoded(value)), "bad_object")
+    for name, value in [
+        ("sections out of order", [LINE, ["memory", ROOT, 1, 7]]),
+        ("a section twice", [LINE, LINE]),
+        ("the top after a section", [["-", ROOT, 1, 7], ["A", ROOT, 1, 7], TOP]),
+    ]:
+        yield refused(name, "bundle", as_hex(encoded(value)), "not_canonical")
+    data = encoded([TOP, LINE])
+    yield refused("every proper prefix", "bundle-prefixes", as_hex(data), "bad_msgpack")
+    yield refused("a byte too many", "bundle", as_hex(data + b"\x90"), "bad_msgpack")
+    long = {"hex": data.hex().replace("0107", "01cc07", 1)}
+    yield refused("bytes in two bytes", "bundle", long, "not_canonical")
+    yield refused("a long array", "bundle", as_hex(b"\xdc\x00\x02" + data[1:]), "not_canonical")
+    yield valid("every bit flipped", "bundle-flips", as_hex(data))
+    yield from _brains()
+
+
+def _brains() -> Iterator[Vector]:
+    files = [
+        Entry(path, place % 3, blob_id(path.encode()), len(path.encode()))
+        for place, path in enumerate(_FILES)
+    ]
+    for name, some in [
+        ("no file", []),
+        ("one file at the top", files[:1]),
+        ("one file in a folder", files[2:3]),
+        ("a small brain", files),
+    ]:
+        bundle = bundles.build(Nodes({}.__getitem__), some)
+        given = {"entries": [[path, kind, blob.hex(), size] for path, kind, blob, size in some]}
+        encoding, id = bundles.encode(bundle).hex(), bundles.bundle_id(bundle).hex()
+        yield valid(name, "brain", given, bundle=encoding, id=id)
+
+
+def confusions() -> Iterator[Vector]:
+    """Yield objects read as another kind, and bytes that have another id in every role."""
+    leaf = Node(LEAF, (("a", 0, ROOT, 7), ("b", 0, ROOT, 7)))
+    inner = [1, [["a", ROOT, 1, 7]]]
+    bundle = encoded([TOP, LINE])
+    for name, data, kind, error in [
+        ("a leaf as a snapshot", leaf.encode(), "snapshot", "unsupported_version"),
+        ("a leaf as a bundle", leaf.encode(), "bundle", "bad_object"),
+        ("an inner node as a snapshot", encoded(inner), "snapshot", "bad_object"),
+        ("an inner node as a bundle", encoded(inner), "bundle", "bad_object"),
+        ("a bundle as a node", bundle, "node", "bad_object"),
+        ("a bundle as a snapshot", bundle, "snapshot", "bad_object"),
+        ("the empty bundle as a node", b"\x90", "node", "bad_object"),
+        ("a genesis as a node", encode(GENESIS), "node", "bad_object"),
+        ("a snapshot as a bundle", encode(LATER), "bundle", "bad_object"),
+        ("a skill as a node", b"---\nname: x\n---\n", "node", "bad_msgpack"),
+        ("a digest as a node", ROOT, "node", "bad_msgpack"),
+    ]:
+        yield refused(name, kind, as_hex(data), error)
+    rows = leaf.rows()
+    for name, data in [
+        ("the bytes of a leaf", leaf.encode()),
+        ("the bytes of an entry", pack(leaf.entries[0])),
+        ("the two hashes below a node", rows[0][0] + rows[0][1]),
+        ("the bytes of a bundle", bundle),
+        ("the bytes of a snapshot", encode(LATER)),
+    ]:
+        ids = {context: domain(context)(data).hex() for context in CONTEXTS}
+        yield valid(name, "roles", as_hex(data), blob=blob_id(data).hex(), **ids)
+    assert join_hashes(rows[0][0] + rows[0][1]) == leaf.id

@@ -1,0 +1,45 @@
+"""Writes the golden vectors: `python -m tests.vectors.generate`.
+
+One JSON file per family, one vector per line; running it twice gives the same
+bytes. docs/FORMAT.md says what the kinds of vectors mean.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from .families import badtrees, bundles, hashes, names, nodes, snapshots, trees, values
+from .families.vector import Vector
+
+HERE = Path(__file__).parent
+
+FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
+    "msgpack": values.vectors,
+    "hashes": hashes.vectors,
+    "nodes": nodes.vectors,
+    "trees": trees.vectors,
+    "bad-trees": badtrees.vectors,
+    "bundles": bundles.vectors,
+    "confusion": bundles.confusions,
+    "snapshots": snapshots.vectors,
+    "lineages": snapshots.lineages,
+    "paths": names.vectors,
+}
+
+
+def render(family: str) -> str:
+    """Return the text of the file of one family."""
+    lines = [json.dumps(vector, ensure_ascii=True) for vector in FAMILIES[family]()]
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def main() -> None:
+    """Write all files."""
+    for family in FAMILIES:
+        (HERE / f"{family}.json").write_text(render(family), encoding="ascii")
+
+
+if __name__ == "__main__":
+    main()
