@@ -1,0 +1,347 @@
+"""Damaged and hostile store files: found or harmless, never believed."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from brain.digest import blob_id, domain
+from brain.errors import BrainError, NotFound, StoreError
+from brain.store.opening import create_store, open_reader, open_store
+from brain.store.protocol import LARGE, Kind, Pending, Reader, SkillRow
+
+digest = domain("a test object")
+NODES = [b"node %d" % number * 20 for number in range(40)]
+SNAPSHOTS = [b"snapshot %d" % number * 9 for number in range(20)]
+SMALL = [b"skill %d\n" % number * 12 for number in range(300)]
+BIG = random.Random(5).randbytes(LARGE + 5000)
+BLOBS = [*SMALL, BIG]
+
+
+def fill(folder: Path) -> None:
+    """Make a store that holds something of everything, its log copied into the file."""
+    store = create_store(folder)
+    with store.transaction(1 << 30) as tx:
+        tx.put_blobs([(blob_id(content), content) for content in SMALL])
+    with store.transaction() as tx:
+        tx.put_blob(BIG)
+        for data in NODES:
+            tx.put(Kind.NODE, digest(data), data)
+        for data in SNAPSHOTS:
+            tx.put(Kind.SNAPSHOT, digest(data), data)
+        for name in ("main", "dev", "old"):
+            tx.set_ref(name, None, digest(name.encode()))
+        tx.set_meta("brain", digest(b"brain"))
+        for number in range(12):
+            tx.append_operation(b"operation %d" % number)
+        tx.set_pending([Pending(f"p{n}", 0, blob_id(SMALL[n]), b"before") for n in range(5)])
+        tx.put_cards([(blob_id(content), content[:8]) for content in SMALL[:40]])
+        tx.log_skills([SkillRow("p", digest(b"s"), n % 4, str(n), ("s", "t")) for n in range(5)])
+    store.close()
+    with closing(apsw.Connection(str(folder / "store.db"))) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("whole") / ".brain"
+    fill(folder)
+    return (folder / "store.db").read_bytes()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, whole: bytes) -> Path:
+    made = tmp_path / ".brain"
+    made.mkdir(mode=0o700)
+    (made / "store.db").write_bytes(whole)
+    return made
+
+
+@pytest.fixture
+def alter(folder: Path) -> Callable[..., None]:
+    """Change the store behind its back."""
+
+    def run(*statements: str) -> None:
+        with closing(apsw.Connection(str(folder / "store.db"))) as db:
+            db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+            for sql in statements:
+                db.execute(sql).fetchall()
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    return run
+
+
+def questions() -> Iterator[tuple[str, Callable[[Reader], object]]]:
+    """Yield every question whose answer must be right or refused."""
+    for data in NODES[::4]:
+        yield "node", lambda store, data=data: store.get(Kind.NODE, digest(data))
+    for data in SNAPSHOTS[::4]:
+        yield "snapshot", lambda store, data=data: store.get(Kind.SNAPSHOT, digest(data))
+    for content in (*SMALL[::30], BIG):
+        yield "blob", lambda store, content=content: store.read_blob(blob_id(content))
+    yield "size", lambda store: store.blob_size(blob_id(BIG))
+    yield "blobs", lambda store: sorted(store.read_blobs([blob_id(c) for c in SMALL]))
+    yield "stream", lambda store: b"".join(store.stream_blob(blob_id(BIG)))
+    yield "ref", lambda store: store.ref("main")
+    yield "refs", lambda store: store.refs()
+    yield "meta", lambda store: store.meta("brain")
+    yield "no meta", lambda store: store.meta("none")
+    yield "operations", lambda store: list(store.operations())
+    yield "operation", lambda store: store.operation(7)
+    yield "count", lambda store: store.operation_count()
+    yield "version", lambda store: store.derived_version()
+
+
+QUESTIONS = list(questions())
+
+
+def truth(whole: bytes, folder: Path) -> list[object]:
+    folder.mkdir(mode=0o700)
+    (folder / "store.db").write_bytes(whole)
+    store = open_reader(folder)
+    answers = [ask(store) for _, ask in QUESTIONS]
+    assert answers[0] == NODES[0]
+    store.close()
+    return answers
+
+
+def differences(folder: Path, expected: list[object]) -> list[str]:
+    """Return what a store answers silently wrong; typed errors are right answers."""
+    try:
+        store = open_reader(folder)
+    except BrainError:
+        return []
+    wrong = []
+    for (name, ask), right in zip(QUESTIONS, expected, strict=True):
+        try:
+            if ask(store) != right:
+                wrong.append(name)
+        except BrainError:
+            continue
+    wrong += believed(store)
+    store.close()
+    return wrong
+
+
+def believed(store: Reader) -> list[str]:
+    """Return which rows are wrong among those that may vanish but not change."""
+    wrong = []
+    try:
+        noted = {Pending(f"p{n}", 0, blob_id(SMALL[n]), b"before") for n in range(5)}
+        wrong += ["pending"] if set(store.pending()) - noted else []
+        log = [SkillRow("p", digest(b"s"), n % 4, str(n), ("s", "t")) for n in range(5)]
+        wrong += ["log"] if store.skill_log("p") != log[: len(store.skill_log("p"))] else []
+        cards = store.cards([blob_id(content) for content in SMALL[:40]])
+        wrong += ["cards"] if set(cards.values()) - {c[:8] for c in SMALL[:40]} else []
+    except BrainError:
+        pass
+    return wrong
+
+
+def test_no_flipped_bit_gives_a_wrong_answer(folder: Path, whole: bytes, tmp_path: Path) -> None:
+    expected = truth(whole, tmp_path / "truth")
+    rng = random.Random(20)
+    file = folder / "store.db"
+    with file.open("r+b", buffering=0) as handle:
+        for _ in range(250):
+            place, bit = rng.randrange(len(whole)), 1 << rng.randrange(8)
+            os.pwrite(handle.fileno(), bytes([whole[place] ^ bit]), place)
+            assert differences(folder, expected) == [], f"byte {place} ^ {bit}"
+            os.pwrite(handle.fileno(), whole[place : place + 1], place)
+
+
+@pytest.mark.parametrize("size", [0, 1, 99, 100, 4096, 8192, 50_000])
+def test_a_file_cut_short_is_refused_or_answers_rightly(
+    folder: Path, whole: bytes, tmp_path: Path, size: int
+) -> None:
+    expected = truth(whole, tmp_path / "truth")
+    os.truncate(folder / "store.db", size)
+    assert differences(folder, expected) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TABLE extra (x)",
+        "CREATE VIEW extra AS SELECT * FROM facts",
+        "CREATE TRIGGER extra AFTER INSERT ON blobs BEGIN DELETE FROM facts; END",
+        "CREATE INDEX extra ON blobs (codec)",
+        "ALTER TABLE blobs ADD COLUMN extra INTEGER AS (codec + 1)",
+        "DROP TABLE pending",
+        "PRAGMA application_id = 1",
+        "PRAGMA user_version = 0",
+        "CREATE VIRTUAL TABLE extra USING fts5(x)",
+    ],
+)
+def test_a_foreign_schema_is_refused(alter: Callable[..., None], folder: Path, sql: str) -> None:
+    alter(sql)
+    for opened in (open_reader, open_store):
+        with pytest.raises(StoreError) as error:
+            opened(folder)
+        assert error.value.code == "bad_store"
+
+
+def test_a_schema_edited_in_place_is_refused(alter: Callable[..., None], folder: Path) -> None:
+    alter(
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = replace(sql, 'codec INTEGER NOT NULL', "
+        "'codec INTEGER NOT NULL DEFAULT 7') WHERE name = 'blobs'",
+    )
+    with pytest.raises(StoreError) as error:
+        open_reader(folder)
+    assert error.value.code == "bad_store"
+
+
+def test_a_store_of_a_later_release_is_refused_with_a_hint(
+    alter: Callable[..., None], folder: Path
+) -> None:
+    alter("PRAGMA user_version = 2")
+    for opened in (open_reader, open_store):
+        with pytest.raises(StoreError) as error:
+            opened(folder)
+        assert error.value.code == "unsupported_version"
+        assert error.value.hint
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database at all" * 100, bytes(9000)])
+def test_a_file_that_is_no_store_is_refused(folder: Path, content: bytes) -> None:
+    (folder / "store.db").write_bytes(content)
+    for opened in (open_reader, open_store):
+        with pytest.raises(StoreError) as error:
+            opened(folder)
+        assert error.value.code == "bad_store"
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
+def test_what_is_not_a_regular_file_is_refused(folder: Path, kind: str) -> None:
+    file = folder / "store.db"
+    moved = file.rename(folder / "moved.db")
+    if kind == "link":
+        file.symlink_to(moved)
+    elif kind == "folder":
+        file.mkdir()
+    else:
+        os.mkfifo(file)
+    with pytest.raises(StoreError) as error:
+        open_reader(folder)
+    assert error.value.code == "bad_store"
+
+
+def test_a_missing_store_is_not_found(tmp_path: Path) -> None:
+    for opened in (open_reader, open_store):
+        with pytest.raises(NotFound) as error:
+            opened(tmp_path)
+        assert error.value.code == "no_store"
+
+
+@pytest.mark.parametrize(
+    ("sql", "asked", "code"),
+    [
+        ("UPDATE objects SET data = x'00'", "node", "corrupt_object"),
+        ("UPDATE objects SET kind = 2 WHERE kind = 1", "node", "corrupt_object"),
+        ("UPDATE objects SET checksum = x'0011223344556677'", "node", "corrupt_object"),
+        ("UPDATE blobs SET data = x'00' WHERE codec <> 1", "blob", "corrupt_object"),
+        ("UPDATE blobs SET codec = 0", "blob", "corrupt_object"),
+        ("UPDATE blobs SET codec = 2 WHERE codec <> 1", "blobs", "corrupt_object"),
+        ("UPDATE blobs SET codec = 99 WHERE codec <> 1", "blobs", "corrupt_object"),
+        ("UPDATE blobs SET codec = -1 WHERE codec <> 1", "blobs", "corrupt_object"),
+        ("UPDATE blobs SET data = substr(data, 9) WHERE codec = 1", "stream", "corrupt_object"),
+        ("UPDATE blobs SET data = x'' WHERE codec = 1", "stream", "corrupt_object"),
+        ("DELETE FROM blobs WHERE codec <> 1", "stream", "corrupt_object"),
+        ("DELETE FROM dictionaries", "blobs", "corrupt_object"),
+        ("UPDATE facts SET value = x'00' WHERE name = 'ref:dev'", "ref", "corrupt_ref"),
+        ("UPDATE facts SET name = 'ref:evil' WHERE name = 'ref:dev'", "refs", "corrupt_ref"),
+        ("DELETE FROM facts WHERE name = 'ref:old'", "ref", "corrupt_ref"),
+        ("DELETE FROM facts", "ref", "corrupt_ref"),
+        ("UPDATE operations SET data = x'00' WHERE number = 7", "operation", "corrupt_operation"),
+        ("UPDATE operations SET data = x'00' WHERE number = 3", "operations", "corrupt_operation"),
+        ("DELETE FROM operations WHERE number = 12", "operations", "corrupt_operation"),
+        ("DELETE FROM operations WHERE number = 1", "operations", "corrupt_operation"),
+        ("DELETE FROM operations", "operations", "corrupt_operation"),
+    ],
+)
+def test_altered_rows_are_found(
+    alter: Callable[..., None], folder: Path, sql: str, asked: str, code: str
+) -> None:
+    alter(sql)
+    store = open_reader(folder)
+    with pytest.raises(BrainError) as error:
+        for name, ask in QUESTIONS:
+            if name == asked:
+                ask(store)
+    assert error.value.code == code
+    store.close()
+
+
+def test_an_altered_pending_note_or_history_is_found(
+    alter: Callable[..., None], folder: Path
+) -> None:
+    alter("UPDATE pending SET path = '/etc/passwd' WHERE path = 'p1'")
+    alter("UPDATE skill_log SET version = '99' WHERE number = 2")
+    store = open_reader(folder)
+    with pytest.raises(StoreError) as error:
+        store.pending()
+    assert error.value.code == "corrupt_pending"
+    with pytest.raises(StoreError) as error:
+        store.skill_log("p")
+    assert error.value.code == "corrupt_derived"
+    store.close()
+
+
+def test_an_altered_card_is_as_good_as_none(alter: Callable[..., None], folder: Path) -> None:
+    alter("UPDATE cards SET data = x'00'")
+    store = open_reader(folder)
+    assert store.cards([blob_id(content) for content in SMALL]) == {}
+    store.close()
+
+
+@pytest.mark.parametrize("sign", ["<", ">"])
+def test_one_damaged_copy_of_the_dictionary_does_no_harm(
+    alter: Callable[..., None], folder: Path, sign: str
+) -> None:
+    alter(f"UPDATE dictionaries SET data = x'00' WHERE number {sign} 0")
+    store = open_store(folder)
+    assert len(list(store.read_blobs([blob_id(content) for content in SMALL]))) == len(SMALL)
+    store.close()
+
+
+def test_the_deep_check_names_each_damaged_blob_and_no_other(
+    alter: Callable[..., None], folder: Path
+) -> None:
+    bad = [blob_id(SMALL[3]), blob_id(SMALL[150])]
+    alter(*[f"UPDATE blobs SET data = x'28b52ffd' WHERE id = x'{id.hex()}'" for id in bad])
+    store = open_reader(folder)
+    assert sorted(id for id, _, wrong in store.check_blobs() if wrong) == sorted(bad)
+    store.close()
+
+
+def test_the_deep_check_names_a_large_blob_whose_chunk_is_gone(
+    alter: Callable[..., None], folder: Path
+) -> None:
+    store = open_reader(folder)
+    recipe = store.recipe_of(blob_id(BIG))
+    assert recipe is not None
+    store.close()
+    alter(f"DELETE FROM blobs WHERE id = x'{recipe.chunks[1].hex()}'")
+    store = open_reader(folder)
+    assert [id for id, _, wrong in store.check_blobs() if wrong] == [blob_id(BIG)]
+    store.close()
+
+
+def test_a_frame_that_claims_gigabytes_is_refused_before_memory_is_given_out(
+    alter: Callable[..., None], folder: Path
+) -> None:
+    header = "28b52ffd" + "e0" + (1 << 40).to_bytes(8, "little").hex()
+    alter(f"UPDATE blobs SET codec = 2, data = x'{header}' WHERE codec <> 1")
+    store = open_reader(folder)
+    with pytest.raises(StoreError) as error:
+        store.read_blob(blob_id(SMALL[0]))
+    assert error.value.code == "corrupt_object"
+    assert all(wrong for _, _, wrong in store.check_blobs())
+    store.close()
