@@ -42,11 +42,12 @@ class _Loader(yaml.SafeLoader):
             _refuse(line, "aliases and anchors are not allowed", "alias_not_allowed")
         if event.tag is not None:
             _refuse(line, f"a tag is not allowed: {printable(event.tag)}", "tag_not_allowed")
-        self.nesting += 1
-        if self.nesting > MAX_NESTING + 1:
+        deeper = isinstance(event, yaml.CollectionStartEvent)
+        self.nesting += deeper
+        if self.nesting > MAX_NESTING:
             _refuse(line, "nested too deeply", "too_deep")
         node = super().compose_node(parent, index)
-        self.nesting -= 1
+        self.nesting -= deeper
         if isinstance(node, yaml.MappingNode):
             _check_keys(node, self.first_line)
         elif isinstance(node, yaml.ScalarNode) and _BAD_IN_VALUE.search(node.value):

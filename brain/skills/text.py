@@ -19,7 +19,8 @@ _HIDDEN_RANGES = (
     "\\U00013430-\\U0001345f\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a"
     "\\U000e0000-\\U000e0fff\\U000f0000-\\U0010ffff"
 )
-HIDDEN = re.compile(f"[{_HIDDEN_RANGES}]")
+_NONCHARACTERS = "".join(f"\\U{plane:04x}fffe\\U{plane:04x}ffff" for plane in range(1, 15))
+HIDDEN = re.compile(f"[{_HIDDEN_RANGES}{_NONCHARACTERS}]")
 """One hidden code point; tab and newline are not hidden."""
 
 

@@ -1,0 +1,441 @@
+from __future__ import annotations
+
+import pytest
+
+from brain.errors import InvalidInput
+from brain.skills.document import (
+    Upsert,
+    declared_names,
+    ensure_skill_frontmatter,
+    is_noop,
+    new_document,
+    raise_version,
+    set_version,
+    upsert_document,
+)
+
+PRIOR = b"""---
+name: a-skill
+# why it is here
+description: Does things.
+version: 4
+license: MIT
+---
+
+# Title
+
+body
+"""
+
+
+def save(
+    prior: bytes | None,
+    body: bytes | None = None,
+    description: str | None = None,
+    *,
+    name: str = "a-skill",
+    slug: str = "a-skill",
+    lineage: str | None = None,
+) -> Upsert:
+    return upsert_document(prior, lineage, name, slug, description, body)
+
+
+def test_a_bare_body_is_wrapped_with_name_description_and_version() -> None:
+    made = save(None, b"# Oracle checks\n\nPrefer TWAP.\n")
+    assert made.content == (
+        b"---\nname: a-skill\ndescription: Oracle checks\nversion: 1\n---\n"
+        b"\n# Oracle checks\n\nPrefer TWAP.\n"
+    )
+    assert made[1:] == ("1", None, "a-skill")
+
+
+def test_a_declared_name_that_is_not_the_slug_is_kept_as_a_title() -> None:
+    made = save(None, b"x", "d", name="Oracle: manipulation", slug="oracle-manipulation")
+    assert made.content == (
+        b"---\nname: oracle-manipulation\ndescription: d\nversion: 1\n"
+        b'metadata:\n  title: "Oracle: manipulation"\n---\n\nx'
+    )
+    assert made.name == "oracle-manipulation"
+    assert declared_names(made.content) == {"oracle-manipulation", "Oracle: manipulation"}
+
+
+def test_a_name_that_comes_in_front_matter_is_kept() -> None:
+    body = b"---\nname: My Own Name\ndescription: d\n---\nx"
+    made = save(None, body, name="Oracle manipulation", slug="oracle-manipulation")
+    assert made.content == b"---\nname: My Own Name\ndescription: d\nversion: 1\n---\nx"
+    assert made.name == "My Own Name"
+
+
+def test_a_skill_without_body_and_description_is_described_by_its_name() -> None:
+    made = save(None, None, None, name="Big One", slug="big-one")
+    assert made.content == (
+        b"---\nname: big-one\ndescription: Big One\nversion: 1\n"
+        b'metadata:\n  title: "Big One"\n---\n'
+    )
+
+
+def test_only_the_version_line_changes_when_nothing_is_asked() -> None:
+    made = save(PRIOR)
+    assert made.content == PRIOR.replace(b"version: 4", b"version: 5")
+    assert made[1:] == ("5", "4", "a-skill")
+
+
+def test_a_bare_body_replaces_the_body_only() -> None:
+    made = save(PRIOR, b"new body")
+    head, _, _ = PRIOR.replace(b"version: 4", b"version: 5").partition(b"# Title")
+    assert made.content == head + b"new body"
+
+
+def test_an_empty_body_empties_the_body() -> None:
+    assert save(PRIOR, b"").content.endswith(b"license: MIT\n---\n\n")
+    assert save(None, b"", "d").content.endswith(b"version: 1\n---\n")
+
+
+def test_a_description_replaces_only_its_value() -> None:
+    made = save(PRIOR, None, "Use it: now # please")
+    expected = PRIOR.replace(b"version: 4", b"version: 5").replace(
+        b"description: Does things.", b'description: "Use it: now # please"'
+    )
+    assert made.content == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "plain # comment",
+        "'single'",
+        '"double \\" quoted"',
+        "|\n  block\n\n  scalar",
+        ">-\n    folded\n    text",
+        "plain\n  on two lines",
+        '"double\n  quoted on two"',
+        "",
+        "~",
+        "[a, b]",
+        "\n  - a",
+    ],
+)
+def test_a_description_of_any_form_is_replaced_as_a_whole(value: str) -> None:
+    prior = f"---\nname: n\ndescription: {value}\n\n# c\nversion: '1.9'\n---\nx".encode()
+    made = save(prior, None, "new")
+    text = made.content.decode()
+    assert text.startswith("---\nname: n\ndescription:")
+    assert text.endswith("\n\n# c\nversion: '1.10'\n---\nx")
+    between = text[len("---\nname: n\ndescription:") : text.index("\n\n# c")]
+    assert between.split(" #")[0].strip() == "new"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected", "version"),
+    [
+        ("version: 2", "version: 3", "3"),
+        ("version: 1.9", 'version: "1.10"', "1.10"),
+        ("version: '1.9'  # keep", "version: '1.10'  # keep", "1.10"),
+        ('version: "v1.4.9"', 'version: "v1.4.10"', "1.4.10"),
+        ("version:    7", "version:    8", "8"),
+        ("metadata:\n  version: 1.4.9", "metadata:\n  version: 1.4.10", "1.4.10"),
+        (
+            'metadata: {"version": "1.2.0", "a": {"version": "9"}}',
+            'metadata: {"version": "1.2.1", "a": {"version": "9"}}',
+            "1.2.1",
+        ),
+        ("metadata: {version: 1.9}", 'metadata: {version: "1.10"}', "1.10"),
+        (
+            "version: 3\nmetadata:\n  version: '2.0'",
+            "version: 4\nmetadata:\n  version: '4'",
+            "4",
+        ),
+        ("'version': 2", "'version': 3", "3"),
+        ("other: 1", "other: 1\nversion: 2", "2"),
+        ("metadata:\n  author: me", "metadata:\n  author: me\nversion: 2", "2"),
+    ],
+)
+def test_the_version_is_raised_where_it_lives(line: str, expected: str, version: str) -> None:
+    prior = f"---\nname: n\ndescription: d\n{line}\n---\nversion: 99\n"
+    made = save(prior.encode())
+    assert made.content.decode() == prior.replace(line, expected)
+    assert made.version == version
+
+
+def test_a_body_line_that_starts_with_version_is_no_version() -> None:
+    prior = b"---\nname: n\ndescription: d\n---\nversion: 9\n"
+    assert save(prior)[1:3] == ("2", "1")
+
+
+@pytest.mark.parametrize("raw", ["0", "1.10.x", "latest", "~", "", "[1]", "0x10", "|\n  1", "&a 1"])
+def test_a_version_that_cannot_be_understood_stops_the_save(raw: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        save(f"---\nname: n\ndescription: d\nversion: {raw}\n---\n".encode())
+    assert caught.value.code in ("bad_version", "alias_not_allowed")
+    assert "line 4" in caught.value.message or "line 5" in caught.value.message
+
+
+def test_the_lineage_wins_over_a_lower_version_in_the_file() -> None:
+    assert save(PRIOR, lineage="9")[1:3] == ("10", "9")
+    assert save(PRIOR, lineage="2")[1:3] == ("5", "4")
+    assert save(PRIOR.replace(b"version: 4", b"version: '1.9'"), lineage="1.10").content == (
+        PRIOR.replace(b"version: 4", b"version: '1.11'")
+    )
+
+
+def test_a_skill_that_comes_back_continues_its_version() -> None:
+    assert save(None, b"x", lineage="7")[1:3] == ("8", "7")
+    assert b"version: 8\n" in save(None, b"---\nname: n\nversion: 99\n---\nx", lineage="7").content
+    assert (
+        b"version: '1.10'\n"
+        in save(None, b"---\nname: n\nversion: '5'\n---\nx", lineage="1.9").content
+    )
+
+
+def test_a_new_skill_may_bring_its_version_but_not_one_at_the_top() -> None:
+    assert save(None, b"---\nversion: 1.4.9\n---\nx")[1:3] == ("1.4.9", None)
+    for version in ("999999999", "1.999999999"):
+        with pytest.raises(InvalidInput) as caught:
+            save(None, f"---\nversion: {version}\n---\nx".encode())
+        assert caught.value.code == "bad_version"
+
+
+def test_incoming_front_matter_is_merged_and_its_version_ignored() -> None:
+    body = b"""---
+name: a-skill
+description: >
+  Does more
+  things.
+version: 77
+compatibility: any
+---
+# New
+"""
+    assert (
+        save(PRIOR, body).content
+        == b"""---
+name: a-skill
+# why it is here
+description: >
+  Does more
+  things.
+version: 5
+license: MIT
+compatibility: any
+---
+# New
+"""
+    )
+
+
+def test_incoming_metadata_replaces_the_old_but_version_and_title_stay() -> None:
+    prior = b'---\nname: c\ndescription: d\nmetadata:\n  title: C++\n  version: "1.9"\n---\nx'
+    body = b"---\nmetadata:\n  author: me\n---\ny"
+    made = save(prior, body)
+    assert made.version == "1.10"
+    assert declared_names(made.content) == {"c", "C++"}
+    assert b"  author: me\n" in made.content
+    assert b'  version: "1.10"\n' in made.content
+
+
+@pytest.mark.parametrize(
+    ("prior", "body"),
+    [
+        (
+            b'---\n{"name": "n", "description": "d", "x": ["y"]}\n---\n',
+            b"---\nlicense: MIT\n---\nz",
+        ),
+        (b"---\nname: n\ndescription: d\nx: [y]\n---\n", b'---\n{"license": "MIT"}\n---\nz'),
+        (b"---\n  name: n\n  description: d\n  x:\n  - y\n---\n", b"---\nlicense: MIT\n---\nz"),
+    ],
+)
+def test_heads_of_unlike_style_are_merged_by_value(prior: bytes, body: bytes) -> None:
+    from brain.skills.frontmatter import load
+
+    made = save(prior, body)
+    assert load(made.content) == {
+        "name": "n",
+        "description": "d",
+        "x": ["y"],
+        "license": "MIT",
+        "version": 2,
+    }
+    assert made.content.endswith(b"---\nz")
+
+
+def test_missing_fields_are_added_inside_a_head_in_braces() -> None:
+    from brain.skills.frontmatter import load
+
+    made = save(b'---\n{"license": "MIT"}\n---\n# T\n', name="A B", slug="a-b")
+    assert load(made.content) == {"license": "MIT", "name": "a-b", "description": "T", "version": 2}
+    new = save(None, b"---\n{license: MIT}\n---\n# T\n", name="A B", slug="a-b")
+    assert load(new.content)["metadata"] == {"title": "A B"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ("metadata:", {"title": "A B"}),
+        ("metadata: {}", {"title": "A B"}),
+        ("metadata: {k: v}", {"title": "A B", "k": "v"}),
+        ('metadata: {"k": {"l": 1}}', {"title": "A B", "k": {"l": 1}}),
+        ("metadata:\n    k: v", {"title": "A B", "k": "v"}),
+        ("metadata:\n  k:\n  - v", {"title": "A B", "k": ["v"]}),
+        ("other: 1", {"title": "A B"}),
+    ],
+)
+def test_a_title_is_added_to_metadata_of_any_form(metadata: str, expected: object) -> None:
+    from brain.skills.frontmatter import load
+
+    body = f"---\ndescription: d\n{metadata}\n---\nx".encode()
+    made = save(None, body, name="A B", slug="a-b")
+    assert load(made.content)["metadata"] == expected
+    assert load(made.content)["name"] == "a-b"
+
+
+def test_metadata_that_is_no_map_cannot_take_a_title() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        save(None, b"---\nmetadata: text\n---\nx", name="A B", slug="a-b")
+    assert caught.value.code == "bad_type"
+
+
+@pytest.mark.parametrize(
+    "prior", [b"---\nname: n\n", b"---\na: b: c\n---\nx", b"\xff\xfe", b"---\n- a\n---\n"]
+)
+def test_a_head_that_cannot_be_read_gives_way_only_to_a_whole_document(prior: bytes) -> None:
+    for body in (None, b"bare"):
+        with pytest.raises(InvalidInput):
+            save(prior, body)
+    made = save(prior, b"---\nname: n\ndescription: d\n---\nnew", lineage="3")
+    assert made.content == b"---\nname: n\ndescription: d\nversion: 4\n---\nnew"
+    assert save(prior, b"---\nname: n\ndescription: d\n---\nnew").version == "2"
+
+
+def test_a_file_without_front_matter_is_wrapped_and_counts_as_version_1() -> None:
+    assert save(b"# Old\n").content == (
+        b"---\nname: a-skill\ndescription: Old\nversion: 2\n---\n\n# Old\n"
+    )
+    assert save(b"# Old\n", b"# New\n", "d").content == (
+        b"---\nname: a-skill\ndescription: d\nversion: 2\n---\n\n# New\n"
+    )
+    assert save(b"# Old\n", b"---\nname: n\ndescription: d\n---\nx")[1:] == ("2", "1", "n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ({"description": "d" * 1025}, "description_too_long"),
+        ({"description": "a\x1bb"}, "bad_char"),
+        ({"description": "a\ud800b"}, "bad_char"),
+        ({"description": 5}, "bad_type"),
+        ({"body": b"---\nname: 123\n---\n"}, "bad_type"),
+        ({"body": b"---\nname: [a]\n---\n"}, "bad_type"),
+        ({"body": b"---\nname: 2024-01-01\n---\n"}, "bad_type"),
+        ({"body": b"---\ndescription: NO\n---\n"}, "bad_type"),
+        ({"body": b"---\nname: " + b"n" * 257 + b"\n---\n"}, "name_too_long"),
+        ({"body": b"---\ndescription: " + b"d" * 65000 + b"\n---\n"}, "description_too_long"),
+        ({"body": b"---\nname: n\n"}, "unclosed_frontmatter"),
+        ({"body": b"a\0b"}, "bad_char"),
+        ({"body": b"\xff"}, "not_utf8"),
+        ({"body": b"x" * ((4 << 20) + 1)}, "too_large"),
+        ({"body": b"x" * (4 << 20)}, "too_large"),
+    ],
+)
+@pytest.mark.parametrize("prior", [None, PRIOR])
+def test_a_save_that_cannot_be_taken_is_refused(
+    prior: bytes | None, arguments: dict[str, object], code: str
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        save(prior, **arguments)  # type: ignore[arg-type]
+    assert caught.value.code == code
+
+
+def test_a_long_description_that_was_there_before_may_stay() -> None:
+    long = PRIOR.replace(b"Does things.", b"d" * 2000)
+    assert save(long, long.replace(b"body", b"new")).version == "5"
+
+
+def test_a_description_is_written_on_one_line_and_read_back() -> None:
+    from brain.skills.frontmatter import load
+
+    for text in (
+        *(
+            "yes",
+            "1.10",
+            "- a",
+            "a: b",
+            "a #b",
+            "'q'",
+            '"q"',
+            "\\",
+            "{a}",
+            "@x",
+            "null",
+            "2024-01-01",
+        ),
+        *(
+            "é — ü",
+            "a\u200db",
+            "x\u00a0y",
+            "tail:",
+            "`code`",
+            "%",
+            "---",
+            "=",
+            "~",
+            "<<",
+            "🔥\ufe0f",
+        ),
+    ):
+        made = save(PRIOR, None, f"  {text}\n ")
+        assert load(made.content)["description"] == " ".join(text.split())
+        assert made.content.count(b"\n") == PRIOR.count(b"\n")
+
+
+def test_an_identical_save_is_told_from_one_that_changes_something() -> None:
+    assert is_noop(PRIOR, None, None)
+    assert is_noop(PRIOR, "Does things.", None)
+    assert is_noop(PRIOR, None, b"# Title\n\nbody\n")
+    assert is_noop(PRIOR, None, b"\n\n# Title\n\nbody\n")
+    assert is_noop(PRIOR, None, PRIOR)
+    assert is_noop(PRIOR, None, PRIOR.replace(b"version: 4", b"version: 2"))
+    assert is_noop(PRIOR, None, b"---\nlicense: MIT\n---\n\n# Title\n\nbody\n")
+    assert not is_noop(PRIOR, "Other.", None)
+    assert not is_noop(PRIOR, None, b"# Title\n\nbody")
+    assert not is_noop(PRIOR, None, PRIOR.replace(b"MIT", b"BSD"))
+    assert is_noop(b"# bare\n", None, b"# bare\n")
+
+
+def test_missing_fields_are_added_to_a_document_and_nothing_else_changes() -> None:
+    assert ensure_skill_frontmatter("A B", PRIOR) == PRIOR
+    assert ensure_skill_frontmatter("a-b", b"---\nlicense: MIT\n---\n# T\n") == (
+        b"---\nlicense: MIT\nname: a-b\ndescription: T\nversion: 1\n---\n# T\n"
+    )
+
+
+def test_the_first_line_that_says_something_describes_a_bare_body() -> None:
+    for body, summary in (
+        (b"\n\n---\n\n## One\nmore", b"One"),
+        (b"# " + b"w" * 200 + b"\nmore", b"w" * 120),
+        (b"#hash", b'"#hash"'),
+        (b"  \t indented  text ", b"indented text"),
+    ):
+        made = ensure_skill_frontmatter("a", body)
+        assert b"\ndescription: " + summary + b"\n" in made
+
+
+def test_a_new_document_takes_what_it_is_given() -> None:
+    assert new_document("a", "d", b"x", "2.0") == (
+        b'---\nname: a\ndescription: d\nversion: "2.0"\n---\n\nx'
+    )
+
+
+def test_a_version_is_set_where_it_lives() -> None:
+    assert set_version(PRIOR, "9", "a-skill") == PRIOR.replace(b"version: 4", b"version: 9")
+    assert set_version(b"x", "9", "a") == b"---\nname: a\ndescription: x\nversion: 9\n---\n\nx"
+
+
+def test_an_older_text_is_raised_above_the_version_it_replaces() -> None:
+    raised = raise_version(PRIOR, "1.9", "a-skill")
+    assert raised.content == PRIOR.replace(b"version: 4", b'version: "1.10"')
+    assert raised[1:] == ("1.10", "1.9", "a-skill")
+
+
+def test_names_of_a_document_that_cannot_be_read_are_none() -> None:
+    for content in (b"# bare", b"---\na: b: c\n---\n", b"\xff", b"---\nname: 5\n---\n"):
+        assert declared_names(content) == set()

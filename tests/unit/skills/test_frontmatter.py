@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from brain.errors import InvalidInput
+from brain.limits import MAX_FRONT_MATTER_BYTES, MAX_SKILL_BYTES
+from brain.skills import parts
+from brain.skills.frontmatter import load, read_leniently
+from brain.skills.strict_yaml import load_mapping
+
+
+def doc(head: str, body: str = "body\n") -> bytes:
+    return f"---\n{head}\n---\n{body}".encode()
+
+
+BOMB = "a0: &a0 [x]\n" + "\n".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)
+)
+MERGES = "a0: &a0 {k: v}\n" + "\n".join(
+    f"a{n}: &a{n}\n  <<: [*a{n - 1}, *a{n - 1}]" for n in range(1, 26)
+)
+
+REFUSED = {
+    "frontmatter-01": ("no_frontmatter", 1, [b"# title\n", b"", b"----\nname: x\n----\n"]),
+    "unclosed": ("unclosed_frontmatter", 1, [b"---\nname: x\n", b"---", b"---\nname: x\n --- \n"]),
+    "frontmatter-06": (
+        "bad_newline",
+        None,
+        [b"---\rname: x\r---\rbody", b"---\nname: x\rdescription: y\n---\n"],
+    ),
+    "frontmatter-07": (
+        "not_utf8",
+        None,
+        [
+            *("---\nname: x\n---\n".encode(codec) for codec in ("utf-16", "utf-32", "utf-16-be")),
+            *("---\nname: x\n---\n".encode(codec) for codec in ("utf-16-le", "utf-32-be")),
+            b"---\nname: caf\xe9\n---\n",
+            b"---\nname: x\n---\n\xff",
+            b"\x89PNG\r\n\x1a\n\x00\x00",
+        ],
+    ),
+    "frontmatter-09": (
+        "bad_char",
+        None,
+        [
+            doc('description: "a\0b"'),
+            doc('description: "a\\0b"'),
+            doc('description: "a\\e[2Jb"'),
+            doc("description: a\x1b[2Jb"),
+            doc("description: a\x85b"),
+            doc("description: a\u2028b"),
+            doc('description: "\\ud800"'),
+            doc("name: x", "body\0"),
+            b"\0" * (1 << 20),
+        ],
+    ),
+    "frontmatter-10": ("alias_not_allowed", 2, [doc(BOMB), doc(MERGES)]),
+    "frontmatter-12": ("alias_not_allowed", 2, [doc("a: &a [*a]"), doc("&k a: x"), doc("a: *b")]),
+    "frontmatter-13": (
+        "tag_not_allowed",
+        2,
+        [
+            doc("a: !!python/object/apply:os.system ['touch PWNED']"),
+            doc("a: !!python/name:os.system"),
+            doc("a: !!python/module:os"),
+            doc("a: !!str x"),
+            doc("a: ! x"),
+            doc("!!map {a: b}"),
+        ],
+    ),
+    "frontmatter-15": ("duplicate_key", 3, [doc("name: good\nname: evil")]),
+    "frontmatter-16": (
+        "duplicate_key",
+        3,
+        [doc("name: a\n\uff4eame: b"), doc('"name": a\nname: b'), doc("name: a\n'name': b")],
+    ),
+    "nested-duplicate": ("duplicate_key", 4, [doc("metadata:\n  a: 1\n  a: 2")]),
+    "frontmatter-18": (
+        "too_deep",
+        2,
+        [
+            doc("a: " + "[" * 5000),
+            doc("a: " + "{b: " * 40 + "}" * 40),
+            doc("a: " + "[" * 16 + "]" * 16),
+        ],
+    ),
+    "deep-blocks": ("too_deep", None, [doc("\n".join(" " * n + "a:" for n in range(200)))]),
+    "frontmatter-19": ("too_large", 1, [doc("a: " + "[" * 100_000)]),
+    "frontmatter-24": (
+        "bad_key",
+        2,
+        [
+            *(doc(head) for head in ("1: x", "true: y", "null: z", "? [a]\n: b", "~: x", "yes: x")),
+            *(doc(head) for head in ("1.5: x", "2024-01-01: x", "? {a: b}\n: c", "<<: {a: b}")),
+        ],
+    ),
+    "frontmatter-25": ("bad_type", 2, [doc("- a"), doc("text"), doc(""), doc("# c"), doc("12")]),
+    "frontmatter-27": ("duplicate_key", 2, [doc('{"name":"a","name":"b"}')]),
+    "bad-yaml": (
+        "bad_yaml",
+        None,
+        [
+            doc("description: use when: always"),
+            doc("a: b\n c: d"),
+            doc("a: 'b"),
+            doc("a: b\n...\n%TAG ! x\n"),
+            doc('a: "\\U00110000"'),
+            doc('a: "\\UFFFFFFFF"'),
+            doc("%YAML 1." + "1" * 5000),
+            doc("a: b\n...\nc: d"),
+            doc("a: @b"),
+            doc("\tname: x"),
+            doc("<<<<<<< HEAD\nname: a\n=======\nname: b\n>>>>>>> other"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "content"),
+    [
+        pytest.param(code, line, content, id=f"{row}-{number}")
+        for row, (code, line, contents) in REFUSED.items()
+        for number, content in enumerate(contents)
+    ],
+)
+def test_front_matter_with_two_readings_is_refused_with_its_line(
+    code: str, line: int | None, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput) as caught:
+        load(content)
+    assert caught.value.code == code
+    assert caught.value.message.isprintable()
+    assert caught.value.message.startswith(f"line {line or ''}")
+    assert not list(tmp_path.iterdir())
+    assert read_leniently(content)[0] == {}
+
+
+def test_frontmatter_10_an_alias_bomb_is_refused_before_it_is_built() -> None:
+    start = time.process_time()
+    with pytest.raises(InvalidInput):
+        load(doc(BOMB))
+    assert time.process_time() - start < 5
+
+
+def test_frontmatter_03_only_the_first_block_is_read() -> None:
+    body = "text\n---\nname: evil\n---\nmore\n"
+    assert load(doc("name: good", body)) == {"name": "good"}
+    assert parts.split(doc("name: good", body)).body == body.encode()
+
+
+def test_frontmatter_04_an_indented_line_of_dashes_stays_in_its_block_scalar() -> None:
+    content = doc("description: |\n  a\n  ---\n  b\nname: x")
+    assert load(content) == {"description": "a\n---\nb\n", "name": "x"}
+
+
+@pytest.mark.parametrize("closing", ["---", "--- ", "---\t ", "---\r"])
+def test_spaces_after_the_closing_dashes_do_not_matter(closing: str) -> None:
+    assert load(f"---\nname: x\n{closing}\nbody".encode()) == {"name": "x"}
+
+
+def test_frontmatter_06_crlf_is_read_as_it_stands() -> None:
+    content = b"---\r\nname: x\r\ndescription: |\r\n  a\r\n  b\r\n---\r\nbody\r\n"
+    assert load(content) == {"name": "x", "description": "a\nb\n"}
+    assert parts.split(content).newline == "\r\n"
+    assert parts.split(content).join() == content
+
+
+def test_a_byte_order_mark_is_kept_apart() -> None:
+    content = b"\xef\xbb\xbf---\nname: x\n---\nbody"
+    assert load(content) == {"name": "x"}
+    assert parts.split(content).join() == content
+
+
+def test_frontmatter_22_unknown_keys_are_kept_as_data() -> None:
+    head = "hooks: rm -rf /\non_load: x\nx-exec: [a, 'b']\nallowed-tools: '*'"
+    assert load(doc(head)) == {
+        "hooks": "rm -rf /",
+        "on_load": "x",
+        "x-exec": ["a", "b"],
+        "allowed-tools": "*",
+    }
+
+
+def test_values_keep_what_is_written_where_yaml_would_compute() -> None:
+    head = "a: 1.10\nb: 1:30\nc: 2024-01-01\nd: 012\ne: .nan\nf: 1_000\ng: 7\nh: -3\ni: NO\nj: ~"
+    assert load(doc(head)) == {
+        "a": "1.10",
+        "b": "1:30",
+        "c": "2024-01-01",
+        "d": "012",
+        "e": ".nan",
+        "f": "1_000",
+        "g": 7,
+        "h": -3,
+        "i": False,
+        "j": None,
+    }
+    assert load(doc("n: " + "9" * 5000)) == {"n": "9" * 5000}
+
+
+def test_a_document_at_the_limit_is_read_and_one_above_is_not() -> None:
+    head = "a: " + "x" * (MAX_FRONT_MATTER_BYTES - 4)
+    assert len(load(doc(head))["a"]) == MAX_FRONT_MATTER_BYTES - 4
+    with pytest.raises(InvalidInput) as caught:
+        load(doc(head + "x"))
+    assert caught.value.code == "too_large"
+    with pytest.raises(InvalidInput) as caught:
+        load(doc("a: b", "x" * MAX_SKILL_BYTES))
+    assert caught.value.code == "too_large"
+
+
+def test_sixteen_levels_are_read() -> None:
+    value = load(doc("a: " + "[" * 15 + "x" + "]" * 15))["a"]
+    for _ in range(15):
+        (value,) = value
+    assert value == "x"
+
+
+def test_a_yaml_file_is_a_map_and_may_be_empty() -> None:
+    assert load_mapping("") == {}
+    assert load_mapping("# nothing\n") == {}
+    assert load_mapping("a: {b: [1]}") == {"a": {"b": [1]}}
+    for text, code in (
+        ("- a", "bad_type"),
+        ("a: &x b", "alias_not_allowed"),
+        ("a: b: c", "bad_yaml"),
+    ):
+        with pytest.raises(InvalidInput) as caught:
+            load_mapping(text)
+        assert caught.value.code == code
+        assert caught.value.message.startswith("line 1:")
+    with pytest.raises(InvalidInput) as caught:
+        load_mapping("a: " + "x" * MAX_FRONT_MATTER_BYTES)
+    assert caught.value.code == "too_large"
+
+
+def test_what_can_be_read_is_read_leniently() -> None:
+    assert read_leniently(doc("name: x", "the body")) == ({"name": "x"}, "the body")
+    assert read_leniently(b"# bare \xff") == ({}, "# bare \ufffd")

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import pytest
+
+from brain.errors import InvalidInput
+from brain.skills.layout import candidates, classify, new_path, skill_paths, slug_of
+
+SECTION = {
+    "alpha/SKILL.md": "alpha",
+    "alpha/notes.md": None,
+    "alpha/references/deep.md": None,
+    "flat.md": "flat",
+    "UPPER.MD": "UPPER",
+    "skill.md": "skill",
+    "tools/search.md": "search",
+    "tools/README.md": None,
+    "tools/DESCRIPTION.md": None,
+    "tools/web/SKILL.md": "web",
+    "tools/web/extra.md": None,
+    "tools/deep/er/x.md": None,
+    "a/b/c/d/SKILL.md": "d",
+    "lower/skill.md": "lower",
+    "lower/other.md": None,
+    "lower/zz.md": None,
+    "odd/Skill.md": "odd",
+    "nested/SKILL.md": "nested",
+    "nested/examples/inner/SKILL.md": "inner",
+    "README.md": None,
+    "readme.md": None,
+    "LICENSE.md": None,
+    "CHANGELOG.md": None,
+    "_draft.md": None,
+    ".hidden.md": None,
+    "_drafts/x/SKILL.md": None,
+    ".hub/x/SKILL.md": None,
+    "tools/_x.md": None,
+    "tools/.x/SKILL.md": None,
+    "script.py": None,
+    "alpha/skill.txt": None,
+    "md": None,
+    "x.mdx": None,
+    "alpha/SKILL.md.bak": None,
+}
+
+
+def test_skills_are_told_from_the_files_beside_them() -> None:
+    found = skill_paths(sorted(SECTION))
+    assert found == {path: name for path, name in SECTION.items() if name}
+
+
+@pytest.mark.parametrize("path", SECTION)
+def test_one_path_is_told_as_in_the_whole_section(path: str) -> None:
+    asked: list[str] = []
+
+    def exists(other: str) -> bool:
+        asked.append(other)
+        return other in SECTION
+
+    assert classify(path, exists) == SECTION[path]
+    assert len(asked) <= 4
+
+
+@pytest.mark.parametrize(
+    ("path", "slug"),
+    [
+        ("alpha/SKILL.md", "alpha"),
+        ("a/b/Deep One/skill.md", "deep-one"),
+        ("flat.md", "flat"),
+        ("Flat File.md", "flat-file"),
+        ("tools/search.md", "search"),
+        ("skill.md", "skill"),
+        ("C++.md", "c"),
+        ("x" * 80 + ".md", "x" * 64),
+        ("é/SKILL.md", "e"),
+    ],
+)
+def test_the_slug_of_a_path_is_that_of_its_folder_or_file(path: str, slug: str) -> None:
+    assert slug_of(path) == slug
+
+
+@pytest.mark.parametrize("path", ["🔥/SKILL.md", "con/SKILL.md", "---.md", "\udcff.md", ".md"])
+def test_the_slug_of_an_impossible_name_is_made_of_its_digest(path: str) -> None:
+    slug = slug_of(path)
+    assert slug.startswith("skill-") and len(slug) == 14
+    assert slug_of(path) == slug
+
+
+def test_a_new_skill_goes_where_it_will_count_as_one() -> None:
+    assert new_path("a-skill", "directory") == "a-skill/SKILL.md"
+    assert new_path("a-skill", "flat") == "a-skill.md"
+    assert new_path("skill", "flat") == "skill.md"
+    assert new_path("readme", "flat") == "readme/SKILL.md"
+    for slug in ("a-skill", "readme", "skill", "license", "code-of-conduct"):
+        for layout in ("directory", "flat"):
+            path = new_path(slug, layout)
+            assert skill_paths([path]) == {path: slug}
+            assert slug_of(path) == slug
+            assert path in candidates(slug)
+
+
+def test_an_unknown_layout_is_refused() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        new_path("a", "\x1bnested")
+    assert caught.value.code == "bad_layout"
+    assert caught.value.message.isprintable()

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+import pytest
+
+from brain.skills.text import HIDDEN, clean, fold, fold_all
+
+EVERYTHING = "".join(map(chr, range(sys.maxunicode + 1)))
+IGNORABLE = {*range(0xFE00, 0xFE10), *range(0xE0000, 0xE1000), 0x034F, 0x115F, 0x3164, 0xFFA0}
+FILLERS = {0x115F, 0x1160, 0x3164, 0xFFA0}
+
+
+def test_every_control_format_private_and_surrogate_code_point_is_hidden() -> None:
+    left = HIDDEN.sub("", EVERYTHING)
+    categories = {unicodedata.category(char) for char in left if char not in "\t\n"}
+    assert categories.isdisjoint({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+    assert not [char for char in left if ord(char) in IGNORABLE or ord(char) & 0xFFFE == 0xFFFE]
+
+
+def test_no_letter_digit_or_punctuation_is_hidden_but_the_fillers() -> None:
+    seen = {char for char in HIDDEN.findall(EVERYTHING) if unicodedata.category(char)[0] in "LNP"}
+    assert {ord(char) for char in seen} == FILLERS
+
+
+def test_folding_leaves_no_hidden_code_point_whatever_python_calls_printable() -> None:
+    for char in HIDDEN.findall(EVERYTHING):
+        if unicodedata.category(char) not in ("Co", "Cs"):
+            assert fold(f"a{char}b") in ("ab", "a b"), hex(ord(char))
+    assert fold("a\ue000\U000f0000\ud800b") == "ab"
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("plain", "plain"),
+        ("  a \n\t b\r\nc  ", "a b c"),
+        ("a\u2028b\u3000c\x85d", "a b c d"),
+        ("a\u200bb\u202ec", "abc"),
+        ("x\x1b[2Jy", "x[2Jy"),
+        ("\u200b \u200b", ""),
+        ("— über", "— über"),
+        ("— \ufe0f über", "— über"),
+        ("", ""),
+    ],
+)
+def test_folded_text_is_one_line_without_hidden_code_points(text: str, folded: str) -> None:
+    assert fold(text) == folded
+    assert fold_all([text, "other", "é"]) == [folded, "other", "é"]
+
+
+def test_folding_many_texts_is_folding_each() -> None:
+    texts = ["a", "b  c", "é\u200b", "", " d", "e\nf", "g"]
+    assert fold_all(texts) == [fold(text) for text in texts]
+    for text in texts:
+        assert fold_all([text]) == [fold(text)]
+    assert fold_all([]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("a\n\tb\n", "a\n\tb\n"),
+        ("a\r\nb\rc", "a\nb\nc"),
+        ("a\u2028b\u2029", "a\nb\n"),
+        ("tag\U000e0041s \u202eright", "tags right"),
+        ("\x1b[8mhidden", "[8mhidden"),
+        ("", ""),
+        ("\u200b", ""),
+    ],
+)
+def test_cleaned_text_keeps_its_lines_and_tabs(text: str, cleaned: str) -> None:
+    assert clean(text) == cleaned

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import pytest
+
+from brain.errors import InvalidInput
+from brain.skills import version
+
+BUMPS = [
+    ("2", "3"),
+    ("9", "10"),
+    ("1.4.9", "1.4.10"),
+    ("1.9", '"1.10"'),
+    ("1.0", '"1.1"'),
+    ('"1.9"', '"1.10"'),
+    ("'1.9'", "'1.10'"),
+    ("'3'", "'4'"),
+    ('"1.4.9"', '"1.4.10"'),
+    ("v2", "v3"),
+    ("v1.9", "v1.10"),
+    ('"V1.2.3"', '"V1.2.4"'),
+    ("0.1.0", "0.1.1"),
+    ("0.0", '"0.1"'),
+    ("1.2.3.4", "1.2.3.5"),
+    ("2026.01.09", "2026.01.10"),
+    ('"26.08.00"', '"26.08.01"'),
+]
+
+BAD = {
+    "version-02": ["0", "-1", "-0", "+1", "v0", '"0"'],
+    "version-03": ["99999999999999999999", "9" * 5000, "1000000000", "1.1000000000"],
+    "version-05": ["1e3", "1.", ".5", "1.0e3", "1..2", "1.2.3.4.5"],
+    "version-06": [".nan", ".inf", "-.inf", "NaN"],
+    "version-08": ["012", "0x10", "0o17", "1_000", "1:30", "01.2", "007"],
+    "version-09": ["2024-01-01"],
+    "version-11": ["' 3 '", "\u0663", '"\u0663"', "'3", "3'", "\"3'", "1\u066b5", "\uff13", "²"],
+    "words": ["", "latest", "1.0.0-beta", "1.2 3", "v", "vv1", "true", "~", "[1]", "1.2.x", "1\n"],
+}
+
+
+@pytest.mark.parametrize(("raw", "after"), BUMPS)
+def test_a_bump_raises_the_last_number_and_keeps_the_form(raw: str, after: str) -> None:
+    assert version.bump(raw) == after
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [pytest.param(raw, id=f"{row}-{raw[:12]!a}") for row, all_ in BAD.items() for raw in all_],
+)
+def test_what_is_not_a_version_is_refused_and_shown(raw: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        version.parse(raw, 4)
+    assert caught.value.code == "bad_version"
+    assert "line 4" in caught.value.message
+    assert caught.value.message.isprintable()
+    assert len(caught.value.message) < 300
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"), [("3", "3"), ("'3'", "3"), ('"v1.10"', "1.10"), ("V2", "2"), ("1.0", "1.0")]
+)
+def test_the_text_form_has_neither_quotes_nor_v(raw: str, text: str) -> None:
+    assert version.parse(raw) == text
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "order"),
+    [
+        ("1", "2", -1),
+        ("10", "9", 1),
+        ("1.9", "1.10", -1),
+        ("1.4.9", "1.4.10", -1),
+        ("2", "1.99.99", 1),
+        ("1", "1.0", 0),
+        ("1.0", "1.0.0.0", 0),
+        ("1.04", "1.4", 0),
+        ("1.0", "1.0.1", -1),
+    ],
+)
+def test_versions_compare_number_by_number(a: str, b: str, order: int) -> None:
+    assert version.compare(a, b) == order
+    assert version.compare(b, a) == -order
+
+
+def test_the_greatest_of_some_versions_is_found() -> None:
+    assert version.greatest(["1.9", "2", "1.10"]) == "2"
+
+
+def test_an_integer_version_is_a_number_and_any_other_is_text() -> None:
+    assert version.value("12") == 12
+    assert version.value("1.10") == "1.10"
+
+
+def test_version_14_a_version_at_the_top_cannot_rise_and_says_so() -> None:
+    for raw in ("999999999", "1.999999999", '"v999999999"'):
+        with pytest.raises(InvalidInput) as caught:
+            version.bump(raw)
+        assert caught.value.code == "bad_version"
+        assert "lower" in caught.value.hint
+
+
+def test_version_14_a_new_skill_cannot_start_near_the_top() -> None:
+    assert version.check_entry("99999999") == "99999999"
+    for text in ("100000000", "1.100000000", "999999999"):
+        with pytest.raises(InvalidInput) as caught:
+            version.check_entry(text)
+        assert caught.value.code == "bad_version"
