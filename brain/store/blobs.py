@@ -63,13 +63,15 @@ class BlobReader(Connected):
         for start in range(0, len(wanted), BATCH):
             batch = wanted[start : start + BATCH]
             rows = list(self._db.among(f"SELECT {_ROW} FROM blobs WHERE id IN ({{keys}})", batch))
-            if len(rows) != len(batch):
-                raise absent(next(id for id in batch if not self._has_blob(id)))
+            for id in set(batch).difference(row[0] for row in rows):
+                raise self._lost(id)
             for id, content in self._decoder.plan([r for r in rows if r[1] != RECIPE])():
                 yield id, _proven(id, content)
 
-    def _has_blob(self, id: bytes) -> bool:
-        return self._db.one("SELECT 1 FROM blobs WHERE id = ?", (id,)) is not None
+    def _lost(self, id: bytes) -> NotFound | StoreError:
+        """Return the error for a blob that a look-up did not bring."""
+        listed = self._db.one("SELECT 1 FROM blobs WHERE id = ?", (id,))
+        return corrupt(id, "the index leads to another row") if listed else absent(id)
 
     def _blob_row(self, id: bytes) -> tuple[int, bytes]:
         row = self._db.one(f"SELECT {_CONTENT} FROM blobs WHERE id = ?", (id,))

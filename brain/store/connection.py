@@ -89,6 +89,7 @@ class Connection:
 
     def __init__(self, filename: str, flags: int, *, timeout: float, name: str) -> None:
         self.name = name
+        self._held = False
         self._timeout = int(timeout * 1000)
         try:
             self._raw = apsw.Connection(filename, flags=flags)
@@ -101,6 +102,7 @@ class Connection:
 
     def run(self, sql: str, args: Sequence[Any] = ()) -> None:
         """Run one statement to its end."""
+        self._check_held()
         try:
             self._raw.execute(sql, args).fetchall()
         except _FAILURES as error:
@@ -108,6 +110,7 @@ class Connection:
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run one statement for each of `rows`."""
+        self._check_held()
         try:
             self._raw.executemany(sql, rows)
         except _FAILURES as error:
@@ -165,8 +168,31 @@ class Connection:
         """Whether a transaction is open."""
         return self._raw.in_transaction
 
+    def begin(self) -> None:
+        """Begin to write. Until `commit` or `abandon`, nothing is written outside of this."""
+        self.run("BEGIN IMMEDIATE")
+        self._held = True
+
+    def commit(self) -> None:
+        """Make durable what was written since `begin`."""
+        self.run("COMMIT")
+        self._held = False
+
+    def _check_held(self) -> None:
+        """Refuse to go on after the engine rolled back by itself, as it does on a full disk.
+
+        Each further statement would be a transaction of its own.
+        """
+        if self._held and not self._raw.in_transaction:
+            raise StoreError(
+                "the transaction was rolled back after an earlier error",
+                code="rolled_back",
+                hint="nothing of it was kept; see the first error",
+            )
+
     def abandon(self) -> None:
         """Roll back, if the engine has not already done so itself."""
+        self._held = False
         if self._raw.in_transaction:
             self.run("ROLLBACK")
 

@@ -53,10 +53,10 @@ def _build(path: str) -> None:
     try:
         db.run(f"PRAGMA page_size={PAGE_SIZE}")
         db.run("PRAGMA journal_mode=MEMORY")
-        db.run("BEGIN IMMEDIATE")
+        db.begin()
         schema.build(db)
         facts.begin(db)
-        db.run("COMMIT")
+        db.commit()
     finally:
         db.close()
 

@@ -154,13 +154,13 @@ def compare(db: Connection) -> None:
 
 def migrate(db: Connection) -> None:
     """Bring an older store to this version inside one transaction, all or nothing."""
-    db.run("BEGIN IMMEDIATE")
+    db.begin()
     try:
         for version in range(version_of(db), VERSION):
             MIGRATIONS[version](db)
             db.run(f"PRAGMA user_version={version + 1}")
         compare(db)
-        db.run("COMMIT")
+        db.commit()
     except BaseException:
         db.abandon()
         raise

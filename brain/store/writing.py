@@ -56,13 +56,13 @@ class SqliteTransaction(SqliteReader):
             raise
 
     def _begin(self) -> None:
-        self._db.run("BEGIN IMMEDIATE")
+        self._db.begin()
         self._before = facts.load(self._db)
         self._now = dict(self._before)
 
     def _commit(self) -> None:
         facts.save(self._db, self._before, self._now)
-        self._db.run("COMMIT")
+        self._db.commit()
 
     def _roll_back(self) -> None:
         self._db.abandon()

@@ -6,6 +6,7 @@ import os
 import random
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -77,14 +78,22 @@ def alter(folder: Path) -> Callable[..., None]:
     return run
 
 
+def got(kind: int, data: bytes, store: Reader) -> bytes:
+    return store.get(kind, digest(data))
+
+
+def read(content: bytes, store: Reader) -> bytes:
+    return store.read_blob(blob_id(content))
+
+
 def questions() -> Iterator[tuple[str, Callable[[Reader], object]]]:
     """Yield every question whose answer must be right or refused."""
     for data in NODES[::4]:
-        yield "node", lambda store, data=data: store.get(Kind.NODE, digest(data))
+        yield "node", partial(got, Kind.NODE, data)
     for data in SNAPSHOTS[::4]:
-        yield "snapshot", lambda store, data=data: store.get(Kind.SNAPSHOT, digest(data))
+        yield "snapshot", partial(got, Kind.SNAPSHOT, data)
     for content in (*SMALL[::30], BIG):
-        yield "blob", lambda store, content=content: store.read_blob(blob_id(content))
+        yield "blob", partial(read, content)
     yield "size", lambda store: store.blob_size(blob_id(BIG))
     yield "blobs", lambda store: sorted(store.read_blobs([blob_id(c) for c in SMALL]))
     yield "stream", lambda store: b"".join(store.stream_blob(blob_id(BIG)))

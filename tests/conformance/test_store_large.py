@@ -44,7 +44,8 @@ def stored_bytes(folder: Path) -> int:
     flags = apsw.SQLITE_OPEN_READONLY
     with closing(apsw.Connection(str(folder / "store.db"), flags=flags)) as db:
         ((total,),) = db.execute("SELECT ifnull(sum(length(data)), 0) FROM blobs").fetchall()
-    return int(total)
+    assert isinstance(total, int)
+    return total
 
 
 def put(store: Store, content: bytes, base: bytes | None) -> bytes:
@@ -118,7 +119,7 @@ def test_appending_lines_costs_about_the_lines(disk: SqliteStore, folder: Path, 
     content = PROSE
     base = put(disk, content, None)
     before = stored_bytes(folder)
-    costs = []
+    costs: list[int] = []
     for number in range(150):
         at = number * line % 500_000
         content += NOISE[at : at + line]

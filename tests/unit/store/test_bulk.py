@@ -1,0 +1,128 @@
+"""Large loads: the worker, its errors, and the way out of and back to the log."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from brain.digest import blob_id
+from brain.errors import BrainError
+from brain.store.opening import create_store, open_reader
+from brain.store.protocol import Kind
+from brain.store.sqlite import BULK, SqliteStore
+
+SKILLS = [
+    b"---\nname: skill-%d\ndescription: Say hello in %d ways\n---\n# Steps\n\n- say %d\n"
+    % (number, number % 7, number * 31 % 97)
+    for number in range(3000)
+]
+
+
+def pairs(contents: list[bytes]) -> list[tuple[bytes, bytes]]:
+    return [(blob_id(content), content) for content in contents]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    made = create_store(tmp_path / ".brain")
+    yield made
+    made.close()
+
+
+def journal(store: SqliteStore) -> tuple[object, object]:
+    ((mode,),) = store._db.all("PRAGMA journal_mode")
+    ((sync,),) = store._db.all("PRAGMA synchronous")
+    return mode, sync
+
+
+def test_a_first_load_leaves_the_log_and_comes_back_to_it(store: SqliteStore) -> None:
+    with store.transaction(BULK) as tx:
+        tx.put_blobs(pairs(SKILLS))
+        assert tx.has(blob_id(SKILLS[0]))
+        assert journal(store) == ("delete", 3)
+    assert journal(store) == ("wal", 2)
+    assert not store.missing(map(blob_id, SKILLS))
+
+
+def test_a_first_load_that_fails_comes_back_to_the_log(store: SqliteStore) -> None:
+    with pytest.raises(KeyboardInterrupt), store.transaction(BULK) as tx:
+        tx.put_blobs(pairs(SKILLS))
+        raise KeyboardInterrupt
+    assert journal(store) == ("wal", 2)
+    assert list(store.objects()) == []
+
+
+def test_a_load_into_a_full_store_stays_in_the_log(store: SqliteStore) -> None:
+    with store.transaction(BULK) as tx:
+        tx.put_blobs(pairs(SKILLS))
+    with store.transaction(BULK) as tx:
+        tx.put_blobs(pairs([b"new %d" % number for number in range(50)]))
+        assert journal(store) == ("wal", 2)
+
+
+def test_a_store_that_others_have_open_stays_in_the_log(store: SqliteStore, tmp_path: Path) -> None:
+    reader = open_reader(tmp_path / ".brain")
+    assert reader.refs() == {}
+    with store.transaction(BULK) as tx:
+        tx.put_blobs(pairs(SKILLS))
+        assert journal(store) == ("wal", 2)
+        assert reader.refs() == {}
+    reader.close()
+
+
+def test_a_dictionary_is_trained_once_and_makes_skills_smaller(store: SqliteStore) -> None:
+    for part in (SKILLS[:1500], SKILLS[1500:]):
+        with store.transaction(BULK) as tx:
+            tx.put_blobs(pairs(part))
+    assert store._db.all("SELECT number FROM dictionaries ORDER BY number") == [(-1,), (1,)]
+    ((codecs, size),) = store._db.all("SELECT count(DISTINCT codec), sum(length(data)) FROM blobs")
+    assert codecs == 1
+    assert size < sum(map(len, SKILLS)) / 2
+    assert dict(store.read_blobs([blob_id(s) for s in SKILLS])) == dict(pairs(SKILLS))
+
+
+def test_a_batch_with_nothing_in_common_needs_no_dictionary(store: SqliteStore) -> None:
+    contents = [b"%d" % number for number in range(1000)]
+    with store.transaction(BULK) as tx:
+        tx.put_blobs(pairs(contents))
+    assert store._db.all("SELECT number FROM dictionaries") == []
+    assert len(list(store.read_blobs([blob_id(content) for content in contents]))) == 1000
+
+
+def test_an_error_of_the_worker_reaches_the_caller_and_undoes_all(store: SqliteStore) -> None:
+    with pytest.raises(BrainError) as error, store.transaction(BULK) as tx:
+        store._connection.run("DROP TABLE cards")
+        tx.put_cards([(bytes(32), b"card")])
+        tx.put(Kind.NODE, bytes(32), b"n")
+    assert error.value.code == "bad_store"
+    assert store.cards([bytes(32)]) == {}
+    assert list(store.objects()) == []
+    assert journal(store) == ("wal", 2)
+
+
+def test_an_error_of_the_worker_at_the_very_end_is_not_lost(store: SqliteStore) -> None:
+    with pytest.raises(BrainError), store.transaction(BULK) as tx:
+        store._connection.run("DROP TABLE cards")
+        tx.put_cards([(bytes(32), b"card")])
+    assert store.cards([bytes(32)]) == {}
+
+
+def test_no_thread_outlives_its_load(store: SqliteStore) -> None:
+    before = threading.active_count()
+    with store.transaction(BULK) as tx:
+        tx.put_blobs(pairs(SKILLS))
+    with pytest.raises(ValueError, match="stop"), store.transaction(BULK) as tx:
+        tx.put_blobs(pairs(SKILLS))
+        raise ValueError("stop")
+    assert threading.active_count() == before
+
+
+def test_a_long_batch_of_a_small_transaction_is_packed_too(store: SqliteStore) -> None:
+    with store.transaction() as tx:
+        tx.put_blobs(pairs(SKILLS[:10]))
+        tx.put_blobs(pairs([skill * 40 for skill in SKILLS[:100]]))
+    rows: dict[int, int] = dict(store._db.all("SELECT codec, count(*) FROM blobs GROUP BY codec"))
+    assert rows == {0: 10, 2: 100}

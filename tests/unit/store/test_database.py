@@ -1,0 +1,315 @@
+"""Creating and opening the file: modes, owners, migrations, media that cannot be written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from brain.errors import BrainError, Conflict, StoreError
+from brain.store import schema
+from brain.store.connection import Connection
+from brain.store.opening import create_store, open_reader, open_store
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    store = create_store(tmp_path / ".brain")
+    with store.transaction() as tx:
+        tx.set_ref("main", None, b"1" * 32)
+    store.close()
+    return tmp_path / ".brain"
+
+
+@pytest.fixture
+def open_place() -> Iterator[Path]:
+    """A folder that other users can reach, which the folders of tests are not."""
+    place = Path(tempfile.mkdtemp())
+    place.chmod(0o755)
+    yield place
+    for inside in (place, *place.rglob("*")):
+        if inside.is_dir():
+            inside.chmod(0o755)
+    shutil.rmtree(place)
+
+
+def checkpoint(folder: Path) -> None:
+    """Copy the log into the file and remove it, as closing does by default."""
+    with closing(apsw.Connection(str(folder / "store.db"))) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def unprivileged(work: Callable[[], str]) -> str:
+    """Run `work` in a child that is not root and return what it says."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setuid(NOBODY)
+            said = work()
+        except BrainError as error:
+            said = error.code
+        except BaseException as error:  # noqa: BLE001  a child of a test must not go on
+            said = repr(error)
+        os.write(writing, said.encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        said = pipe.read()
+    os.waitpid(child, 0)
+    return said
+
+
+def give_away(folder: Path) -> None:
+    """Let the unprivileged user own a store made by root."""
+    if os.geteuid() == 0:
+        for path in (folder, *folder.iterdir()):
+            os.chown(path, NOBODY, NOBODY)
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
+def test_folder_and_files_are_for_their_owner_whatever_the_umask(
+    tmp_path: Path, umask: int
+) -> None:
+    before = os.umask(umask)
+    try:
+        store = create_store(tmp_path / ".brain")
+        with store.transaction() as tx:
+            tx.set_ref("main", None, b"1" * 32)
+    finally:
+        os.umask(before)
+    folder = tmp_path / ".brain"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {file.name for file in folder.iterdir()} == {
+        "store.db",
+        "store.db-wal",
+        "store.db-shm",
+    }
+    assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
+    store.close()
+
+
+def test_a_store_is_not_created_over_another(folder: Path) -> None:
+    with pytest.raises(Conflict) as error:
+        create_store(folder)
+    assert error.value.code == "exists"
+    store = open_reader(folder)
+    assert store.ref("main") == b"1" * 32
+    store.close()
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_with_a_hint(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError) as error:
+        create_store(tmp_path / "file" / ".brain")
+    assert error.value.hint
+
+
+def test_the_file_says_what_it_is_and_how_it_is_kept(folder: Path) -> None:
+    with closing(apsw.Connection(str(folder / "store.db"))) as db:
+        for pragma, value in (
+            ("application_id", schema.APPLICATION_ID),
+            ("user_version", schema.VERSION),
+            ("journal_mode", "wal"),
+        ):
+            assert db.execute(f"PRAGMA {pragma}").fetchall() == [(value,)]
+
+
+def test_the_connection_is_durable_and_guarded(folder: Path) -> None:
+    db = Connection(
+        str(folder / "store.db"), apsw.SQLITE_OPEN_READWRITE, timeout=1, name="store.db"
+    )
+    for pragma, value in (("synchronous", 2), ("trusted_schema", 0), ("cell_size_check", 1)):
+        assert db.all(f"PRAGMA {pragma}") == [(value,)]
+    with pytest.raises(StoreError):
+        db.run("UPDATE sqlite_schema SET sql = ''")
+    db.close()
+
+
+def test_closing_leaves_the_log_for_the_next_one(folder: Path) -> None:
+    assert (folder / "store.db-wal").stat().st_size > 0
+    store = open_store(folder)
+    assert store.ref("main") == b"1" * 32
+    store.close()
+    assert (folder / "store.db-wal").stat().st_size > 0
+
+
+def test_the_log_is_bounded(folder: Path) -> None:
+    store = open_store(folder)
+    for number in range(300):
+        with store.transaction() as tx:
+            tx.put_blob(b"%d" % number * 5000)
+    assert (folder / "store.db-wal").stat().st_size < 4 << 20
+    store.close()
+
+
+def test_a_reader_writes_nothing_into_the_file(folder: Path) -> None:
+    checkpoint(folder)
+    before = (folder / "store.db").read_bytes()
+    reader = open_reader(folder)
+    assert reader.refs() == {"main": b"1" * 32}
+    assert reader.integrity() == []
+    with pytest.raises(StoreError) as error:
+        reader._db.run("DELETE FROM facts")
+    assert error.value.code == "read_only"
+    reader.close()
+    assert (folder / "store.db").read_bytes() == before
+
+
+def test_a_store_left_outside_the_log_by_a_crash_is_taken_back(folder: Path) -> None:
+    with closing(apsw.Connection(str(folder / "store.db"))) as db:
+        assert db.execute("PRAGMA journal_mode=DELETE").fetchall() == [("delete",)]
+    reader = open_reader(folder)
+    assert reader.ref("main") == b"1" * 32
+    reader.close()
+    store = open_store(folder)
+    assert store._db.all("PRAGMA journal_mode") == [("wal",)]
+    store.close()
+
+
+def test_an_older_store_is_migrated_by_a_writer_and_refused_by_a_reader(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = (*schema.TABLES, "CREATE TABLE later (x INTEGER PRIMARY KEY) STRICT")
+
+    def step(db: Connection) -> None:
+        db.run(later[-1])
+
+    monkeypatch.setattr(schema, "VERSION", 2)
+    monkeypatch.setattr(schema, "TABLES", later)
+    monkeypatch.setattr(schema, "EXPECTED", schema._expected())
+    monkeypatch.setattr(schema, "MIGRATIONS", {1: step})
+    with pytest.raises(StoreError) as error:
+        open_reader(folder)
+    assert error.value.code == "old_version"
+    store = open_store(folder)
+    assert store.ref("main") == b"1" * 32
+    store.close()
+    reader = open_reader(folder)
+    assert reader._db.all("PRAGMA user_version") == [(2,)]
+    reader.close()
+
+
+def test_a_migration_that_fails_leaves_the_old_store(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def step(db: Connection) -> None:
+        db.run("DROP TABLE facts")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as later:
+        later.setattr(schema, "VERSION", 2)
+        later.setattr(schema, "MIGRATIONS", {1: step})
+        with pytest.raises(KeyboardInterrupt):
+            open_store(folder)
+    store = open_store(folder)
+    assert store.ref("main") == b"1" * 32
+    store.close()
+
+
+def test_a_migration_that_makes_the_wrong_tables_is_rolled_back(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as later:
+        later.setattr(schema, "VERSION", 2)
+        later.setattr(schema, "MIGRATIONS", {1: lambda db: db.run("DROP TABLE pending")})
+        with pytest.raises(StoreError):
+            open_store(folder)
+    open_store(folder).close()
+
+
+def test_another_users_store_is_refused(open_place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    create_store(open_place / ".brain").close()
+    (open_place / ".brain").chmod(0o755)
+    (open_place / ".brain" / "store.db").chmod(0o666)
+    if os.geteuid() != 0:  # who is not root cannot become somebody else
+        monkeypatch.setattr(os, "geteuid", lambda: NOBODY)
+    assert unprivileged(lambda: str(open_reader(open_place / ".brain"))) == "foreign_owner"
+    assert unprivileged(lambda: str(open_store(open_place / ".brain"))) == "foreign_owner"
+
+
+def test_root_may_open_anybodys_store(open_place: Path) -> None:
+    create_store(open_place / ".brain").close()
+    give_away(open_place / ".brain")
+    open_store(open_place / ".brain").close()
+
+
+@pytest.mark.parametrize("log", ["none", "empty"])
+def test_a_medium_that_cannot_be_written_is_read_when_the_log_is_empty(
+    open_place: Path, log: str
+) -> None:
+    folder = open_place / ".brain"
+    store = create_store(folder)
+    with store.transaction() as tx:
+        tx.set_ref("main", None, b"seen")
+    store.close()
+    checkpoint(folder)
+    if log == "empty":
+        (folder / "store.db-wal").touch()
+    give_away(folder)
+    folder.chmod(0o500)
+    (folder / "store.db").chmod(0o400)
+    assert unprivileged(lambda: str(open_reader(folder).ref("main"))) == "b'seen'"
+    assert unprivileged(lambda: str(open_store(folder))) == "read_only"
+    assert not (folder / "store.db-shm").exists()
+
+
+def test_a_log_that_is_not_empty_is_never_ignored(open_place: Path) -> None:
+    folder = open_place / ".brain"
+    store = create_store(folder)
+    with store.transaction() as tx:
+        tx.set_ref("main", None, b"seen")
+    store.close()
+    (folder / "store.db-shm").unlink()
+    give_away(folder)
+    folder.chmod(0o500)
+    assert unprivileged(lambda: str(open_reader(folder))) == "read_only"
+
+
+FULL = """
+import os, resource, signal, sys
+from pathlib import Path
+from brain.errors import StoreError
+from brain.store.opening import open_store
+store = open_store(Path(sys.argv[1]))
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (6 << 20, 6 << 20))
+try:
+    with store.transaction(int(sys.argv[2])) as tx:
+        for number in range(4000):
+            tx.put_blobs([(b"%032d" % number, os.urandom(9000))])
+except StoreError as error:
+    print(error.code, error.exit_status)
+"""
+
+
+@pytest.mark.parametrize("announced", [0, 1 << 30])
+def test_a_disk_that_takes_no_more_is_a_typed_error_and_leaves_the_old_state(
+    folder: Path, project: Path, announced: int
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, folder, str(announced)],
+        env={"PYTHONPATH": str(project)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() in (["io_error", "1"], ["no_space", "1"])
+    store = open_store(folder)
+    assert store.refs() == {"main": b"1" * 32}
+    assert list(store.objects()) == []
+    assert store.integrity() == []
+    store.close()
