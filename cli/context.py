@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from . import streams
 from .errors import USAGE, Failure
-from .terminal import NO_COLOR
 
 if TYPE_CHECKING:
     from brain import Brain
@@ -22,14 +21,11 @@ class App:
         directory: str | None = None,
         author: str | None = None,
         as_json: bool = False,
-        no_color: bool = False,
     ) -> None:
         self.directory = os.environ.get("BRAIN_DIR") or None if directory is None else directory
         self.author = author or os.environ.get("BRAIN_AUTHOR") or login_name()
         self.json = as_json
         self._brain: Brain | None = None
-        if no_color:
-            os.environ[NO_COLOR] = "1"
 
     @property
     def brain(self) -> Brain:

@@ -47,7 +47,8 @@ def _connect(edges: list[tuple[int, int]]) -> list[str]:
         for above, below in edges:
             step = (below > above) - (below < above)
             mark = {0: "|", 1: "\\", -1: "/"}[step]
-            cells[2 * above + step] = mark
+            crosses = {mark, cells.get(2 * above + step)} == {"\\", "/"}
+            cells[2 * above + step] = "X" if crosses else mark
             moved.append((above + step, below))
         rows.append("".join(cells.get(cell, " ") for cell in range(max(cells) + 1)))
         edges = moved

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from .context import App
 from .group import LazyGroup
 from .params import Once, TextType
 from .registry import ROOT
+from .terminal import NO_COLOR
 
 PROGRAM = "brain"
 
@@ -20,6 +23,12 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
 
         write(f"{PROGRAM} {__version__}\n")
         ctx.exit()
+
+
+def _forbid_colour(_ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    """Say it by the variable, which usage errors, rich and child processes obey too."""
+    if value:
+        os.environ[NO_COLOR] = "1"
 
 
 @click.command(
@@ -36,7 +45,14 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
     help="Work on the brain in DIR.  [env: BRAIN_DIR]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.option("--no-color", is_flag=True, help="Print without colour.  [env: NO_COLOR]")
+@click.option(
+    "--no-color",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_forbid_colour,
+    help="Print without colour.  [env: NO_COLOR]",
+)
 @click.option(
     "--author",
     cls=Once,
@@ -53,9 +69,7 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
     help="Print the version.",
 )
 @click.pass_context
-def root(
-    ctx: click.Context, directory: str | None, as_json: bool, no_color: bool, author: str | None
-) -> None:
+def root(ctx: click.Context, directory: str | None, as_json: bool, author: str | None) -> None:
     """Version control for the brain of an AI agent: its skills, memory and prompts."""
-    ctx.obj = App(directory=directory, author=author, as_json=as_json, no_color=no_color)
+    ctx.obj = App(directory=directory, author=author, as_json=as_json)
     ctx.call_on_close(ctx.obj.close)

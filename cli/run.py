@@ -25,14 +25,14 @@ def run(argv: list[str]) -> int:
     """
     as_json = wants_json(argv)
     try:
-        streams.prepare()
-        signals.install()
-        status = _invoke(argv)
-        streams.flush()
+        with signals.handled():
+            streams.prepare()
+            status = _invoke(argv)
+            streams.flush()
     except BaseException as problem:  # noqa: BLE001  the top: nothing may pass as a traceback
-        signals.ignore()
-        failure = describe(problem)
-        report(failure, as_json=as_json, problem=problem)
+        with signals.ignored():
+            failure = describe(problem)
+            report(failure, as_json=as_json, problem=problem)
         status = failure.status
     streams.release()
     return status

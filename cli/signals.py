@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
-_NAMES = ("SIGTERM", "SIGHUP")
+_ENDING = ("SIGTERM", "SIGHUP")
 
 
 class Terminated(KeyboardInterrupt):
@@ -17,25 +19,38 @@ class Terminated(KeyboardInterrupt):
         self.number = number
 
 
-def install() -> None:
+@contextmanager
+def handled() -> Iterator[None]:
     """Turn SIGTERM and SIGHUP into `Terminated`; one that is ignored (nohup) stays ignored."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-    for number in _numbers():
-        if signal.getsignal(number) == signal.SIG_DFL:
+    before = {number: signal.getsignal(number) for number in _numbers()}
+    for number, handler in before.items():
+        if handler == signal.SIG_DFL:
             signal.signal(number, _terminate)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def ignore() -> None:
-    """Ignore further signals while the last words are written."""
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, *_numbers()):
-            if signal.getsignal(number) in (_terminate, signal.default_int_handler):
-                signal.signal(number, signal.SIG_IGN)
+@contextmanager
+def ignored() -> Iterator[None]:
+    """Ignore signals while the last words are written."""
+    before = {number: signal.getsignal(number) for number in _numbers("SIGINT")}
+    for number in before:
+        signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _numbers() -> list[signal.Signals]:
-    return [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+def _numbers(*more: str) -> list[signal.Signals]:
+    """Name the signals that exist here; none outside the main thread, which alone gets them."""
+    if threading.current_thread() is not threading.main_thread():
+        return []
+    return [getattr(signal, name) for name in (*_ENDING, *more) if hasattr(signal, name)]
 
 
 def _terminate(number: int, _frame: FrameType | None) -> None:

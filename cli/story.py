@@ -89,29 +89,34 @@ def tell(workshop: Path) -> Iterator[Told]:
     )
     yield _call(auditor, "The system prompt that it feeds", "prompt", says=f"▸ {SLUG}: ")
     yield _call(auditor, "Everything hashes to what it claims", "verify", "--deep", says="Verified")
-    where = flip(auditor / ".brain", MARK)
+    at = flip(auditor / ".brain", MARK)
     yield _call(
         auditor,
-        f"One bit is flipped in {where}: found, and named",
+        f"One bit of byte {at:,} of .brain/store.db is flipped: found, and named",
         *("verify", "--deep"),
         says=SLUG,
         status=3,
     )
 
 
-def flip(control: Path, mark: bytes) -> str:
-    """Flip the lowest bit of the first byte of `mark` in the store; return where that was.
+def flip(control: Path, mark: bytes) -> int:
+    """Flip the lowest bit of the first byte of `mark` in the store; return its offset.
 
-    Raises `BrainError` (`not_in_store`) if no file of the store holds `mark`.
+    The write-ahead log is folded into the file first, as writers do from time to time.
+    Raises `BrainError` (`not_in_store`) if the file does not hold `mark`.
     """
-    for path in sorted(control.iterdir()):
-        at = path.read_bytes().find(mark) if path.is_file() else -1
-        if at >= 0:
-            with path.open("r+b") as file:
-                file.seek(at)
-                file.write(bytes([mark[0] ^ 1]))
-            return f".brain/{path.name}, byte {at}"
-    raise BrainError("the text to damage is not in the store", code="not_in_store")
+    from brain.store.database import NAME, open_writable
+
+    store = open_writable(control)
+    store.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.close()
+    with (control / NAME).open("r+b") as file:
+        at = file.read().find(mark)
+        if at < 0:
+            raise BrainError("the text to damage is not in the store", code="not_in_store")
+        file.seek(at)
+        file.write(bytes([mark[0] ^ 1]))
+    return at
 
 
 def _bundle(told: Told) -> str:

@@ -16,7 +16,7 @@ from ..story import Told, tell
 from ..terminal import escape_lines
 from ..text import paint
 
-MOST_LINES = 24
+MOST_LINES = 32
 """Lines of one output that people are shown."""
 
 

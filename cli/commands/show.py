@@ -49,8 +49,13 @@ def _lines(shown: Shown) -> Iterator[str]:
         yield ""
         yield "\n".join(f"  {line}" for line in escape_lines(info.message.strip()).split("\n"))
     yield ""
-    yield ", ".join(f"{number} {what}" for what, number in shown.counts.items())
+    yield _counts(shown.counts)
     yield from columns(
         (escape(name), short(part.root), count(part.files, "file"), size(part.bytes))
         for name, part in shown.sections.items()
     )
+
+
+def _counts(counts: dict[str, int]) -> str:
+    changes = ", ".join(f"{counts[what]} {what}" for what in ("added", "modified", "removed"))
+    return f"{changes}; {count(counts['files'], 'file')}, {size(counts['bytes'])} in all"

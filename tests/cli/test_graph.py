@@ -38,7 +38,12 @@ def test_a_lane_that_ends_lets_the_others_move_left() -> None:
 
 def test_three_parents_open_two_lanes() -> None:
     graph: Graph = [("m", ["a", "b", "c"]), ("a", []), ("b", []), ("c", [])]
-    assert draw(graph).split("\n")[:3] == ["* m", "|\\", "| \\"] or "*" in draw(graph)
+    assert draw(graph).split("\n")[:4] == ["* m", "|\\", "| |\\", "* | | a"]
+
+
+def test_lines_that_cross_are_drawn_as_a_cross() -> None:
+    graph: Graph = [("e", ["c", "d"]), ("d", ["a"]), ("c", ["a", "b"]), ("b", ["a"]), ("a", [])]
+    assert draw(graph) == "* e\n|\\\n| * d\n* | c\n|X\n| * b\n|/\n* a"
 
 
 @st.composite
