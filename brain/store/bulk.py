@@ -71,10 +71,13 @@ class BulkTransaction(SqliteTransaction):
         (blobs,) = db.all(f"SELECT count(*) FROM (SELECT 1 FROM blobs LIMIT {FIRST_LOAD})")
         if blobs[0] < FIRST_LOAD:
             self._alone = db.try_now("PRAGMA journal_mode=DELETE") == [("delete",)]
+        db.run(f"PRAGMA cache_size=-{CACHE_KIB}")
         if self._alone:
             db.run("PRAGMA synchronous=EXTRA")
-        db.run(f"PRAGMA cache_size=-{CACHE_KIB}")
-        super()._begin()
+            db.begin_alone()
+        else:
+            db.begin()
+        self._recall()
 
     def _commit(self) -> None:
         super()._commit()

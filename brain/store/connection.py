@@ -21,10 +21,10 @@ import apsw
 
 from ..errors import Locked, StoreError
 
-WAL_PAGES = 256
+WAL_PAGES = 128
 """Pages in the write-ahead log that trigger a checkpoint; opening reads the log through."""
-WAL_BYTES = 8 << 20
-"""Size to which the file of the log is cut back once it has been copied."""
+WAL_BYTES = 4 << 20
+"""Size of the log from which on it is emptied at once, and to which its file is cut back."""
 SLICE = 256
 """Keys looked up by one statement."""
 
@@ -171,6 +171,11 @@ class Connection:
     def begin(self) -> None:
         """Begin to write. Until `commit` or `abandon`, nothing is written outside of this."""
         self.run("BEGIN IMMEDIATE")
+        self._held = True
+
+    def begin_alone(self) -> None:
+        """Begin to write outside the log, where readers have to stay out from the start."""
+        self.run("BEGIN EXCLUSIVE")
         self._held = True
 
     def commit(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
@@ -10,6 +10,11 @@ from ..digest import blob_id
 from . import chunks
 from .protocol import LARGE, Source
 from .recipe import NOTHING, Recipe, growth
+
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 BATCH = 4 << 20
 """Bytes of chunks handed over at a time."""
@@ -20,19 +25,15 @@ class Sink(Protocol):
 
     def recipe_of(self, id: bytes) -> Recipe | None:
         """Return how a blob is put together, None if it is not here."""
-        ...
 
     def read_blob(self, id: bytes) -> bytes:
         """Return a whole blob."""
-        ...
 
     def put_chunks(self, batch: list[tuple[bytes, bytes]]) -> None:
         """Keep chunks, given as (id, content)."""
-        ...
 
     def put_recipe(self, id: bytes, recipe: Recipe) -> None:
         """Keep a large blob whose chunks are here."""
-        ...
 
 
 def store(sink: Sink, source: Source, size: int, base: bytes | None) -> bytes:

@@ -13,7 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Protocol
+else:  # nothing checks protocols at run time, where making them takes 3 ms
+    Protocol = object
 
 LARGE = 256 << 10
 """Blobs of this many bytes or more are cut into chunks and should be streamed."""
@@ -64,11 +69,9 @@ class Source(Protocol):
 
     def readinto(self, buffer: memoryview, /) -> int | None:
         """Read into `buffer` and return the number of bytes, 0 at the end."""
-        ...
 
     def seek(self, offset: int, /) -> int:
         """Go to `offset` bytes from the start."""
-        ...
 
 
 class Reader(Protocol):
@@ -81,42 +84,33 @@ class Reader(Protocol):
 
     def get(self, kind: int, id: bytes) -> bytes:
         """Return a structured object; `FormatError` (`wrong_type`) if it is of another kind."""
-        ...
 
     def has(self, id: bytes) -> bool:
         """Tell whether an object of any kind, blobs included, is here."""
-        ...
 
     def missing(self, ids: Iterable[bytes]) -> set[bytes]:
         """Return those of `ids` that are not here."""
-        ...
 
     def find(self, prefix: str) -> list[tuple[int, bytes]]:
         """Return (kind, id) of at most two snapshots whose hex id starts with `prefix`."""
-        ...
 
     def objects(self) -> Iterator[tuple[int, bytes]]:
         """Stream (kind, id) of everything, blobs last; chunks of large blobs count as blobs."""
-        ...
 
     def structured(self, kind: int) -> Iterator[tuple[bytes, bytes]]:
         """Stream (id, data) of one kind in the order of insertion."""
-        ...
 
     def blob_size(self, id: bytes) -> int:
         """Return the size of a blob; reads all of a small one, which proves its size."""
-        ...
 
     def read_blob(self, id: bytes) -> bytes:
         """Return a whole blob after checking it against its id."""
-        ...
 
     def read_blobs(self, ids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
         """Stream (id, content) of the small blobs among `ids`, once each, in any order.
 
         Blobs kept in chunks are left out: `stream_blob` them.
         """
-        ...
 
     def stream_blob(self, id: bytes) -> Iterator[bytes]:
         """Stream a blob in pieces of at most `LARGE` bytes.
@@ -124,67 +118,51 @@ class Reader(Protocol):
         Each piece is checked before it is given out, and the last one only
         after the whole has been checked against `id`.
         """
-        ...
 
     def check_blobs(self) -> Iterator[tuple[bytes, int, str]]:
         """Read every blob again in storage order: (id, size, "" or what is wrong)."""
-        ...
 
     def ref(self, name: str) -> bytes | None:
         """Return the value of a ref."""
-        ...
 
     def refs(self) -> dict[str, bytes]:
         """Return all refs by name, sorted."""
-        ...
 
     def meta(self, key: str) -> bytes | None:
         """Return a small fact, such as the id of the brain."""
-        ...
 
     def operation_count(self) -> int:
         """Return the number of the latest operation, 0 if there is none."""
-        ...
 
     def operation(self, number: int) -> OperationRow:
         """Return one operation after checking its link; `NotFound` (`missing_operation`)."""
-        ...
 
     def operations(self) -> Iterator[OperationRow]:
         """Stream the operations, newest first, checking the chain."""
-        ...
 
     def pending(self) -> list[Pending]:
         """Return the files of the work tree that have yet to be written, by path."""
-        ...
 
     def cards(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the cards that are known and intact; whoever asked makes the rest anew."""
-        ...
 
     def skill_paths(self, slug: str) -> list[str]:
         """Return all paths ever logged under a slug, sorted."""
-        ...
 
     def skill_log(self, path: str) -> list[SkillRow]:
         """Return the history of the skill at `path`, oldest first."""
-        ...
 
     def derived_version(self) -> int:
         """Return what `reset_derived` was last given, 0 if never."""
-        ...
 
     def integrity(self) -> list[str]:
         """Return what the engine's own check complains of; empty if all is well."""
-        ...
 
     def size_on_disk(self) -> int:
         """Return the bytes taken, side files included."""
-        ...
 
     def close(self) -> None:
         """Give everything back; closing twice does no harm."""
-        ...
 
 
 class Transaction(Reader, Protocol):
@@ -192,18 +170,15 @@ class Transaction(Reader, Protocol):
 
     def put(self, kind: int, id: bytes, data: bytes) -> None:
         """Keep a structured object; nothing happens if it is here."""
-        ...
 
     def put_blob(self, content: bytes) -> bytes:
         """Keep a blob and return its id."""
-        ...
 
     def put_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
         """Keep small blobs, given as (id, content) with ids the caller has computed.
 
         The batch may be taken over by a worker thread; do not change it afterwards.
         """
-        ...
 
     def put_stream(self, source: Source, size: int, base: bytes | None) -> bytes:
         """Keep the `size` bytes from the start of `source` and return their id.
@@ -212,39 +187,30 @@ class Transaction(Reader, Protocol):
         it, only what was appended is kept. Raises `Conflict`
         (`changed_while_reading`) if the source ends early.
         """
-        ...
 
     def set_ref(self, name: str, old: bytes | None, new: bytes | None) -> None:
         """Move a ref from `old` to `new`, None meaning absent; else `Conflict` (`stale_ref`)."""
-        ...
 
     def set_meta(self, key: str, value: bytes) -> None:
         """Keep a small fact."""
-        ...
 
     def append_operation(self, data: bytes) -> bytes:
         """Append to the operation log and return the id of the new operation."""
-        ...
 
     def set_pending(self, rows: Iterable[Pending]) -> None:
         """Note files that have yet to be written, replacing earlier notes on the same paths."""
-        ...
 
     def clear_pending(self, paths: Iterable[str]) -> None:
         """Drop the notes on `paths`."""
-        ...
 
     def put_cards(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
         """Keep cards, given as (blob, card), replacing older ones."""
-        ...
 
     def log_skills(self, rows: Iterable[SkillRow]) -> None:
         """Append to the histories of skills."""
-        ...
 
     def reset_derived(self, version: int) -> None:
         """Forget all cards and histories and note the version of what will replace them."""
-        ...
 
 
 class OpenTransaction(Protocol):
@@ -270,11 +236,9 @@ class Store(Reader, Protocol):
         What it wrote is durable when the `with` block ends. `expected_bytes` of
         content let the store prepare for a large load.
         """
-        ...
 
     def settle(self) -> None:
         """Drop all notes on pending files, in a transaction that a power cut may undo.
 
         If it does, the next writer finds files that are as they should be.
         """
-        ...

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Iterable
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
 from ..digest import blob_id
 from ..errors import StoreError
-from . import derived, facts, large, oplog
+from . import derived, facts, oplog
 from . import pending as notes
 from .codec import INSERT, RAW, RECIPE
-from .connection import Connection
+from .connection import WAL_BYTES, Connection
 from .protocol import LARGE, Pending, SkillRow, Source
 from .reading import SqliteReader
 from .recipe import Recipe, pack
@@ -57,12 +59,25 @@ class SqliteTransaction(SqliteReader):
 
     def _begin(self) -> None:
         self._db.begin()
+        self._recall()
+
+    def _recall(self) -> None:
         self._before = facts.load(self._db)
         self._now = dict(self._before)
 
     def _commit(self) -> None:
         facts.save(self._db, self._before, self._now)
         self._db.commit()
+        self._shorten_log()
+
+    def _shorten_log(self) -> None:
+        """Copy a long log into the file now, since whoever opens the store reads it through.
+
+        The transaction is durable already, so trouble here is left to the next checkpoint.
+        """
+        with suppress(StoreError, FileNotFoundError):
+            if os.stat(f"{self._path}-wal").st_size > WAL_BYTES:
+                self._db.try_now("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _roll_back(self) -> None:
         self._db.abandon()
@@ -97,6 +112,8 @@ class SqliteTransaction(SqliteReader):
 
     def put_stream(self, source: Source, size: int, base: bytes | None) -> bytes:
         """See `Transaction.put_stream`."""
+        from . import large
+
         return large.store(self, source, size, base)
 
     def put_recipe(self, id: bytes, recipe: Recipe) -> None:

@@ -156,6 +156,27 @@ def test_the_log_is_bounded(folder: Path) -> None:
     store.close()
 
 
+def test_a_long_log_is_emptied_at_once(folder: Path) -> None:
+    store = open_store(folder)
+    with store.transaction() as tx:
+        tx.put_blobs([(b"%032d" % number, os.urandom(100_000)) for number in range(80)])
+    assert (folder / "store.db-wal").stat().st_size == 0
+    store.close()
+
+
+def test_a_long_log_that_a_reader_still_needs_is_left_to_later(folder: Path) -> None:
+    store, reader = open_store(folder), open_reader(folder)
+    rows = reader._db.stream("SELECT name FROM facts")
+    next(rows)
+    with store.transaction() as tx:
+        tx.put_blobs([(b"%032d" % number, os.urandom(100_000)) for number in range(80)])
+    assert len(list(rows)) == 1
+    assert (folder / "store.db-wal").stat().st_size > 0
+    assert len(list(reader.objects())) == 80
+    reader.close()
+    store.close()
+
+
 def test_a_reader_writes_nothing_into_the_file(folder: Path) -> None:
     checkpoint(folder)
     before = (folder / "store.db").read_bytes()
