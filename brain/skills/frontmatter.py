@@ -104,9 +104,12 @@ def _end(text: str, node: yaml.Node) -> int:
 
     if isinstance(node, yaml.ScalarNode):
         end: int = node.end_mark.index
-        if node.style in ("|", ">"):
-            return len(text[:end].rstrip(" \t\r\n"))
-        return end
+        if node.style not in ("|", ">"):
+            return end
+        before = text[:end].rstrip(" \t")
+        if "+" in text[node.start_mark.index : end].split("\n", 1)[0].split("#", 1)[0]:
+            return len(before.removesuffix("\n").removesuffix("\r"))
+        return len(before.rstrip(" \t\r\n"))
     if not isinstance(node, yaml.CollectionNode) or node.flow_style:
         return int(node.end_mark.index)
     last = node.value[-1]

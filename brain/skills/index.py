@@ -115,7 +115,8 @@ def _names(names: list[str]) -> list[str]:
 
 def _harmless(name: str) -> str:
     """Return a name, already on one line, without what would end it early."""
-    return _COLONS.sub(" - ", name[: limits.MAX_NAME_CHARS]).replace(MARK, ">") or "(no name)"
+    text = _COLONS.sub(" - ", name[: limits.MAX_NAME_CHARS]).replace(MARK, ">")
+    return " ".join(text.split()) or "(no name)"
 
 
 def _descriptions(texts: list[str]) -> list[str]:

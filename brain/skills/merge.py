@@ -12,12 +12,14 @@ import re
 
 from ..errors import InvalidInput
 from . import edit, parts
-from .fields import BLOCK_MAP, FLOW_MAP, Head
+from .fields import BLOCK_MAP, FLOW_MAP, Field, Head
 from .frontmatter import scan
 from .parts import Parts
 from .text import fold
 
 _BLANK_LINES = re.compile(rb"(?:[ \t]*\r?\n)*")
+_LINES_BELOW = re.compile(r"(?:(?:[ \t]*\r?\n)*[ \t]+#[^\n]*\n)*")
+_BLANK_TEXT = re.compile(r"(?:[ \t]*\r?\n)*")
 
 
 def merged(prior: Parts | None, incoming: Parts | None) -> Parts:
@@ -109,10 +111,25 @@ def _merge_lines(old: Head, new: Head, newline: str) -> str:
             ours = old.fields[key]
             start = edit.line_start(old.text, ours.key_start)
             if old.text[start : ours.stop].replace("\r\n", "\n") != lines.replace("\r\n", "\n"):
-                text = text[:start] + lines + text[ours.stop :]
+                text = text[:start] + lines + text[_end_of_old(old, ours, lines) :]
         elif key != "version":
             added.append((theirs.key_start, lines))
     return text + "".join(lines for _, lines in sorted(added))
+
+
+def _end_of_old(old: Head, ours: Field, lines: str) -> int:
+    """Return where an old field ends that gives way to `lines`.
+
+    Comments indented below it go with it if `lines` may be a block scalar, which
+    would swallow them; a block scalar that keeps its last newlines swallows blank
+    lines as well.
+    """
+    if lines.count("\n") < 2:
+        return ours.stop
+    below = _LINES_BELOW.match(old.text, ours.stop)
+    end = below.end() if below else ours.stop
+    blank = _BLANK_TEXT.match(old.text, end) if "+" in lines.split("\n", 1)[0] else None
+    return blank.end() if blank else end
 
 
 def _merge_unlike(old: Head, new: Head, newline: str) -> str:

@@ -1,0 +1,240 @@
+"""The readers that are quick must agree with the YAML loader wherever they answer at all."""
+
+from __future__ import annotations
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from brain.errors import InvalidInput
+from brain.skills import fast, frontmatter, parts, quick
+from brain.skills.card import read_card
+from brain.skills.fields import TEXT, Head
+from brain.skills.scalar import is_plain, quoted, reads_as_text, write
+from brain.skills.strict_yaml import compose, value_of
+
+TYPED = ("name", "description", "title", "metadata")
+
+keys = st.sampled_from(
+    [
+        *("name", "description", "version", "license", "metadata", "allowed-tools", "tags"),
+        *("on", "NO", "null", "y", "title", "a_b", "A", "1", "x y", "é", "-", "<<", "name "),
+    ]
+)
+words = st.sampled_from(
+    [
+        *(
+            "yes",
+            "No",
+            "on",
+            "null",
+            "~",
+            "true",
+            "1.10",
+            "1:30",
+            "012",
+            "0x1",
+            "1e3",
+            ".nan",
+            "=",
+            "<<",
+        ),
+        *(
+            "2024-01-01",
+            "2024-01-01 10:00:00",
+            "-",
+            "- a",
+            "a: b",
+            "a:b",
+            "a #b",
+            "a#b",
+            "#a",
+            "a:",
+            ":a",
+        ),
+        *(
+            "[a, b]",
+            "[a,b]",
+            "[]",
+            "[a",
+            "{}",
+            '{"a": 1}',
+            '{"a":[1,"b"],"c":{"d":null}}',
+            "{a: b}",
+        ),
+        *('{"a":1,"a":2}', '["x", "y"]', "[a, 'b']", "[, a]", "{", '["\\u0041"]', "[yes, no]"),
+        *(
+            "|",
+            ">",
+            "|-",
+            ">-",
+            "|+",
+            "|2",
+            "> x",
+            "'it''s'",
+            "'a",
+            '"a',
+            '"a\\n"',
+            '"a"b',
+            "'a' b",
+            '""',
+        ),
+        *(
+            "@a",
+            "`a`",
+            "%a",
+            "!a",
+            "!!str a",
+            "&a b",
+            "*a",
+            "?",
+            "? a",
+            ",",
+            "a,",
+            "a  b",
+            " a",
+            "a ",
+            "",
+        ),
+        *(
+            "v1",
+            "'1.0'",
+            '"v1.2.3"',
+            "1.4.9",
+            "\ta",
+            "a\tb",
+            "a\u00a0b",
+            "a\u2028b",
+            "\ufeffa",
+            "🔥",
+            "é—",
+        ),
+    ]
+)
+text = st.text(st.sampled_from("ab: #-'\"[]{},|>%@\\!&*?é—~=.0129\t\u00a0"), max_size=12)
+values = st.one_of(words, text)
+lines = st.one_of(
+    st.builds("{}: {}".format, keys, values),
+    st.builds("{}:".format, keys),
+    st.builds("  {}: {}".format, keys, values),
+    st.builds("    {}: {}".format, keys, values),
+    st.builds("  - {}".format, values),
+    st.builds("- {}".format, values),
+    st.builds("  {}".format, values),
+    st.builds(" {}".format, values),
+    st.sampled_from(
+        ["", "# c", "  # c", "   ", "...", "---", "--- ", "metadata:", "description: >-"]
+    ),
+)
+simple = st.builds(
+    "{}: {}".format,
+    st.sampled_from(["license", "author", "version", "x-y", "tags", "category"]),
+    st.sampled_from(["MIT", "1", "1.4.9", "'1.9'", "v2", "true", "a b c", '"q: #"', "0"]),
+)
+heads = st.builds(
+    lambda many, end: "".join(line + end for line in many),
+    st.one_of(
+        st.lists(lines, min_size=1, max_size=7),
+        st.builds(
+            lambda name, about, rest: [f"name: {name}", f"description: {about}", *rest],
+            values,
+            values,
+            st.lists(st.one_of(simple, lines), max_size=4),
+        ),
+    ),
+    st.sampled_from(["\n", "\n", "\n", "\r\n"]),
+)
+
+
+def comparable(head: Head) -> dict[str, object]:
+    """Give places, and kinds and values where they matter."""
+    both = [("", head.fields), ("metadata.", head.metadata)]
+    return {
+        prefix + key: field if key in TYPED else field[2:]
+        for prefix, fields in both
+        for key, field in fields.items()
+    }
+
+
+@settings(max_examples=400)
+@given(heads)
+@example("name: x\nmetadata:\n  version: 1.0\n\n  title: a\n# c\nx: y\n")
+@example("description: |\n  a\n\n   b\nname: x\n")
+@example("a: b\n\n  c\n")
+@example("tags:\n- a\n-\n")
+@example("metadata: {}\nname: x\n")
+def test_the_line_reader_agrees_with_the_yaml_loader(head: str) -> None:
+    found = fast.scan(head)
+    if found is None:
+        return
+    full = frontmatter.scan_fully(head)
+    ours, theirs = comparable(found), comparable(full)
+    assert {key: theirs.get(key) for key in ours} == ours
+    assert set(found.fields) == set(full.fields)
+    for key in ("version", "title"):
+        assert (key in found.metadata) == (key in full.metadata)
+    assert found.flow == full.flow
+
+
+@settings(max_examples=400)
+@given(heads, st.sampled_from(["", "body\n", "---\nname: evil\n---\n"]))
+def test_the_expression_agrees_with_the_yaml_loader(head: str, body: str) -> None:
+    content = f"---\n{head}---\n{body}".encode()
+    plain = quick.read(content)
+    if plain is None:
+        return
+    full = frontmatter.scan_fully(parts.split(content).head)
+    assert [full.fields[key].kind for key in ("name", "description")] == [TEXT, TEXT]
+    assert plain.name == full.fields["name"].value
+    assert plain.description == full.fields["description"].value
+    assert [plain.version] * bool(plain.version) == [full.raw(f) for f in full.versions()]
+
+
+@settings(max_examples=200)
+@given(st.binary(max_size=80), heads)
+def test_a_card_can_be_read_of_anything(noise: bytes, head: str) -> None:
+    for content in (noise, b"---\n" + noise + b"\n---\n", f"---\n{head}---\n".encode() + noise):
+        card = read_card(content, "fallback")
+        assert card.name
+        assert "\n" not in card.name + card.description
+
+
+@settings(max_examples=200)
+@given(st.text(max_size=40))
+def test_written_text_is_read_back_as_the_same_text(value: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return
+    for raw in (write(value), quoted(value)):
+        try:
+            (_, read) = value_of(compose(f"a: {raw}\nb: 1\n")).items()
+        except InvalidInput as error:
+            assert error.code == "bad_char"
+            continue
+        assert value_of(compose(f"a: {raw}\n")) == {"a": value}
+        assert read == ("b", 1)
+
+
+@settings(max_examples=200)
+@given(values.filter(bool))
+def test_plain_text_means_itself(value: str) -> None:
+    if is_plain(value) and reads_as_text(value):
+        assert value_of(compose(f"a: {value}\n")) == {"a": value}
+
+
+def test_the_readers_do_answer_for_ordinary_heads() -> None:
+    head = "name: a-skill\ndescription: It's — plain.\nversion: 1.4.9\nlicense: 'MIT'\n"
+    assert quick.read(f"---\n{head}---\n".encode()) is not None
+    for more in (
+        "metadata:\n  version: '1.0'\n  author: me\n",
+        "tags:\n- a\n- b\n",
+        "allowed-tools:\n  - Read\n  - Bash(git:*)\n",
+        "allowed-tools: [Read, Write]\n",
+        'metadata: {"tool":{"bins":["x"]}}\n',
+        "notes: |\n  a\n\n  b\n",
+        "about: >-\n  a\n  b\n",
+        "about: a\n  b\n",
+        "# comment\n\n",
+    ):
+        assert fast.scan(head + more) is not None
+        assert fast.scan((head + more).replace("\n", "\r\n")) is not None

@@ -1,0 +1,182 @@
+"""A save changes what it must, in documents of every form, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from brain.errors import InvalidInput
+from brain.skills import parts, version
+from brain.skills.document import is_noop, upsert_document
+from brain.skills.frontmatter import load, read_leniently
+
+versions = st.sampled_from(
+    ["1", "2", "1.9", "1.4.9", "'1.9'", '"v2"', "v1.2.3", "2026.01.09", "0.0.9  # beta", "'7'"]
+)
+texts = st.sampled_from(
+    [
+        *("plain text", "'quoted: text'", '"with \\"escapes\\" \\u00e9"', "— ünïcode 🔥", "a#b:c"),
+        *(
+            "|\n  block\n\n    deeper\n",
+            ">-\n  folded\n  text\n",
+            "two\n  lines",
+            "'two\n\n  lines'",
+        ),
+        *("x # comment", "[a, b] ", "{k: v}", "\n  - a\n  - b: c", "\n- a", "yes", "1.10", "~", ""),
+    ]
+)
+described = st.sampled_from(
+    ["plain text", "'quoted: text'", "|\n  block\n  text", ">\n    folded\n", "", "~", "a # c"]
+)
+names = st.sampled_from(["a-skill", "'A Skill'", '"C++"', "Größe", "a # c"])
+metadata = st.builds(
+    lambda form, number: form.replace("VERSION", number.split("  #")[0]),
+    st.sampled_from(
+        [
+            *("\n  author: me\n  version: VERSION", "\n    version: VERSION\n    x:\n      y: z"),
+            *("{author: me, version: VERSION}", '{"a": {"b": [1]}, "version": VERSION}', "", "{}"),
+            *("\n  title: T\n  # inside\n  k: v", "\n  # first\n  title: 'T'", '{"title": "T"}'),
+        ]
+    ),
+    versions,
+)
+fields = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": names,
+        "description": described,
+        "version": versions,
+        "metadata": metadata,
+        "license": texts,
+        "x-other": texts,
+        "'quoted key'": texts,
+    },
+)
+between = st.sampled_from(["", "", "", "\n", "# comment\n", "  # indented\n", "\n\n# two\n"])
+bodies = st.sampled_from(
+    [
+        "",
+        "\n",
+        "text",
+        "\n\n# Title\n\ntext\n",
+        "---\nversion: 9\n---\n",
+        "a\r\nb\n",
+        "\n \nversion: 3",
+    ]
+)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> bytes:
+    chosen = draw(fields)
+    keys = draw(st.permutations(sorted(chosen)))
+    head = draw(between)
+    for key in keys:
+        value = chosen[key]
+        gap = "" if value.startswith("\n") or not value else " "
+        head += f"{key}:{gap}{value}\n{draw(between)}"
+    assume(head.strip())
+    text = f"---\n{head}---\n{draw(bodies)}"
+    if draw(st.booleans()) and "\r" not in text:
+        text = text.replace("\n", "\r\n")
+    return (b"\xef\xbb\xbf" if draw(st.booleans()) else b"") + text.encode()
+
+
+def readable(content: bytes) -> dict[str, Any]:
+    try:
+        return load(content)
+    except InvalidInput:
+        assume(False)
+        raise
+
+
+def without_versions(values: dict[str, Any]) -> dict[str, Any]:
+    out = {key: value for key, value in values.items() if key != "version"}
+    if isinstance(out.get("metadata"), dict):
+        out["metadata"] = {k: v for k, v in out["metadata"].items() if k != "version"}
+    return out
+
+
+def stated_versions(values: dict[str, Any]) -> list[str]:
+    inner = values.get("metadata")
+    found = [values, inner] if isinstance(inner, dict) else [values]
+    return [version.parse(str(item["version"])) for item in found if "version" in item]
+
+
+@settings(max_examples=300)
+@given(documents())
+def test_a_save_of_nothing_new_changes_only_the_version(prior: bytes) -> None:
+    before = readable(prior)
+    made = upsert_document(prior, None, "a-skill", "a-skill", None, None)
+    after = load(made.content)
+    assert set(stated_versions(after)) == {made.version}
+    assert version.compare(made.version, made.previous_version or "0.0") == 1
+    kept = without_versions(after)
+    for key in ("name", "description"):
+        if not before.get(key):
+            assert kept.pop(key)
+            before.pop(key, None)
+    assert kept == without_versions(before)
+    old, new = parts.split(prior), parts.split(made.content)
+    assert (new.bom, new.opening, new.closing, new.body) == (
+        *(old.bom, old.opening, old.closing),
+        old.body,
+    )
+    lines = iter(new.head.splitlines(keepends=True))
+    for line in old.head.splitlines(keepends=True):
+        if "version" not in line and line.split(":")[0] not in ("name", "description"):
+            assert line in lines
+
+
+@settings(max_examples=300)
+@given(documents(), st.sampled_from(["new", "a: b", "- x", "é — ü", "1.10"]), bodies)
+def test_a_save_changes_what_was_asked(prior: bytes, description: str, body: str) -> None:
+    before = readable(prior)
+    assume(not body.startswith("---"))
+    made = upsert_document(prior, None, "a-skill", "a-skill", description, body.encode())
+    after = load(made.content)
+    assert after["description"] == description
+    expected = {**without_versions(before), "description": description}
+    expected["name"] = before.get("name") or "a-skill"
+    assert without_versions(after) == expected
+    assert parts.split(made.content).body.lstrip() == body.encode().lstrip()
+    assert is_noop(made.content, description, body.encode())
+    again = upsert_document(made.content, None, "a-skill", "a-skill", description, body.encode())
+    assert without_versions(load(again.content)) == without_versions(after)
+    assert again.previous_version == made.version
+
+
+@settings(max_examples=400)
+@given(documents(), documents())
+def test_a_whole_document_is_merged_key_by_key(prior: bytes, incoming: bytes) -> None:
+    before, given_ = readable(prior), readable(incoming)
+    made = upsert_document(prior, "1.2.3", "a-skill", "a-skill", None, incoming)
+    after = load(made.content)
+    expected = without_versions({**before, **given_})
+    metadata_before = before.get("metadata")
+    if isinstance(metadata_before, dict) and isinstance(expected.get("metadata"), dict):
+        title = {"title": metadata_before["title"]} if "title" in metadata_before else {}
+        expected["metadata"] = {**title, **expected["metadata"]}
+    expected["name"] = expected.get("name") or "a-skill"
+    expected["description"] = expected.get("description") or after["description"]
+    assert without_versions(after) == expected
+    assert set(stated_versions(after)) == {made.version}
+    assert parts.split(made.content).body == parts.split(incoming).body
+    assert is_noop(made.content, None, made.content)
+
+
+@settings(max_examples=200)
+@given(documents())
+def test_a_new_skill_keeps_the_document_it_is_made_of(incoming: bytes) -> None:
+    before = readable(incoming)
+    made = upsert_document(None, "8", "My Skill", "my-skill", None, incoming)
+    after = load(made.content)
+    assert (made.version, made.previous_version) == ("9", "8")
+    if before.get("name"):
+        assert made.name == before["name"]
+    else:
+        assert made.name == "my-skill"
+        assert after["metadata"]["title"] == (before.get("metadata") or {}).get("title", "My Skill")
+    assert read_leniently(made.content)[1] == read_leniently(incoming)[1]

@@ -1,0 +1,223 @@
+"""The forms in which skills are found in public collections; each is saved and looked at."""
+
+from __future__ import annotations
+
+import pytest
+
+from brain.errors import InvalidInput
+from brain.skills.card import read_card
+from brain.skills.check import check
+from brain.skills.document import is_noop, upsert_document
+from brain.skills.layout import skill_paths
+
+NAME = b"name: agent-browser\n"
+TEXT = b"description: Drives a browser.\n"
+
+
+def doc(*head: bytes, body: bytes = b"\n# Browser\n\ntext\n") -> bytes:
+    return b"---\n" + b"".join(head) + b"---\n" + body
+
+
+FORMS: dict[str, tuple[bytes, bytes, bytes]] = {
+    "no version": (doc(NAME, TEXT), b"Drives a browser.\n", b"Drives a browser.\nversion: 2\n"),
+    "x.y.z unquoted": (doc(NAME, TEXT, b"version: 1.2.0\n"), b"1.2.0", b"1.2.1"),
+    "x.y quoted": (doc(NAME, TEXT, b'version: "1.9"\n'), b'"1.9"', b'"1.10"'),
+    "x.y.z quoted": (doc(NAME, TEXT, b"version: '1.2.9'\n"), b"'1.2.9'", b"'1.2.10'"),
+    "x.y unquoted": (doc(NAME, TEXT, b"version: 1.9\n"), b" 1.9", b' "1.10"'),
+    "x.y.z in metadata": (
+        doc(NAME, TEXT, b"metadata:\n  author: a\n  version: 1.2.0\n"),
+        b"1.2.0",
+        b"1.2.1",
+    ),
+    "x.y quoted in metadata": (
+        doc(NAME, TEXT, b'metadata:\n  version: "1.0"\n  author: a\n'),
+        b'"1.0"',
+        b'"1.1"',
+    ),
+    "inline JSON metadata": (
+        doc(
+            NAME,
+            TEXT,
+            b'metadata: {"tool":{"emoji":"\xf0\x9f\x8c\x90","requires":{"bins":["x"]}}}\n',
+        ),
+        b"]}}}\n",
+        b"]}}}\nversion: 2\n",
+    ),
+    "version in inline JSON metadata": (
+        doc(NAME, TEXT, b'metadata: {"author": "a", "version": "1.2.0", "tags": ["b"]}\n'),
+        b"1.2.0",
+        b"1.2.1",
+    ),
+    "metadata over many lines of JSON": (
+        doc(NAME, TEXT, b'metadata:\n  {\n    "version": "2.0",\n    "k": { "a": [1] },\n  }\n'),
+        b"2.0",
+        b"2.1",
+    ),
+    "CRLF": (
+        doc(NAME, TEXT, b"version: 1.0.0\n").replace(b"\n", b"\r\n"),
+        b"1.0.0\r\n",
+        b"1.0.1\r\n",
+    ),
+    "CRLF without version": (
+        doc(NAME, TEXT).replace(b"\n", b"\r\n"),
+        b"browser.\r\n",
+        b"browser.\r\nversion: 2\r\n",
+    ),
+    "mixed line ends": (
+        b"---\n" + NAME[:-1] + b"\r\n" + TEXT + b"version: 3\r\n---\n\ntext\r\nmore\n",
+        b"version: 3",
+        b"version: 4",
+    ),
+    "byte order mark": (b"\xef\xbb\xbf" + doc(NAME, TEXT, b"version: 3\n"), b": 3", b": 4"),
+    "no final newline": (doc(NAME, TEXT, b"version: 3\n", body=b"text"), b": 3", b": 4"),
+    "no body and no final newline": (
+        b"---\n" + NAME + TEXT + b"version: 3\n---",
+        b": 3",
+        b": 4",
+    ),
+    "folded description": (
+        doc(NAME, b"description: >-\n  Drives\n  a browser.\n", b"version: 3\n"),
+        b": 3",
+        b": 4",
+    ),
+    "literal description": (
+        doc(NAME, b"description: |\n  Drives a browser.\n\n  version: 9\n", b"version: 3\n"),
+        b"version: 3",
+        b"version: 4",
+    ),
+    "description with newlines": (
+        doc(NAME, b'description: "Drives\\na browser."\n', b"version: 3\n"),
+        b": 3",
+        b": 4",
+    ),
+    "plain description on two lines": (
+        doc(NAME, b"description: Drives\n  a browser.\n", b"version: 3\n"),
+        b": 3",
+        b": 4",
+    ),
+    "quoted description on two lines": (
+        doc(NAME, b"description: 'Drives\n  a browser.\n\n  '\n", b"version: 3\n"),
+        b": 3",
+        b": 4",
+    ),
+    "dashes inside a value": (
+        doc(NAME, b"description: Drives --- a browser.\n", b"version: 3\n"),
+        b": 3",
+        b": 4",
+    ),
+    "version at the start of a body line": (
+        doc(NAME, TEXT, body=b"version: 5\n---\nversion: 6\n---\n"),
+        b"browser.\n",
+        b"browser.\nversion: 2\n",
+    ),
+    "conflict marker in the body": (
+        doc(NAME, TEXT, b"version: 3\n", body=b"<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n"),
+        b": 3",
+        b": 4",
+    ),
+    "allowed-tools as a list": (
+        doc(NAME, TEXT, b"allowed-tools:\n  - Read\n  - Bash(git:*)\n", b"version: 3\n"),
+        b": 3",
+        b": 4",
+    ),
+    "list at the margin": (doc(NAME, TEXT, b"tags:\n- a\n- b\n", b"version: 3\n"), b": 3", b": 4"),
+    "comments and blank lines": (
+        doc(b"# head\n", NAME, b"\n", TEXT, b"  # indented\nversion: 3 # three\n# end\n"),
+        b": 3",
+        b": 4",
+    ),
+    "name that is not kebab-case": (
+        doc(b"name: Agent Browser\n", TEXT, b"version: 3\n"),
+        b": 3",
+        b": 4",
+    ),
+    "nested maps": (
+        doc(NAME, TEXT, b"metadata:\n  a:\n    b:\n      - c: d\n        version: 8\nversion: 3\n"),
+        b"\nversion: 3",
+        b"\nversion: 4",
+    ),
+    "spaces after the dashes": (
+        b"---  \n" + NAME + TEXT + b"version: 3\n--- \t\nbody",
+        b": 3",
+        b": 4",
+    ),
+    "date as version": (doc(NAME, TEXT, b"version: 2026.01.09\n"), b".09", b".10"),
+    "quoted keys": (doc(b'"name": "agent-browser"\n', TEXT, b"'version': 3\n"), b": 3", b": 4"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_save_changes_the_version_line_and_no_other_byte(form: str) -> None:
+    prior, old, new = FORMS[form]
+    assert prior.count(old) == 1
+    made = upsert_document(prior, None, "agent-browser", "agent-browser", None, None)
+    assert made.content == prior.replace(old, new)
+    assert made.content.count(b"\n") - prior.count(b"\n") == new.count(b"\n") - old.count(b"\n")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_document_of_any_form_is_listed_and_saved_again(form: str) -> None:
+    prior = FORMS[form][0]
+    card = read_card(prior, "fallback")
+    assert card.name.lower().replace(" ", "-") == "agent-browser"
+    assert card.description.replace("--- ", "").startswith("Drives a browser.")
+    assert not set(card.flags.split()) - {"no_version"}
+    assert is_noop(prior, None, None)
+    assert is_noop(prior, None, prior)
+    assert not [p for p in check("x/SKILL.md", prior, None, False) if p.severity == "error"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_new_body_and_description_leave_the_rest_of_a_head_alone(form: str) -> None:
+    prior = FORMS[form][0]
+    made = upsert_document(prior, None, "x", "x", "New: one", b"# new body\n")
+    card = read_card(made.content, "fallback")
+    assert (card.description, card.version) == ("New: one", made.version)
+    assert made.content.endswith(b"# new body\n")
+    assert is_noop(made.content, "New: one", b"# new body\n")
+    same = upsert_document(prior, None, "x", "x", None, prior)
+    assert same == upsert_document(prior, None, "x", "x", None, None)
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        pytest.param(b"# Browser\n", "no_frontmatter", id="no front matter"),
+        pytest.param(b"---\n" + NAME + TEXT, "unclosed_frontmatter", id="unclosed"),
+        pytest.param(doc(NAME, b"description: Use: it\n"), "bad_yaml", id="unquoted colon"),
+        pytest.param(doc(b"<<<<<<< HEAD\n", NAME, b"=======\n"), "bad_yaml", id="conflict in head"),
+        pytest.param(doc(NAME, b"argument-hint: [a] [b]\n"), "bad_yaml", id="two lists in a line"),
+        pytest.param(doc(NAME, b"\tdescription: x\n"), "bad_yaml", id="tab"),
+    ],
+)
+def test_a_head_that_nobody_can_read_is_listed_by_its_folder_and_named(
+    content: bytes, code: str
+) -> None:
+    card = read_card(content, "agent-browser")
+    assert card.name == "agent-browser"
+    assert card.flags.startswith(code)
+    assert [p.code for p in check("x/SKILL.md", content, "x", False)] == [code]
+    if code != "no_frontmatter":
+        with pytest.raises(InvalidInput) as caught:
+            upsert_document(content, None, "x", "x", None, None)
+        assert caught.value.code == code
+
+
+def test_a_version_with_a_word_in_it_is_named_with_its_line() -> None:
+    prior = doc(NAME, TEXT, b'version: "1.0.0-beta"\n')
+    with pytest.raises(InvalidInput) as caught:
+        upsert_document(prior, None, "x", "x", None, None)
+    assert caught.value.code == "bad_version"
+    assert '"1.0.0-beta"' in caught.value.message
+    assert "line 4" in caught.value.message
+    assert read_card(prior, "").flags == "bad_version"
+
+
+def test_a_file_not_exactly_called_skill_md_is_found() -> None:
+    assert skill_paths(["a/skill.md", "b/Skill.md"]) == {"a/skill.md": "a", "b/Skill.md": "b"}
+
+
+def test_a_save_of_a_head_with_both_versions_keeps_them_together() -> None:
+    prior = doc(NAME, TEXT, b"version: 1.2.0\n", b'metadata:\n  version: "1.2.0"\n')
+    made = upsert_document(prior, None, "x", "x", None, None)
+    assert made.content == prior.replace(b"1.2.0", b"1.2.1")
