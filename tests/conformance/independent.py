@@ -8,6 +8,7 @@ a loop over all entries. `Refused` is its only error.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from blake3 import blake3
@@ -191,7 +192,7 @@ def cut(level: int, lines: list[Line]) -> list[list[Line]]:
         if ends(level, line[0], len(here)):
             out.append(here)
             here = []
-    return out + [here] if here else out
+    return [*out, here] if here else out
 
 
 def above(level: int, lines: list[Line]) -> Line:
@@ -203,7 +204,8 @@ def above(level: int, lines: list[Line]) -> Line:
 
 def build(lines: list[Line]) -> tuple[Line, list[list[int]]]:
     """Return the entry that stands for the root, and the sizes of nodes, level by level down."""
-    level, sizes = 0, []
+    level = 0
+    sizes: list[list[int]] = []
     while True:
         nodes = cut(level, lines)
         sizes.insert(0, [len(node) for node in nodes])
@@ -266,7 +268,7 @@ def check_record(value: Any, fields: tuple[Callable[[Any], bool], ...]) -> None:
 
 def check_ascending(lines: list[Line]) -> None:
     names = [line[0].encode() for line in lines]
-    require(all(a < b for a, b in zip(names, names[1:], strict=False)), "out of order")
+    require(all(a < b for a, b in pairwise(names)), "out of order")
 
 
 def read_node(data: bytes) -> tuple[int, list[Line]]:
@@ -283,10 +285,29 @@ def read_node(data: bytes) -> tuple[int, list[Line]]:
 
 def read_bundle(data: bytes) -> list[Line]:
     """Return the sections of an encoded bundle."""
-    value = decode(data)
+    value: list[Line] = decode(data)
     require(isinstance(value, list) and len(value) <= 4096, "no bundle")
     for line in value:
         check_record(line, _BELOW)
         require(line[0] == "." or "/" not in check_path(line[0].encode()), "no section")
     check_ascending(value)
     return value
+
+
+def verify_tree(root: bytes, files: int, size: int, encoded_nodes: list[bytes]) -> None:
+    """Refuse a tree that is not the one its own files make."""
+    known = {node_id(*read_node(data)): read_node(data) for data in encoded_nodes}
+    found: list[Line] = []
+
+    def collect(node: bytes) -> None:
+        require(node in known, "a node that is not there")
+        kind, lines = known[node]
+        for line in lines:
+            if kind:
+                collect(line[1])
+            else:
+                found.append(line)
+
+    collect(root)
+    check_ascending(found)
+    require(build(found)[0][1:] == [root, files, size], "another tree than its files make")

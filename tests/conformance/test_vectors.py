@@ -21,6 +21,7 @@ from brain.objects.node import INNER, join_hashes
 from brain.objects.nodes import Nodes
 from brain.objects.tree import Root
 from tests.conformance.reading import FOLDER, Vector, paths_of, read, title
+from tests.shelf import Shelf
 from tests.vectors import generate
 
 IDS: dict[str, Callable[[bytes], bytes]] = {
@@ -104,7 +105,7 @@ def _flips(vector: Vector) -> dict[str, Any]:
 
 
 def _tree(vector: Vector) -> dict[str, Any]:
-    nodes = Nodes({}.__getitem__)
+    nodes = Shelf().nodes()
     entries = [
         Entry(path, FILE, blob_id(path.encode()), len(path.encode()))
         for path in paths_of(vector.input)
@@ -133,7 +134,7 @@ def _brain(vector: Vector) -> dict[str, Any]:
         Entry(path, kind, bytes.fromhex(blob), size)
         for path, kind, blob, size in vector.input["entries"]
     ]
-    bundle = bundles.build(Nodes({}.__getitem__), entries)
+    bundle = bundles.build(Shelf().nodes(), entries)
     return {"bundle": bundles.encode(bundle).hex(), "id": bundles.bundle_id(bundle).hex()}
 
 

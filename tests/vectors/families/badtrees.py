@@ -25,7 +25,7 @@ FIRST, SECOND = map(entries, _sorted_names())
 
 
 def _leaf(lines: Sequence[Entry]) -> Node:
-    return Node(LEAF, tuple(map(tuple, lines)))
+    return Node(LEAF, tuple(lines))
 
 
 def _above(*nodes: Node) -> list[Line]:

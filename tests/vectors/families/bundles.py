@@ -10,8 +10,8 @@ from brain.encoding import pack
 from brain.objects import bundle as bundles
 from brain.objects.entry import Entry
 from brain.objects.node import LEAF, Node, join_hashes
-from brain.objects.nodes import Nodes
 from brain.objects.snapshot import encode
+from tests.shelf import Shelf
 
 from .hashes import CONTEXTS
 from .snapshots import GENESIS, LATER
@@ -101,7 +101,7 @@ def _brains() -> Iterator[Vector]:
         ("one file in a folder", files[2:3]),
         ("a small brain", files),
     ]:
-        bundle = bundles.build(Nodes({}.__getitem__), some)
+        bundle = bundles.build(Shelf().nodes(), some)
         given = {"entries": [[path, kind, blob.hex(), size] for path, kind, blob, size in some]}
         encoding, id = bundles.encode(bundle).hex(), bundles.bundle_id(bundle).hex()
         yield valid(name, "brain", given, bundle=encoding, id=id)

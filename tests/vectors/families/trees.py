@@ -12,6 +12,7 @@ from brain.objects.cut import FEWEST, MOST, ends_node
 from brain.objects.entry import FILE, Entry
 from brain.objects.node import INNER
 from brain.objects.nodes import Nodes
+from tests.shelf import Shelf
 
 from .vector import Vector, valid
 
@@ -81,7 +82,7 @@ def _first_end(name: str) -> int:
 
 
 def _tree(name: str, given: dict[str, Any]) -> Vector:
-    nodes = Nodes({}.__getitem__)
+    nodes = Shelf().nodes()
     root = tree.build(nodes, entries(paths_of(given)))
     if root is None:
         return valid(name, "tree", given, root="", files=0, bytes=0, levels=[])

@@ -1,0 +1,96 @@
+"""The figures in docs/FORMAT.md are true."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from brain import encoding, limits
+from brain.objects import cut, snapshot
+from tests.conformance import independent as other
+from tests.conformance import independent_lineage as other_lineage
+from tests.conformance.reading import read
+
+
+def _line(path: str, kind: int, content: bytes) -> list[Any]:
+    return [path, kind, other.blob_id(content), len(content)]
+
+
+def test_the_worked_example_of_the_specification_is_true(project: Path) -> None:
+    text = (project / "docs" / "FORMAT.md").read_text("utf-8")
+    stated = dict(re.findall(r"^(\S.*\S) {2,}([0-9a-f]{20,})$", text, re.MULTILINE))
+    contents = {
+        "SOUL.md": b"calm\n",
+        "a/SKILL.md": b"one\n",
+        "b.md": b"two\n",
+        "c/run.sh": b"three\n",
+    }
+    blobs = {path: other.blob_id(content) for path, content in contents.items()}
+    lines = [
+        [path, int(path == "c/run.sh"), blobs[path], len(contents[path])]
+        for path in ("a/SKILL.md", "b.md", "c/run.sh")
+    ]
+    soul = ["SOUL.md", 0, blobs["SOUL.md"], 5]
+    hashes = [other.h("brain v1 tree leaf", other.encode(line)) for line in lines]
+    bundle = other.bundle_of([soul, *(["skills/" + line[0], *line[1:]] for line in lines)])
+    top, skills = other.read_bundle(bundle)
+    nonce = bytes(range(16))
+    id = other.bundle_id(bundle)
+    genesis = other.encode(
+        [
+            1,
+            b"",
+            id,
+            [],
+            0,
+            [0, b""],
+            "me",
+            1_700_000_000_000,
+            ["genesis", nonce, b""],
+            "begin",
+            b"",
+        ]
+    )
+    true = {
+        **{f"blob {line[0]}": line[2] for line in (soul, *lines)},
+        **{f"entry {line[0]}": other.encode(line) for line in lines},
+        **{f"hash {line[0]}": digest for line, digest in zip(lines, hashes, strict=True)},
+        "joined a b": other.root_of(hashes[:2]),
+        "node skills": other.encode([0, lines]),
+        "root skills": other.node_id(0, lines),
+        "root .": other.node_id(0, [soul]),
+        "section .": other.encode(top),
+        "section skills": other.encode(skills),
+        "bundle": bundle,
+        "bundle id": id,
+        "genesis": genesis,
+        "brain id": other_lineage.snapshot_id(genesis),
+        "empty bundle id": other.bundle_id(b"\x90"),
+    }
+    assert stated == {name: value.hex() for name, value in true.items()}
+    assert other.h("brain v1 tree cut", b"\0a/SKILL.md").hex().startswith("03677a")
+    assert [other.ends(0, "a/SKILL.md", c) for c in (38, 39)] == [False, True]
+
+
+def test_the_table_of_jumps_is_that_of_the_vectors(project: Path) -> None:
+    text = (project / "docs" / "FORMAT.md").read_text("utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if "| depth" in line]
+    depths, targets = ([int(cell) for cell in row[1:]] for row in rows)
+    (steps,) = (v.expected["steps"] for v in read("lineage", valid=True) if v.expected)
+    assert targets == [depth - steps[depth] for depth in depths]
+
+
+def test_the_limits_are_those_of_the_library(project: Path) -> None:
+    text = (project / "docs" / "FORMAT.md").read_text("utf-8")
+    for number in (
+        encoding.MAX_BYTES,
+        encoding.MAX_ITEMS,
+        encoding.MAX_NODES,
+        limits.MAX_PATH_BYTES,
+        limits.MAX_SECTIONS,
+        limits.MAX_MESSAGE_BYTES,
+    ):
+        assert f"{number:,}" in text
+    assert f"{snapshot.MAX_TIME}" in text
+    assert f"{cut.MOST - 1}^3 ≤ 2^22 < {cut.MOST}^3" in text

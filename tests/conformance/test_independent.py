@@ -1,0 +1,251 @@
+"""A second implementation, written from the specification, agrees with the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brain import encoding
+from brain.digest import blob_id
+from brain.errors import BrainError
+from brain.objects import bundle as bundles
+from brain.objects import node, snapshot
+from brain.objects import paths as library_paths
+from brain.objects.entry import Entry
+from tests.conformance import independent as other
+from tests.conformance import independent_lineage as other_lineage
+from tests.conformance.reading import Vector, paths_of, read, title
+from tests.shelf import Shelf, entry
+from tests.strategies import brain_paths, values
+
+IDS: dict[str, Callable[[bytes], bytes]] = {
+    "node": lambda data: other.node_id(*other.read_node(data)),
+    "bundle": other.bundle_id,
+    "snapshot": lambda data: other_lineage.read_snapshot(data).id,
+}
+
+
+def _blob(vector: Vector) -> dict[str, Any]:
+    return {"id": other.blob_id(vector.data).hex()}
+
+
+def _domain(vector: Vector) -> dict[str, Any]:
+    return {"id": other.h(vector.input["context"], vector.data).hex()}
+
+
+def _merkle(vector: Vector) -> dict[str, Any]:
+    return {"root": other.root_of(list(map(bytes.fromhex, vector.input["leaves"]))).hex()}
+
+
+def _cut(vector: Vector) -> dict[str, Any]:
+    level, name = vector.input["level"], vector.input["path"]
+    return {"count": next(c for c in range(1, 163) if other.ends(level, name, c))}
+
+
+def _msgpack(vector: Vector) -> dict[str, Any]:
+    value = other.decode(vector.data)
+    assert other.encode(value) == vector.data
+    return {"value": _plain(value)} if vector.expected else {}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return {"bin": value.hex()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
+
+
+def _object(vector: Vector) -> dict[str, Any]:
+    out: dict[str, Any] = {"id": IDS[vector.kind](vector.data).hex()}
+    if vector.kind == "node":
+        kind, lines = other.read_node(vector.data)
+        _, _, out["files"], out["bytes"] = other.above(kind, lines)
+    return out
+
+
+def _prefixes(vector: Vector) -> dict[str, Any]:
+    kind = vector.kind.removesuffix("-prefixes")
+    read_object = other.decode if kind == "msgpack" else IDS[kind]
+    read_object(vector.data)
+    for end in range(len(vector.data) - 1):
+        with pytest.raises(other.Refused):
+            read_object(vector.data[:end])
+    read_object(vector.data[:-1])
+    return {}
+
+
+def _flips(vector: Vector) -> dict[str, Any]:
+    id_of = IDS[vector.kind.removesuffix("-flips")]
+    for bit in range(8 * len(vector.data)):
+        flipped = bytearray(vector.data)
+        flipped[bit // 8] ^= 1 << bit % 8
+        try:
+            assert id_of(bytes(flipped)) != id_of(vector.data)
+        except other.Refused:
+            continue
+    return {}
+
+
+def _tree(vector: Vector) -> dict[str, Any]:
+    names = [(path, path.encode()) for path in paths_of(vector.input)]
+    lines = [[path, 0, other.blob_id(raw), len(raw)] for path, raw in names]
+    if not lines:
+        return {"root": "", "files": 0, "bytes": 0, "levels": []}
+    (_, root, files, size), levels = other.build(lines)
+    return {"root": root.hex(), "files": files, "bytes": size, "levels": levels}
+
+
+def _tree_nodes(vector: Vector) -> dict[str, Any]:
+    root, files, size = (vector.input[name] for name in ("root", "files", "bytes"))
+    nodes = list(map(bytes.fromhex, vector.input["nodes"]))
+    other.verify_tree(bytes.fromhex(root), files, size, nodes)
+    return {}
+
+
+def _brain(vector: Vector) -> dict[str, Any]:
+    files = [
+        [path, kind, bytes.fromhex(b), size] for path, kind, b, size in vector.input["entries"]
+    ]
+    data = other.bundle_of(files)
+    return {"bundle": data.hex(), "id": other.bundle_id(data).hex()}
+
+
+def _operation(vector: Vector) -> dict[str, Any]:
+    previous, data = (bytes.fromhex(vector.input[name]) for name in ("previous", "data"))
+    return {"id": other.h("brain v1 operation", previous + data).hex()}
+
+
+def _roles(vector: Vector) -> dict[str, Any]:
+    contexts = [context for context in vector.expected if context != "blob"]
+    out = {context: other.h(context, vector.data).hex() for context in contexts}
+    return {"blob": other.blob_id(vector.data).hex(), **out}
+
+
+def _path(vector: Vector) -> dict[str, Any]:
+    other.check_path(vector.data)
+    return {}
+
+
+def _lineage(vector: Vector) -> dict[str, Any]:
+    line = other_lineage.verify_lineage(list(map(bytes.fromhex, vector.input["snapshots"])))
+    if not vector.expected:
+        return {}
+    depths = {one.id: one.depth for one in line} | {b"": 0}
+    return {
+        "brain": line[0].id.hex(),
+        "ids": [one.id.hex() for one in line],
+        "steps": [one.depth - depths[one.target] for one in line],
+    }
+
+
+TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
+    "blob": _blob,
+    "domain": _domain,
+    "merkle": _merkle,
+    "cut": _cut,
+    "msgpack": _msgpack,
+    **dict.fromkeys(IDS, _object),
+    **{f"{kind}-prefixes": _prefixes for kind in ("msgpack", *IDS)},
+    **{f"{kind}-flips": _flips for kind in IDS},
+    "tree": _tree,
+    "tree-nodes": _tree_nodes,
+    "brain": _brain,
+    "operation": _operation,
+    "roles": _roles,
+    "path": _path,
+    "lineage": _lineage,
+}
+
+
+@pytest.mark.parametrize("vector", read(valid=True), ids=title)
+def test_the_second_implementation_gives_what_a_valid_vector_says(vector: Vector) -> None:
+    assert TAKERS[vector.kind](vector) == vector.expected
+
+
+@pytest.mark.parametrize("vector", read(valid=False), ids=title)
+def test_the_second_implementation_refuses_what_must_fail(vector: Vector) -> None:
+    with pytest.raises(other.Refused):
+        TAKERS[vector.kind](vector)
+
+
+files = st.dictionaries(
+    brain_paths, st.tuples(st.integers(0, 2), st.binary(max_size=8), st.integers(0, 2**40))
+)
+
+
+@given(files)
+def test_both_give_a_brain_of_random_paths_the_same_bundle(
+    chosen: dict[str, tuple[int, bytes, int]],
+) -> None:
+    lines = [(path, kind, blob_id(blob), size) for path, (kind, blob, size) in chosen.items()]
+    bundle = bundles.build(Shelf().nodes(), [Entry(*line) for line in lines])
+    data = other.bundle_of([list(line) for line in lines])
+    assert bundles.encode(bundle) == data
+    assert bundles.bundle_id(bundle) == other.bundle_id(data)
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 2**32), st.integers(200, 6000))
+def test_both_give_a_brain_of_thousands_of_files_the_same_bundle(seed: int, total: int) -> None:
+    paths = {f"skills/{seed * number % 999_983}/SKILL.md" for number in range(1, total)}
+    files = [entry(path) for path in paths]
+    bundle = bundles.build(Shelf().nodes(), files)
+    assert bundles.encode(bundle) == other.bundle_of([list(file) for file in files])
+
+
+@given(values)
+def test_both_encode_a_value_alike_and_read_it_back(value: Any) -> None:
+    data = encoding.pack(value)
+    assert other.encode(value) == data
+    assert encoding.pack(other.decode(data)) == data
+
+
+def _refuses(reader: Callable[[bytes], object], data: bytes) -> bool:
+    try:
+        reader(data)
+    except (other.Refused, BrainError):
+        return True
+    return False
+
+
+READERS: list[tuple[Callable[[bytes], object], Callable[[bytes], object]]] = [
+    (encoding.unpack, other.decode),
+    (node.decode, other.read_node),
+    (bundles.decode, other.read_bundle),
+    (snapshot.decode, other_lineage.read_snapshot),
+]
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=64))
+def test_both_take_and_refuse_the_same_random_bytes(data: bytes) -> None:
+    for ours, theirs in READERS:
+        assert _refuses(ours, data) == _refuses(theirs, data)
+
+
+REAL = [vector.data for vector in read("node", "bundle", "snapshot") if len(vector.data) < 1000]
+
+
+@settings(max_examples=500)
+@given(st.sampled_from(REAL), st.data())
+def test_both_take_and_refuse_the_same_damaged_objects(real: bytes, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(real)))
+    drop = data.draw(st.integers(0, 2))
+    bad = real[:at] + data.draw(st.binary(max_size=3)) + real[at + drop :]
+    for ours, theirs in READERS:
+        assert _refuses(ours, bad) == _refuses(theirs, bad)
+
+
+@given(st.one_of(brain_paths, st.text(), st.text("./a:\\C\n", max_size=8)))
+def test_both_take_and_refuse_the_same_paths(path: str) -> None:
+    raw = path.encode("utf-8", "surrogatepass")
+    as_read = raw.decode("utf-8", "surrogateescape")
+    refused = _refuses(lambda _: library_paths.check(as_read), b"")
+    assert refused == _refuses(other.check_path, raw)
