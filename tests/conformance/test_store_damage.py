@@ -260,6 +260,7 @@ def test_a_missing_store_is_not_found(tmp_path: Path) -> None:
         ("UPDATE blobs SET codec = 2 WHERE codec <> 1", "blobs", "corrupt_object"),
         ("UPDATE blobs SET codec = 99 WHERE codec <> 1", "blobs", "corrupt_object"),
         ("UPDATE blobs SET codec = -1 WHERE codec <> 1", "blobs", "corrupt_object"),
+        ("UPDATE blobs SET codec = 1", "blobs", "corrupt_object"),
         ("UPDATE blobs SET data = substr(data, 9) WHERE codec = 1", "stream", "corrupt_object"),
         ("UPDATE blobs SET data = x'' WHERE codec = 1", "stream", "corrupt_object"),
         ("DELETE FROM blobs WHERE codec <> 1", "stream", "corrupt_object"),
