@@ -53,11 +53,13 @@ class BulkTransaction(SqliteTransaction):
         self._hand_over(lambda: derived.put_cards(self._connection, cards))
 
     def _keep(self, batch: list[tuple[bytes, bytes]]) -> None:
-        if not self._encoder:
-            self._encoder = Encoder(self._db)
-            self._encoder.learn(batch)
-        encoder = self._encoder
-        self._hand_over(lambda: keep(self._connection, encoder, batch))
+        encoder = self._encoder = self._encoder or Encoder(self._db)
+
+        def pack() -> None:
+            encoder.learn(batch)
+            keep(self._connection, encoder, batch)
+
+        self._hand_over(pack)
 
     def _hand_over(self, job: Callable[[], None]) -> None:
         if not self._worker:

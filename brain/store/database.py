@@ -115,7 +115,7 @@ def open_readonly(folder: Path, timeout: float = TIMEOUT) -> Connection:
             raise StoreError(
                 "the store holds changes that only a writer can take over",
                 code="read_only",
-                hint="make the folder .brain writable and run any command once",
+                hint="run any command that writes; it needs write access to the folder .brain",
             ) from error
     return _checked(_open_immutable(path, timeout))
 

@@ -37,14 +37,16 @@ class Encoder:
         ((self._latest,),) = db.all("SELECT ifnull(max(number), 0) FROM dictionaries")
         if self._latest and (dictionary := load_dictionary(db, self._latest)):
             self._use(self._latest, dictionary)
+        self._settled = self._tuned is not None
 
     def learn(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """Train a dictionary on `batch` and keep it, if there is none and the batch serves."""
+        """Train a dictionary on the first batch that serves, if there is none, and keep it."""
         short: list[bytes | bytearray | memoryview] = [
             content for _, content in batch if SMALLEST <= len(content) < LONGEST
         ]
-        if self._tuned or len(short) < SAMPLES:
+        if self._settled or len(short) < SAMPLES:
             return
+        self._settled = True
         samples = short[:: len(short) // SAMPLES]
         try:
             dictionary = train_dictionary(DICTIONARY_BYTES, samples)

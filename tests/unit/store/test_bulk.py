@@ -84,6 +84,15 @@ def test_a_dictionary_is_trained_once_and_makes_skills_smaller(store: SqliteStor
     assert dict(store.read_blobs([blob_id(s) for s in SKILLS])) == dict(pairs(SKILLS))
 
 
+def test_the_dictionary_waits_for_a_batch_that_serves(store: SqliteStore) -> None:
+    with store.transaction(BULK) as tx:
+        tx.put_blobs(pairs([b"one line\n" * 30_000]))
+        tx.put_blobs(pairs(SKILLS[:50]))
+        tx.put_blobs(pairs(SKILLS[50:]))
+    rows: dict[int, int] = dict(store._db.all("SELECT codec, count(*) FROM blobs GROUP BY codec"))
+    assert rows[3] == len(SKILLS) - 50
+
+
 def test_a_batch_with_nothing_in_common_needs_no_dictionary(store: SqliteStore) -> None:
     contents = [b"%d" % number for number in range(1000)]
     with store.transaction(BULK) as tx:
