@@ -75,8 +75,13 @@ def _prior(mine: Turn, name: str, slug: str) -> tuple[str, str, bytes | None]:
 
 
 def _refuse_twin(name: str, found: find.Found, prior: bytes) -> None:
-    """Refuse a name that merely folds to the slug of another one ("C++" and "C#")."""
-    declared = document.declared_names(prior) or {found.slug}
+    """Refuse a name that merely folds to the slug of another one ("C++" and "C#").
+
+    A skill made from a name alone bears its slug as name and that name as title:
+    then the title is the name it was given.
+    """
+    names = document.declared_names(prior)
+    declared = names - {found.slug} or names or {found.slug}
     if any(same_skill(name, other) for other in declared):
         return
     other = sorted(declared)[0]

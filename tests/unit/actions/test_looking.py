@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from brain import Brain
+
+from .conftest import skill, write
+
+
+def test_the_diff_says_in_words_what_happened_to_skills(brain: Brain) -> None:
+    brain.upsert_skill("a", "one\n", description="d")
+    brain.upsert_skill("b", "one\n", description="d")
+    brain.upsert_skill("c", "one\n", description="d")
+    start = brain.head
+    brain.upsert_skill("a", "two\n")
+    brain.delete_skill("b")
+    brain.upsert_skill("new", "x\n", description="d")
+    write(brain, "skills/c/notes.md", "n\n")
+    brain.snapshot()
+    found = brain.diff(start, "@").skills
+    assert [(s.slug, s.change, s.from_version, s.to_version) for s in found] == [
+        ("a", "upgraded", 1, 2),
+        ("b", "removed", 1, None),
+        ("c", "changed", 1, 1),
+        ("new", "added", None, 1),
+    ]
+
+
+def test_the_diff_with_the_folder_reads_skills_from_the_folder(brain: Brain) -> None:
+    brain.upsert_skill("a", "one\n", description="d")
+    write(brain, "skills/a/SKILL.md", skill("a", 5))
+    write(brain, "skills/x/SKILL.md", skill("x", 2))
+    found = brain.diff()
+    assert found.to == ""
+    assert [(s.slug, s.change, s.to_version) for s in found.skills] == [
+        ("a", "upgraded", 5),
+        ("x", "added", 2),
+    ]
+
+
+def test_a_moved_file_is_a_rename(brain: Brain) -> None:
+    path = write(brain, "memory/a.md", "same\n")
+    brain.snapshot()
+    path.rename(brain.root / "memory/b.md")
+    brain.snapshot()
+    (change,) = brain.diff("@~1", "@").changes
+    assert (change.change, change.from_path, change.path) == ("renamed", "memory/a.md", "memory/b.md")
+
+
+def test_the_patch_is_unified_text_and_names_binary_files(brain: Brain) -> None:
+    write(brain, "memory/a.md", "one\ntwo\nthree\n")
+    write(brain, "memory/b.bin", "\0\1\2")
+    brain.snapshot()
+    write(brain, "memory/a.md", "one\n2\nthree\n")
+    write(brain, "memory/b.bin", "\0\1\3")
+    text = "".join(brain.patch(brain.diff()))
+    assert "--- a/memory/a.md\n+++ b/memory/a.md\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n" in text
+    assert "Binary files a/memory/b.bin and b/memory/b.bin differ\n" in text
+
+
+def test_memory_lines_are_counted(brain: Brain) -> None:
+    write(brain, "memory/log.jsonl", "".join(f'{{"n": {i}}}\n' for i in range(50_000)))
+    brain.snapshot()
+    with (brain.root / "memory/log.jsonl").open("a") as file:
+        file.write('{"n": "new"}\n')
+    (stat,) = brain.stat(brain.diff())
+    assert (stat.added, stat.removed) == (1, 0)
+
+
+def test_the_history_of_a_skill_lists_its_versions(brain: Brain) -> None:
+    for i in range(3):
+        brain.upsert_skill("a", f"{i}\n", description="d")
+        brain.upsert_skill("b", f"{i}\n", description="d")
+    brain.delete_skill("a")
+    found = brain.skill_history("a")
+    assert [(entry.version, entry.change) for entry in found] == [
+        (3, "removed"),
+        (3, "upgraded"),
+        (2, "upgraded"),
+        (1, "added"),
+    ]
+    assert len(list(brain.log(skill="b"))) == 3
+    assert brain.view_skill("b@2").body.strip() == "1"
+
+
+def test_what_was_undone_is_not_in_the_history(brain: Brain) -> None:
+    brain.upsert_skill("a", "0\n", description="d")
+    brain.upsert_skill("a", "1\n")
+    brain.undo()
+    assert [entry.version for entry in brain.skill_history("a")] == [1]
+
+
+def test_the_index_is_one_line_per_skill_from_the_head(brain: Brain) -> None:
+    assert brain.index().index == "(no skills yet)"
+    brain.upsert_skill("b", "x\n", description="Second")
+    brain.upsert_skill("a", "x\n", description="First")
+    write(brain, "skills/c/SKILL.md", skill("c"))
+    assert brain.index() == ("▸ a: First\n▸ b: Second", 2, brain.index().tokens)
+
+
+def test_the_index_is_the_same_when_the_cards_are_lost(brain: Brain) -> None:
+    brain.upsert_skill("a", "x\n", description="First")
+    before = brain.index()
+    brain._session.store._db.run("DELETE FROM cards")  # type: ignore[attr-defined]
+    assert brain.index() == before
+    assert [found.version for found in brain.skills()] == [1]
+
+
+def test_the_prompt_holds_system_fragments_index_and_chosen_memory(brain: Brain) -> None:
+    write(brain, "prompts/system.md", "You audit.\u202e\n")
+    write(brain, "prompts/fragments/20-b.md", "Second fragment.\n")
+    write(brain, "prompts/fragments/10-a.md", "First fragment.\n")
+    write(brain, "MEMORY.md", "remember " * 100)
+    write(brain, "manifest.yaml", "prompt:\n  memory:\n    - path: MEMORY.md\n      limit: 20\n")
+    brain.upsert_skill("a", "BODY\n", description="First")
+    brain.snapshot()
+    made = brain.prompt()
+    order = [made.prompt.index(part) for part in ("You audit.", "First fr", "Second fr", "▸ a", "remember")]
+    assert order == sorted(order)
+    assert "\u202e" not in made.prompt and "BODY" not in made.prompt
+    assert made.cut == ["MEMORY.md"] and made.prompt.count("remember") == 2
+
+
+def test_the_operation_log_names_what_was_done_and_moved(brain: Brain) -> None:
+    done = brain.upsert_skill("a", "x\n", description="d")
+    newest = brain.operations(1)[0]
+    assert (newest.kind, newest.author) == ("upsert", "tester")
+    assert newest.refs == {"heads/main": [brain.id, done.snapshot]}
+
+
+def test_the_doctor_finds_nothing_in_a_healthy_brain(brain: Brain) -> None:
+    assert all(check.ok for check in brain.doctor() if check.check != "disk")
+
+
+def test_the_check_reports_broken_rules_and_shared_slugs(brain: Brain) -> None:
+    write(brain, "skills/x/good/SKILL.md", skill("good"))
+    write(brain, "skills/y/good/SKILL.md", skill("good"))
+    write(brain, "skills/bad/SKILL.md", "no front matter\n")
+    brain.snapshot()
+    codes = {(problem.path, problem.code) for problem in brain.check_skills()}
+    assert ("skills/bad/SKILL.md", "no_frontmatter") in codes
+    assert ("skills/x/good/SKILL.md", "duplicate_slug") in codes
