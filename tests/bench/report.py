@@ -17,7 +17,7 @@ Medians of {repeats} interleaved runs (three times as many for work of milliseco
 calls a run in-process), warm cache, whole processes unless it says in-process. A brain is
 100 to 100,000 generated skills of about 5 KB and one memory file of {memory} MB. brain syncs
 what it acknowledges; git does not sync loose objects and pygit2 syncs nothing and writes no
-file. git's automatic gc is off. "git tuned" is git with uncompressed loose objects,
+file. git's automatic gc is off. "processor" is processor time, of all cores. "git tuned" is git with uncompressed loose objects,
 `feature.manyFiles` and the untracked cache. A peak memory below {floor:.0f} MB, that of the
 benchmark itself, cannot be seen and reads as that.
 """
@@ -70,8 +70,8 @@ def _goals(verdicts: list[Verdict]) -> Iterator[str]:
 
 
 def _medians(rows: Mapping[str, Mapping[str, Series]]) -> Iterator[str]:
-    yield "| work | contestant | measure | median | brain / this |"
-    yield "|---|---|---|---|---|"
+    yield "| work | contestant | measure | median | brain / this | processor |"
+    yield "|---|---|---|---|---|---|"
     for row, outcome in rows.items():
         for measure in _BYTES.get(row, ("wall",)):
             ours = outcome["brain"].median(measure) if "brain" in outcome else None
@@ -81,12 +81,13 @@ def _medians(rows: Mapping[str, Mapping[str, Series]]) -> Iterator[str]:
                 yield _row([row, contestant, _MEASURES[measure], *_cells(series, measure, ours)])
 
 
-def _cells(series: Series, measure: str, ours: float | None) -> tuple[str, str]:
+def _cells(series: Series, measure: str, ours: float | None) -> tuple[str, str, str]:
     median = series.median(measure)
     if median is None:
-        return f"failed: {series.failure}", ""
+        return f"failed: {series.failure}", "", ""
     ratio = f"{ours / median:.3g}" if ours is not None and median else ""
-    return _amount(median, measure), ratio
+    busy = series.median("cpu") if measure == "wall" else None
+    return _amount(median, measure), ratio, _amount(busy, "wall") if busy else ""
 
 
 def _amount(value: float, measure: str) -> str:
