@@ -23,6 +23,9 @@ INTERRUPTED = 130
 BROKEN_PIPE = 141
 """What a shell reports for a program that SIGPIPE ended."""
 
+GLOBAL = ("-C", "--author", "--no-color", "--version")
+"""Options of `brain` itself, which its commands do not have."""
+
 
 class Failure(Exception):
     """What is told about an error: `status` is the exit status, `quiet` says nothing at all."""
@@ -115,7 +118,10 @@ def _usage(problem: click.ClickException) -> Failure:
     context = getattr(problem, "ctx", None)
     path = context.command_path if context is not None else "brain"
     message = " ".join(problem.format_message().split())
-    return Failure("usage", printable(message, limit=400), f"see '{path} --help'", USAGE)
+    hint = f"see '{path} --help'"
+    if isinstance(problem, click.NoSuchOption) and problem.option_name in GLOBAL:
+        hint = f"{problem.option_name} stands before the command"
+    return Failure("usage", printable(message, limit=400), hint, USAGE)
 
 
 def _system(problem: OSError) -> Failure:

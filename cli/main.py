@@ -14,6 +14,9 @@ def main(argv: list[str] | None = None) -> int:
         from .run import run
     except KeyboardInterrupt:
         return 130
+    except (OSError, MemoryError) as problem:
+        sys.stderr.write(f"Error: cannot start: {problem}\n")
+        return 1
     return run(arguments)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import time
@@ -19,6 +18,8 @@ _HUGE = 1 << 64
 def emit(app: App, document: Any, lines: Iterable[str]) -> None:
     """Print `document` with `--json`, else `lines`, of which none is built without need."""
     if app.json:
+        import json
+
         indent = 2 if is_terminal(sys.stdout) else None
         streams.write(json.dumps(to_json(document), indent=indent, allow_nan=False) + "\n")
     else:

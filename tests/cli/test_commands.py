@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -163,9 +164,18 @@ def test_a_deleted_skill_is_gone_and_can_come_back(agent: Path, cli: Call) -> No
     assert "reentrancy" in cli("skill", "list").out
 
 
-def test_skills_in_order_pass_the_check(agent: Path, cli: Call) -> None:
-    told = cli("skill", "check")
+def test_skills_in_order_pass_the_check(folder: Path, project: Path, cli: Call) -> None:
+    shutil.copytree(project / "examples/auditor", "auditor")
+    assert cli("init", "auditor").status == 0
+    assert cli("-C", "auditor", "snapshot").status == 0
+    told = cli("-C", "auditor", "skill", "check", "--strict")
     assert (told.status, told.out) == (0, "All skills are in order.\n")
+
+
+def test_a_warning_of_the_check_is_no_failure(agent: Path, cli: Call) -> None:
+    told = cli("skill", "check", "reentrancy")
+    assert told.status == 0
+    assert re.match(r"skills/reentrancy/SKILL.md:4: warning: .*version", told.out)
 
 
 def test_a_strict_check_names_file_rule_and_fails(agent: Path, cli: Call) -> None:

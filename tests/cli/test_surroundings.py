@@ -187,6 +187,21 @@ def test_a_named_file_that_is_missing_is_one_clear_error(agent: Path, cli: Call)
     assert cli("skill", "upsert", "one", "-f", ".").err == "Error: Is a directory: .\n"
 
 
+@pytest.mark.parametrize("files", [3, 4, 5, 6])
+def test_too_few_open_files_are_one_clear_error(agent: Path, files: int) -> None:
+    code = (
+        "import resource, sys; from brain_cli.main import main;"
+        f"resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}));"
+        "status = main(['log']); sys.stderr.flush(); import os; os._exit(status)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], cwd=agent, capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (0, 1)
+    assert "Traceback" not in done.stderr
+    assert (done.returncode == 0) == (done.stderr == "")
+
+
 def test_debug_shows_where_an_error_came_from(agent: Path, process: Call) -> None:
     told = process("show", "ffffff", cwd=agent, env=environment(BRAIN_DEBUG="1"))
     assert "Traceback" in told.err and told.err.splitlines()[-1].startswith(("Error:", "Hint:"))

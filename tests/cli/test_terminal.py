@@ -5,18 +5,23 @@ from __future__ import annotations
 import os
 import pty
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from .conftest import COMMAND, Call, environment
+from .conftest import Call, environment
+
+COMMAND_LINE = ("-m", "brain_cli")
 
 
-def at_terminal(folder: Path, *call: str, **settings: str) -> str:
+def at_terminal(
+    folder: Path, *call: str, program: tuple[str, ...] = COMMAND_LINE, **settings: str
+) -> str:
     """Run the command line at a pseudo-terminal and return what it showed."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [*COMMAND, *call],
+        [sys.executable, "-P", *program, *call],
         cwd=folder,
         stdin=theirs,
         stdout=theirs,
@@ -65,6 +70,29 @@ def test_a_body_is_shown_with_its_control_characters_escaped(agent: Path) -> Non
         agent, "skill", "view", "reentrancy", NO_COLOR="1"
     )
     assert "red \\x1b[31mbody" in shown and "red \x1b" not in shown
+
+
+BAR = """
+from brain_cli import progress
+from brain_cli.context import App
+progress.WAIT = {wait}
+with progress.Bar(App(as_json={as_json})) as bar:
+    bar("files hashed", 1, 0)
+    bar("files hashed", 7, 9)
+import sys
+print("rich" in sys.modules)
+"""
+
+
+def test_long_work_shows_a_bar(tmp_path: Path) -> None:
+    shown = at_terminal(tmp_path, program=("-c", BAR.format(wait=0, as_json=False)))
+    assert "files hashed" in shown and shown.endswith("True\n")
+
+
+@pytest.mark.parametrize(("wait", "as_json"), [(60, False), (0, True)])
+def test_short_work_and_json_show_no_bar(tmp_path: Path, wait: int, as_json: bool) -> None:
+    shown = at_terminal(tmp_path, program=("-c", BAR.format(wait=wait, as_json=as_json)))
+    assert shown == "False\n"
 
 
 def test_json_at_a_terminal_is_indented(agent: Path) -> None:

@@ -58,6 +58,13 @@ def test_a_mistyped_option_is_answered_with_the_nearest_one(cli: Call) -> None:
     assert "--graph" in cli("log", "--grahp").err
 
 
+@pytest.mark.parametrize("option", ["-C", "--author", "--no-color"])
+def test_an_option_of_all_commands_stands_before_the_command(cli: Call, option: str) -> None:
+    told = cli("log", option, "x")
+    assert told.status == 2
+    assert told.err.endswith(f"Hint: {option} stands before the command\n")
+
+
 def test_an_unknown_command_cannot_steer_the_terminal(cli: Call) -> None:
     told = cli("\x1b[2J\u202e")
     assert told.status == 2
