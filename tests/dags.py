@@ -1,0 +1,62 @@
+"""Lineages of any shape for tests."""
+
+from __future__ import annotations
+
+from brain.digest import blob_id
+from brain.objects import lineage
+from brain.objects.operation import genesis, snapshot
+from brain.objects.snapshot import FORMAT, Jump, Snapshot, encode, snapshot_id
+
+BUNDLE = blob_id(b"bundle")
+
+
+class Dag:
+    """Snapshots by id, in the order they were added; `loads` lists the ids that were read."""
+
+    def __init__(self) -> None:
+        self.known: dict[bytes, Snapshot] = {}
+        self.ids: list[bytes] = []
+        self.loads: list[bytes] = []
+        first = genesis(bytes(16))
+        self._keep(Snapshot(FORMAT, b"", BUNDLE, (), 0, Jump(0, b""), "", 0, first, "", b""))
+
+    def load(self, snapshot_id: bytes) -> Snapshot:
+        self.loads.append(snapshot_id)
+        return self.known[snapshot_id]
+
+    def add(self, *parents: int) -> bytes:
+        """Add a snapshot on the ones with these numbers; return its id."""
+        ids = tuple(self.ids[number] for number in parents)
+        above = [self.known[parent] for parent in ids]
+        jump = lineage.jump_after(self.load, ids[0], above[0])
+        number, brain = len(self.ids), self.ids[0]
+        return self._keep(
+            Snapshot(
+                *(FORMAT, brain, BUNDLE, ids, lineage.generation_after(above), jump),
+                *("", number, snapshot(), "", b""),
+            )
+        )
+
+    def _keep(self, made: Snapshot) -> bytes:
+        here = snapshot_id(encode(made))
+        self.known[here] = made
+        self.ids.append(here)
+        return here
+
+    def first_parents(self, start: bytes) -> list[bytes]:
+        """Return `start` and its ancestors along first parents, newest first, by walking."""
+        out = [start]
+        while parents := self.known[out[-1]].parents:
+            out.append(parents[0])
+        return out
+
+    def ancestors(self, start: bytes) -> set[bytes]:
+        """Return `start` and all its ancestors, by a set."""
+        out: set[bytes] = set()
+        waiting = [start]
+        while waiting:
+            here = waiting.pop()
+            if here not in out:
+                out.add(here)
+                waiting.extend(self.known[here].parents)
+        return out

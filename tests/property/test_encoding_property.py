@@ -1,0 +1,163 @@
+"""Encoding of any value: it comes back, and nothing else comes back as it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brain.digest import blob_id
+from brain.encoding import pack, unpack
+from brain.errors import FormatError
+from brain.objects import bundle as bundles
+from brain.objects import node, snapshot
+from brain.objects.entry import Entry
+from brain.objects.node import INNER, LEAF, Node
+from brain.objects.operation import genesis
+from brain.objects.snapshot import Jump, Snapshot
+from brain.objects.tree import Root
+from tests.strategies import brain_paths, texts, values
+
+digests = st.binary(max_size=8).map(blob_id)
+sizes = st.one_of(st.integers(0, 300), st.integers(0, 2**63 - 1))
+names = st.lists(st.text(max_size=12), min_size=1, max_size=30, unique=True).map(sorted)
+times = st.integers(0, snapshot.MAX_TIME)
+operations = st.one_of(
+    st.just(("snapshot",)),
+    st.tuples(st.just("upsert"), texts, texts, texts),
+    st.tuples(st.just("delete"), texts, texts),
+    st.tuples(st.just("restore"), digests),
+    st.tuples(st.text("ghijk", min_size=1), values),
+)
+
+
+@st.composite
+def nodes(draw: st.DrawFn) -> Node:
+    kind = draw(st.sampled_from([LEAF, INNER]))
+    kinds = st.integers(0, 2)
+    lines = []
+    for name in draw(names):
+        digest, size = draw(digests), draw(sizes)
+        leaf = Entry(name, draw(kinds), digest, size)
+        lines.append(leaf if kind == LEAF else (name, digest, max(1, size // 2), size))
+    return Node(kind, tuple(lines))
+
+
+@st.composite
+def snapshots(draw: st.DrawFn) -> Snapshot:
+    author, message = draw(st.text(max_size=40)), draw(st.text(max_size=200))
+    receipt = draw(st.one_of(st.just(b""), digests))
+    bundle, time = draw(digests), draw(times)
+    if draw(st.booleans()):
+        begin = genesis(draw(st.binary(min_size=16, max_size=16)), draw(st.just(b"")))
+        jump = Jump(0, b"")
+        return Snapshot(1, b"", bundle, (), 0, jump, author, time, begin, message, receipt)
+    parents = tuple(draw(st.lists(digests, min_size=1, max_size=16, unique=True)))
+    generation = draw(st.integers(1, 2**48))
+    jump = Jump(draw(st.integers(1, generation)), draw(digests))
+    done, brain = draw(operations), draw(digests)
+    return Snapshot(
+        1, brain, bundle, parents, generation, jump, author, time, done, message, receipt
+    )
+
+
+@given(values)
+def test_every_value_is_read_back_and_encoded_alike(value: Any) -> None:
+    data = pack(value)
+    assert unpack(data) == value
+    assert pack(unpack(data)) == data
+
+
+@settings(max_examples=500)
+@given(st.binary(max_size=100))
+def test_random_bytes_are_refused_or_are_the_encoding_of_their_value(data: bytes) -> None:
+    try:
+        value = unpack(data)
+    except FormatError:
+        return
+    assert pack(value) == data
+
+
+@given(values, st.data())
+def test_every_flip_of_a_bit_gives_another_value_or_none(value: Any, data: st.DataObject) -> None:
+    flipped = bytearray(pack(value))
+    flipped[data.draw(st.integers(0, len(flipped) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    try:
+        assert unpack(bytes(flipped)) != value
+    except FormatError:
+        return
+
+
+@given(values, st.binary(min_size=1, max_size=4))
+def test_nothing_may_follow_a_value(value: Any, more: bytes) -> None:
+    try:
+        unpack(pack(value) + more)
+    except FormatError as error:
+        assert error.code == "bad_msgpack" or len(more) > 1
+    else:
+        raise AssertionError("something followed")
+
+
+@given(nodes())
+def test_every_node_is_read_back(made: Node) -> None:
+    again = node.decode(made.encode())
+    assert (again.kind, again.entries, again.id) == (made.kind, made.entries, made.id)
+
+
+@given(snapshots())
+def test_every_snapshot_is_read_back(made: Snapshot) -> None:
+    data = snapshot.encode(made)
+    assert snapshot.decode(data) == made
+    assert snapshot.encode(snapshot.decode(data)) == data
+
+
+sections = st.dictionaries(
+    brain_paths.map(lambda path: path.split("/")[0]),
+    st.builds(Root, digests, st.integers(1, 2**63 - 1), sizes),
+    max_size=8,
+).map(lambda chosen: dict(sorted(chosen.items())))
+
+
+@given(sections)
+def test_every_bundle_is_read_back(made: bundles.Bundle) -> None:
+    data = bundles.encode(made)
+    assert bundles.decode(data) == made
+    assert list(bundles.decode(data)) == list(made)
+
+
+def _flipped(data: bytes) -> list[bytes]:
+    number = int.from_bytes(data, "big")
+    return [(number ^ 1 << bit).to_bytes(len(data), "big") for bit in range(8 * len(data))]
+
+
+@settings(max_examples=10)
+@given(nodes())
+def test_a_node_with_a_bit_flipped_is_refused_or_has_another_id(made: Node) -> None:
+    for flipped in _flipped(made.encode()):
+        try:
+            assert node.decode(flipped).id != made.id
+        except FormatError:
+            continue
+
+
+@settings(max_examples=10)
+@given(sections)
+def test_a_bundle_with_a_bit_flipped_is_refused_or_has_another_id(made: bundles.Bundle) -> None:
+    for flipped in _flipped(bundles.encode(made)):
+        try:
+            assert bundles.bundle_id(bundles.decode(flipped)) != bundles.bundle_id(made)
+        except FormatError:
+            continue
+
+
+@settings(max_examples=10)
+@given(snapshots())
+def test_a_snapshot_with_a_bit_flipped_is_refused_or_has_another_id(made: Snapshot) -> None:
+    data = snapshot.encode(made)
+    for flipped in _flipped(data):
+        try:
+            assert snapshot.decode(flipped) != made
+        except FormatError:
+            continue
+        assert snapshot.snapshot_id(flipped) != snapshot.snapshot_id(data)
