@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from brain.digest import blob_id
+from brain.errors import FormatError
+from brain.objects import operation
+
+ID = blob_id(b"snapshot")
+NONCE = bytes(16)
+
+
+@pytest.mark.parametrize(
+    ("made", "described"),
+    [
+        (operation.genesis(NONCE), {"kind": "genesis", "nonce": "00" * 16, "origin": ""}),
+        (
+            operation.genesis(NONCE, ID),
+            {"kind": "genesis", "nonce": "00" * 16, "origin": ID.hex()},
+        ),
+        (operation.snapshot(), {"kind": "snapshot"}),
+        (
+            operation.upsert("oracle", "1", "2"),
+            {"kind": "upsert", "slug": "oracle", "from_version": "1", "to_version": "2"},
+        ),
+        (operation.delete("oracle", "2"), {"kind": "delete", "slug": "oracle", "version": "2"}),
+        (operation.restore(ID), {"kind": "restore", "source": ID.hex()}),
+    ],
+)
+def test_a_known_operation_is_taken_and_described_by_field(
+    made: operation.Operation, described: dict[str, Any]
+) -> None:
+    assert operation.check(made) == made
+    assert operation.describe(made) == described
+
+
+def test_an_operation_of_a_later_version_is_kept_and_shown_as_it_is() -> None:
+    made = ("graft", 1, b"\xff", ("a", {"k": b"\x00"}))
+    assert operation.check(made) == made
+    assert operation.describe(made) == {
+        "kind": "graft",
+        "fields": [1, "ff", ["a", {"k": "00"}]],
+    }
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        (),
+        "snapshot",
+        7,
+        {"snapshot": ()},
+        ("",),
+        (7,),
+        (b"snapshot",),
+        (("snapshot",),),
+        ("snapshot", 1),
+        ("genesis",),
+        ("genesis", NONCE),
+        ("genesis", NONCE[:15], b""),
+        ("genesis", NONCE + b"x", b""),
+        ("genesis", NONCE, ID[:31]),
+        ("genesis", "x" * 16, b""),
+        ("upsert", "oracle"),
+        ("upsert", "oracle", "1", "2", "3"),
+        ("upsert", "oracle", 1, 2),
+        ("upsert", b"oracle", "1", "2"),
+        ("delete", "oracle"),
+        ("delete", "oracle", 2),
+        ("restore",),
+        ("restore", b""),
+        ("restore", ID + b"x"),
+        ("restore", ID.hex()),
+    ],
+)
+def test_another_shape_is_no_operation(value: Any) -> None:
+    with pytest.raises(FormatError) as caught:
+        operation.check(value)
+    assert caught.value.code == "bad_object"
