@@ -7,7 +7,7 @@ be written, so already quoted where needed.
 from __future__ import annotations
 
 from ..errors import InvalidInput, printable
-from .fields import BLOCK_MAP, FLOW_MAP, NULL, Field, Head
+from .fields import BLOCK_MAP, FLOW_MAP, NULL, OTHER, Field, Head
 from .scalar import quoted, write
 
 EMPTY = Head("", {}, {}, False)
@@ -20,8 +20,11 @@ def scalar_for(head: Head, text: str) -> str:
 
 
 def replace(head: Head, field: Field, raw: str) -> str:
-    """Put `raw` where the value of `field` stands."""
+    """Put `raw` where the value of `field` stands; a list or map below goes with its comments."""
     before = head.text[: field.start]
+    if field.kind in (BLOCK_MAP, OTHER) and "\n" in head.text[field.key_start : field.start]:
+        key_end = head.text.index(":", field.key_start) + 1
+        return f"{head.text[:key_end]} {raw}{head.text[field.end :]}"
     gap = " " if before.endswith(":") else ""
     return f"{before}{gap}{raw}{head.text[field.end :]}"
 

@@ -18,14 +18,20 @@ from ..errors import InvalidInput, printable
 
 MAX_NESTING = 16
 """Maps and lists inside each other."""
+MAX_NODES = 2000
+"""Keys, values, maps and lists in one head; the most seen in public are 122."""
 FIRST_LINE = 2
 """The head of a document starts on its second line."""
 
+_MAX_OPEN = 256
+"""Brackets open at once, counted in quoted text too; PyYAML's work grows with their square."""
 _TEXT = "tag:yaml.org,2002:str"
 _NULL = "tag:yaml.org,2002:null"
 _BOOL = "tag:yaml.org,2002:bool"
 _INT = "tag:yaml.org,2002:int"
 _PLAIN_INT = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+_BRACKET = re.compile(r"[\[\]{}]")
+_MARKER = re.compile(r"^(?:---|\.\.\.)[ \t\r\n]", re.MULTILINE)
 _BAD_IN_VALUE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -33,6 +39,7 @@ class _Loader(yaml.SafeLoader):
     """Composes nodes and refuses what is not allowed before it goes deeper."""
 
     nesting = 0
+    nodes = 0
     first_line = FIRST_LINE
 
     def compose_node(self, parent: Any, index: Any) -> Any:
@@ -42,6 +49,9 @@ class _Loader(yaml.SafeLoader):
             _refuse(line, "aliases and anchors are not allowed", "alias_not_allowed")
         if event.tag is not None:
             _refuse(line, f"a tag is not allowed: {printable(event.tag)}", "tag_not_allowed")
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            _refuse(line, "too many values", "too_many_nodes")
         deeper = isinstance(event, yaml.CollectionStartEvent)
         self.nesting += deeper
         if self.nesting > MAX_NESTING:
@@ -60,8 +70,13 @@ def compose(head: str) -> yaml.MappingNode:
 
     Offsets in the marks of the nodes are characters of `head`. Raises `InvalidInput`
     with code `bad_yaml`, `bad_type` (not a map), `alias_not_allowed`,
-    `tag_not_allowed`, `duplicate_key`, `bad_key`, `bad_char` or `too_deep`.
+    `tag_not_allowed`, `duplicate_key`, `bad_key`, `bad_char`, `too_deep` or
+    `too_many_nodes`.
     """
+    marker = _MARKER.search(head)
+    if marker:
+        line = head.count("\n", 0, marker.start()) + FIRST_LINE
+        _refuse(line, "a document marker inside the front matter", "bad_yaml")
     node = _compose(head, FIRST_LINE)
     if not isinstance(node, yaml.MappingNode):
         _refuse(FIRST_LINE, "the front matter is not a map of keys to values", "bad_type")
@@ -85,6 +100,7 @@ def load_mapping(text: str) -> dict[str, Any]:
 
 
 def _compose(text: str, first_line: int) -> yaml.Node | None:
+    _check_brackets(text, first_line)
     try:
         loader = _Loader(text)
         loader.first_line = first_line
@@ -96,6 +112,17 @@ def _compose(text: str, first_line: int) -> yaml.Node | None:
         raise _bad_yaml(error, first_line) from error
     except (ValueError, OverflowError, IndexError) as error:
         raise InvalidInput(f"line {first_line}: not YAML", code="bad_yaml") from error
+
+
+def _check_brackets(text: str, first_line: int) -> None:
+    if text.count("[") + text.count("{") <= _MAX_OPEN:
+        return
+    depth = 0
+    for match in _BRACKET.finditer(text):
+        depth = max(depth + (1 if match[0] in "[{" else -1), 0)
+        if depth > _MAX_OPEN:
+            line = text.count("\n", 0, match.start()) + first_line
+            _refuse(line, "nested too deeply", "too_deep")
 
 
 def flow_line(node: yaml.Node) -> int:

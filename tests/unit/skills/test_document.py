@@ -113,6 +113,8 @@ def test_a_description_replaces_only_its_value() -> None:
         "~",
         "[a, b]",
         "\n  - a",
+        "\n- a",
+        "\n  a: b",
     ],
 )
 def test_a_description_of_any_form_is_replaced_as_a_whole(value: str) -> None:

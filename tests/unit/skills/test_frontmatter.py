@@ -88,6 +88,7 @@ REFUSED = {
         ],
     ),
     "deep-blocks": ("too_deep", None, [doc("\n".join(" " * n + "a:" for n in range(200)))]),
+    "many-values": ("too_many_nodes", 2, [doc("a: [" + "x, " * 3000 + "]")]),
     "frontmatter-19": ("too_large", 1, [doc("a: " + "[" * 100_000)]),
     "frontmatter-24": (
         "bad_key",
@@ -111,6 +112,8 @@ REFUSED = {
             doc('a: "\\UFFFFFFFF"'),
             doc("%YAML 1." + "1" * 5000),
             doc("a: b\n...\nc: d"),
+            doc("a: b\n..."),
+            doc("--- # c\na: b"),
             doc("a: @b"),
             doc("\tname: x"),
             doc("<<<<<<< HEAD\nname: a\n=======\nname: b\n>>>>>>> other"),
@@ -224,6 +227,7 @@ def test_sixteen_levels_are_read() -> None:
 def test_a_yaml_file_is_a_map_and_may_be_empty() -> None:
     assert load_mapping("") == {}
     assert load_mapping("# nothing\n") == {}
+    assert load_mapping("---\na: b\n") == {"a": "b"}
     assert load_mapping("a: {b: [1]}") == {"a": {"b": [1]}}
     for text, code in (
         ("- a", "bad_type"),
