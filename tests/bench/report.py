@@ -17,9 +17,10 @@ Medians of {repeats} interleaved runs (three times as many for work of milliseco
 calls a run in-process), warm cache, whole processes unless it says in-process. A brain is
 100 to 100,000 generated skills of about 5 KB and one memory file of {memory} MB. brain syncs
 what it acknowledges; git does not sync loose objects and pygit2 syncs nothing and writes no
-file. git's automatic gc is off. "processor" is processor time, of all cores. "git tuned" is git with uncompressed loose objects,
+file. git's automatic gc is off; "git tuned" is git with uncompressed loose objects,
 `feature.manyFiles` and the untracked cache. A peak memory below {floor:.0f} MB, that of the
-benchmark itself, cannot be seen and reads as that.
+benchmark itself, cannot be seen and reads as that. "processor" is the processor time of all
+cores.
 """
 
 _MEASURES = {"wall": "time", "stored": "stored", "rss": "peak memory"}
