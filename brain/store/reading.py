@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from . import facts, oplog
+from . import facts, mark, oplog
 from . import pending as notes
 from .blobs import BlobReader
 from .codec import Decoder
@@ -65,8 +65,10 @@ class SqliteReader(ObjectReader, BlobReader, DerivedReader):
 
     def integrity(self) -> list[str]:
         """See `Reader.integrity`."""
+        noted = mark.read(self._path)
         found = [str(line) for (line,) in self._db.all("PRAGMA integrity_check")]
-        return [] if found == ["ok"] else found
+        lost = mark.lost(noted, self._facts().get(facts.OPERATIONS, b"")) if noted else ""
+        return [line for line in (*found, lost) if line not in ("ok", "")]
 
     def size_on_disk(self) -> int:
         """See `Reader.size_on_disk`."""

@@ -11,7 +11,7 @@ from typing import Self
 
 from ..digest import blob_id
 from ..errors import StoreError
-from . import derived, facts, oplog
+from . import derived, facts, mark, oplog
 from . import pending as notes
 from .codec import INSERT, RAW, RECIPE
 from .connection import WAL_BYTES, Connection
@@ -64,10 +64,14 @@ class SqliteTransaction(SqliteReader):
     def _recall(self) -> None:
         self._before = facts.load(self._db)
         self._now = dict(self._before)
+        mark.refuse_loss(mark.read(self._path), self._before.get(facts.OPERATIONS, b""))
 
     def _commit(self) -> None:
         facts.save(self._db, self._before, self._now)
         self._db.commit()
+        head = self._now.get(facts.OPERATIONS, b"")
+        if head != self._before.get(facts.OPERATIONS, b""):
+            mark.write(self._path, head)
         self._shorten_log()
 
     def _shorten_log(self) -> None:

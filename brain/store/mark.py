@@ -1,0 +1,72 @@
+"""The high-water mark: which operation was acknowledged last, kept beside the store.
+
+SQLite drops the end of a damaged log without a word, and with it what was
+acknowledged. So each commit notes its latest operation in the file `mark`, and a
+store that stands below its mark is known to have lost something. The note is not
+synchronised: a power cut may leave it behind the store, never ahead of it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from blake3 import blake3
+
+from ..errors import StoreError
+
+NAME = "mark"
+_CHECK = 8
+_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def write(store: str, head: bytes) -> None:
+    """Note that the operation log of the file `store` stands at `head`, as `oplog.pack_head`."""
+    path = _beside(store)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | _FLAGS, 0o600)
+    try:
+        os.pwrite(handle, head + _sum(head), 0)
+    finally:
+        os.close(handle)
+
+
+def read(store: str) -> bytes:
+    """Return the head that was noted last, b"" if there is no note or a damaged one."""
+    try:
+        handle = os.open(_beside(store), os.O_RDONLY | _FLAGS)
+    except OSError:
+        return b""
+    try:
+        note = os.read(handle, 256)
+    finally:
+        os.close(handle)
+    head, check = note[:-_CHECK], note[-_CHECK:]
+    return head if check == _sum(head) else b""
+
+
+def lost(noted: bytes, head: bytes) -> str:
+    """Say what is lost if the log stands at `head`; "" if it is at or beyond what was `noted`."""
+    last, here = int.from_bytes(noted[:8], "big"), int.from_bytes(head[:8], "big")
+    if last > here:
+        return f"operations {here + 1} to {last} were acknowledged and are not in the store"
+    if last == here and noted != head:
+        return f"operation {last} is not the one that was acknowledged"
+    return ""
+
+
+def refuse_loss(noted: bytes, head: bytes) -> None:
+    """Raise `StoreError` (`lost_operations`) if something is lost."""
+    if noted and (message := lost(noted, head)):
+        raise StoreError(
+            message,
+            code="lost_operations",
+            hint="bring the folder .brain back from a copy;"
+            " to go on without them, delete .brain/mark",
+        )
+
+
+def _beside(store: str) -> str:
+    return os.path.join(os.path.dirname(store), NAME)
+
+
+def _sum(head: bytes) -> bytes:
+    return blake3(head).digest(_CHECK)

@@ -1,0 +1,69 @@
+"""What was acknowledged and is gone is noticed: the mark beside the store on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brain.errors import StoreError
+from brain.store.opening import create_store, open_store
+
+
+def filled(folder: Path) -> None:
+    store = create_store(folder)
+    for number in range(3):
+        with store.transaction() as tx:
+            tx.put_blob(b"content %d" % number * 100)
+            tx.append_operation(b"operation %d" % number)
+    store.close()
+
+
+def test_a_damaged_log_that_loses_operations_is_found_and_not_written_over(tmp_path: Path) -> None:
+    folder = tmp_path / ".brain"
+    filled(folder)
+    log = folder / "store.db-wal"
+    content = bytearray(log.read_bytes())
+    content[-100] ^= 1
+    log.write_bytes(content)
+    (folder / "store.db-shm").unlink()
+    store = open_store(folder)
+    assert store.operation_count() == 2
+    assert store.integrity() == ["operations 3 to 3 were acknowledged and are not in the store"]
+    with pytest.raises(StoreError) as refused, store.transaction():
+        pass
+    assert refused.value.code == "lost_operations"
+    (folder / "mark").unlink()
+    with store.transaction() as tx:
+        tx.append_operation(b"going on")
+    assert store.integrity() == []
+    store.close()
+
+
+@pytest.mark.parametrize("note", [b"", b"x", b"\xff" * 48])
+def test_a_mark_that_is_missing_or_damaged_says_nothing(tmp_path: Path, note: bytes) -> None:
+    folder = tmp_path / ".brain"
+    filled(folder)
+    (folder / "mark").write_bytes(note)
+    store = open_store(folder)
+    assert store.integrity() == []
+    with store.transaction() as tx:
+        tx.append_operation(b"next")
+    store.close()
+
+
+def test_another_operation_of_the_same_number_is_found(tmp_path: Path) -> None:
+    filled(tmp_path / "a")
+    filled(tmp_path / "b")
+    store = open_store(tmp_path / "b")
+    with store.transaction() as tx:
+        tx.append_operation(b"other")
+    store.close()
+    other = open_store(tmp_path / "a")
+    with other.transaction() as tx:
+        tx.append_operation(b"fourth")
+    other.close()
+    (tmp_path / "a/mark").write_bytes((tmp_path / "b/mark").read_bytes())
+    other = open_store(tmp_path / "a")
+    assert other.integrity() == ["operation 4 is not the one that was acknowledged"]
+    other.close()

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from brain import Brain
+
+
+def run(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", *arguments],
+        cwd=project / "examples",
+        capture_output=True,
+        encoding="utf-8",
+        env={"PATH": "/usr/bin:/bin", "PYTHONIOENCODING": "utf-8"},
+        check=False,
+    )
+
+
+def test_the_example_of_learning_goes_up_and_back(project: Path, tmp_path: Path) -> None:
+    done = run(project, "learn.py", str(tmp_path / "learner"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "oracle-manipulation went 1 → 2" in done.stdout
+    assert "Record changes made by hand" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("▸ oracle-manipulation: ")
+
+
+def test_the_example_of_an_audit_verifies_and_notices_damage(project: Path, tmp_path: Path) -> None:
+    done = run(project, "audit.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "reentrancy upgraded 1 → 2" in done.stdout
+    run(project, "learn.py", str(tmp_path / "learner"))
+    with Brain.open(tmp_path / "learner") as brain:
+        database = brain._session.store._db  # type: ignore[attr-defined]
+        database.run("UPDATE objects SET data = X'00' WHERE kind = 0 AND rowid = 4")
+    assert run(project, "audit.py", str(tmp_path / "learner")).returncode == 3
+
+
+def test_the_example_of_a_prompt_prints_the_index_of_the_auditor(
+    project: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(project / "examples/auditor", tmp_path / "auditor"))
+    with Brain.init(folder) as brain:
+        brain.snapshot()
+    done = run(project, "system_prompt.py", str(folder))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "▸ oracle-manipulation: " in done.stdout
