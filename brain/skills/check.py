@@ -17,7 +17,7 @@ from . import parts, version
 from .fields import BLOCK_MAP, FLOW_MAP, NULL, TEXT, Field, Head
 from .frontmatter import has_flow_style, no_frontmatter, scan_fully
 from .parts import Parts
-from .text import HIDDEN
+from .text import hidden
 
 ERROR = "error"
 WARNING = "warning"
@@ -172,10 +172,10 @@ def _advice(cut: Parts, head: Head) -> Iterator[Problem]:
         message = f"a body of {lines} lines and {len(cut.body)} bytes; references may hold details"
         yield Problem("long_body", WARNING, first, message)
     for text, start in ((cut.head, 2), (cut.body.decode(), first)):
-        hidden = HIDDEN.search(text.replace("\r\n", "\n"))
-        if hidden:
-            line = start + hidden.string.count("\n", 0, hidden.start())
-            message = f"a hidden character: {printable(hidden[0])}"
+        unseen = hidden().search(text.replace("\r\n", "\n"))
+        if unseen:
+            line = start + unseen.string.count("\n", 0, unseen.start())
+            message = f"a hidden character: {printable(unseen[0])}"
             yield Problem("hidden_text", WARNING, line, message)
     conflict = _CONFLICT.search(cut.body)
     if conflict:

@@ -9,6 +9,7 @@ is None, and `fast` or the full loader decides; a property test holds them toget
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 from .scalar import WORDS
@@ -18,13 +19,18 @@ _TEXT = rb"[A-Za-z]" + _REST
 _QUOTED = rb"\"[ !#-\[\]-~\x80-\xff]*\"|'[ -&(-~\x80-\xff]*'"
 _OTHER = rb"[A-Za-z0-9.]" + _REST
 _LINES = rb"(?:[a-z][a-z-]{2,40}: (?:%b|%b)(?<! )\n)*" % (_OTHER, _QUOTED)
-_HEAD = re.compile(
-    rb"---\nname: (%b|%b)(?<! )\ndescription: (%b|%b)(?<! )\n(%b)---\n"
-    % (_TEXT, _QUOTED, _TEXT, _QUOTED, _LINES)
-)
 _PAIR = re.compile(rb"^([a-z-]+): (.*)$", re.MULTILINE)
 _NOT_YAML = re.compile("[\x80-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _WORDS = frozenset(word.encode() for word in WORDS)
+
+
+@cache
+def _head() -> re.Pattern[bytes]:
+    """Return the expression, made when the first document is read."""
+    return re.compile(
+        rb"---\nname: (%b|%b)(?<! )\ndescription: (%b|%b)(?<! )\n(%b)---\n"
+        % (_TEXT, _QUOTED, _TEXT, _QUOTED, _LINES)
+    )
 
 
 class Plain(NamedTuple):
@@ -37,7 +43,7 @@ class Plain(NamedTuple):
 
 def read(content: bytes) -> Plain | None:
     """Return what a document declares, or None where this reader cannot tell."""
-    match = _HEAD.match(content)
+    match = _head().match(content)
     if match is None:
         return None
     name, description, others = match.groups()

@@ -13,7 +13,7 @@ import unicodedata
 
 from ..errors import InvalidInput, printable
 from ..limits import MAX_NAME_CHARS, MAX_SLUG
-from .text import HIDDEN
+from .text import hidden
 
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _RUNS = re.compile(r"[^a-z0-9]+")
@@ -99,9 +99,9 @@ def _check(name: str) -> None:
     normal = unicodedata.normalize("NFKC", name)
     if _RESERVED.fullmatch(_undisguised(name)):
         raise _refusal(name, "reserved_name", "the name is reserved")
-    if _CONTROL.search(name) or HIDDEN.search(name):
+    if _CONTROL.search(name) or hidden().search(name):
         raise _refusal(name, "bad_char", "the name holds a control or hidden character")
-    if HIDDEN.search(normal) or _has_piled_marks(name):
+    if hidden().search(normal) or _has_piled_marks(name):
         raise _refusal(name, "bad_char", "the name holds a character that cannot stand there")
     for form in (name, normal):
         if _PATH_LIKE.search(form) or form[:1] in ("-", "~") or form in (".", ".."):
@@ -114,7 +114,7 @@ def _check(name: str) -> None:
 
 def _undisguised(name: str) -> str:
     """Return what a careless file system could take `name` for."""
-    seen = HIDDEN.sub("", unicodedata.normalize("NFKD", HIDDEN.sub("", name)))
+    seen = hidden().sub("", unicodedata.normalize("NFKD", hidden().sub("", name)))
     bare = "".join(c for c in seen if not unicodedata.combining(c)).casefold()
     return re.split(r"[:/\\]", bare, maxsplit=1)[0].rstrip(" .\t\r\n").lstrip()
 

@@ -10,6 +10,7 @@ version of Python.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 _HIDDEN_RANGES = (
     "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\xad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f"
@@ -20,8 +21,15 @@ _HIDDEN_RANGES = (
     "\\U000e0000-\\U000e0fff\\U000f0000-\\U0010ffff"
 )
 _NONCHARACTERS = "".join(f"\\U{plane:04x}fffe\\U{plane:04x}ffff" for plane in range(1, 15))
-HIDDEN = re.compile(f"[{_HIDDEN_RANGES}{_NONCHARACTERS}]")
-"""One hidden code point; tab and newline are not hidden."""
+
+
+@cache
+def hidden() -> re.Pattern[str]:
+    """Return the pattern of one hidden code point, made when first needed.
+
+    Tab and newline are not hidden.
+    """
+    return re.compile(f"[{_HIDDEN_RANGES}{_NONCHARACTERS}]")
 
 
 _SURELY_SEEN = bytes(set(range(0x20, 0x100)) - {0xCD, 0xE1, 0xE3, 0xEF, 0xF3})
@@ -35,11 +43,11 @@ def clean(text: str) -> str:
     CRLF, a lone CR and the Unicode line separators become a newline, so that no
     text is glued together.
     """
-    if not HIDDEN.search(text):
+    if not hidden().search(text):
         return text
     lines = text.splitlines()
     ending = "\n" if text.splitlines(keepends=True)[-1] != lines[-1] else ""
-    return HIDDEN.sub("", "\n".join(lines) + ending)
+    return hidden().sub("", "\n".join(lines) + ending)
 
 
 def fold(text: str) -> str:
@@ -48,7 +56,7 @@ def fold(text: str) -> str:
         if "  " not in text and text[:1] != " " and text[-1:] != " ":
             return text
         return " ".join(text.split())
-    return " ".join(HIDDEN.sub("", " ".join(text.split())).split())
+    return " ".join(hidden().sub("", " ".join(text.split())).split())
 
 
 def fold_all(texts: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.skills import index
-from brain.skills.text import HIDDEN
+from brain.skills.text import hidden
 
 PIECES = [
     *(
@@ -92,7 +92,7 @@ def check(cards: list[tuple[str, str, str]]) -> None:
     for line in lines:
         assert line.startswith("▸ ")
         assert line.count("▸") == 1
-        assert not HIDDEN.search(line)
+        assert not hidden().search(line)
         assert "\t" not in line
         name, separator, description = line[2:].partition(": ")
         assert separator
