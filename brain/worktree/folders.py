@@ -45,6 +45,7 @@ class Folders:
     """
 
     def __init__(self, root_fd: int) -> None:
+        self.root_fd = root_fd
         self._chain = [("", root_fd)]
 
     def open(self, folder: str) -> int:
@@ -58,6 +59,18 @@ class Folders:
     def make(self, folder: str) -> int:
         """As `open`, making the folders that are missing."""
         return self._enter(folder, _make_part)
+
+    def missing(self, folder: str) -> str:
+        """Return the topmost folder on the way to `folder` that is not there, "" if all are.
+
+        Raises as `open`, but for `FileNotFoundError`.
+        """
+        try:
+            self.open(folder)
+        except FileNotFoundError:
+            above = self._chain[-1][0]
+            return above + folder[len(above) :].partition("/")[0]
+        return ""
 
     def close(self) -> None:
         """Close every descriptor that was opened here."""
