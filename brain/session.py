@@ -27,7 +27,11 @@ def now() -> int:
 
 
 class Session:
-    """What every action works on. `clock` gives milliseconds since 1970."""
+    """What every action works on. `clock` gives milliseconds since 1970.
+
+    `read_lately` has the name and version of each skill whose text went through a
+    transaction that is open, by blob, so that they need not be looked up again.
+    """
 
     def __init__(
         self, root: Path, store: Store, author: str = "", clock: Callable[[], int] = now
@@ -38,6 +42,8 @@ class Session:
         self.clock = clock
         self.reader: Reader = store
         self.nodes = Nodes(lambda node_id: self.reader.get(Kind.NODE, node_id))
+        self.read_lately: dict[bytes, tuple[str, str]] = {}
+        self._brain = b""
         self._snapshots: dict[bytes, Snapshot] = {}
         self._bundles: dict[bytes, Bundle] = {}
 
@@ -86,10 +92,12 @@ class Session:
 
     def brain_id(self) -> bytes:
         """Return the id of the brain: that of its genesis snapshot."""
-        found = self.reader.meta("brain")
-        if found is None:
-            raise StoreError("the store names no brain", hint="run `brain doctor`")
-        return found
+        if not self._brain:
+            found = self.reader.meta("brain")
+            if found is None:
+                raise StoreError("the store names no brain", hint="run `brain doctor`")
+            self._brain = found
+        return self._brain
 
 
 def head_ref(branch: str) -> str:

@@ -62,12 +62,22 @@ def create(path: Path, name: str, layout: str, author: str) -> tuple[Session, In
     session.reader = store
     store.close()
     os.rename(staging, root / CONTROL)
+    _sync(root)
     if writes_manifest:
         materialise.write_file(root, manifest.PATH, FILE, text)
     if fresh:
         for folder in FOLDERS:
             (root / folder).mkdir(exist_ok=True)
     return session, Init(genesis.hex(), genesis.hex(), str(root))
+
+
+def _sync(folder: Path) -> None:
+    """Make a rename in `folder` outlast a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _genesis(session: Session, tx: Transaction, text: bytes | None) -> bytes:

@@ -8,7 +8,7 @@ making has changed (`VERSION`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ..objects import bundle as bundles
 from ..objects import paths
@@ -62,14 +62,27 @@ def cards(session: Session, blobs: Iterable[bytes]) -> dict[bytes, Card]:
 
 def read_cards(session: Session, blobs: list[bytes]) -> dict[bytes, Card]:
     """Return the cards of SKILL.md blobs, from their content."""
-    readable = [b for b in blobs if session.reader.blob_size(b) <= limits.MAX_SKILL_BYTES]
-    out = {blob: read_card(content, "") for blob, content in session.reader.read_blobs(readable)}
+    contents = skill_contents(session, blobs)
+    out = {blob: read_card(content, "") for blob, content in contents}
     return {blob: out.get(blob) or Card("", "", "1", "too_large") for blob in blobs}
 
 
-def card_row(blob: bytes, content: bytes) -> tuple[bytes, bytes]:
-    """Return the row of the card of a SKILL.md."""
-    return blob, encode_card(read_card(content, ""))
+def skill_contents(session: Session, blobs: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the content of SKILL.md blobs, in any order, but for those past the limit."""
+    large = set(blobs)
+    for blob, content in session.reader.read_blobs(blobs):
+        large.discard(blob)
+        yield blob, content
+    for blob in large:
+        if session.reader.blob_size(blob) <= limits.MAX_SKILL_BYTES:
+            yield blob, session.reader.read_blob(blob)
+
+
+def card_row(session: Session, blob: bytes, content: bytes) -> tuple[bytes, bytes]:
+    """Return the row of the card of a SKILL.md that is being stored."""
+    card = read_card(content, "")
+    session.read_lately[blob] = (card.name, card.version)
+    return blob, encode_card(card)
 
 
 def record(
@@ -98,23 +111,34 @@ def rows(
         (path, was if was and is_old(path) else None, now if now and is_new(path) else None)
         for path, was, now in changed
     ]
-    known = cards(session, [e.blob for _, *both in pairs for e in both if e and e.kind != LINK])
-    none = Card("", "", "1", "")
+    blobs = [e.blob for _, *both in pairs for e in both if e and e.kind != LINK]
+    known = _names_and_versions(session, blobs)
     for path, was, now in pairs:
         if was == now:
             continue
-        old = known.get(was.blob, none) if was else None
-        new = known.get(now.blob, none) if now else None
-        card = new or old or none
-        yield SkillRow(path, snapshot_id, _change(old, new), card.version, slugs_of(path, card))
+        old = known.get(was.blob, _NOTHING) if was else None
+        new = known.get(now.blob, _NOTHING) if now else None
+        name, version = new or old or _NOTHING
+        yield SkillRow(path, snapshot_id, _change(old, new), version, slugs_of(path, name))
 
 
-def _change(old: Card | None, new: Card | None) -> int:
+_NOTHING = ("", "1")
+
+
+def _names_and_versions(session: Session, blobs: list[bytes]) -> dict[bytes, tuple[str, str]]:
+    lately = session.read_lately
+    out = {blob: lately[blob] for blob in blobs if blob in lately}
+    others = cards(session, [blob for blob in blobs if blob not in lately])
+    out.update((blob, (card.name, card.version)) for blob, card in others.items())
+    return out
+
+
+def _change(old: tuple[str, str] | None, new: tuple[str, str] | None) -> int:
     if old is None:
         return ADDED
     if new is None:
         return REMOVED
-    return UPGRADED if compare_versions(new.version, old.version) > 0 else CHANGED
+    return UPGRADED if compare_versions(new[1], old[1]) > 0 else CHANGED
 
 
 def classifier(
@@ -135,11 +159,11 @@ def skill_paths(session: Session, bundle: Bundle) -> list[str]:
     return [paths.join(SECTION, path) for path in layout.skill_paths(inner)]
 
 
-def slugs_of(path: str, card: Card) -> tuple[str, ...]:
+def slugs_of(path: str, name: str) -> tuple[str, ...]:
     """Return the slugs a skill answers to: that of its place, then that of its name."""
     own = layout.slug_of(paths.split(path)[1])
     try:
-        other = slugify(card.name) if card.name else own
+        other = slugify(name) if name and name != own else own
     except InvalidInput:
         other = own
     return (own,) if other == own else (own, other)

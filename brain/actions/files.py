@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 from ..objects.entry import LINK, Entry
 from ..session import Session
+from ..store.protocol import LARGE
 from ..worktree import materialise
 
 Progress = Callable[[str, int, int], None]
 """Called with what is done, how much of it, and of how many (0 if unknown)."""
-
 
 
 def no_progress(what: str, done: int, total: int) -> None:
@@ -42,6 +42,3 @@ def _contents(
         for entry in small[blob]:
             yield entry.path, entry.kind, content
 
-
-LARGE = 256 << 10
-"""Bytes from which on a blob is streamed rather than read whole."""

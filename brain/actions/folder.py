@@ -153,7 +153,7 @@ def stored(
         batch.append((blob, content))
         waiting += len(content)
         if derived.may_be_skill(candidate.path):
-            cards.append(derived.card_row(blob, content))
+            cards.append(derived.card_row(session, blob, content))
         if waiting >= _BATCH_BYTES:
             tx.put_blobs(batch)
             tx.put_cards(cards)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from .. import limits
 from ..errors import printable
 from ..results import Skill, SkillProblem, SkillView
 from ..session import Session
 from ..skills import frontmatter
 from ..skills.check import check
-from . import find
+from . import derived, find
 from .history import at_version
 from .revisions import resolve
 from .upsert import entries_of
@@ -50,10 +51,14 @@ def check_skills(session: Session, texts: list[str], strict: bool) -> list[Skill
     shared: dict[str, list[str]] = {}
     for found in every:
         shared.setdefault(found.slug, []).append(found.path)
-    content = dict(session.reader.read_blobs(list({found.blob for found in chosen})))
-    out = []
+    content = dict(derived.skill_contents(session, list({found.blob for found in chosen})))
+    out: list[SkillProblem] = []
     for found in chosen:
         folder = found.path.split("/")[-2] if found.folder else None
+        if found.blob not in content:
+            size = f"more than {limits.MAX_SKILL_BYTES} bytes"
+            out.append(SkillProblem(found.slug, found.path, "too_large", "error", 0, size))
+            continue
         for problem in check(found.path, content[found.blob], folder, strict):
             out.append(SkillProblem(found.slug, found.path, *problem))
         others = [path for path in shared[found.slug] if path != found.path]

@@ -113,6 +113,7 @@ def transaction(session: Session, expected_bytes: int = 0) -> Iterator[Transacti
         raise
     finally:
         session.reader = session.store
+        session.read_lately.clear()
 
 
 @contextmanager

@@ -18,7 +18,6 @@ from ..results import Upserted
 from ..session import Session
 from ..skills import document, layout, version
 from ..skills.slug import same_skill, slugify
-from ..store.protocol import Transaction
 from . import derived, find, folder
 from .record import record_by_hand
 from .turn import Turn, turn
@@ -124,7 +123,7 @@ def commit_skill(
 ) -> Upserted:
     """Record a new text of a skill, and what else of it changes, as one snapshot."""
     tx = mine.tx
-    entry = put_file(tx, path, new.content)
+    entry = _put(mine, path, new.content)
     edits = {**(others or {}), path: entry}
     evidence = tx.put_blob(receipt) if receipt is not None else EMPTY
     done = operation.upsert(slug, new.previous_version or "", new.version)
@@ -134,10 +133,10 @@ def commit_skill(
     return _outcome(mine, slug, new.name, version.value(new.version), previous, path, True)
 
 
-def put_file(tx: Transaction, path: str, content: bytes) -> Entry:
+def _put(mine: Turn, path: str, content: bytes) -> Entry:
     """Store a SKILL.md with its card; return its entry."""
-    blob = tx.put_blob(content)
-    tx.put_cards([derived.card_row(blob, content)])
+    blob = mine.tx.put_blob(content)
+    mine.tx.put_cards([derived.card_row(mine.session, blob, content)])
     return Entry(path, FILE, blob, len(content))
 
 

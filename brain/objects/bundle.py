@@ -9,7 +9,6 @@ top of the brain form the section `.`; a section without files does not occur.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 from .. import limits, merkle
@@ -20,7 +19,7 @@ from . import compare as _compare
 from . import paths, tree
 from .compare import Difference
 from .entry import Entry
-from .node import check_children, join_hashes
+from .node import check_children, join_hashes, path_of
 from .nodes import Nodes
 from .tree import Root
 
@@ -112,10 +111,14 @@ def update(nodes: Nodes, bundle: Bundle, edits: Mapping[str, Entry | None]) -> B
     their names are so long that the bundle would not be read again.
     """
     changed: dict[str, Root | None] = dict(bundle)
-    ordered = sorted((paths.split(path), entry) for path, entry in edits.items())
-    for section, group in groupby(ordered, key=lambda edit: edit[0][0]):
-        inner = [(key[1], entry and entry._replace(path=key[1])) for key, entry in group]
-        changed[section] = tree.update(nodes, bundle.get(section), inner)
+    by_section: dict[str, list[tree.Edit]] = {}
+    for path, entry in edits.items():
+        section, inner = paths.split(path)
+        moved = entry and Entry(inner, entry.kind, entry.blob, entry.size)
+        by_section.setdefault(section, []).append((inner, moved))
+    for section, inside in by_section.items():
+        inside.sort(key=path_of)
+        changed[section] = tree.update(nodes, bundle.get(section), inside)
     kept = {name: root for name, root in sorted(changed.items()) if root is not None}
     if len(kept) > limits.MAX_SECTIONS or len(encode(kept)) > MAX_BYTES:
         raise InvalidInput(

@@ -9,6 +9,7 @@ synchronised: a power cut may leave it behind the store, never ahead of it.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from blake3 import blake3
 
@@ -20,13 +21,20 @@ _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def write(store: str, head: bytes) -> None:
-    """Note that the operation log of the file `store` stands at `head`, as `oplog.pack_head`."""
+    """Note that the operation log of the file `store` stands at `head`, as `oplog.pack_head`.
+
+    What is noted is durable already, so a note that cannot be written is left out.
+    """
     path = _beside(store)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | _FLAGS, 0o600)
-    try:
-        os.pwrite(handle, head + _sum(head), 0)
-    finally:
-        os.close(handle)
+    with suppress(OSError):
+        fresh = not os.path.lexists(path)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | _FLAGS, 0o600)
+        try:
+            if fresh:
+                _own(handle, os.path.dirname(path))
+            os.pwrite(handle, head + _sum(head), 0)
+        finally:
+            os.close(handle)
 
 
 def read(store: str) -> bytes:
@@ -62,6 +70,14 @@ def refuse_loss(noted: bytes, head: bytes) -> None:
             hint="bring the folder .brain back from a copy;"
             " to go on without them, delete .brain/mark",
         )
+
+
+def _own(handle: int, folder: str) -> None:
+    """Give a new note the rights and the owner of the store, whoever runs this."""
+    os.fchmod(handle, 0o600)
+    if os.geteuid() == 0:
+        owner = os.stat(folder)
+        os.fchown(handle, owner.st_uid, owner.st_gid)
 
 
 def _beside(store: str) -> str:
