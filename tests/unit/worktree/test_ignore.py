@@ -1,0 +1,190 @@
+"""What `.brainignore` and the defaults leave out, with git as the judge of the syntax."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brain.errors import InvalidInput
+from brain.worktree.ignore import MAX_BYTES, IgnoreRules
+
+from .steps import changed, look_afresh, put
+
+
+def ignored(rules: IgnoreRules, path: str) -> bool:
+    """Ask about a path; one that ends in a slash is a folder."""
+    bare = path.rstrip("/")
+    return rules.ignored(bare, bare.rpartition("/")[2], path.endswith("/"))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".brain/",
+        ".git/",
+        ".Git/",
+        ".brain.new/",
+        "skills/x/.git/",
+        ".brain-tmp-0123456789abcdef00000000",
+        ".env",
+        ".env.local",
+        ".env/",
+        "server.pem",
+        "SERVER.PEM",
+        "tls.key",
+        "cert.p12",
+        "cert.pfx",
+        "id_rsa",
+        "id_rsa.pub",
+        "keys/id_ed25519",
+        "__pycache__/",
+        "node_modules/",
+        ".venv/",
+        ".cache/",
+        "memory.db-wal",
+        "memory.db-shm",
+        "memory.db-journal",
+        ".DS_Store",
+        "Thumbs.db",
+        "thumbs.db",
+        ".SKILL.md.swp",
+        "SKILL.md~",
+        ".#SKILL.md",
+        "mod.pyc",
+    ],
+)
+def test_the_defaults_leave_out_what_no_brain_should_hold(path: str) -> None:
+    assert ignored(IgnoreRules(), path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "SKILL.md",
+        "memory/memories.jsonl",
+        "memory.db",
+        "dream-journal/",
+        "notes.key/",
+        "id_rsa_howto/",
+        "environment.md",
+        ".gitignore",
+        ".brainignore",
+        "cache/",
+        "monkey",
+    ],
+)
+def test_the_defaults_keep_everything_else(path: str) -> None:
+    assert not ignored(IgnoreRules(), path)
+
+
+def test_a_line_takes_back_what_a_default_leaves_out() -> None:
+    rules = IgnoreRules("!.env.example\n!*.pem\n")
+    assert not ignored(rules, ".env.example")
+    assert not ignored(rules, "certs/ca.pem")
+    assert ignored(rules, ".env")
+
+
+@pytest.mark.parametrize("name", [".brain", ".git", ".GIT", ".brain-tmp-0"])
+def test_nothing_takes_back_the_folders_of_version_control(name: str) -> None:
+    rules = IgnoreRules(f"!{name}/\n!{name}\n!/{name}/\n!**\n")
+    assert ignored(rules, name + "/")
+    assert ignored(rules, name)
+    assert ignored(rules, f"skills/x/{name}/")
+
+
+def test_the_last_matching_line_wins_whether_or_not_it_has_a_slash() -> None:
+    rules = IgnoreRules("*.log\n!keep/a.log\nkeep/a.*\n!a.log\n")
+    assert not ignored(rules, "keep/a.log")
+    assert ignored(rules, "keep/a.txt")
+    assert ignored(rules, "b.log")
+    rules = IgnoreRules("!a.log\n/a.log\n")
+    assert ignored(rules, "a.log")
+    assert not ignored(rules, "sub/a.log")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("*.a\n\n!\n", 3), ("[z-a]\n", 1), ("# note\n/\n", 2), ("ok\nbad\\\n", 2)],
+)
+def test_a_bad_pattern_is_refused_with_its_line(text: str, line: int) -> None:
+    with pytest.raises(InvalidInput, match=f"line {line}") as caught:
+        IgnoreRules(text)
+    assert caught.value.code == "bad_ignore"
+
+
+def test_comments_blank_lines_crlf_bom_and_trailing_blanks_mean_nothing(root: Path) -> None:
+    put(root, ".brainignore", b"\xef\xbb\xbf# secret\r\n\r\n*.tmp  \r\n\\#real\r\n")
+    rules = IgnoreRules.load(root)
+    assert ignored(rules, "a.tmp")
+    assert ignored(rules, "#real")
+    assert not ignored(rules, "secret")
+
+
+@pytest.mark.parametrize("data", [b"ok\n\xff\n", b"#" * (MAX_BYTES + 1)], ids=["bytes", "long"])
+def test_an_ignore_file_that_is_not_text_of_a_sane_length_is_refused(
+    root: Path, data: bytes
+) -> None:
+    put(root, ".brainignore", data)
+    with pytest.raises(InvalidInput) as caught:
+        IgnoreRules.load(root)
+    assert caught.value.code == "bad_ignore"
+
+
+def test_an_ignore_file_that_is_a_link_is_refused(root: Path, tmp_path: Path) -> None:
+    (root / ".brainignore").symlink_to(put(tmp_path, "elsewhere", b"*\n"))
+    with pytest.raises(InvalidInput) as caught:
+        IgnoreRules.load(root)
+    assert caught.value.code == "bad_ignore"
+
+
+def test_other_lines_are_another_fingerprint() -> None:
+    assert IgnoreRules("a\n").fingerprint == IgnoreRules("a\n").fingerprint
+    assert len({IgnoreRules(text).fingerprint for text in ("", "a\n", "b\n")}) == 3
+
+
+def test_many_different_names_are_decided_the_same_the_second_time() -> None:
+    rules = IgnoreRules("*7\n")
+    names = [f"name-{number}" for number in range(20_000)]
+    first = [ignored(rules, name) for name in names]
+    assert first == [ignored(rules, name) for name in names]
+    assert sum(first) == 2000
+
+
+PARTS = ["a", "b", "ab", "logs", "x.md", "*", "**", "a*", "?", "[ab]", "*.md", "[!a]"]
+LINES = st.builds(
+    lambda bang, lead, parts, end: bang + lead + "/".join(parts) + end,
+    st.sampled_from(["", "", "!"]),
+    st.sampled_from(["", "", "/"]),
+    st.lists(st.sampled_from(PARTS), min_size=1, max_size=3),
+    st.sampled_from(["", "", "/"]),
+)
+TREE = [
+    f"{folder}{name}"
+    for folder in ("", "a/", "b/", "a/b/", "a/logs/", "logs/a/b/")
+    for name in ("x.md", "ab", "c")
+]
+
+
+@settings(
+    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+@given(lines=st.lists(LINES, min_size=1, max_size=5))
+def test_the_syntax_is_that_of_git(lines: list[str], tmp_path: Path) -> None:
+    root = tmp_path / "tree"
+    if not root.exists():
+        subprocess.run(["git", "init", "-q", root], check=True)
+        for path in TREE:
+            put(root, path)
+    for name in (".gitignore", ".brainignore"):
+        put(root, name, "".join(f"{line}\n" for line in lines).encode())
+    command = ["git", "ls-files", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
+    ours = set(changed(look_afresh(root)))
+    assert ours - {".gitignore", ".brainignore"} == set(listed.stdout.split()) - {
+        ".gitignore",
+        ".brainignore",
+    }
