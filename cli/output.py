@@ -33,10 +33,10 @@ def to_json(value: Any) -> Any:
     `time` (ms since 1970) as ISO 8601 in UTC. What YAML knows and JSON does not
     (dates, bytes, NaN, sets, keys that are no text) becomes text.
     """
-    if value is None or isinstance(value, bool):
-        return value
     if isinstance(value, str):
         return _clean(value)
+    if value is None or isinstance(value, bool):
+        return value
     if isinstance(value, int):
         return value if -_HUGE < value < _HUGE else hex(value)
     if isinstance(value, float):
