@@ -11,12 +11,12 @@ next to nothing and a program pays only for the parts it calls.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from ._version import __version__
 
+TYPE_CHECKING = False  # as type checkers see it; importing typing costs more than all of this
 if TYPE_CHECKING:
+    from typing import Any
+
     from .brain import Brain, find
     from .errors import (
         BrainError,
@@ -50,6 +50,8 @@ _FACADE = frozenset({"Brain", "find"})
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its module and keep it (PEP 562)."""
+    from importlib import import_module
+
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(".brain" if name in _FACADE else ".errors", __name__), name)

@@ -225,9 +225,10 @@ class Index(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """The system prompt; `cut` names the memory files that were cut at their limit."""
+    """The system prompt, the index in it, and the memory files `cut` at their limit."""
 
     prompt: str
+    index: str  # type: ignore[assignment]  # the name the JSON has
     skills: int
     tokens: int
     cut: list[str]

@@ -52,7 +52,7 @@ def prompt(
             text = text[:most].rstrip() + "\n[…]"
         parts.append(f"# Memory: {clean(path)}\n\n{text}")
     whole = "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
-    return Prompt(whole, made.shown, level0.tokens(whole), cut)
+    return Prompt(whole, made.text, made.shown, level0.tokens(whole), cut)
 
 
 def _index(

@@ -16,6 +16,8 @@ _LOG = columns(
     "snapshot BLOB, change INTEGER, version TEXT, slugs TEXT, number INTEGER, checksum BLOB"
 )
 
+FEW = 256
+"""Up to so many cards are looked up one by one, whatever the size of the brain."""
 SCAN_SHARE = 8
 """Reading all cards beats looking single ones up when at least one in this many is wanted."""
 
@@ -25,8 +27,7 @@ class DerivedReader(Connected):
 
     def cards(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
         """See `Reader.cards`."""
-        ((total,),) = self._db.all("SELECT count(*) FROM cards") if blobs else [(0,)]
-        if len(blobs) * SCAN_SHARE >= total:
+        if self._is_most(len(blobs)):
             wanted = set(blobs)
             rows = self._db.stream(f"SELECT {_CARD} FROM cards")
             found = [row for row in rows if row[0] in wanted]
@@ -34,6 +35,13 @@ class DerivedReader(Connected):
             sql = f"SELECT {_CARD} FROM cards WHERE blob IN ({{keys}})"
             found = list(self._db.among(sql, blobs))
         return {blob: data for blob, data, sum in found if sums.of_fields(blob, data) == sum}
+
+    def _is_most(self, wanted: int) -> bool:
+        """Tell whether so many cards are so many of all that reading all is faster."""
+        if wanted < FEW:  # counting all of them would cost more than looking them up
+            return False
+        ((total,),) = self._db.all("SELECT count(*) FROM cards")
+        return wanted * SCAN_SHARE >= int(total)
 
     def skill_paths(self, slug: str) -> list[str]:
         """See `Reader.skill_paths`."""

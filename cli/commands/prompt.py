@@ -30,7 +30,6 @@ def command(app: App, limit: int | None, budget: int | None) -> None:
     for path in made.cut:
         app.note(f"Note: {printable(path)} is cut at its limit")
     if app.json:
-        index = app.brain.index(limit=limit, budget=budget).index
-        emit(app, {"index": index, **made._asdict()}, ())
+        emit(app, made, ())
     else:
         write_lines([made.prompt.rstrip("\n")])
