@@ -1,0 +1,202 @@
+"""Files that a brain refuses or leaves out, by the rows of the catalogue of bad inputs."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from brain import limits
+from brain.errors import InvalidInput
+from brain.worktree.reading import read_many
+
+from .steps import changed, contents, look, put, settle
+
+
+def mkdirs(root: Path, depth: int, name: str) -> None:
+    """Make folders in folders, one after the other: no path may be that long."""
+    fd = os.open(root, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir(name, dir_fd=fd)
+        below = os.open(name, os.O_RDONLY, dir_fd=fd)
+        os.close(fd)
+        fd = below
+    os.close(fd)
+
+
+def deep(root: Path) -> None:
+    mkdirs(root, 10_000, "d")
+
+
+def sparse(root: Path) -> None:
+    put(root, "big", b"")
+    os.truncate(root / "big", 10 << 30)
+
+
+def raw(name: bytes) -> Callable[[Path], None]:
+    def make(root: Path) -> None:
+        (root / "skills").mkdir()
+        os.close(os.open(os.fsencode(root / "skills") + b"/" + name, os.O_CREAT | os.O_WRONLY))
+
+    return make
+
+
+def twins(first: str, second: str) -> Callable[[Path], None]:
+    def make(root: Path) -> None:
+        put(root, first)
+        put(root, second)
+
+    return make
+
+
+REFUSED = [
+    pytest.param(sparse, "too_large", "big", id="files-09"),
+    pytest.param(deep, "too_deep", "d/d/d", id="files-10-deep"),
+    pytest.param(lambda root: mkdirs(root, 30, "n" * 40), "bad_path", "nnn", id="files-10-long"),
+    pytest.param(raw(b"a\nb"), "bad_char", "a\\nb", id="files-15-newline"),
+    pytest.param(raw(b"a\x1b[2J"), "bad_char", "a\\x1b", id="files-15-escape"),
+    pytest.param(raw("a\x85b".encode()), "bad_char", "a\\x85b", id="files-15-c1"),
+    pytest.param(raw(b"a\\b"), "bad_path", "a", id="files-15-backslash"),
+    pytest.param(raw(b"\xff\xfe"), "bad_name", "skills/", id="files-16"),
+    pytest.param(twins("README.md", "readme.md"), "case_collision", "readme.md", id="files-18"),
+    pytest.param(twins("s/A/x", "s/a/y"), "case_collision", "s/a", id="files-18-folders"),
+    pytest.param(twins("caf\u00e9", "cafe\u0301"), "case_collision", "caf", id="files-18-nfc"),
+    pytest.param(twins("STRASSE", "stra\u00dfe"), "case_collision", "STRASSE", id="files-18-fold"),
+]
+
+
+@pytest.mark.parametrize("cached", [False, True], ids=["afresh", "cached"])
+@pytest.mark.parametrize(("make", "code", "named"), REFUSED)
+def test_a_folder_with_such_a_file_is_refused_as_a_whole(
+    root: Path, make: Callable[[Path], None], code: str, named: str, cached: bool
+) -> None:
+    put(root, "MEMORY.md")
+    if cached:
+        settle(root)
+    make(root)
+    with pytest.raises(InvalidInput) as caught:
+        look(root)
+    assert caught.value.code == code
+    assert named in caught.value.message
+    assert caught.value.message.isprintable()
+
+
+def test_twins_are_found_when_only_the_second_is_new(root: Path) -> None:
+    put(root, "skills/README.md")
+    settle(root)
+    put(root, "skills/readme.md")
+    with pytest.raises(InvalidInput, match=r"skills/README\.md and skills/readme\.md") as caught:
+        look(root)
+    assert caught.value.code == "case_collision"
+
+
+def test_equal_names_in_different_folders_are_no_twins(root: Path) -> None:
+    put(root, "a/README.md")
+    put(root, "b/readme.md")
+    put(root, "A.env/x")
+    assert len(look(root).changed) == 3
+
+
+def fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def unix_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
+
+
+def device(path: Path) -> None:
+    if os.geteuid():
+        path.symlink_to("/dev/zero")  # only root makes devices; a link to one is left out too
+    else:
+        os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 5))
+
+
+def link_to(target: str) -> Callable[[Path], None]:
+    return lambda path: path.symlink_to(target)
+
+
+LEFT_OUT = [
+    pytest.param(link_to("/etc/passwd"), "link_outside", id="files-01-absolute"),
+    pytest.param(link_to("../../../secret"), "link_outside", id="files-01-relative"),
+    pytest.param(link_to("../a/../../../x"), "link_outside", id="files-01-winding"),
+    pytest.param(link_to("../../.brain/index"), "link_outside", id="files-01-store"),
+    pytest.param(link_to("/home"), "link_outside", id="files-03-folder"),
+    pytest.param(fifo, "not_regular", id="files-06"),
+    pytest.param(unix_socket, "not_regular", id="files-07-socket"),
+    pytest.param(device, None, id="files-07-device"),
+]
+
+
+@pytest.mark.parametrize("cached", [False, True], ids=["afresh", "cached"])
+@pytest.mark.parametrize(("make", "code"), LEFT_OUT)
+def test_such_a_file_is_left_out_with_a_notice(
+    root: Path,
+    make: Callable[[Path], None],
+    code: str | None,
+    cached: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    put(root, "skills/a/SKILL.md")
+    if cached:
+        settle(root)
+    monkeypatch.chdir(root / "skills/a")  # the path of a socket is short
+    make(Path("odd"))
+    found = look(root)
+    assert [notice.path for notice in found.notices] == ["skills/a/odd"]
+    assert found.notices[0].code in ({code} if code else {"not_regular", "link_outside"})
+    assert "skills/a/odd" not in changed(found)
+    assert found.files == 1
+
+
+@pytest.mark.parametrize("make", [fifo, unix_socket, link_to("SKILL.md")])
+def test_a_file_that_turned_into_something_else_after_the_scan_is_not_read(
+    root: Path, make: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(root, "skills/a/SKILL.md")
+    put(root, "skills/a/x")
+    found = look(root)
+    (root / "skills/a/x").unlink()
+    monkeypatch.chdir(root / "skills/a")
+    make(Path("x"))
+    with pytest.raises(InvalidInput) as caught:
+        list(read_many(root, found.changed))
+    assert caught.value.code in ("changed_while_reading", "not_regular")
+
+
+@pytest.mark.parametrize(
+    "name", ['quo"te', "-rf", "sp ace", "C:drive", "ünï", "中文.md", "~x"], ids=repr
+)
+def test_files_15_odd_names_are_kept_as_they_are(root: Path, name: str) -> None:
+    put(root, f"skills/{name}")
+    assert list(contents(root)) == [f"skills/{name}"]
+
+
+@pytest.mark.parametrize("seconds", [-1, 0, 2**31, 2**33, (2**63) // 10**9, 253402300799])
+def test_files_22_times_far_away_overflow_nothing_and_settle(root: Path, seconds: int) -> None:
+    file = put(root, "MEMORY.md")
+    os.utime(file, ns=(0, seconds * 10**9))
+    settle(root)
+    in_the_future = file.stat().st_mtime_ns > time.time_ns()  # and so never clearly in the past
+    assert changed(look(root)) == (["MEMORY.md"] if in_the_future else [])
+    assert contents(root)["MEMORY.md"][1] == b"text\n"
+
+
+def test_files_24_binary_is_content_like_any_other(root: Path) -> None:
+    content = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
+    put(root, "skills/a/SKILL.md", content)
+    assert contents(root)["skills/a/SKILL.md"][1] == content
+
+
+def test_a_path_at_the_limits_of_depth_and_length_is_taken(root: Path) -> None:
+    deepest = "/".join("d" * (limits.MAX_DEPTH - 1)) + "/file"
+    longest = "/".join(["n" * 255] * 3) + "/" + "n" * 256
+    put(root, deepest)
+    put(root, longest[: limits.MAX_PATH_BYTES - 1])
+    assert len(look(root).changed) == 2

@@ -1,0 +1,88 @@
+"""Two processes find what one finds, whatever becomes of the second."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .steps import cache_of, put, settle
+
+SCRIPT = """
+import os, sys
+from brain.worktree import differing, statcache
+from brain.worktree.folders import opened
+from brain.worktree.ignore import IgnoreRules
+
+differing._ENTRIES = 1
+fork, forked = os.fork, []
+def counted():
+    forked.append(fork())
+    return forked[-1]
+os.fork = counted
+{prelude}
+with opened(sys.argv[1]) as root_fd:
+    cache = statcache.load(root_fd, IgnoreRules().fingerprint)
+    rows = differing.differing(cache, root_fd, lambda entries: None)
+assert len(forked) == {forks}, forked
+assert len(os.listdir("/proc/self/fd")) == 4, "descriptors are left open"
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print(*[path for path, _ in rows])
+"""
+
+PRELUDES = {
+    "both": ("", 1),
+    "child_fails": ("def bad(fd): raise OSError\nos.fchdir = bad", 1),
+    "child_is_killed": ("os.fchdir = lambda fd: os.kill(os.getpid(), 9)", 1),
+    "child_takes_work_and_dies": (
+        "os.fchdir = lambda fd: (next(differing._taken(fd + 1)), os._exit(0))",
+        1,
+    ),
+    "no_fork": ("def bad(): forked.append(0); raise BlockingIOError\nos.fork = bad", 1),
+    "children_are_reaped_by_the_system": (
+        "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+        1,
+    ),
+    "one_processor": ("os.sched_getaffinity = lambda pid: {0}", 0),
+    "threads": (
+        "import threading; e = threading.Event()\n"
+        "t = threading.Thread(target=e.wait, daemon=True); t.start()",
+        0,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A brain whose cache has several groups of parts, with changes all over."""
+    root = tmp_path_factory.mktemp("grown")
+    (root / ".brain").mkdir()
+    for number in range(6000):
+        put(root, f"memory/{number % 3}/{number:04d}.md", b"")
+    settle(root)
+    cache = cache_of(root)
+    assert cache is not None
+    assert len(cache.parts) > 8
+    for number in (3, 2000, 4001, 5999):
+        put(root, f"memory/{number % 3}/{number:04d}.md", b"more")
+    return root
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shares the work")
+@pytest.mark.parametrize("case", PRELUDES)
+def test_the_differences_are_the_same(grown: Path, case: str) -> None:
+    prelude, forks = PRELUDES[case]
+    script = SCRIPT.format(prelude=prelude, forks=forks)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script, str(grown)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    expected = {f"memory/{n % 3}/{n:04d}.md" for n in (3, 2000, 4001, 5999)}
+    assert set(done.stdout.split()) == expected
+    assert done.stderr == ""

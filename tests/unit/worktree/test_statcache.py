@@ -1,0 +1,210 @@
+"""The file of the stat cache: what comes back from it, and what makes it absent."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import msgpack
+import pytest
+from blake3 import blake3
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brain.worktree import stats
+from brain.worktree.statcache import PART, PLACE, StatCache, decode, encode, sort_key
+
+from .steps import BUNDLE, cache_of, changed, look, put, remember, settle
+
+RULES = b"r" * 32
+NAMES = st.text(st.sampled_from("abé-./"), min_size=1, max_size=9).filter(
+    lambda path: all(part not in ("", ".", "..") for part in path.split("/"))
+)
+PRINTS = st.binary(min_size=stats.SIZE, max_size=stats.SIZE)
+
+
+def empty() -> StatCache:
+    return StatCache(RULES, BUNDLE, 0, [])
+
+
+def rows(cache: StatCache) -> dict[str, bytes]:
+    return {path.decode(): known for part in cache.parts for path, known in part.entries()}
+
+
+def paths_of(cache: StatCache) -> list[bytes]:
+    return [path for part in cache.parts for path, _ in part.entries()]
+
+
+@given(st.lists(st.dictionaries(NAMES, st.none() | PRINTS, max_size=12), max_size=4))
+def test_a_cache_holds_what_was_set_and_not_dropped_in_the_order_of_folders(
+    steps: list[dict[str, bytes | None]],
+) -> None:
+    cache, model = empty(), dict[str, bytes]()
+    for changes in steps:
+        cache = cache.changed(BUNDLE, 7, changes)
+        model |= {path: known for path, known in changes.items() if known is not None}
+        model = {path: known for path, known in model.items() if changes.get(path, known)}
+    again = decode(encode(cache))
+    assert again is not None
+    assert (again.rules, again.bundle) == (RULES, BUNDLE)
+    assert rows(again) == model
+    assert again.entries == len(model)
+    assert paths_of(again) == sorted(paths_of(again), key=sort_key)
+    for folder in {path.rpartition("/")[0] for path in model} | {"nowhere"}:
+        children = {path.encode() for path in model if path.rpartition("/")[0] == folder}
+        assert set(again.children(folder)) == children
+        below = {path: known for path, known in model.items() if path.startswith(folder + "/")}
+        assert dict(again.below({folder})) == below
+
+
+def test_a_large_cache_is_cut_into_parts_that_stay_small() -> None:
+    names = [f"skills/{number:05d}/SKILL.md" for number in range(5000)]
+    random.Random(5).shuffle(names)
+    cache = empty()
+    for start in range(0, len(names), 700):
+        cache = cache.changed(BUNDLE, 0, {name: bytes(36) for name in names[start : start + 700]})
+    sizes = [len(part.stats) // stats.SIZE for part in cache.parts]
+    assert sum(sizes) == 5000
+    assert max(sizes) <= 2 * PART
+    assert sorted(rows(cache)) == sorted(names)
+    assert cache.children("skills/00042") == [b"skills/00042/SKILL.md"]
+    gone = cache.changed(BUNDLE, 0, dict.fromkeys(names[:4990]))
+    assert sorted(rows(gone)) == sorted(names[4990:])
+
+
+def test_untouched_parts_are_taken_over_as_they_are() -> None:
+    names = [f"skills/{number:05d}.md" for number in range(5000)]
+    cache = empty().changed(BUNDLE, 0, dict.fromkeys(names, bytes(36)))
+    after = cache.changed(BUNDLE, 0, {"skills/02500.md": b"\1" * 36})
+    different = [a for a, b in zip(cache.parts, after.parts, strict=True) if a is not b]
+    assert len(different) == 1
+
+
+def test_every_flipped_bit_and_every_cut_makes_the_file_absent() -> None:
+    data = encode(empty().changed(BUNDLE, 1, {"a/b": bytes(36), "a": bytes(36)}))
+    assert decode(data) is not None
+    for at in range(len(data)):
+        assert decode(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]) is None
+        assert decode(data[:at]) is None
+
+
+def sealed(value: object) -> bytes:
+    body = bytes(msgpack.packb(value))
+    return body + blake3(body).digest()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\0" * 40,
+        sealed(None),
+        sealed([1, 2]),
+        sealed([2, RULES, BUNDLE, 0, []]),
+        sealed([1, RULES, BUNDLE, 0, 5]),
+        sealed([1, RULES, BUNDLE, 0, [[b"one"]]]),
+        sealed([1, RULES, BUNDLE, 0, [3]]),
+    ],
+)
+def test_a_file_of_another_kind_or_version_is_absent(data: bytes) -> None:
+    assert decode(data) is None
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "folder", "link", "noise"])
+def test_a_scan_without_a_usable_cache_reads_everything_again(root: Path, damage: str) -> None:
+    put(root, "MEMORY.md")
+    settle(root)
+    index = root / PLACE
+    kept = index.read_bytes()
+    index.unlink()
+    if damage == "empty":
+        index.write_bytes(b"")
+    elif damage == "folder":
+        index.mkdir()
+    elif damage == "link":
+        (root / ".brain/real").write_bytes(kept)
+        index.symlink_to("real")
+    elif damage == "noise":
+        index.write_bytes(kept[:50] + b"\0" + kept[51:])
+    assert cache_of(root) is None
+    assert changed(look(root)) == ["MEMORY.md"]
+
+
+def test_the_file_is_replaced_as_a_whole_and_is_the_owners_alone(root: Path) -> None:
+    put(root, "MEMORY.md")
+    before = os.umask(0)
+    try:
+        settle(root)
+    finally:
+        os.umask(before)
+    assert (root / PLACE).stat().st_mode & 0o777 == 0o600
+    assert os.listdir(root / ".brain") == ["index"]
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(root: Path) -> None:
+    put(root, "MEMORY.md")
+    (root / ".brain").rmdir()
+    found = look(root)
+    (root / ".brain").write_text("in the way")
+    with pytest.raises(FileExistsError):
+        remember(root, found)  # the step itself wants a folder
+    (root / ".brain").unlink()
+    (root / PLACE).mkdir(parents=True)
+    remember(root, found)
+    assert os.listdir(root / ".brain") == ["index"]
+
+
+def stat_with(mtime: int, ctime: int) -> os.stat_result:
+    """A stat no file system here can be brought to give."""
+    made = SimpleNamespace(
+        st_mtime_ns=mtime, st_ctime_ns=ctime, st_size=1, st_ino=2**64 - 1, st_mode=0o100644
+    )
+    return cast(os.stat_result, made)
+
+
+@pytest.mark.parametrize("time", [-1, 0, 2**63 - 1, 2**63, -(2**63) - 1, 253402300799 * 10**9])
+def test_files_22_every_time_has_a_fingerprint(time: int) -> None:
+    known = stats.fingerprint(stat_with(time, time))
+    assert len(known) == stats.SIZE
+    assert stats.mode_of(known) == 0o100644
+    assert stats.is_recent(known, 10**18) == (time > 10**18)
+
+
+@pytest.mark.parametrize(
+    ("age", "recent"),
+    [
+        (-1, True),
+        (1, True),
+        (49_999_999, True),
+        (50_000_001, False),
+    ],
+)
+def test_a_fine_clock_has_a_margin_of_50_ms(age: int, recent: bool) -> None:
+    moment = 10**18 + 123_456_789
+    for times in ((moment - age, 7), (7, moment - age)):
+        assert stats.is_recent(stats.fingerprint(stat_with(*times)), moment) is recent
+
+
+@pytest.mark.parametrize(("seconds", "recent"), [(0, True), (1, True), (2, False), (3, False)])
+def test_a_clock_of_whole_seconds_has_a_margin_of_two(seconds: int, recent: bool) -> None:
+    moment = 10**18
+    known = stats.fingerprint(stat_with(moment - seconds * 10**9, 7))
+    assert stats.is_recent(known, moment) is recent
+
+
+def test_what_is_unproven_keeps_its_type_and_equals_no_file() -> None:
+    known = stats.unproven(stats.fingerprint(stat_with(5, 5)))
+    assert stats.mode_of(known) == 0o100644
+    assert known != stats.fingerprint(stat_with(0, 0))
+
+
+def test_the_horizon_goes_by_the_longer_of_two_clocks() -> None:
+    now = stats.now()
+    second = 10**9
+    slept = stats.Moment(now.wall - 60 * second, now.steady - second)
+    set_back = stats.Moment(now.wall + 3600 * second, now.steady - 60 * second)
+    for started in (slept, set_back):
+        assert stats.horizon(started, 10**18) <= 10**18 - 60 * second
