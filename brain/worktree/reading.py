@@ -58,9 +58,11 @@ def read_many(root: Root, candidates: Iterable[Candidate]) -> Iterator[tuple[Can
         try:
             for candidate in candidates:
                 found, content = _read(folders, candidate)
-                yield found, content
-                if not isinstance(content, bytes):
-                    content.raw.close()
+                try:
+                    yield found, content
+                finally:
+                    if not isinstance(content, bytes):
+                        content.raw.close()
         finally:
             folders.close()
 
