@@ -129,7 +129,7 @@ def test_a_large_file_comes_back_whole(brain: Brain) -> None:
     brain.snapshot()
     brain.restore("@~1", ["memory/log.jsonl"])
     assert (brain.root / "memory/log.jsonl").read_text() == lines
-    brain.restore("@~2", ["memory/log.jsonl"])
+    brain.restore("@~1", ["memory/log.jsonl"])
     assert (brain.root / "memory/log.jsonl").read_text() == lines + '{"n": "new"}\n'
     assert brain.verify(deep=True).ok
 
