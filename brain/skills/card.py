@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .. import encoding, limits
+from .. import limits
 from ..errors import FormatError, InvalidInput
 from . import fast, parts, quick, version
 from .fields import NULL, TEXT, Head
@@ -63,19 +63,19 @@ def read_card(content: bytes, fallback_name: str) -> Card:
 def encode_card(card: Card) -> bytes:
     """Return the bytes of a card for the derived data; a fallback name is left out."""
     name = "" if "no_name" in card.flags.split() else card.name
-    data: bytes = encoding.pack([name, card.description, card.version, card.flags])
-    return data
+    fields = (name, card.description, card.version, card.flags)
+    return "\0".join(field.replace("\0", "") for field in fields).encode()
 
 
 def decode_card(data: bytes, fallback_name: str = "") -> Card:
     """Undo `encode_card`; `fallback_name` fills in for a name that is missing.
 
-    Raises `FormatError` with code `bad_card` or those of `encoding.unpack_shallow`.
+    Raises `FormatError` with code `bad_card`.
     """
-    value = encoding.unpack_shallow(data)
-    if type(value) is not tuple or len(value) != 4 or not all(type(x) is str for x in value):
-        raise FormatError("not a card of a skill", code="bad_card")
-    name, description, text, flags = value
+    try:
+        name, description, text, flags = data.decode().split("\0")
+    except ValueError as error:
+        raise FormatError("not a card of a skill", code="bad_card") from error
     return Card(name or fallback_name, description, text, flags)
 
 

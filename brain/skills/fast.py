@@ -108,7 +108,7 @@ def _scalar(rest: _Lines, index: int, offset: int, key: str, raw: str) -> _Taken
     field = _one_line(key, raw, offset, stop)
     index += 1
     if field is None:
-        return None
+        return _quoted_lines(rest, index, offset, key, raw) if raw[0] in "\"'" else None
     if index < len(lines) and lines[index][:1] == " " and raw[0] not in "\"'[{":
         words = [field.value]
         end = stop
@@ -121,6 +121,44 @@ def _scalar(rest: _Lines, index: int, offset: int, key: str, raw: str) -> _Taken
             index, stop = index + 1, end + eol
         field = field._replace(value=" ".join(words), end=end, stop=stop)
     return field, index, stop
+
+
+def _quoted_lines(rest: _Lines, index: int, offset: int, key: str, raw: str) -> _Taken | None:
+    """Read a quoted scalar without escapes that goes on over indented lines from `index`."""
+    lines, eol = rest
+    quote = raw[0]
+    start = offset + len(key) + 2
+    at = start + len(raw) + eol
+    value = _inside(raw[1:], quote)
+    blank = 0
+    for place in range(index, len(lines)):
+        line = lines[place]
+        text = line.strip(" ")
+        if value is None or (line and line[0] != " "):
+            return None
+        begin, at = at, at + len(line) + eol
+        if not text:
+            blank += 1
+            continue
+        last = _inside(text[:-1], quote) if text[-1] == quote else None
+        more = _inside(text, quote) if last is None else last
+        if more is None:
+            return None
+        value = value.rstrip(" ") + ("\n" * blank or " ") + more
+        blank = 0
+        if last is not None:
+            end = begin + len(line.rstrip(" "))
+            return Field(TEXT, value, start, end, offset, at), place + 1, at
+    return None
+
+
+def _inside(text: str, quote: str) -> str | None:
+    """Return what a piece of a quoted scalar says, None if a quote ends it or it has escapes."""
+    if not text.isprintable() or "\\" in text:
+        return None
+    if quote == "'":
+        return None if "'" in text.replace("''", "") else text.replace("''", "'")
+    return None if '"' in text else text
 
 
 def _several_lines(

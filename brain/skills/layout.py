@@ -25,6 +25,7 @@ _COMPANIONS = frozenset(
     )
 )
 _SUFFIX = ".md"
+_USUAL = f"/{SKILL_FILES[0]}"
 
 
 def classify(path: str, exists: Callable[[str], bool]) -> str | None:
@@ -47,18 +48,18 @@ def classify(path: str, exists: Callable[[str], bool]) -> str | None:
 def skill_paths(paths: Iterable[str]) -> dict[str, str]:
     """Return the skills among all `paths` of the section, each with its fallback name."""
     found: dict[str, str] = {}
-    loose: list[str] = []
+    loose: dict[str, list[str]] = {}
     for path in paths:
         name = _own_name(path)
         if name is None:
             continue
         found[path] = name
         if "/" in path and not path.endswith(SKILL_FILES):
-            loose.append(path)
-    for path in loose:
-        category = path.rpartition("/")[0]
+            loose.setdefault(path.partition("/")[0], []).append(path)
+    for category, files in loose.items():
         if any(f"{category}/{spelling}" in found for spelling in SKILL_FILES):
-            del found[path]
+            for path in files:
+                del found[path]
     return found
 
 
@@ -107,6 +108,8 @@ def _name(path: str) -> str:
 
 def _own_name(path: str) -> str | None:
     """Return the name of the skill at `path` as far as the path alone can tell."""
+    if path[-9:] == _USUAL and "/." not in path and "/_" not in path and path[0] not in "._":
+        return path[:-9].rpartition("/")[2]
     if path[-3:].lower() != _SUFFIX or path[0] in "._" or "/." in path or "/_" in path:
         return None
     folder, slash, file = path.rpartition("/")

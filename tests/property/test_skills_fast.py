@@ -120,6 +120,8 @@ lines = st.one_of(
     st.builds("  - {}".format, values),
     st.builds("- {}".format, values),
     st.builds("  {}".format, values),
+    st.builds("{}: {}{}".format, keys, st.sampled_from(["'", '"']), values),
+    st.builds("  {}{}".format, values, st.sampled_from(["'", '"', "''", "'''", '" '])),
     st.builds(" {}".format, values),
     st.sampled_from(
         ["", "# c", "  # c", "   ", "...", "---", "--- ", "metadata:", "description: >-"]
@@ -232,6 +234,8 @@ def test_the_readers_do_answer_for_ordinary_heads() -> None:
         "allowed-tools: [Read, Write]\n",
         'metadata: {"tool":{"bins":["x"]}}\n',
         "notes: |\n  a\n\n  b\n",
+        "about: 'it''s\n  two: #\n\n  '\n",
+        'about: "a\n    b"\n',
         "about: >-\n  a\n  b\n",
         "about: a\n  b\n",
         "# comment\n\n",
