@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..errors import InvalidInput, NotFound, printable
 from ..objects import bundle as bundles
-from ..objects import paths
+from ..objects import paths, tree
 from ..objects.bundle import Bundle
 from ..objects.entry import LINK
 from ..results import Skill
@@ -45,18 +46,25 @@ class Found(NamedTuple):
 
 def every(session: Session, bundle: Bundle) -> list[Found]:
     """Return all skills of `bundle`, by path, without reading bodies."""
-    entries = {
-        paths.split(entry.path)[1]: entry
-        for entry in bundles.walk_section(session.nodes, bundle, SECTION)
-        if entry.kind != LINK
-    }
-    places = layout.skill_paths(entries)
-    cards = derived.cards(session, (entries[path].blob for path in places))
     return [
-        Found(layout.slug_of(path), paths.join(SECTION, path), entry.blob, cards[entry.blob])
-        for path in places
-        for entry in (entries[path],)
+        Found(layout.slug_of(path), paths.join(SECTION, path), blob, card)
+        for path, _, blob, card in places(session, bundle)
     ]
+
+
+def places(session: Session, bundle: Bundle) -> Iterator[tuple[str, str, bytes, Card]]:
+    """Yield all skills as path in the section, the name of the place, blob and card."""
+    blobs = {
+        line[0]: line[2]
+        for node in tree.leaves(session.nodes, bundle.get(SECTION))
+        for line in node.entries
+        if line[1] != LINK
+    }
+    names = layout.skill_paths(blobs)
+    cards = derived.cards(session, map(blobs.__getitem__, names))
+    for path, name in names.items():
+        blob = blobs[path]
+        yield path, name, blob, cards[blob]
 
 
 def one(session: Session, bundle: Bundle, text: str) -> Found:

@@ -59,8 +59,8 @@ def _index(
     session: Session, bundle: Bundle, limit: int | None, budget: int | None
 ) -> level0.IndexText:
     lines = [
-        (found.card.name or found.slug, found.card.description, found.slug)
-        for found in find.every(session, bundle)
+        (card.name or name, card.description, path)
+        for path, name, _, card in find.places(session, bundle)
     ]
     return level0.build(lines, limit, budget)
 

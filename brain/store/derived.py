@@ -34,7 +34,7 @@ class DerivedReader(Connected):
         else:
             sql = f"SELECT {_CARD} FROM cards WHERE blob IN ({{keys}})"
             found = list(self._db.among(sql, blobs))
-        return {blob: data for blob, data, sum in found if sums.of_fields(blob, data) == sum}
+        return {blob: data for blob, data, sum in found if sums.of_card(blob, data) == sum}
 
     def _is_most(self, wanted: int) -> bool:
         """Tell whether so many cards are so many of all that reading all is faster."""
@@ -73,7 +73,7 @@ def put_cards(db: Connection, rows: Iterable[tuple[bytes, bytes]]) -> None:
     """Keep cards; sorted, so that pages are filled one after another."""
     db.run_many(
         "INSERT OR REPLACE INTO cards (blob, data, checksum) VALUES (?, ?, ?)",
-        ((blob, data, sums.of_fields(blob, data)) for blob, data in sorted(rows)),
+        ((blob, data, sums.of_card(blob, data)) for blob, data in sorted(rows)),
     )
 
 

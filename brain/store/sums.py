@@ -6,6 +6,8 @@ each row carries a checksum over all its fields, each framed by its length.
 
 from __future__ import annotations
 
+from zlib import crc32
+
 from blake3 import blake3
 
 BYTES = 8
@@ -15,3 +17,8 @@ def of_fields(*fields: bytes) -> bytes:
     """Return the checksum of a row of byte strings."""
     framed = b"".join([b"%d:%b" % (len(field), field) for field in fields])
     return blake3(framed).digest(length=BYTES)
+
+
+def of_card(blob: bytes, data: bytes) -> bytes:
+    """Return the checksum of a card; CRC-32, since an index reads thousands of them."""
+    return crc32(data, crc32(blob)).to_bytes(4, "big")
