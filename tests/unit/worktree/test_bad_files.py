@@ -29,8 +29,15 @@ def mkdirs(root: Path, depth: int, name: str) -> None:
     os.close(fd)
 
 
-def deep(root: Path) -> None:
-    mkdirs(root, 10_000, "d")
+def flatten(root: Path, name: str) -> None:
+    """Remove what `mkdirs` made, from the top down: others would recurse into it."""
+    while (root / name).is_dir():
+        below = root / name / name
+        if below.is_dir():
+            below.rename(root / "below")
+        (root / name).rmdir()
+        if (root / "below").is_dir():
+            (root / "below").rename(root / name)
 
 
 def sparse(root: Path) -> None:
@@ -56,8 +63,6 @@ def twins(first: str, second: str) -> Callable[[Path], None]:
 
 REFUSED = [
     pytest.param(sparse, "too_large", "big", id="files-09"),
-    pytest.param(deep, "too_deep", "d/d/d", id="files-10-deep"),
-    pytest.param(lambda root: mkdirs(root, 30, "n" * 40), "bad_path", "nnn", id="files-10-long"),
     pytest.param(raw(b"a\nb"), "bad_char", "a\\nb", id="files-15-newline"),
     pytest.param(raw(b"a\x1b[2J"), "bad_char", "a\\x1b", id="files-15-escape"),
     pytest.param(raw("a\x85b".encode()), "bad_char", "a\\x85b", id="files-15-c1"),
@@ -84,6 +89,26 @@ def test_a_folder_with_such_a_file_is_refused_as_a_whole(
     assert caught.value.code == code
     assert named in caught.value.message
     assert caught.value.message.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("depth", "name", "code"),
+    [
+        pytest.param(10_000, "d", "too_deep", id="files-10-deep"),
+        pytest.param(30, "n" * 40, "bad_path", id="files-10-long"),
+    ],
+)
+def test_folders_too_deep_are_refused_without_recursion(
+    root: Path, depth: int, name: str, code: str
+) -> None:
+    mkdirs(root, depth, name)
+    try:
+        with pytest.raises(InvalidInput) as caught:
+            look(root)
+    finally:
+        flatten(root, name)
+    assert caught.value.code == code
+    assert f"{name}/{name}" in caught.value.message
 
 
 def test_twins_are_found_when_only_the_second_is_new(root: Path) -> None:

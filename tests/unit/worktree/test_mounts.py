@@ -1,0 +1,84 @@
+"""Other file systems inside a brain; each test mounts in a namespace of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .steps import put, settle
+
+ISOLATED = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "-Ur", "--mount"]
+
+SCRIPT = """
+import sys
+from brain.errors import BrainError
+from brain.worktree import statcache
+from brain.worktree.folders import opened
+from brain.worktree.ignore import IgnoreRules
+from brain.worktree.scan import scan
+
+rules = IgnoreRules.load(sys.argv[1])
+with opened(sys.argv[1]) as root_fd:
+    cache = statcache.load(root_fd, rules.fingerprint)
+try:
+    print(*[candidate.path for candidate in scan(sys.argv[1], rules, cache).changed])
+except BrainError as error:
+    print(error.code, error.message)
+"""
+
+
+def scan_with(root: Path, mount: str) -> str:
+    """Scan while `mount`, a shell command, is in force."""
+    shell = f'cd "$1" && {mount} && exec "$2" -c "$3" "$1"'
+    command = [*ISOLATED, "sh", "-c", shell, "sh", str(root), sys.executable, SCRIPT]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture(autouse=True)
+def _may_mount() -> None:
+    probe = [*ISOLATED, "mount", "-t", "tmpfs", "none", "/mnt"]
+    if subprocess.run(probe, check=False, capture_output=True).returncode:
+        pytest.skip("this user may not mount anything, not even in a namespace")
+
+
+@pytest.mark.parametrize("cached", [False, True], ids=["afresh", "cached"])
+@pytest.mark.parametrize(
+    ("mount", "named"),
+    [
+        pytest.param("mount -t tmpfs none skills/x", "skills/x", id="files-25-tmpfs"),
+        pytest.param("mount --bind memory skills/x", "skills/x", id="files-25-bind"),
+        pytest.param("mount --bind MEMORY.md skills/f", "skills/f", id="files-25-bind-file"),
+        pytest.param('mount -t tmpfs none "skills/a b"', "skills/a b", id="files-25-blank"),
+    ],
+)
+def test_a_mount_inside_is_refused(root: Path, mount: str, named: str, cached: bool) -> None:
+    for path in ("skills/x/SKILL.md", "skills/f", "skills/a b/x", "memory/m.md", "MEMORY.md"):
+        put(root, path)
+    if cached:
+        settle(root)
+    expected = f"crosses_device another file system is mounted in the brain: {named}"
+    assert scan_with(root, mount) == expected
+
+
+def test_a_mount_in_what_is_left_out_does_not_matter(root: Path) -> None:
+    put(root, "MEMORY.md")
+    put(root, "skills/x/.cache/deep/y")
+    mount = "mount -t tmpfs none skills/x/.cache/deep && mount -t tmpfs none .brain"
+    assert scan_with(root, mount) == "MEMORY.md"
+
+
+def test_a_brain_that_is_itself_a_mount_is_fine(root: Path) -> None:
+    put(root, "MEMORY.md")
+    assert scan_with(root, 'mount --bind . . && cd "$1"') == "MEMORY.md"
+
+
+def test_a_device_number_that_differs_is_enough(root: Path) -> None:
+    """Where the list of mounts cannot be read, the numbers met on the way must do."""
+    put(root, "skills/x/SKILL.md")
+    mount = "mount -t tmpfs none skills/x && mount -t tmpfs none /proc/self"
+    said = scan_with(root, mount.replace("/proc/self", "/proc"))
+    assert said == "crosses_device another file system is mounted in the brain: skills/x"

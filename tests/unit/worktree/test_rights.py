@@ -1,0 +1,100 @@
+"""Files and folders that the user may not read or write: errors that name them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import os, shutil, sys, tempfile
+from pathlib import Path
+
+from brain.errors import BrainError
+from brain.objects.entry import FILE
+from brain.worktree import materialise, record, statcache, stats
+from brain.worktree.folders import opened
+from brain.worktree.ignore import IgnoreRules
+from brain.worktree.reading import read_many
+from brain.worktree.scan import scan
+
+if os.geteuid() == 0:  # root may read everything
+    os.setegid(65534)
+    os.seteuid(65534)
+root = Path(tempfile.mkdtemp())
+for path in ("skills/a/SKILL.md", "skills/b/SKILL.md", "MEMORY.md"):
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(path)
+before = scan(root, IgnoreRules(), None)
+rights = {path: os.stat(path).st_mode for path in (root, *root.rglob("*"))}
+try:
+    BODY
+except BrainError as error:
+    print(type(error).__name__, error.code, error.message)
+finally:
+    for path, mode in rights.items():
+        if path.exists():
+            path.chmod(mode)
+    left = sorted(str(p.relative_to(root)) for p in root.rglob("*") if p.is_file())
+    shutil.rmtree(root)
+print(*left)
+"""
+
+ALL = "MEMORY.md skills/a/SKILL.md skills/b/SKILL.md"
+
+CASES = {
+    "files-12-file": (
+        "(root / 'skills/b/SKILL.md').chmod(0)\nlist(read_many(root, before.changed))",
+        "InvalidInput unreadable cannot read skills/b/SKILL.md: Permission denied",
+    ),
+    "files-12-folder": (
+        "(root / 'skills/b').chmod(0)\nscan(root, IgnoreRules(), None)",
+        "InvalidInput unreadable cannot read skills/b: Permission denied",
+    ),
+    "files-12-folder-that-lists-but-does-not-open": (
+        "(root / 'skills/b').chmod(0o400)\nscan(root, IgnoreRules(), None)",
+        "InvalidInput unreadable cannot read skills/b: Permission denied",
+    ),
+    "files-12-folder-known": (
+        "known = record.following(before, b'b' * 32, "
+        "{c.path: c.fingerprint for c in before.changed}, 10**19)\n"
+        "(root / 'skills/b').chmod(0)\nscan(root, IgnoreRules(), known)",
+        "InvalidInput unreadable cannot read skills/b",
+    ),
+    "files-12-ignore-file": (
+        "(root / '.brainignore').write_text('x')\n(root / '.brainignore').chmod(0)\n"
+        "rights[root / '.brainignore'] = 0o600\nIgnoreRules.load(root)",
+        "InvalidInput unreadable cannot read .brainignore: Permission denied",
+    ),
+    "concurrency-09-write": (
+        "(root / 'skills/b').chmod(0o555)\n"
+        "materialise.write_file(root, 'skills/b/SKILL.md', FILE, b'x')",
+        "BrainError unwritable cannot write skills/b/SKILL.md: Permission denied",
+    ),
+    "concurrency-09-new-folder": (
+        "(root / 'skills').chmod(0o555)\n"
+        "materialise.write_many(root, [('skills/c/SKILL.md', FILE, b'x')])",
+        "BrainError unwritable cannot write skills/c: Permission denied",
+    ),
+    "concurrency-09-remove": (
+        "(root / 'skills/b').chmod(0o555)\nmaterialise.remove_file(root, 'skills/b/SKILL.md')",
+        "BrainError unwritable cannot write skills/b/SKILL.md: Permission denied",
+    ),
+    "concurrency-09-root": (
+        "root.chmod(0o555)\nmaterialise.write_many(root, [('memory/m', FILE, b'x')])",
+        "BrainError unwritable cannot write memory/m: Permission denied",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_the_rights_forbid_fails_by_name_and_changes_nothing(case: str) -> None:
+    body, message = CASES[case]
+    script = SCRIPT.replace("BODY", body.replace("\n", "\n    "))
+    command = [sys.executable, "-W", "error", "-c", script]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    said, left = done.stdout.splitlines()
+    assert said.startswith(message)
+    assert left.removeprefix(".brainignore ") == ALL
+    assert done.stderr == ""
