@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
+from unicodedata import normalize
 
 from blake3 import blake3
 
@@ -156,6 +157,13 @@ def check_path(raw: bytes) -> str:
     require(not codes & {*range(0x20), *range(0x7F, 0xA0), ord("\\")}, "a character")
     require(path[1:2] != ":", "a drive")
     return path
+
+
+def check_folder(names: list[str]) -> None:
+    """Refuse names that one folder cannot hold everywhere."""
+    composed = [normalize("NFC", name).casefold() for name in names]
+    folded = {normalize("NFC", name) for name in composed}
+    require(len(folded) == len(names), "twins")
 
 
 # Trees

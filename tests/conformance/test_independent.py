@@ -133,6 +133,11 @@ def _path(vector: Vector) -> dict[str, Any]:
     return {}
 
 
+def _folder(vector: Vector) -> dict[str, Any]:
+    other.check_folder(vector.input["names"])
+    return {}
+
+
 def _lineage(vector: Vector) -> dict[str, Any]:
     line = other_lineage.verify_lineage(list(map(bytes.fromhex, vector.input["snapshots"])))
     if not vector.expected:
@@ -160,6 +165,7 @@ TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "operation": _operation,
     "roles": _roles,
     "path": _path,
+    "folder": _folder,
     "lineage": _lineage,
 }
 

@@ -20,6 +20,7 @@ from brain.objects.entry import FILE, Entry
 from brain.objects.node import INNER, join_hashes
 from brain.objects.nodes import Nodes
 from brain.objects.tree import Root
+from brain.worktree.walk import refuse_twins
 from tests.conformance.reading import FOLDER, Vector, paths_of, read, title
 from tests.shelf import Shelf
 from tests.vectors import generate
@@ -158,6 +159,11 @@ def _path(vector: Vector) -> dict[str, Any]:
     return {}
 
 
+def _folder(vector: Vector) -> dict[str, Any]:
+    refuse_twins("skills/", vector.input["names"])
+    return {}
+
+
 def _lineage(vector: Vector) -> dict[str, Any]:
     line = [bytes.fromhex(data) for data in vector.input["snapshots"]]
     known = {snapshot.snapshot_id(data): snapshot.decode(data) for data in line}
@@ -214,6 +220,7 @@ TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "operation": _operation,
     "roles": _roles,
     "path": _path,
+    "folder": _folder,
     "lineage": _lineage,
 }
 

@@ -55,9 +55,31 @@ _REFUSED: dict[str, list[bytes]] = {
     "too_deep": ["/".join("d" * 65).encode()],
 }
 
+_TOGETHER = {
+    "different letters": ["a", "b", "B2"],
+    "names that differ in a sign": ["a-b", "a_b", "ab", "a.b"],
+    "with and without an accent": ["cafe", "café"],
+}
+
+_TWINS = {
+    "one name in two cases": ["README.md", "readme.md"],
+    "one name composed and decomposed": ["café", "cafe\u0301"],
+    "decomposed in another case": ["CAFE\u0301", "café"],
+    "a sharp s and two": ["straße", "STRASSE"],
+    "a Kelvin sign and a k": ["\u212aey", "key"],
+    "a long s and an s": ["\u017fkill", "skill"],
+    "a ligature and its letters": ["\ufb01le", "file"],
+    "two sigmas": ["\u03c2", "\u03c3"],
+    "twins among others": ["a", "b", "c", "B"],
+}
+
 
 def vectors() -> Iterator[Vector]:
-    """Yield the vectors of paths; the input is their bytes."""
+    """Yield the vectors of paths, given by their bytes, and of the names in a folder."""
+    for name, together in _TOGETHER.items():
+        yield valid(name, "folder", {"names": together})
+    for name, together in _TWINS.items():
+        yield refused(name, "folder", {"names": together}, "case_collision")
     for path in _GOOD:
         yield valid(_short(path.encode()), "path", as_hex(path.encode()))
     for error, rows in _REFUSED.items():
