@@ -45,7 +45,7 @@ def verify_deeply(session: Session, progress: Progress = no_progress) -> Verifie
     """Check everything, reading every blob again."""
     work = _Verification(session, progress)
     # 9. Every blob is read again and hashes to its id.
-    work.take(rows.blobs(session, progress))
+    work.replace(list(rows.blobs(session, progress)))
     return work.outcome()
 
 
@@ -84,6 +84,16 @@ class _Verification:
             self._failed |= finding.severity == "error"
             if len(self._findings) < MAX_FINDINGS:
                 self._findings.append(finding)
+
+    def replace(self, blobs: list[Finding]) -> None:
+        """Collect what is wrong with blobs, in place of what stumbled over them before."""
+        broken = {finding.message.split()[1].rstrip(":") for finding in blobs}
+        self._findings = [
+            finding
+            for finding in self._findings
+            if finding.code != "corrupt_object" or broken.isdisjoint(finding.message.split())
+        ]
+        self.take(blobs)
 
     def _run(self) -> None:
         session = self._session

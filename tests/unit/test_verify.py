@@ -1,0 +1,275 @@
+"""Every kind of damage to a lineage is found, and named by its code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.objects import bundle as bundles
+from brain.objects import operation
+from brain.objects import snapshot as snapshots
+from brain.objects.entry import Entry
+from brain.objects.node import Node
+from brain.objects.snapshot import Jump, Snapshot
+from brain.session import Session
+from brain.store.protocol import Kind
+from brain.verify import verify_folder
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Iterator[Brain]:
+    with Brain.init(tmp_path / "agent", author="tester") as made:
+        for number in range(150):
+            folder = made.root / f"skills/skill-{number:03d}"
+            folder.mkdir(parents=True)
+            text = f"---\nname: skill-{number:03d}\ndescription: d\nversion: 1\n---\n{number}\n"
+            (folder / "SKILL.md").write_text(text)
+        made.snapshot("many")
+        made.upsert_skill("skill-007", "better\n")
+        yield made
+
+
+def session_of(brain: Brain) -> Session:
+    return brain._session
+
+
+def codes(brain: Brain, *, deep: bool = False) -> set[str]:
+    found = verify_folder(brain.root, deep)
+    assert found.ok == (not any(f.severity == "error" for f in found.findings))
+    return {finding.code for finding in found.findings}
+
+
+def test_a_healthy_brain_verifies(brain: Brain) -> None:
+    found = brain.verify(deep=True)
+    assert (found.ok, found.findings, found.snapshots) == (True, [], 3)
+    assert found.trust_level == "L0"
+
+
+def forged(brain: Brain, change: Callable[[Session, Snapshot], Snapshot]) -> None:
+    """Put a snapshot on the head that says what it should not, with refs and log in order."""
+    session = session_of(brain)
+    head = session.head()
+    parent = session.load(head)
+    from brain.actions.turn import log_operation
+    from brain.objects import lineage
+
+    honest = parent._replace(
+        brain=session.brain_id(),
+        parents=(head,),
+        generation=parent.generation + 1,
+        jump=lineage.jump_after(session.load, head, parent),
+        operation=operation.snapshot(),
+    )
+    with session.store.transaction() as tx:
+        session.reader = tx
+        data = snapshots.encode(change(session, honest))
+        forged_id = snapshots.snapshot_id(data)
+        tx.put(Kind.SNAPSHOT, forged_id, data)
+        tx.set_ref("heads/main", head, forged_id)
+        log_operation(session, tx, "snapshot", "forged", [("heads/main", head, forged_id)])
+    session.reader = session.store
+
+
+def with_bundle(session: Session, snapshot: Snapshot, bundle: bundles.Bundle) -> Snapshot:
+    bundle_id = bundles.bundle_id(bundle)
+    session.reader.put(Kind.BUNDLE, bundle_id, bundles.encode(bundle))  # type: ignore[attr-defined]
+    return snapshot._replace(bundle=bundle_id)
+
+
+def with_skills(session: Session, snapshot: Snapshot, root: Node, **said: int) -> Snapshot:
+    """Give the section skills another root node."""
+    session.reader.put(Kind.NODE, root.id, root.encode())  # type: ignore[attr-defined]
+    files, size = root.totals()
+    tree = bundles.Root(root.id, said.get("files", files), said.get("bytes", size))
+    before = session.bundle(snapshot.bundle)
+    return with_bundle(session, snapshot, {**before, "skills": tree})
+
+
+FORGERIES: dict[str, tuple[Callable[[Session, Snapshot], Snapshot], str]] = {
+    "another brain": (lambda _, s: s._replace(brain=b"\7" * 32), "foreign_brain"),
+    "a generation too high": (
+        lambda _, s: s._replace(generation=s.generation + 1),
+        "bad_generation",
+    ),
+    "a jump elsewhere": (
+        lambda _, s: s._replace(jump=Jump(s.jump.depth, s.parents[0])),
+        "bad_jump",
+    ),
+    "a wrong depth": (
+        lambda _, s: s._replace(jump=Jump(s.jump.depth - 1, s.jump.target)),
+        "bad_jump",
+    ),
+    "a bundle that is not there": (lambda _, s: s._replace(bundle=b"\7" * 32), "missing_object"),
+    "a parent that is not there": (
+        lambda _, s: s._replace(parents=(s.parents[0], b"\7" * 32)),
+        "missing_object",
+    ),
+    "a parent that is no snapshot": (
+        lambda _, s: s._replace(parents=(s.parents[0], s.bundle)),
+        "wrong_type",
+    ),
+    "a time long before its parent": (lambda _, s: s._replace(time=1), "time_backwards"),
+    "an upsert that raises nothing": (
+        lambda _, s: s._replace(operation=operation.upsert("skill-007", "2", "2")),
+        "version_not_raised",
+    ),
+    "an upsert to another version than the text": (
+        lambda _, s: s._replace(operation=operation.upsert("skill-007", "2", "9")),
+        "version_mismatch",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_a_snapshot_that_lies_is_found(brain: Brain, what: str) -> None:
+    change, code = FORGERIES[what]
+    forged(brain, change)
+    assert code in codes(brain)
+
+
+def entries_of_skills(session: Session) -> list[Entry]:
+    bundle = session.bundle_of(session.head())
+    return [
+        entry._replace(path=entry.path.removeprefix("skills/"))
+        for entry in bundles.walk_section(session.nodes, bundle, "skills")
+    ]
+
+
+def one_leaf(session: Session, snapshot: Snapshot) -> Snapshot:
+    return with_skills(session, snapshot, Node(0, tuple(entries_of_skills(session)[:162])))
+
+
+def shifted(session: Session, snapshot: Snapshot) -> Snapshot:
+    """A tree cut in other places than the rule says."""
+    entries = entries_of_skills(session)
+    lines = []
+    for part in (entries[:30], entries[30:60], entries[60:]):
+        leaf = Node(0, tuple(part))
+        session.reader.put(Kind.NODE, leaf.id, leaf.encode())  # type: ignore[attr-defined]
+        lines.append((leaf.last, leaf.id, *leaf.totals()))
+    return with_skills(session, snapshot, Node(1, tuple(lines)))
+
+
+def miscounted(session: Session, snapshot: Snapshot) -> Snapshot:
+    bundle = session.bundle(snapshot.bundle)
+    root = session.nodes.get(bundle["skills"].node)
+    return with_skills(session, snapshot, root, files=bundle["skills"].files + 1)
+
+
+def lonely(session: Session, snapshot: Snapshot) -> Snapshot:
+    """A root with a single child."""
+    bundle = session.bundle(snapshot.bundle)
+    tree = bundle["skills"]
+    last = entries_of_skills(session)[-1].path
+    return with_skills(session, snapshot, Node(1, ((last, tree.node, tree.files, tree.bytes),)))
+
+
+def climbing(session: Session, snapshot: Snapshot) -> Snapshot:
+    bad = Entry("../outside", 0, entries_of_skills(session)[0].blob, 1)
+    return with_skills(session, snapshot, Node(0, (bad,)))
+
+
+def hollow(session: Session, snapshot: Snapshot) -> Snapshot:
+    bad = Entry("a/SKILL.md", 0, b"\7" * 32, 1)
+    return with_skills(session, snapshot, Node(0, (bad,)))
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (one_leaf, "bad_tree"),
+        (shifted, "bad_tree"),
+        (miscounted, "bad_tree"),
+        (lonely, "bad_tree"),
+        (climbing, "bad_path"),
+        (hollow, "missing_object"),
+    ],
+)
+def test_a_tree_that_is_not_the_canonical_one_is_found(
+    brain: Brain, change: Callable[[Session, Snapshot], Snapshot], code: str
+) -> None:
+    forged(brain, change)
+    assert code in codes(brain)
+
+
+def test_a_skill_changed_by_hand_without_a_higher_version_is_a_warning(brain: Brain) -> None:
+    path = brain.root / "skills/skill-003/SKILL.md"
+    path.write_text(path.read_text() + "by hand\n")
+    brain.snapshot()
+    found = brain.verify()
+    assert found.ok
+    (finding,) = found.findings
+    assert (finding.code, finding.severity) == ("version_not_raised", "warning")
+    assert finding.path == "skills/skill-003/SKILL.md" and finding.snapshot == brain.head
+
+
+def run(brain: Brain, sql: str, *values: object) -> None:
+    session_of(brain).store._db.run(sql, values)  # type: ignore[attr-defined]
+
+
+def test_a_damaged_blob_is_found_by_a_deep_verification_and_named_by_its_path(
+    brain: Brain,
+) -> None:
+    (brain.root / "memory/plain.txt").write_text("plain text, long enough")
+    brain.snapshot()
+    blob = next(c.after for c in brain.diff("@~1", "@").changes)
+    assert blob is not None
+    run(brain, "UPDATE blobs SET data = X'00' WHERE id = ?", bytes.fromhex(blob))
+    assert codes(brain) == set()
+    found = verify_folder(brain.root, True)
+    (finding,) = found.findings
+    assert (finding.code, finding.path) == ("corrupt_blob", "memory/plain.txt")
+    assert not found.ok
+
+
+def test_a_damaged_skill_is_told_once(brain: Brain) -> None:
+    blob = next(c.after for c in brain.diff("@~1", "@").changes)
+    assert blob is not None
+    run(brain, "UPDATE blobs SET data = X'00' WHERE id = ?", bytes.fromhex(blob))
+    (finding,) = verify_folder(brain.root, True).findings
+    assert (finding.code, finding.path) == ("corrupt_blob", "skills/skill-007/SKILL.md")
+
+
+@pytest.mark.parametrize("kind", [Kind.NODE, Kind.BUNDLE, Kind.SNAPSHOT])
+def test_a_structured_object_that_is_not_what_its_id_says_is_found(brain: Brain, kind: int) -> None:
+    run(brain, "UPDATE objects SET data = X'90' WHERE kind = ?", kind)
+    found = verify_folder(brain.root, False)
+    assert not found.ok and found.findings
+
+
+def test_a_missing_object_is_found(brain: Brain) -> None:
+    head = session_of(brain).load(session_of(brain).head())
+    run(brain, "DELETE FROM objects WHERE id = ?", head.bundle)
+    assert "missing_object" in codes(brain)
+
+
+def test_a_ref_moved_behind_the_back_of_the_log_is_found(brain: Brain) -> None:
+    session = session_of(brain)
+    head = session.head()
+    with session.store.transaction() as tx:
+        tx.set_ref("heads/main", head, session.load(head).parents[0])
+    assert codes(brain) == {"ref_mismatch"}
+
+
+def test_a_ref_that_no_operation_set_is_found(brain: Brain) -> None:
+    session = session_of(brain)
+    with session.store.transaction() as tx:
+        tx.set_ref("heads/other", None, session.head())
+    assert codes(brain) == {"ref_mismatch"}
+
+
+def test_a_shortened_operation_log_is_found(brain: Brain) -> None:
+    run(brain, "DELETE FROM operations WHERE number = 2")
+    assert "corrupt_operation" in codes(brain)
+
+
+def test_a_store_that_does_not_open_is_a_finding(brain: Brain) -> None:
+    brain.close()
+    (brain.root / ".brain/store.db").write_bytes(b"junk" * 5000)
+    for side in ("-wal", "-shm"):
+        (brain.root / f".brain/store.db{side}").unlink(missing_ok=True)
+    found = verify_folder(brain.root, False)
+    assert not found.ok and len(found.findings) == 1
