@@ -12,6 +12,7 @@ from brain import Brain
 
 
 def audit(folder: Path) -> bool:
+    """Print the lineage in words and tell whether it verifies."""
     with Brain.open(folder) as brain:
         for entry in brain.log():
             changes = []

@@ -8,6 +8,7 @@ from brain import Brain
 
 
 def main(folder: Path) -> None:
+    """Make a brain in `folder`, teach it, and take some of it back."""
     with Brain.init(folder, name="learner", author="learner") as brain:
         first = brain.upsert_skill(
             "Oracle manipulation",

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from .. import limits
+from ..errors import InvalidInput
 from ..objects import bundle as bundles
 from ..objects import paths
 from ..objects.bundle import Bundle
@@ -21,8 +23,6 @@ from ..skills.document import Card, decode_card, encode_card, read_card
 from ..skills.slug import slugify
 from ..skills.version import compare as compare_versions
 from ..store.protocol import Kind, SkillRow, Transaction
-from ..errors import InvalidInput
-from .. import limits
 
 VERSION = 1
 SECTION = "skills"
@@ -184,7 +184,5 @@ def ensure(session: Session, tx: Transaction) -> None:
             if may_be_skill(difference.path)
         ]
         found = [d.after.blob for d in changed if d.after and d.after.kind != LINK]
-        tx.put_cards(
-            (blob, encode_card(card)) for blob, card in read_cards(session, found).items()
-        )
+        tx.put_cards((blob, encode_card(card)) for blob, card in read_cards(session, found).items())
         tx.log_skills(rows(session, snapshot_id, before, after, changed))

@@ -56,9 +56,7 @@ def changes(found: list[Difference]) -> list[Change]:
             sources[path] = gone[now.blob, now.kind].pop(0)
     moved = set(sources.values())
     return [
-        _change(path, was, now, sources.get(path))
-        for path, was, now in found
-        if path not in moved
+        _change(path, was, now, sources.get(path)) for path, was, now in found if path not in moved
     ]
 
 
@@ -108,7 +106,9 @@ def _skill_change(slug: str, old: Card | None, new: Card | None) -> SkillChange:
     from_version = version.value(old.version) if old else None
     to_version = version.value(new.version) if new else None
     if old is None or new is None:
-        return SkillChange(slug, "removed" if new is None else "added", from_version, to_version, name)
+        return SkillChange(
+            slug, "removed" if new is None else "added", from_version, to_version, name
+        )
     rises = compare_versions(new.version, old.version) > 0
     return SkillChange(slug, "upgraded" if rises else "changed", from_version, to_version, name)
 
@@ -117,11 +117,7 @@ def _by_their_files(
     session: Session, after: Bundle, touched: set[str], told: set[str]
 ) -> list[SkillChange]:
     """Skills whose SKILL.md stayed while files beside it changed."""
-    owners = {
-        owner
-        for path in touched
-        if (owner := _owner(session, after, path)) is not None
-    }
+    owners = {owner for path in touched if (owner := _owner(session, after, path)) is not None}
     out = []
     for path in sorted(owners):
         slug = layout.slug_of(paths.split(path)[1])

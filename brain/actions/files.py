@@ -41,4 +41,3 @@ def _contents(
     for blob, content in session.store.read_blobs(list(small)):
         for entry in small[blob]:
             yield entry.path, entry.kind, content
-

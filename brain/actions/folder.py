@@ -12,7 +12,6 @@ from ..errors import InvalidInput, NotFound, printable
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..objects.entry import Entry
-from ..results import Notice
 from ..session import Session
 from ..store.protocol import Transaction
 from ..worktree import reading, statcache, stats

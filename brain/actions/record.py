@@ -40,9 +40,7 @@ def snapshot(session: Session, message: str = "", progress: Progress = no_progre
     with locked(session):
         seen = folder.look(session, progress)
         size = sum(candidate.size for candidate in seen.found.changed)
-        with recording(
-            session, "snapshot", message or "snapshot", expected_bytes=size
-        ) as mine:
+        with recording(session, "snapshot", message or "snapshot", expected_bytes=size) as mine:
             before = mine.bundle
             entries = folder.stored(
                 session, mine.tx, before, seen.found.changed, seen.proven, progress

@@ -64,9 +64,5 @@ def check_skills(session: Session, texts: list[str], strict: bool) -> list[Skill
         others = [path for path in shared[found.slug] if path != found.path]
         if others:
             message = f"shares its slug with {', '.join(map(printable, others))}"
-            out.append(
-                SkillProblem(found.slug, found.path, "duplicate_slug", "error", 0, message)
-            )
+            out.append(SkillProblem(found.slug, found.path, "duplicate_slug", "error", 0, message))
     return out
-
-

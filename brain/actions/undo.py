@@ -156,9 +156,7 @@ def _move(
     return writes
 
 
-def _writes(
-    session: Session, tx: Transaction, from_: bytes, to: bytes
-) -> dict[str, Entry | None]:
+def _writes(session: Session, tx: Transaction, from_: bytes, to: bytes) -> dict[str, Entry | None]:
     was, will = session.bundle_of(from_), session.bundle_of(to)
     found = list(bundles.compare(session.nodes, was, will))
     touched = folder.edits_at(session, tx, was, [difference.path for difference in found])

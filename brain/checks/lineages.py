@@ -28,7 +28,9 @@ def heads(session: Session) -> tuple[list[bytes], list[Finding]]:
     except BrainError as error:
         return [], [_error(error.code, error.message)]
     if current not in refs:
-        return list(refs.values()), [_error("bad_ref", f"the current branch {current} is not there")]
+        return list(refs.values()), [
+            _error("bad_ref", f"the current branch {current} is not there")
+        ]
     return list(dict.fromkeys(refs.values())), []
 
 
@@ -110,8 +112,8 @@ def operations(session: Session) -> Iterator[Finding]:
             newer = (row.number, row.id, row.data)
             for name, old, new in decode(row).refs:
                 if standing.get(name, EMPTY) != new:
-                    message = f"operation {row.number} left {name} at {new.hex()[:12]}, not where it is found"
-                    yield _error("ref_mismatch", message)
+                    message = f"operation {row.number} left {name} at {new.hex()[:12]}"
+                    yield _error("ref_mismatch", f"{message}, not where it is found")
                 standing[name] = old
         if newer is not None:
             yield from _linked(newer, EMPTY)

@@ -59,12 +59,10 @@ def structured(session: Session, progress: Progress) -> Iterator[Finding]:
 
 def blobs(session: Session, progress: Progress) -> Iterator[Finding]:
     """Check that every blob of the store, read again, hashes to its id."""
-    done = 0
     faults: dict[bytes, str] = {}
-    for blob, _, fault in session.reader.check_blobs():
+    for done, (blob, _, fault) in enumerate(session.reader.check_blobs(), 1):
         if fault:
             faults[blob] = fault
-        done += 1
         if done % _STEP == 0:
             progress("blobs", done, 0)
     if faults:

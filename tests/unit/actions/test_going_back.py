@@ -151,7 +151,9 @@ def test_restore_of_an_unknown_path_is_refused(brain: Brain) -> None:
         brain.restore("@", ["../outside"])
 
 
-@pytest.mark.parametrize("revision", ["", "@~", "@~x", "abc", "ABCDEF", "x" * 65, "@@", "~1", "@~-1"])
+@pytest.mark.parametrize(
+    "revision", ["", "@~", "@~x", "abc", "ABCDEF", "x" * 65, "@@", "~1", "@~-1"]
+)
 def test_what_is_no_revision_is_refused(brain: Brain, revision: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         brain.show(revision)
@@ -159,7 +161,9 @@ def test_what_is_no_revision_is_refused(brain: Brain, revision: str) -> None:
 
 
 def test_revisions_name_heads_ancestors_branches_and_prefixes(brain: Brain) -> None:
-    ids = [brain.head] + [brain.upsert_skill("a", f"{i}\n", description="d").snapshot for i in range(40)]
+    ids = [brain.head] + [
+        brain.upsert_skill("a", f"{i}\n", description="d").snapshot for i in range(40)
+    ]
     assert brain.show("@").info.snapshot == ids[-1]
     assert brain.show("main").info.snapshot == ids[-1]
     assert brain.show("@~17").info.snapshot == ids[-18]

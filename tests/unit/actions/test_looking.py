@@ -42,7 +42,11 @@ def test_a_moved_file_is_a_rename(brain: Brain) -> None:
     path.rename(brain.root / "memory/b.md")
     brain.snapshot()
     (change,) = brain.diff("@~1", "@").changes
-    assert (change.change, change.from_path, change.path) == ("renamed", "memory/a.md", "memory/b.md")
+    assert (change.change, change.from_path, change.path) == (
+        "renamed",
+        "memory/a.md",
+        "memory/b.md",
+    )
 
 
 def test_the_patch_is_unified_text_and_names_binary_files(brain: Brain) -> None:
@@ -113,7 +117,10 @@ def test_the_prompt_holds_system_fragments_index_and_chosen_memory(brain: Brain)
     brain.upsert_skill("a", "BODY\n", description="First")
     brain.snapshot()
     made = brain.prompt()
-    order = [made.prompt.index(part) for part in ("You audit.", "First fr", "Second fr", "▸ a", "remember")]
+    order = [
+        made.prompt.index(part)
+        for part in ("You audit.", "First fr", "Second fr", "▸ a", "remember")
+    ]
     assert order == sorted(order)
     assert "\u202e" not in made.prompt and "BODY" not in made.prompt
     assert made.cut == ["MEMORY.md"] and made.prompt.count("remember") == 2

@@ -102,7 +102,9 @@ def test_a_name_that_only_folds_to_the_slug_of_another_is_refused(brain: Brain, 
     assert brain.upsert_skill(first, "three\n").version == 2
 
 
-@pytest.mark.parametrize("again", ["oracle manipulation", "ORACLE-MANIPULATION", "Oracle_Manipulation"])
+@pytest.mark.parametrize(
+    "again", ["oracle manipulation", "ORACLE-MANIPULATION", "Oracle_Manipulation"]
+)
 def test_names_that_differ_in_case_and_separators_are_one_skill(brain: Brain, again: str) -> None:
     brain.upsert_skill("Oracle manipulation", "one\n", description="d")
     assert brain.upsert_skill(again, "two\n").path == PATH
