@@ -14,7 +14,9 @@ Join = Callable[[bytes], bytes]
 """Gets left ‖ right."""
 
 
-def rows(leaves: list[bytes], join: Join, like: list[list[bytes]] | None = None) -> list[list[bytes]]:
+def rows(
+    leaves: list[bytes], join: Join, like: list[list[bytes]] | None = None
+) -> list[list[bytes]]:
     """Return all rows of the tree over at least one leaf hash, the root's row last.
 
     `like` are the rows of a similar tree: where two neighbours stand at the same
@@ -33,7 +35,9 @@ def rows(leaves: list[bytes], join: Join, like: list[list[bytes]] | None = None)
     return out
 
 
-def _join_row_like(row: list[bytes], join: Join, old: list[bytes], old_above: list[bytes]) -> list[bytes]:
+def _join_row_like(
+    row: list[bytes], join: Join, old: list[bytes], old_above: list[bytes]
+) -> list[bytes]:
     same = len(old) - 1
     return [
         old_above[i >> 1]
