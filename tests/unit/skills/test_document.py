@@ -7,12 +7,12 @@ from brain.skills.document import (
     Upsert,
     declared_names,
     ensure_skill_frontmatter,
-    is_noop,
     new_document,
     raise_version,
     set_version,
     upsert_document,
 )
+from brain.skills.frontmatter import load
 
 PRIOR = b"""---
 name: a-skill
@@ -197,117 +197,6 @@ def test_a_new_skill_may_bring_its_version_but_not_one_at_the_top() -> None:
         assert caught.value.code == "bad_version"
 
 
-def test_incoming_front_matter_is_merged_and_its_version_ignored() -> None:
-    body = b"""---
-name: a-skill
-description: >
-  Does more
-  things.
-version: 77
-compatibility: any
----
-# New
-"""
-    assert (
-        save(PRIOR, body).content
-        == b"""---
-name: a-skill
-# why it is here
-description: >
-  Does more
-  things.
-version: 5
-license: MIT
-compatibility: any
----
-# New
-"""
-    )
-
-
-def test_incoming_metadata_replaces_the_old_but_version_and_title_stay() -> None:
-    prior = b'---\nname: c\ndescription: d\nmetadata:\n  title: C++\n  version: "1.9"\n---\nx'
-    body = b"---\nmetadata:\n  author: me\n---\ny"
-    made = save(prior, body)
-    assert made.version == "1.10"
-    assert declared_names(made.content) == {"c", "C++"}
-    assert b"  author: me\n" in made.content
-    assert b'  version: "1.10"\n' in made.content
-
-
-@pytest.mark.parametrize(
-    ("prior", "body"),
-    [
-        (
-            b'---\n{"name": "n", "description": "d", "x": ["y"]}\n---\n',
-            b"---\nlicense: MIT\n---\nz",
-        ),
-        (b"---\nname: n\ndescription: d\nx: [y]\n---\n", b'---\n{"license": "MIT"}\n---\nz'),
-        (b"---\n  name: n\n  description: d\n  x:\n  - y\n---\n", b"---\nlicense: MIT\n---\nz"),
-    ],
-)
-def test_heads_of_unlike_style_are_merged_by_value(prior: bytes, body: bytes) -> None:
-    from brain.skills.frontmatter import load
-
-    made = save(prior, body)
-    assert load(made.content) == {
-        "name": "n",
-        "description": "d",
-        "x": ["y"],
-        "license": "MIT",
-        "version": 2,
-    }
-    assert made.content.endswith(b"---\nz")
-
-
-def test_missing_fields_are_added_inside_a_head_in_braces() -> None:
-    from brain.skills.frontmatter import load
-
-    made = save(b'---\n{"license": "MIT"}\n---\n# T\n', name="A B", slug="a-b")
-    assert load(made.content) == {"license": "MIT", "name": "a-b", "description": "T", "version": 2}
-    new = save(None, b"---\n{license: MIT}\n---\n# T\n", name="A B", slug="a-b")
-    assert load(new.content)["metadata"] == {"title": "A B"}
-
-
-@pytest.mark.parametrize(
-    ("metadata", "expected"),
-    [
-        ("metadata:", {"title": "A B"}),
-        ("metadata: {}", {"title": "A B"}),
-        ("metadata: {k: v}", {"title": "A B", "k": "v"}),
-        ('metadata: {"k": {"l": 1}}', {"title": "A B", "k": {"l": 1}}),
-        ("metadata:\n    k: v", {"title": "A B", "k": "v"}),
-        ("metadata:\n  k:\n  - v", {"title": "A B", "k": ["v"]}),
-        ("other: 1", {"title": "A B"}),
-    ],
-)
-def test_a_title_is_added_to_metadata_of_any_form(metadata: str, expected: object) -> None:
-    from brain.skills.frontmatter import load
-
-    body = f"---\ndescription: d\n{metadata}\n---\nx".encode()
-    made = save(None, body, name="A B", slug="a-b")
-    assert load(made.content)["metadata"] == expected
-    assert load(made.content)["name"] == "a-b"
-
-
-def test_metadata_that_is_no_map_cannot_take_a_title() -> None:
-    with pytest.raises(InvalidInput) as caught:
-        save(None, b"---\nmetadata: text\n---\nx", name="A B", slug="a-b")
-    assert caught.value.code == "bad_type"
-
-
-@pytest.mark.parametrize(
-    "prior", [b"---\nname: n\n", b"---\na: b: c\n---\nx", b"\xff\xfe", b"---\n- a\n---\n"]
-)
-def test_a_head_that_cannot_be_read_gives_way_only_to_a_whole_document(prior: bytes) -> None:
-    for body in (None, b"bare"):
-        with pytest.raises(InvalidInput):
-            save(prior, body)
-    made = save(prior, b"---\nname: n\ndescription: d\n---\nnew", lineage="3")
-    assert made.content == b"---\nname: n\ndescription: d\nversion: 4\n---\nnew"
-    assert save(prior, b"---\nname: n\ndescription: d\n---\nnew").version == "2"
-
-
 def test_a_file_without_front_matter_is_wrapped_and_counts_as_version_1() -> None:
     assert save(b"# Old\n").content == (
         b"---\nname: a-skill\ndescription: Old\nversion: 2\n---\n\n# Old\n"
@@ -353,8 +242,6 @@ def test_a_long_description_that_was_there_before_may_stay() -> None:
 
 
 def test_a_description_is_written_on_one_line_and_read_back() -> None:
-    from brain.skills.frontmatter import load
-
     for text in (
         *(
             "yes",
@@ -387,20 +274,6 @@ def test_a_description_is_written_on_one_line_and_read_back() -> None:
         made = save(PRIOR, None, f"  {text}\n ")
         assert load(made.content)["description"] == " ".join(text.split())
         assert made.content.count(b"\n") == PRIOR.count(b"\n")
-
-
-def test_an_identical_save_is_told_from_one_that_changes_something() -> None:
-    assert is_noop(PRIOR, None, None)
-    assert is_noop(PRIOR, "Does things.", None)
-    assert is_noop(PRIOR, None, b"# Title\n\nbody\n")
-    assert is_noop(PRIOR, None, b"\n\n# Title\n\nbody\n")
-    assert is_noop(PRIOR, None, PRIOR)
-    assert is_noop(PRIOR, None, PRIOR.replace(b"version: 4", b"version: 2"))
-    assert is_noop(PRIOR, None, b"---\nlicense: MIT\n---\n\n# Title\n\nbody\n")
-    assert not is_noop(PRIOR, "Other.", None)
-    assert not is_noop(PRIOR, None, b"# Title\n\nbody")
-    assert not is_noop(PRIOR, None, PRIOR.replace(b"MIT", b"BSD"))
-    assert is_noop(b"# bare\n", None, b"# bare\n")
 
 
 def test_missing_fields_are_added_to_a_document_and_nothing_else_changes() -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -83,6 +82,7 @@ REFUSED = {
         2,
         [
             doc("a: " + "[" * 5000),
+            doc("a: " + "[" * 60_000),
             doc("a: " + "{b: " * 40 + "}" * 40),
             doc("a: " + "[" * 16 + "]" * 16),
         ],
@@ -141,13 +141,6 @@ def test_front_matter_with_two_readings_is_refused_with_its_line(
     assert caught.value.message.startswith(f"line {line or ''}")
     assert not list(tmp_path.iterdir())
     assert read_leniently(content)[0] == {}
-
-
-def test_frontmatter_10_an_alias_bomb_is_refused_before_it_is_built() -> None:
-    start = time.process_time()
-    with pytest.raises(InvalidInput):
-        load(doc(BOMB))
-    assert time.process_time() - start < 5
 
 
 def test_frontmatter_03_only_the_first_block_is_read() -> None:
