@@ -119,7 +119,8 @@ def rows(
         old = known.get(was.blob, _NOTHING) if was else None
         new = known.get(now.blob, _NOTHING) if now else None
         name, version = new or old or _NOTHING
-        yield SkillRow(path, snapshot_id, _change(old, new), version, slugs_of(path, name))
+        slugs = tuple(slug for slug in slugs_of(path, name) if path not in usual_paths(slug))
+        yield SkillRow(path, snapshot_id, _change(old, new), version, slugs)
 
 
 _NOTHING = ("", "1")
@@ -157,6 +158,11 @@ def skill_paths(session: Session, bundle: Bundle) -> list[str]:
     """Return the full paths of all skills of `bundle`, sorted."""
     inner = [paths.split(e.path)[1] for e in bundles.walk_section(session.nodes, bundle, SECTION)]
     return [paths.join(SECTION, path) for path in layout.skill_paths(inner)]
+
+
+def usual_paths(slug: str) -> list[str]:
+    """Return the full paths at which a skill of that slug is looked for in any case."""
+    return [f"{SECTION}/{path}" for path in layout.candidates(slug)]
 
 
 def slugs_of(path: str, name: str) -> tuple[str, ...]:

@@ -106,7 +106,7 @@ def at(session: Session, bundle: Bundle, path: str) -> Found:
 
 def known_paths(session: Session, slug: str) -> list[str]:
     """Return the full paths at which a skill of that slug lies, lay or would lie."""
-    usual = [paths.join(SECTION, path) for path in layout.candidates(slug)]
+    usual = derived.usual_paths(slug)
     return list(dict.fromkeys([*usual, *session.reader.skill_paths(slug)]))
 
 

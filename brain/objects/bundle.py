@@ -86,8 +86,11 @@ def total(bundle: Bundle) -> Total:
 
 def get(nodes: Nodes, bundle: Bundle, path: str) -> Entry | None:
     """Return the entry at the full `path`, or None."""
-    section, inner = paths.split(path)
-    found = tree.get(nodes, bundle.get(section), inner)
+    section, slash, inner = path.partition("/")
+    root = bundle.get(section if slash else paths.TOP)
+    if root is None:
+        return None
+    found = tree.get(nodes, root, inner if slash else path)
     return found and found._replace(path=path)
 
 

@@ -63,8 +63,11 @@ def read_card(content: bytes, fallback_name: str) -> Card:
 def encode_card(card: Card) -> bytes:
     """Return the bytes of a card for the derived data; a fallback name is left out."""
     name = "" if "no_name" in card.flags.split() else card.name
-    fields = (name, card.description, card.version, card.flags)
-    return "\0".join(field.replace("\0", "") for field in fields).encode()
+    text = f"{name}\0{card.description}\0{card.version}\0{card.flags}"
+    if text.count("\0") > 3:
+        fields = (name, card.description, card.version, card.flags)
+        text = "\0".join([field.replace("\0", "") for field in fields])
+    return text.encode()
 
 
 def decode_card(data: bytes, fallback_name: str = "") -> Card:

@@ -34,7 +34,7 @@ class DerivedReader(Connected):
         else:
             sql = f"SELECT {_CARD} FROM cards WHERE blob IN ({{keys}})"
             found = list(self._db.among(sql, blobs))
-        return {blob: data for blob, data, sum in found if sums.of_card(blob, data) == sum}
+        return {blob: data for blob, data, sum in found if sums.of_derived(blob, data) == sum}
 
     def _is_most(self, wanted: int) -> bool:
         """Tell whether so many cards are so many of all that reading all is faster."""
@@ -73,7 +73,7 @@ def put_cards(db: Connection, rows: Iterable[tuple[bytes, bytes]]) -> None:
     """Keep cards; sorted, so that pages are filled one after another."""
     db.run_many(
         "INSERT OR REPLACE INTO cards (blob, data, checksum) VALUES (?, ?, ?)",
-        ((blob, data, sums.of_card(blob, data)) for blob, data in sorted(rows)),
+        ((blob, data, sums.of_derived(blob, data)) for blob, data in sorted(rows)),
     )
 
 
@@ -105,7 +105,6 @@ def forget(db: Connection) -> None:
 
 def _stored(row: SkillRow, number: int) -> tuple[str, int, bytes, int, str, str, bytes]:
     slugs = "\n".join(row.slugs)
-    numbers = b"%d %d" % (number, row.change)
-    texts = row.path.encode(), row.version.encode(), slugs.encode()
-    checksum = sums.of_fields(*texts, numbers, row.snapshot)
+    text = f"{number} {row.change} {row.version}\n{row.path}\n{slugs}"
+    checksum = sums.of_derived(row.snapshot, text.encode())
     return row.path, number, row.snapshot, row.change, row.version, slugs, checksum

@@ -19,6 +19,6 @@ def of_fields(*fields: bytes) -> bytes:
     return blake3(framed).digest(length=BYTES)
 
 
-def of_card(blob: bytes, data: bytes) -> bytes:
-    """Return the checksum of a card; CRC-32, since an index reads thousands of them."""
-    return crc32(data, crc32(blob)).to_bytes(4, "big")
+def of_derived(id: bytes, data: bytes) -> bytes:
+    """Return the checksum of a derived row; CRC-32, since there are thousands to read at once."""
+    return crc32(data, crc32(id)).to_bytes(4, "big")
