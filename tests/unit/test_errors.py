@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from brain import errors
+from brain.errors import BrainError, printable
+
+KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_error_is_a_brain_error_with_a_code_and_an_exit_status(
+    kind: type[BrainError],
+) -> None:
+    error = kind("what happened")
+    assert isinstance(error, BrainError)
+    assert error.code.replace("_", "").isalpha() and error.code.islower()
+    assert error.exit_status in {1, 3, 10, 11, 12}
+    assert (str(error), error.message, error.hint) == ("what happened", "what happened", "")
+
+
+def test_no_two_kinds_of_error_share_a_code() -> None:
+    assert len({kind.code for kind in KINDS}) == len(KINDS)
+
+
+def test_a_code_and_a_hint_belong_to_one_error_and_not_to_its_kind() -> None:
+    error = errors.InvalidInput("no", code="bad_path", hint="another one")
+    assert (error.code, error.hint) == ("bad_path", "another one")
+    assert errors.InvalidInput("no").code == "bad_input"
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("plain é 🧠", "plain é 🧠"),
+        ("a\nb\t", "a\\nb\\t"),
+        ("\x1b[2J\x9b", "\\x1b[2J\\x9b"),
+        ("\u202etxt", "\\u202etxt"),
+        ("\ud800", "\\ud800"),
+        ("\U000e0041", "\\U000e0041"),
+        (b"caf\xe9", "caf\\xe9"),
+        (7, "7"),
+        ("x" * 300, "x" * 200 + "…"),
+    ],
+)
+def test_foreign_text_is_escaped_and_cut_before_it_is_shown(raw: object, shown: str) -> None:
+    assert printable(raw) == shown
+    assert printable(raw).isprintable()
+
+
+def test_text_is_cut_before_it_is_escaped() -> None:
+    assert len(printable("\x1b" * 10_000_000)) < 1000
+    assert printable("abc", 2) == "ab…"
