@@ -1,19 +1,18 @@
-"""Comparing the whole stat cache; a large one in two processes.
+"""Comparing the whole stat cache; a large one in several processes.
 
-lstat under one interpreter lock is slow, so a child shares the work. Both take groups of
-parts from a pipe until it is empty. The child only calls lstat, writes what differs to
-another pipe and leaves by `os._exit`. Groups it does not answer for, whatever went
-wrong with it, are compared again here.
+lstat under one interpreter lock is slow, so children do it. Each takes groups of parts
+from a pipe until it is empty, in the folder of the brain as its own, which spares it
+`dir_fd`. It only calls lstat, writes what differs to another pipe and leaves by
+`os._exit`. Groups that none answers for, whatever went wrong, are compared here.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from .compare import Lstat, compare, entries_at, lstat_below
 from .statcache import PART, StatCache
@@ -24,6 +23,7 @@ Work = tuple[list[int], list[int]]
 
 _ENTRIES = 20_000
 """Below this the fork costs more than it saves."""
+_MOST_WORKERS = 4
 _MOST_GROUPS = 1024
 """Their numbers, two bytes each, must fit into a pipe at once."""
 _FEWEST_PARTS = 4
@@ -35,24 +35,28 @@ def differing(cache: StatCache, root_fd: int, tick: Tick) -> list[tuple[str, byt
 
     `tick` is told the number of entries compared so far, about.
     """
-    count = len(range(0, len(cache.parts), _group_size(cache)))
-    if two_are_better(cache):
-        done, places = _share(cache, root_fd, count, tick)
-    else:
-        done, places = [], []
-    left = sorted(set(range(count)).difference(done))
+    groups = range(-(-len(cache.parts) // _group_size(cache)))
+    done, places = _share(cache, root_fd, groups, workers(cache))
+    if done:
+        tick(len(done) * _group_size(cache) * PART)
+    left = sorted(set(groups).difference(done))
     places += _work(left, cache, lstat_below(root_fd), tick)[1]
     return list(entries_at(cache, sorted(places)))
 
 
-def two_are_better(cache: StatCache) -> bool:
-    """Tell whether two processes are faster, and safe: forking is, with a single thread."""
+def workers(cache: StatCache) -> int:
+    """Return how many children help: none if that is no faster, or not safe.
+
+    Forking is safe for a process of one thread.
+    """
     if len(cache.parts) * PART < _ENTRIES or not sys.platform.startswith("linux"):
-        return False
+        return 0
     try:
-        return len(os.sched_getaffinity(0)) > 1 and len(os.listdir("/proc/self/task")) == 1
+        processors = len(os.sched_getaffinity(0))
+        threads = len(os.listdir("/proc/self/task"))
     except OSError:
-        return False
+        return 0
+    return min(processors, _MOST_WORKERS) if processors > 1 and threads == 1 else 0
 
 
 def _group_size(cache: StatCache) -> int:
@@ -70,34 +74,46 @@ def _work(groups: Iterable[int], cache: StatCache, lstat: Lstat, tick: Tick) -> 
     return done, places
 
 
-def _share(cache: StatCache, root_fd: int, count: int, tick: Tick) -> Work:
-    """Compare together with a child; what is missing from the outcome was not done."""
-    queue = _filled_pipe(range(count))
-    try:
-        answer, child = _start(cache, root_fd, queue)
+def _share(cache: StatCache, root_fd: int, groups: range, count: int) -> Work:
+    """Have `count` children compare; what is missing from the outcome was not done."""
+    done: list[int] = []
+    places: list[int] = []
+    children: list[tuple[int, int]] = []
+    with suppress(OSError), _filled_pipe(groups) as queue:
         try:
-            done, places = _work(_taken(queue), cache, lstat_below(root_fd), tick)
-            theirs = _unpack(_read_all(answer))
-        except BaseException:
-            os.kill(child, signal.SIGKILL)
-            raise
+            for _ in range(count):
+                children.append(_start(cache, root_fd, queue))
+            for answer, _ in children:
+                theirs = _unpack(_read_all(answer))
+                done += theirs[0]
+                places += theirs[1]
         finally:
-            os.close(answer)
-            with suppress(ChildProcessError):  # the program may not want to hear of children
-                os.waitpid(child, 0)
-    except OSError:
-        return [], []
-    finally:
-        os.close(queue)
-    return done + theirs[0], places + theirs[1]
+            _end(children, queue)
+    return done, places
 
 
-def _filled_pipe(numbers: range) -> int:
-    """Return the end of a pipe from which each of `numbers` can be read once."""
+def _end(children: list[tuple[int, int]], queue: int) -> None:
+    """Leave the children nothing more to do, and wait for them."""
+    while os.read(queue, 4096):
+        pass
+    for answer, child in children:
+        os.close(answer)
+        with suppress(ChildProcessError):  # the program may not want to hear of children
+            os.waitpid(child, 0)
+
+
+@contextmanager
+def _filled_pipe(numbers: range) -> Iterator[int]:
+    """Open the end of a pipe from which each of `numbers` can be read once."""
     read_end, write_end = os.pipe()
-    os.write(write_end, array("H", numbers).tobytes())
-    os.close(write_end)
-    return read_end
+    try:
+        try:
+            os.write(write_end, array("H", numbers).tobytes())
+        finally:
+            os.close(write_end)
+        yield read_end
+    finally:
+        os.close(read_end)
 
 
 def _taken(queue: int) -> Iterator[int]:

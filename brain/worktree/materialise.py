@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from .bulk import Bulk
 from .folders import Folders, Root, opened
@@ -68,10 +69,9 @@ def remove_file(root: Root, path: str) -> None:
     with opened(root) as root_fd:
         folders = Folders(root_fd)
         try:
-            os.unlink(name, dir_fd=folders.open(folder))
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folders.open(folder))
             _remove_empty(folders, folder)
-        except FileNotFoundError:
-            return
         except OSError as error:
             raise failure(path, error) from error
         finally:
@@ -83,5 +83,7 @@ def _remove_empty(folders: Folders, folder: str) -> None:
         folder, _, name = folder.rpartition("/")
         try:
             os.rmdir(name, dir_fd=folders.open(folder))
+        except FileNotFoundError:
+            continue
         except OSError:  # not empty, or not ours to remove
             return

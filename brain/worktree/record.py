@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -37,7 +36,7 @@ def record(root: Root, scan: Scan, bundle: bytes, proven: Mapping[str, bytes]) -
 def _replace(
     folder_fd: int, name: str, scan: Scan, bundle: bytes, proven: Mapping[str, bytes]
 ) -> None:
-    temporary = TEMPORARY + secrets.token_hex(8)
+    temporary = TEMPORARY + os.urandom(8).hex()
     fd = os.open(temporary, _CREATE, 0o600, dir_fd=folder_fd)
     try:
         moment = stats.horizon(scan.started, os.fstat(fd).st_mtime_ns)

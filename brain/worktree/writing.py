@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
@@ -24,7 +23,7 @@ from .folders import Folders, unsafe, unwritable, write_all
 Content = bytes | Iterator[bytes]
 """Content at once or in pieces; for a link, its text."""
 
-_RUN = TEMPORARY + secrets.token_hex(8)
+_RUN = TEMPORARY + os.urandom(8).hex()
 _NUMBER = count()
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 

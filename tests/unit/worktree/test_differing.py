@@ -1,4 +1,4 @@
-"""Two processes find what one finds, whatever becomes of the second."""
+"""Several processes find what one finds, whatever becomes of the children."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def counted():
     forked.append(fork())
     return forked[-1]
 os.fork = counted
+os.sched_getaffinity = lambda pid: {{0, 1}}
 {prelude}
 with opened(sys.argv[1]) as root_fd:
     cache = statcache.load(root_fd, IgnoreRules().fingerprint)
@@ -35,17 +36,22 @@ except ChildProcessError:
 """
 
 PRELUDES = {
-    "both": ("", 1),
-    "child_fails": ("def bad(fd): raise OSError\nos.fchdir = bad", 1),
-    "child_is_killed": ("os.fchdir = lambda fd: os.kill(os.getpid(), 9)", 1),
-    "child_takes_work_and_dies": (
+    "two": ("", 2),
+    "four": ("os.sched_getaffinity = lambda pid: {0, 1, 2, 3, 4, 5}", 4),
+    "children_fail": ("def bad(fd): raise OSError\nos.fchdir = bad", 2),
+    "children_are_killed": ("os.fchdir = lambda fd: os.kill(os.getpid(), 9)", 2),
+    "one_is_killed": (
+        "os.fchdir = lambda fd: os.kill(os.getpid(), 9) if not forked else os.chdir(sys.argv[1])",
+        2,
+    ),
+    "children_take_work_and_die": (
         "os.fchdir = lambda fd: (next(differing._taken(fd + 1)), os._exit(0))",
-        1,
+        2,
     ),
     "no_fork": ("def bad(): forked.append(0); raise BlockingIOError\nos.fork = bad", 1),
     "children_are_reaped_by_the_system": (
         "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
-        1,
+        2,
     ),
     "one_processor": ("os.sched_getaffinity = lambda pid: {0}", 0),
     "threads": (
