@@ -78,7 +78,7 @@ def test_any_ancestor_among_thousands_is_reached_in_a_few_loads(seed: int) -> No
         start, depth = sorted(chooser.sample(range(3000), 2), reverse=True)
         dag.loads.clear()
         assert lineage.ancestor_at(dag.load, dag.ids[start], depth) == dag.ids[depth]
-        assert len(dag.loads) <= 6 * start.bit_length()
+        assert len(dag.loads) <= 4 * start.bit_length()
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 2998, 2999])

@@ -192,6 +192,11 @@ def test_a_last_line_without_an_end_is_marked() -> None:
     ]
 
 
+def test_a_text_that_was_or_becomes_empty_has_no_first_line() -> None:
+    assert patch(b"", b"a\nb\n").decode().splitlines()[2:] == ["@@ -0,0 +1,2 @@", "+a", "+b"]
+    assert patch(b"a\n", b"").decode().splitlines()[2:] == ["@@ -1 +0,0 @@", "-a"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "counts"),
     [
