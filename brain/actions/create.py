@@ -16,18 +16,17 @@ from ..objects.entry import FILE, Entry
 from ..objects.snapshot import FORMAT, Jump, Snapshot
 from ..results import Init
 from ..session import CONTROL, Session, head_ref
-from ..store.opening import create_store
-from ..store.protocol import Kind, Transaction
-from ..worktree import materialise
+from ..store.opening import create_store, open_store
+from ..store.protocol import Kind, Pending, Transaction
 from . import derived
-from .turn import log_operation
+from .turn import locked, log_operation
 
 BRANCH = "main"
 FOLDERS = ("skills", "memory", "prompts")
 
 
 def create(path: Path, name: str, layout: str, author: str) -> tuple[Session, Init]:
-    """Make a brain in the folder `path`, which may hold files already.
+    """Make a brain in the folder `path`, which may hold files already; return it open.
 
     The genesis holds the manifest if this wrote it; everything else waits for
     the first snapshot. Raises `InvalidInput` (`brain_exists`, `not_a_folder`,
@@ -44,10 +43,10 @@ def create(path: Path, name: str, layout: str, author: str) -> tuple[Session, In
     if root.exists() and not root.is_dir():
         raise InvalidInput(f"{printable(root)} is not a folder", code="not_a_folder")
     root.mkdir(parents=True, exist_ok=True)
-    fresh = not any(root.iterdir())
-    writes_manifest = not os.path.lexists(root / manifest.PATH)
     staging = root / f"{CONTROL}.new"
     shutil.rmtree(staging, ignore_errors=True)
+    fresh = not any(root.iterdir())
+    writes_manifest = not os.path.lexists(root / manifest.PATH)
     store = create_store(staging)
     session = Session(root, store, author)
     try:
@@ -59,16 +58,15 @@ def create(path: Path, name: str, layout: str, author: str) -> tuple[Session, In
         store.close()
         shutil.rmtree(staging, ignore_errors=True)
         raise
-    session.reader = store
     store.close()
-    os.rename(staging, root / CONTROL)
-    _sync(root)
-    if writes_manifest:
-        materialise.write_file(root, manifest.PATH, FILE, text)
     if fresh:
         for folder in FOLDERS:
-            (root / folder).mkdir(exist_ok=True)
-    return session, Init(genesis.hex(), genesis.hex(), str(root))
+            (root / folder).mkdir()
+    os.rename(staging, root / CONTROL)
+    _sync(root)
+    session = Session(root, open_store(root / CONTROL), author)
+    with locked(session):  # which writes the manifest, as it would after a kill
+        return session, Init(genesis.hex(), genesis.hex(), str(root))
 
 
 def _sync(folder: Path) -> None:
@@ -85,6 +83,7 @@ def _genesis(session: Session, tx: Transaction, text: bytes | None) -> bytes:
     if text is not None:
         tx.put_blob(text)
         entries.append(Entry(manifest.PATH, FILE, blob_id(text), len(text)))
+        tx.set_pending([Pending(manifest.PATH, FILE, blob_id(text), EMPTY)])
     bundle = bundles.build(session.nodes, entries)
     for node_id, data in session.nodes.fresh.items():
         tx.put(Kind.NODE, node_id, data)

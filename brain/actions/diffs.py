@@ -98,7 +98,7 @@ def _skills(
             touched.add(path)
     out = [_skill_change(slug, *both) for slug, both in sides.items()]
     out += _by_their_files(session, after, touched, set(sides))
-    return sorted(out)
+    return sorted(out, key=lambda change: (change.slug, change.change, change.name))
 
 
 def _skill_change(slug: str, old: Card | None, new: Card | None) -> SkillChange:

@@ -17,7 +17,8 @@ from .upsert import entries_of
 def skills(session: Session, revision: str = "@") -> list[Skill]:
     """Return all skills at a revision, by slug, without reading bodies."""
     bundle = session.bundle_of(resolve(session, revision))
-    return sorted(found.line() for found in find.every(session, bundle))
+    lines = [found.line() for found in find.every(session, bundle)]
+    return sorted(lines, key=lambda line: (line.slug, line.path))
 
 
 def view(session: Session, text: str, revision: str = "@") -> SkillView:

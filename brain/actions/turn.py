@@ -95,8 +95,14 @@ def locked(session: Session) -> Iterator[None]:
 
     Raises `Locked` if another writer does not end in time.
     """
-    with writer_lock(session.control, LOCK_SECONDS):
-        _finish_pending(session)
+    with writer_lock(session.control, LOCK_SECONDS) as died:
+        rows = session.store.pending()
+        if died:
+            from ..worktree import leftovers
+
+            leftovers.clean_temps(session.root, [row.path for row in rows])
+        if rows:
+            _finish(session, rows)
         yield
 
 
@@ -203,15 +209,16 @@ def announce(session: Session, tx: Transaction, writes: Mapping[str, Entry | Non
     )
 
 
-def _finish_pending(session: Session) -> None:
+def _finish(session: Session, rows: list[Pending]) -> None:
     """Write what a killed writer had recorded but not written."""
-    rows = session.store.pending()
-    if not rows:
-        return
     left: dict[str, Entry | None] = {}
     for row in rows:
-        if fingerprint_of(session, row.path) == row.before:
-            size = session.store.blob_size(row.blob) if row.blob else 0
-            left[row.path] = Entry(row.path, row.kind, row.blob, size) if row.blob else None
+        now = fingerprint_of(session, row.path)
+        if not row.blob and now in (row.before, EMPTY):  # its folders may still be there
+            left[row.path] = None
+        elif row.blob and now == row.before:
+            left[row.path] = Entry(
+                row.path, row.kind, row.blob, session.store.blob_size(row.blob)
+            )
     files.write(session, left)
     session.store.settle()

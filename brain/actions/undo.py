@@ -81,13 +81,14 @@ def undo(session: Session) -> Restored:
     Raises `NotFound` (`nothing_to_undo`), or `Conflict` (`unrecorded_changes`) if
     a file to be put back was changed since.
     """
-    with locked(session), transaction(session) as tx:
-        record = _to_undo(tx)
-        old, new = record.moved
-        refs = [(name, now, before) for name, before, now in record.refs]
-        writes = _move(session, tx, "undo", record, refs, (new, old))
-        head = session.head()
-    apply(session, writes)
+    with locked(session):
+        with transaction(session) as tx:
+            record = _to_undo(tx)
+            old, new = record.moved
+            refs = [(name, now, before) for name, before, now in record.refs]
+            writes = _move(session, tx, "undo", record, refs, (new, old))
+            head = session.head()
+        apply(session, writes)
     return restored(head, writes)
 
 
@@ -96,11 +97,12 @@ def redo(session: Session) -> Restored:
 
     Raises `NotFound` (`nothing_to_redo`), or `Conflict` as `undo`.
     """
-    with locked(session), transaction(session) as tx:
-        record = _to_redo(tx)
-        writes = _move(session, tx, "redo", record, record.refs, record.moved)
-        head = session.head()
-    apply(session, writes)
+    with locked(session):
+        with transaction(session) as tx:
+            record = _to_redo(tx)
+            writes = _move(session, tx, "redo", record, record.refs, record.moved)
+            head = session.head()
+        apply(session, writes)
     return restored(head, writes)
 
 

@@ -145,3 +145,13 @@ def test_the_check_reports_broken_rules_and_shared_slugs(brain: Brain) -> None:
     codes = {(problem.path, problem.code) for problem in brain.check_skills()}
     assert ("skills/bad/SKILL.md", "no_frontmatter") in codes
     assert ("skills/x/good/SKILL.md", "duplicate_slug") in codes
+
+
+def test_skills_with_one_slug_and_unlike_versions_are_listed_side_by_side(brain: Brain) -> None:
+    write(brain, "skills/x/twin/SKILL.md", skill("twin", 2))
+    write(brain, "skills/y/twin/SKILL.md", skill("twin", "1.4.0"))
+    brain.snapshot()
+    assert [(s.slug, s.version) for s in brain.skills()] == [("twin", 2), ("twin", "1.4.0")]
+    write(brain, "skills/x/twin/SKILL.md", skill("twin", "2.0.1"))
+    write(brain, "skills/y/twin/SKILL.md", skill("twin", 3))
+    assert [change.slug for change in brain.diff().skills] == ["twin"]
