@@ -42,7 +42,7 @@ class Revisit:
         if st is None:
             self._forget(path, was_folder, walk)
         elif was_folder and stat.S_ISDIR(st.st_mode):
-            walk.enter(path, {_name(child) for child in cache.children(path)})
+            walk.enter(path, frozenset(map(_name, cache.children(path))))
         elif was_folder or stat.S_ISDIR(st.st_mode):
             self._forget(path, was_folder, walk)
             walk.meet(path, st)

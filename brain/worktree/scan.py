@@ -12,7 +12,7 @@ from .ignore import IgnoreRules
 from .mounts import refuse_mounts
 from .revisit import Revisit
 from .statcache import StatCache
-from .walk import Candidate, Walk
+from .walk import NONE, Candidate, Walk
 
 Progress = Callable[[str, int, int], None]
 """Told what is done, how much of it, and of how much (0: not known)."""
@@ -53,7 +53,7 @@ def scan(
         walk = Walk(root_fd, rules, known.files, _ticker(progress, 0))
         try:
             if cache is None:
-                walk.enter("", ())
+                walk.enter("", NONE)
             else:
                 revisit.all(root_fd, cache, walk, _ticker(progress, cache.entries))
         finally:

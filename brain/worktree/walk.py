@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -19,6 +19,9 @@ from . import links, stats
 from .folders import Folders, unreadable
 from .ignore import IgnoreRules
 from .mounts import crosses_device
+
+NONE: frozenset[str] = frozenset()
+"""No child of a folder is known."""
 
 _TICK = 1024
 _PLAIN_CHARS = limits.MAX_PATH_BYTES // 4
@@ -59,14 +62,14 @@ class Walk:
         """Close the folders that are still open."""
         self._folders.close()
 
-    def enter(self, folder: str, known: Collection[str]) -> None:
+    def enter(self, folder: str, known: frozenset[str]) -> None:
         """List `folder`, but for its children `known`, and every new folder below it.
 
         What vanishes meanwhile is passed over.
         """
         waiting = self._list(folder, known)
         while waiting:
-            waiting.extend(self._list(waiting.pop(), ()))
+            waiting.extend(self._list(waiting.pop(), NONE))
 
     def admit(self, path: str, st: os.stat_result) -> None:
         """Take the new file at `path`, if it belongs to the brain."""
@@ -83,7 +86,7 @@ class Walk:
         if self._rules.ignored(path, path.rpartition("/")[2], is_folder):
             return
         if is_folder:
-            self.enter(path, ())
+            self.enter(path, NONE)
         else:
             self.admit(path, st)
 
@@ -100,7 +103,7 @@ class Walk:
         self.changed[path] = Candidate(path, stats.kind_of(st.st_mode), st.st_size, known)
         return True
 
-    def _list(self, folder: str, known: Collection[str]) -> list[str]:
+    def _list(self, folder: str, known: frozenset[str]) -> list[str]:
         """List one folder; return the paths of its new subfolders."""
         try:
             fd = self._folders.open(folder)
@@ -116,29 +119,32 @@ class Walk:
             raise unreadable(folder or ".", error) from error
 
     def _sort_out(
-        self, folder: str, entries: Iterator[os.DirEntry[str]], known: Collection[str]
+        self, folder: str, entries: Iterable[os.DirEntry[str]], known: frozenset[str]
     ) -> list[str]:
         prefix = f"{folder}/" if folder else ""
-        ignored = self._rules.ignored
-        names: list[str] = []
         below: list[str] = []
-        for entry in entries:
-            name = entry.name
-            path = prefix + name
-            is_folder = entry.is_dir(follow_symlinks=False)
-            if ignored(path, name, is_folder):
-                continue
-            names.append(name)
-            if name in known:
-                continue
-            _check(path, name)
-            if is_folder:
-                below.append(path)
-                continue
+        names = [
+            entry.name
+            for entry in entries
+            if entry.name in known or self._is_part(prefix + entry.name, entry, below)
+        ]
+        if not known.issuperset(names):
+            refuse_twins(prefix, names)
+        return below
+
+    def _is_part(self, path: str, entry: os.DirEntry[str], below: list[str]) -> bool:
+        """Tell whether a new entry is not left out; take a file, note a folder in `below`."""
+        name = entry.name
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if self._rules.ignored(path, name, is_folder):
+            return False
+        _check(path, name)
+        if is_folder:
+            below.append(path)
+        else:
             with suppress(FileNotFoundError):
                 self.admit(path, entry.stat(follow_symlinks=False))
-        refuse_twins(prefix, names)
-        return below
+        return True
 
     def _is_kept_link(self, path: str, st: os.stat_result) -> bool:
         """Tell whether `path` is a link that stays inside; else leave a notice."""
