@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from .errors import NoBrain, StoreError, printable
+from . import limits
+from .errors import InvalidInput, NoBrain, StoreError, printable
 from .objects import bundle as bundles
 from .objects import snapshot as snapshots
 from .objects.bundle import Bundle
@@ -38,7 +39,7 @@ class Session:
     ) -> None:
         self.root = root
         self.store = store
-        self.author = author
+        self.author = checked_text(author, limits.MAX_AUTHOR_BYTES, "author")
         self.clock = clock
         self.reader: Reader = store
         self.nodes = Nodes(lambda node_id: self.reader.get(Kind.NODE, node_id))
@@ -46,6 +47,10 @@ class Session:
         self._brain = b""
         self._snapshots: dict[bytes, Snapshot] = {}
         self._bundles: dict[bytes, Bundle] = {}
+
+    def time(self) -> int:
+        """Return the time of the clock, in ms, within what a snapshot can hold."""
+        return min(max(self.clock(), 0), snapshots.MAX_TIME)
 
     @property
     def control(self) -> Path:
@@ -98,6 +103,22 @@ class Session:
                 raise StoreError("the store names no brain", hint="run `brain doctor`")
             self._brain = found
         return self._brain
+
+
+def checked_text(text: str, most: int, what: str) -> str:
+    """Return a text that goes into a snapshot.
+
+    Raises `InvalidInput` (`bad_char` for what is not UTF-8, `too_large`).
+    """
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"the {what} is not UTF-8", code="bad_char") from error
+    if size > most:
+        raise InvalidInput(
+            f"{what} of {size} bytes", code="too_large", hint=f"at most {most} bytes"
+        )
+    return text
 
 
 def head_ref(branch: str) -> str:

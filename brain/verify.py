@@ -13,7 +13,7 @@ In the order of the steps, each repeated as a comment at its code:
 7. Along every edge that says upsert, that skill's version rises as it says; a
    skill changed otherwise without a higher version is a warning.
 8. Refs and operation log agree.
-9. Deeply: every blob is read again and hashes to its id.
+9. Deeply: every blob is read again, hashes to its id, and has the size its entries say.
 
 What is reached is level L0: hashes alone. They show that nothing was changed
 since the ids were given out; who gave them out is for signatures and ledgers.
@@ -21,7 +21,7 @@ since the ids were given out; who gave them out is for signatures and ledgers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from .actions.files import Progress, no_progress
@@ -38,14 +38,19 @@ MAX_FINDINGS = 1000
 
 def verify(session: Session, progress: Progress = no_progress) -> Verified:
     """Check everything but the content of blobs."""
-    return _Verification(session, progress).outcome()
+    work = _Verification(session, progress)
+    work.run({})
+    return work.outcome()
 
 
 def verify_deeply(session: Session, progress: Progress = no_progress) -> Verified:
     """Check everything, reading every blob again."""
     work = _Verification(session, progress)
-    # 9. Every blob is read again and hashes to its id.
-    work.replace(list(rows.blobs(session, progress)))
+    sizes: dict[bytes, int] = {}
+    # 9. Every blob is read again and hashes to its id; the sizes are for step 6.
+    blobs = list(rows.blobs(session, progress, sizes))
+    work.run(sizes)
+    work.replace(blobs)
     return work.outcome()
 
 
@@ -73,8 +78,11 @@ class _Verification:
         self._findings: list[Finding] = []
         self._snapshots = 0
         self._failed = False
+
+    def run(self, sizes: Mapping[bytes, int]) -> None:
+        """Take steps 1 to 8; `sizes` are those of blobs that were read, if they were."""
         try:
-            self._run()
+            self._run(sizes)
         except BrainError as error:
             self.take([Finding(error.code, "error", "", "", error.message)])
 
@@ -95,7 +103,7 @@ class _Verification:
         ]
         self.take(blobs)
 
-    def _run(self) -> None:
+    def _run(self, sizes: Mapping[bytes, int]) -> None:
         session = self._session
         # 1. The engine finds no fault in its file.
         for fault in session.reader.integrity():
@@ -112,7 +120,7 @@ class _Verification:
             # 4. Parents, genesis, brain, generation, jump. 5. Time.
             self.take(lineages.check(session, here, snapshot))
             # 6. Trees, paths, blobs. 7. Versions.
-            self.take(edges.check(session, here, snapshot))
+            self.take(edges.check(session, here, snapshot, sizes))
             self._snapshots += 1
             if self._snapshots % 256 == 0:
                 self._progress("snapshots", self._snapshots, 0)

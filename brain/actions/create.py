@@ -99,7 +99,7 @@ def _genesis(session: Session, tx: Transaction, text: bytes | None) -> bytes:
             0,
             Jump(0, EMPTY),
             session.author,
-            session.clock(),
+            session.time(),
             done,
             "",
             EMPTY,

@@ -39,5 +39,8 @@ def _contents(
         else:
             small.setdefault(entry.blob, []).append(entry)
     for blob, content in session.store.read_blobs(list(small)):
-        for entry in small[blob]:
+        for entry in small.pop(blob):
             yield entry.path, entry.kind, content
+    for blob, left in small.items():  # larger than their entries say
+        for entry in left:
+            yield entry.path, entry.kind, session.store.stream_blob(blob)

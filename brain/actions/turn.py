@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from .. import limits
 from ..digest import EMPTY
 from ..encoding import pack
 from ..objects import bundle as bundles
@@ -22,7 +23,7 @@ from ..objects.bundle import Bundle
 from ..objects.entry import Entry
 from ..objects.operation import Operation
 from ..objects.snapshot import FORMAT, Snapshot
-from ..session import Session, head_ref
+from ..session import Session, checked_text, head_ref
 from ..store.lock import writer_lock
 from ..store.protocol import Kind, Pending, Transaction
 from ..worktree.stats import fingerprint
@@ -67,9 +68,9 @@ class Turn:
             lineage.generation_after([parent]),
             lineage.jump_after(session.load, self.head, parent),
             session.author,
-            max(session.clock(), 0),
+            session.time(),
             operation,
-            message,
+            checked_text(message, limits.MAX_MESSAGE_BYTES, "message"),
             receipt,
         )
         data = snapshots.encode(snapshot)
@@ -172,7 +173,7 @@ def log_operation(
     `refs` are (name, old, new); `files_moved` are the snapshots the written files
     were of before and after; `target` is the operation an undo or redo is about.
     """
-    record = (session.clock(), session.author, kind, description, refs, files_moved, target)
+    record = (session.time(), session.author, kind, description, refs, files_moved, target)
     tx.append_operation(pack(record))
 
 
@@ -217,8 +218,6 @@ def _finish(session: Session, rows: list[Pending]) -> None:
         if not row.blob and now in (row.before, EMPTY):  # its folders may still be there
             left[row.path] = None
         elif row.blob and now == row.before:
-            left[row.path] = Entry(
-                row.path, row.kind, row.blob, session.store.blob_size(row.blob)
-            )
+            left[row.path] = Entry(row.path, row.kind, row.blob, session.store.blob_size(row.blob))
     files.write(session, left)
     session.store.settle()

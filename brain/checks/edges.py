@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ..actions import derived
 from ..errors import BrainError
@@ -22,8 +22,13 @@ _BATCH = 4096
 """Blobs looked up at a time."""
 
 
-def check(session: Session, here: bytes, snapshot: Snapshot) -> Iterator[Finding]:
-    """Check one edge of the lineage; a genesis is checked against nothing."""
+def check(
+    session: Session, here: bytes, snapshot: Snapshot, sizes: Mapping[bytes, int]
+) -> Iterator[Finding]:
+    """Check one edge of the lineage; a genesis is checked against nothing.
+
+    `sizes` are those of the blobs that were read again, if they were.
+    """
     name = here.hex()
     try:
         after = session.bundle(snapshot.bundle)
@@ -39,6 +44,9 @@ def check(session: Session, here: bytes, snapshot: Snapshot) -> Iterator[Finding
             if entry.blob in lost:
                 message = f"blob {entry.blob.hex()} is missing"
                 yield Finding("missing_object", "error", name, entry.path, message)
+            elif sizes.get(entry.blob, entry.size) != entry.size:
+                message = f"has {sizes[entry.blob]} bytes, not {entry.size}"
+                yield Finding("bad_size", "error", name, entry.path, message)
     if snapshot.parents:
         yield from _versions(session, name, snapshot, before, after)
 

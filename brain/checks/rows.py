@@ -57,12 +57,14 @@ def structured(session: Session, progress: Progress) -> Iterator[Finding]:
                 progress(f"{name}s", done, 0)
 
 
-def blobs(session: Session, progress: Progress) -> Iterator[Finding]:
-    """Check that every blob of the store, read again, hashes to its id."""
+def blobs(session: Session, progress: Progress, sizes: dict[bytes, int]) -> Iterator[Finding]:
+    """Check that every blob of the store, read again, hashes to its id; note the sizes."""
     faults: dict[bytes, str] = {}
-    for done, (blob, _, fault) in enumerate(session.reader.check_blobs(), 1):
+    for done, (blob, size, fault) in enumerate(session.reader.check_blobs(), 1):
         if fault:
             faults[blob] = fault
+        else:
+            sizes[blob] = size
         if done % _STEP == 0:
             progress("blobs", done, 0)
     if faults:

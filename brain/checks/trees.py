@@ -75,6 +75,8 @@ def check_bundles(nodes: Nodes, before: Bundle, after: Bundle) -> Iterator[Entry
         if old == root:
             continue
         for entry in _check_tree(nodes, old, root):
+            if section == paths.TOP and "/" in entry.path:
+                raise FormatError("a folder among the files at the top", code="bad_path")
             full = paths.join(section, entry.path)
             try:
                 yield entry._replace(path=paths.check(full))

@@ -119,13 +119,11 @@ class _Cursor:
             node = self._nodes.get(node.entries[place][1])
         self.node = node
 
-    def advance(self) -> bool:
-        """Go to the next node; False, and no move, if this is the last of its level."""
+    def advance(self) -> None:
+        """Go to the next node of the level, of which this must not be the last."""
         up = len(self._way) - 1
-        while up >= 0 and self._way[up][1] == len(self._way[up][0].entries) - 1:
+        while self._way[up][1] == len(self._way[up][0].entries) - 1:
             up -= 1
-        if up < 0:
-            return False
         del self._way[up + 1 :]
         parent, place = self._way[up]
         self._way[up] = (parent, place + 1)
@@ -134,7 +132,6 @@ class _Cursor:
             self._way.append((node, 0))
             node = self._nodes.get(node.entries[0][1])
         self.node = node
-        return True
 
     def is_last(self) -> bool:
         """Tell whether this is the last node of its level."""

@@ -177,9 +177,20 @@ def hollow(session: Session, snapshot: Snapshot) -> Snapshot:
     return with_skills(session, snapshot, Node(0, (bad,)))
 
 
+def nested_at_the_top(session: Session, snapshot: Snapshot) -> Snapshot:
+    """A path that is in two sections at once."""
+    leaf = Node(0, tuple(e._replace(path="skills/x") for e in entries_of_skills(session)[:1]))
+    session.reader.put(Kind.NODE, leaf.id, leaf.encode())  # type: ignore[attr-defined]
+    before = session.bundle(snapshot.bundle)
+    return with_bundle(
+        session, snapshot, {".": bundles.Root(leaf.id, *leaf.totals()), "skills": before["skills"]}
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "code"),
     [
+        (nested_at_the_top, "bad_path"),
         (one_leaf, "bad_tree"),
         (shifted, "bad_tree"),
         (miscounted, "bad_tree"),
@@ -193,6 +204,15 @@ def test_a_tree_that_is_not_the_canonical_one_is_found(
 ) -> None:
     forged(brain, change)
     assert code in codes(brain)
+
+
+def test_a_size_that_is_not_the_blobs_is_found_by_a_deep_verification(brain: Brain) -> None:
+    def swollen(session: Session, snapshot: Snapshot) -> Snapshot:
+        entry = entries_of_skills(session)[0]._replace(size=999)
+        return with_skills(session, snapshot, Node(0, (entry,)))
+
+    forged(brain, swollen)
+    assert "bad_size" in codes(brain, deep=True)
 
 
 def test_a_skill_changed_by_hand_without_a_higher_version_is_a_warning(brain: Brain) -> None:

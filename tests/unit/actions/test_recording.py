@@ -160,3 +160,24 @@ def test_reading_leaves_the_store_untouched(brain: Brain) -> None:
         reader.verify(deep=True)
         reader.doctor()
     assert (store.read_bytes(), (brain.root / ".brain/store.db-wal").read_bytes()) == before
+
+
+@pytest.mark.parametrize(
+    ("message", "code"), [("x" * 70_000, "too_large"), ("lone \ud800", "bad_char")]
+)
+def test_a_message_that_no_snapshot_can_hold_is_refused(
+    brain: Brain, message: str, code: str
+) -> None:
+    write(brain, "memory/a.md", "a\n")
+    with pytest.raises(InvalidInput) as refused:
+        brain.snapshot(message)
+    assert refused.value.code == code
+    assert brain.head == brain.id
+
+
+def test_a_clock_before_1970_or_far_ahead_does_no_harm(brain: Brain) -> None:
+    for time in (-5, 1 << 62, 0):
+        brain._session.clock = lambda time=time: time
+        brain.upsert_skill("a", "x\n", description="d")
+    assert brain.verify().ok
+    assert len(brain.operations()) == 4
