@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ..errors import Locked, StoreError
@@ -25,41 +25,62 @@ LONGEST_WAIT = 0.05
 
 
 @contextmanager
-def writer_lock(folder: Path, timeout: float) -> Iterator[None]:
+def writer_lock(folder: Path, timeout: float) -> Iterator[bool]:
     """Hold the lock of the store in `folder` for the length of the block.
 
-    Raises `Locked` with the holder's process id if another one keeps it for
-    `timeout` seconds, `StoreError` (`read_only`, `cannot_open`) if the lock
-    file cannot be written. The file stays: removing it would let two in.
+    Yields whether the last holder died while it held it. Raises `Locked` with the
+    holder's process id if another one keeps it for `timeout` seconds, `StoreError`
+    (`read_only`, `cannot_open`) if the lock cannot be taken. The file stays:
+    removing it would let two in.
     """
     handle = _open(folder)
     try:
-        _acquire(handle, timeout)
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, b"%d\n" % os.getpid(), 0)
         try:
-            yield
+            _acquire(handle, timeout)
+        except OSError as error:
+            raise _refused(folder, error) from error
+        died = os.fstat(handle).st_size > 0
+        _sign(handle)
+        try:
+            yield died
         finally:
-            os.ftruncate(handle, 0)
+            with suppress(OSError):  # the name of one that lives: the next one tidies in vain
+                os.ftruncate(handle, 0)
     finally:
         os.close(handle)
+
+
+def _sign(handle: int) -> None:
+    """Note who holds the lock, so that at no time the note is empty once it was not.
+
+    The lock holds without a note too, as on a full disk.
+    """
+    name = b"%d\n" % os.getpid()
+    with suppress(OSError):
+        os.pwrite(handle, name, 0)
+        os.ftruncate(handle, len(name))
 
 
 def _open(folder: Path) -> int:
     path = os.path.join(folder, NAME)
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        if os.fstat(handle).st_mode & 0o600 != 0o600:  # new, under a umask that takes all
+            os.fchmod(handle, 0o600)
         if os.geteuid() == 0:
             owner = os.stat(folder)
             os.fchown(handle, owner.st_uid, owner.st_gid)
         return handle
     except OSError as error:
-        code = "cannot_open" if os.access(folder, os.W_OK) else "read_only"
-        raise StoreError(
-            f"cannot take the lock of the brain: {error.strerror}",
-            code=code,
-            hint="writing needs write access to the folder .brain",
-        ) from error
+        raise _refused(folder, error) from error
+
+
+def _refused(folder: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"cannot take the lock of the brain: {error.strerror}",
+        code="cannot_open" if os.access(folder, os.W_OK) else "read_only",
+        hint="writing needs write access to the folder .brain",
+    )
 
 
 def _acquire(handle: int, timeout: float) -> None:
@@ -77,7 +98,7 @@ def _acquire(handle: int, timeout: float) -> None:
                 break
         time.sleep(min(wait, left))
         wait = min(2 * wait, LONGEST_WAIT)
-    holder = os.pread(handle, 32, 0).decode("ascii", "replace").strip()
+    holder = os.pread(handle, 32, 0).decode("ascii", "replace").partition("\n")[0]
     by = f" by pid {holder}" if holder.isdigit() else ""
     raise Locked(
         f"the brain is locked{by}",
