@@ -8,6 +8,8 @@ enters a message, so that no message can steer a terminal.
 
 from __future__ import annotations
 
+import errno
+
 SHOWN = 200
 """Characters of foreign text shown in a message."""
 
@@ -89,3 +91,21 @@ class Conflict(BrainError):
 
     code = "conflict"
     exit_status = 12
+
+
+_SYSTEM = {
+    errno.ENOSPC: ("no_space", "free some space and try again"),
+    errno.EDQUOT: ("no_space", "free some space and try again"),
+    errno.EROFS: ("read_only", "writing needs write access to the folder of the brain"),
+    errno.EACCES: ("no_access", "check who may read and write the folder of the brain"),
+    errno.EPERM: ("no_access", "check who may read and write the folder of the brain"),
+    errno.EMFILE: ("too_many_open_files", "close some, or raise the limit"),
+    errno.ENFILE: ("too_many_open_files", "close some, or raise the limit"),
+}
+
+
+def of_system(error: OSError) -> BrainError:
+    """Return the typed error for one of the operating system that nobody foresaw."""
+    code, hint = _SYSTEM.get(error.errno or 0, ("io_error", "check the disk"))
+    where = f": {printable(error.filename)}" if error.filename else ""
+    return BrainError(f"{printable(error.strerror or error)}{where}", code=code, hint=hint)
