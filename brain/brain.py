@@ -45,22 +45,23 @@ class Brain:
         """
         from .actions.create import create
 
-        create(Path(path), name, layout, author)
-        return cls.open(path, author=author)
+        session, _ = _told(create, Path(path), name, layout, author)
+        return cls(session)
 
     @classmethod
     def open(cls, path: str | Path, *, author: str = "") -> Brain:
         """Open the brain whose folder is `path`; see `find` for looking upwards.
 
-        Raises `NoBrain`, or `StoreError` for a store that cannot be used.
+        Where the store cannot be written, everything that only reads works. Raises
+        `NoBrain`, or `StoreError` for a store that cannot be used.
         """
         from .errors import NoBrain, printable
-        from .store.opening import open_store
+        from .store.opening import open_as_allowed
 
         root = Path(path).absolute()
         if not (root / CONTROL / "store.db").is_file():
             raise NoBrain(f"no brain in {printable(root)}", hint="make one with `brain init`")
-        return cls(Session(root, open_store(root / CONTROL), author))
+        return cls(Session(root, _told(open_as_allowed, root / CONTROL), author))
 
     def close(self) -> None:
         """Close the store. The brain cannot be used afterwards."""
@@ -284,17 +285,27 @@ class Brain:
         """Run a generator of an action, letting other threads in between its steps."""
         with self._turn:
             steps = action(self._session, *args)
+        end = object()
         while True:
             with self._turn:
-                try:
-                    step = next(steps)
-                except StopIteration:
-                    return
+                step = _told(next, steps, end)
+            if step is end:
+                return
             yield step
 
     def _do(self, action: Callable[..., T], *args: Any) -> T:
         with self._turn:
-            return action(self._session, *args)
+            return _told(action, self._session, *args)
+
+
+def _told(action: Callable[..., T], *args: Any) -> T:
+    """Call `action`; an error of the operating system becomes a `BrainError`."""
+    try:
+        return action(*args)
+    except OSError as error:
+        from .errors import of_system
+
+        raise of_system(error) from error
 
 
 def _given(progress: Progress | None) -> tuple[Progress, ...]:

@@ -47,26 +47,32 @@ def create(path: Path, name: str, layout: str, author: str) -> tuple[Session, In
     shutil.rmtree(staging, ignore_errors=True)
     fresh = not any(root.iterdir())
     writes_manifest = not os.path.lexists(root / manifest.PATH)
-    store = create_store(staging)
-    session = Session(root, store, author)
     try:
-        with store.transaction() as tx:
-            session.reader = tx
-            tx.reset_derived(derived.VERSION)
-            genesis = _genesis(session, tx, text if writes_manifest else None)
+        genesis = _build(staging, author, text if writes_manifest else None)
+        if fresh:
+            for folder in FOLDERS:
+                (root / folder).mkdir()
+        os.rename(staging, root / CONTROL)
     except BaseException:
-        store.close()
         shutil.rmtree(staging, ignore_errors=True)
         raise
-    store.close()
-    if fresh:
-        for folder in FOLDERS:
-            (root / folder).mkdir()
-    os.rename(staging, root / CONTROL)
     _sync(root)
     session = Session(root, open_store(root / CONTROL), author)
     with locked(session):  # which writes the manifest, as it would after a kill
         return session, Init(genesis.hex(), genesis.hex(), str(root))
+
+
+def _build(staging: Path, author: str, text: bytes | None) -> bytes:
+    """Make a store with a genesis in the folder `staging`; return the id of the genesis."""
+    store = create_store(staging)
+    try:
+        session = Session(staging, store, author)
+        with store.transaction() as tx:
+            session.reader = tx
+            tx.reset_derived(derived.VERSION)
+            return _genesis(session, tx, text)
+    finally:
+        store.close()
 
 
 def _sync(folder: Path) -> None:

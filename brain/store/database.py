@@ -78,11 +78,7 @@ def open_writable(folder: Path, timeout: float = TIMEOUT) -> Connection:
     """
     path = _inspect(folder)
     if not os.access(path, os.W_OK) or not os.access(folder, os.W_OK):
-        raise StoreError(
-            "the store cannot be written",
-            code="read_only",
-            hint="reading commands work; writing needs write access to the folder .brain",
-        )
+        raise not_writable()
     db = Connection(path, apsw.SQLITE_OPEN_READWRITE, timeout=timeout, name=NAME)
     try:
         if schema.version_of(db) < schema.VERSION:
@@ -94,6 +90,15 @@ def open_writable(folder: Path, timeout: float = TIMEOUT) -> Connection:
         db.close()
         raise
     return db
+
+
+def not_writable() -> StoreError:
+    """Return the error for a store that is on a read-only medium, or kept from us by its rights."""
+    return StoreError(
+        "the store cannot be written",
+        code="read_only",
+        hint="reading commands work; writing needs write access to the folder .brain",
+    )
 
 
 def open_readonly(folder: Path, timeout: float = TIMEOUT) -> Connection:
