@@ -20,7 +20,8 @@ LARGE = 256 << 10
 """Files from this size on are not read into memory as a whole, in bytes."""
 
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_ATTEMPTS = 4
+_ATTEMPTS = 3
+_OF_ANOTHER_TYPE = {errno.ELOOP, errno.EINVAL, errno.ENXIO, errno.EAGAIN, errno.EISDIR}
 
 
 class LargeFile:
@@ -101,46 +102,52 @@ def _candidate(root: Root, path: str) -> Candidate:
 
 
 def _read(folders: Folders, candidate: Candidate) -> tuple[Candidate, Content]:
-    path = candidate.path
+    path, kind, size, known = candidate
     folder, _, name = path.rpartition("/")
     try:
         folder_fd = folders.open(folder)
-        if candidate.kind == LINK:
+        if kind == LINK:
             return _read_link(path, name, folder_fd)
         fd = os.open(name, _FLAGS, dir_fd=folder_fd)
-    except OSError as error:
-        raise _failure(path, error) from error
-    large = False
-    try:
-        st, content = _read_stable(path, fd)
-        large = content is None
-    except OSError as error:
-        raise _failure(path, error) from error
-    finally:
-        if not large:
+        try:
+            content = _read_as_seen(fd, size, known) if size < LARGE else None
+            found = (candidate, content) if content is not None else _read_stable(path, fd)
+        except BaseException:
             os.close(fd)
-    known = stats.fingerprint(st)
-    now = Candidate(path, stats.kind_of(st.st_mode), st.st_size, known)
-    return now, LargeFile(path, fd, st) if content is None else content
+            raise
+    except OSError as error:
+        raise _failure(path, error) from error
+    if isinstance(found[1], bytes):
+        os.close(fd)
+    return found
 
 
-def _read_stable(path: str, fd: int) -> tuple[os.stat_result, bytes | None]:
-    """Return the content and the stat it belongs to; None for the content of a large file."""
+def _read_as_seen(fd: int, size: int, known: bytes) -> bytes | None:
+    """Return the content if the file is still as the scan saw it, which is the usual case."""
+    content = os.read(fd, size + 1)
+    st = os.fstat(fd)
+    same = stat.S_ISREG(st.st_mode) and stats.fingerprint(st) == known
+    return content if same and len(content) == size else None
+
+
+def _read_stable(path: str, fd: int) -> tuple[Candidate, Content]:
+    """Read from the start until the file holds still."""
     fields = stats.fields
     for _ in range(_ATTEMPTS):
-        before = os.fstat(fd)
-        if not stat.S_ISREG(before.st_mode):
+        st = os.fstat(fd)
+        if not stat.S_ISREG(st.st_mode):
             raise InvalidInput(f"{printable(path)} is not a regular file", code="not_regular")
-        size = before.st_size
-        if size >= LARGE:
-            if size > limits.MAX_FILE_BYTES:
-                raise too_large(path, size)
-            return before, None
-        content = os.read(fd, size + 1)
-        if len(content) == size and fields(os.fstat(fd)) == fields(before):
-            return before, content
+        size = st.st_size
+        if size > limits.MAX_FILE_BYTES:
+            raise too_large(path, size)
+        now = Candidate(path, stats.kind_of(st.st_mode), size, stats.fingerprint(st))
         os.lseek(fd, 0, os.SEEK_SET)
-    raise _changed(path, f"it changed {_ATTEMPTS} times while it was read")
+        if size >= LARGE:
+            return now, LargeFile(path, fd, st)
+        content = os.read(fd, size + 1)
+        if len(content) == size and fields(os.fstat(fd)) == fields(st):
+            return now, content
+    raise _changed(path, "it did not hold still")
 
 
 def _read_link(path: str, name: str, folder_fd: int) -> tuple[Candidate, bytes]:
@@ -153,7 +160,7 @@ def _failure(path: str, error: OSError) -> InvalidInput:
     """Tell what vanished, or became something else, from what cannot be read."""
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return _changed(path, "it is not there any more")
-    if error.errno in (errno.ELOOP, errno.EINVAL, errno.ENXIO):
+    if error.errno in _OF_ANOTHER_TYPE:
         return _changed(path, "it is something else now")
     return unreadable(path, error)
 

@@ -242,3 +242,20 @@ def test_no_descriptor_stays_open(root: Path) -> None:
     with pytest.raises(InvalidInput):
         list(read_many(root, found))
     assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "zero"])
+def test_files_06_what_is_not_a_regular_file_is_not_read_even_if_asked_for(
+    root: Path, kind: str
+) -> None:
+    path = root / "odd"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero")
+    expected = {"fifo": "not_regular", "folder": "changed_while_reading", "zero": "link_outside"}
+    assert code_of(lambda: read_whole(root, "odd")) == expected[kind]
+    odd = Candidate("odd", FILE, 0, stats.fingerprint(path.lstat()))
+    assert code_of(lambda: list(read_many(root, [odd]))) in ("not_regular", "changed_while_reading")
