@@ -1,0 +1,1 @@
+"""What faults do to a brain: kills, errors, limits, full disks, power cuts."""

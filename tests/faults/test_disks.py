@@ -1,0 +1,89 @@
+"""Disks that are full, or that cannot be written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from brain import Brain, BrainError
+
+from .aftermath import files_of
+from .campaign import Arena, failures
+from .disks import disk, fill, remount
+from .scenarios import SCENARIOS, opened
+
+WRITERS = ("snapshot", "upsert-new", "upsert", "restore", "delete", "undo", "first-load")
+
+
+@pytest.mark.parametrize(
+    "scenario", sorted(SCENARIOS.keys() - {"first-load"})
+)  # which makes room first
+def test_a_full_disk_is_told_and_leaves_a_whole_state_that_goes_on_once_there_is_room(
+    arena: Arena, tmp_path: Path, scenario: str
+) -> None:
+    ended = []
+    with disk(tmp_path / "disk", "4m") as place:
+        for room in (0, 4096, 20_000, 40_000, 60_000, 80_000, 100_000, 150_000):
+            ended.append(arena.on_full_disk(scenario, place, room))
+    assert failures(ended) == []
+    assert {each.outcome for each in ended} & {"no_space", "unwritable"}
+
+
+def test_a_brain_on_a_full_disk_can_still_be_read(tmp_path: Path) -> None:
+    with disk(tmp_path / "disk", "4m") as place:
+        folder = place / "agent"
+        folder.mkdir()
+        SCENARIOS["upsert"].prepare(folder)
+        fill(place)
+        _read(folder)
+
+
+def test_a_brain_cannot_be_made_on_a_full_disk_and_leaves_nothing(tmp_path: Path) -> None:
+    with disk(tmp_path / "disk", "4m") as place:
+        folder = place / "agent"
+        folder.mkdir()
+        SCENARIOS["init"].prepare(folder)
+        before = files_of(folder)
+        filler = fill(place, 8192)
+        with pytest.raises(BrainError) as error:
+            SCENARIOS["init"].run(folder)
+        assert error.value.code == "no_space"
+        assert sorted(os.listdir(folder)) == ["memory", "skills"]
+        filler.unlink()
+        SCENARIOS["init"].run(folder)
+        assert files_of(folder).items() > before.items()
+
+
+def test_reading_works_on_a_disk_that_cannot_be_written_and_writing_is_refused(
+    tmp_path: Path,
+) -> None:
+    with disk(tmp_path / "disk", "8m") as place:
+        folder = place / "agent"
+        folder.mkdir()
+        SCENARIOS["restore"].prepare(folder)
+        before = files_of(folder)
+        remount(place, "ro")
+        _read(folder)
+        for name in WRITERS:
+            with pytest.raises(BrainError) as error:
+                SCENARIOS[name].run(folder)
+            assert error.value.code == "read_only", name
+        with pytest.raises(BrainError) as error:
+            Brain.init(place / "other")
+        assert error.value.code == "read_only"
+        assert files_of(folder) == before
+        remount(place, "rw")
+        SCENARIOS["restore"].run(folder)
+
+
+def _read(folder: Path) -> None:
+    with opened(folder) as brain:
+        assert brain.verify(deep=True).ok
+        assert brain.status().clean
+        assert len(brain.skills()) >= 4
+        assert "alpha" in brain.index().index
+        assert brain.view_skill("alpha").body
+        assert len(list(brain.log())) == len(brain.operations())
+        assert brain.diff("@~1", "@").changes

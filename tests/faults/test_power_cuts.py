@@ -1,0 +1,22 @@
+"""A slice of the simulated power cuts; all of it is `python -m tests.faults.powercut`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_a_power_cut_loses_no_acknowledged_operation_and_leaves_a_sound_brain(
+    tmp_path: Path, project: Path
+) -> None:
+    options = ["--seed=1", "--images=100", f"--work={tmp_path}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.faults.powercut", *options],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    assert done.stdout.count(" 0 wrong") == 2

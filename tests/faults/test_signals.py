@@ -1,0 +1,108 @@
+"""Signals at any phase of a command: it ends at once, tidily, in the old state or the new."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from .aftermath import files_of, state_of
+from .scenarios import opened, write
+
+COMMAND = (sys.executable, "-P", "-m", "brain_cli", "--author", "tester")
+CALLS = ("openat", "pwrite64", "pread64", "fdatasync", "renameat", "ftruncate")
+ENDS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+POINTS = 6
+"""Signals of each kind."""
+
+
+class Agent(NamedTuple):
+    """A brain of some 300 files with work to record, and the phases of recording it."""
+
+    folder: Path
+    phases: list[tuple[str, int]]
+
+
+def run(folder: Path, trace: Path, fault: str = "") -> subprocess.CompletedProcess[str]:
+    """Run `brain snapshot`; strace, and so this, ends when the last of its processes has."""
+    watch = ["strace", "-f", "-y", "-s", "200", "-o", os.fspath(trace)]
+    watch += ["-e", "signal=none", "-e", "trace=" + ",".join(CALLS)]
+    if fault:
+        watch += ["-e", f"inject={fault}"]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
+    return subprocess.run(
+        [*watch, *COMMAND, "-C", folder, "snapshot", "--json"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Agent:
+    folder = tmp_path_factory.mktemp("signals") / "agent"
+    folder.mkdir()
+    subprocess.run([*COMMAND, "-C", folder, "init"], capture_output=True, check=True)
+    for number in range(300):
+        write(folder, f"memory/{number % 20}/{number}.md", f"Lesson {number}\n" * 20)
+    trace, copy = folder.parent / "trace", folder.parent / "copy"
+    shutil.copytree(folder, copy)
+    assert run(copy, trace).returncode == 0
+    shutil.rmtree(copy)
+    return Agent(folder, phases(trace.read_text().splitlines()))
+
+
+def phases(trace: list[str]) -> list[tuple[str, int]]:
+    """Return the calls, each with its number, from the moment on when the store is opened."""
+    seen = dict.fromkeys(CALLS, 0)
+    found: list[tuple[str, int]] = []
+    for line in trace:
+        call = line.split(None, 1)[1].partition("(")[0]
+        if call in seen:
+            seen[call] += 1
+            if found or "/.brain/store.db" in line:
+                found.append((call, seen[call]))
+    return found
+
+
+@pytest.mark.parametrize("number", ENDS, ids=lambda number: number.name)
+def test_a_signal_at_any_phase_ends_a_snapshot_and_leaves_nothing_half_done(
+    agent: Agent, tmp_path: Path, number: signal.Signals
+) -> None:
+    before = state_of(agent.folder)
+    assert before is not None
+    chance = random.Random(number.name)
+    statuses = set()
+    for call, when in chance.sample(agent.phases, POINTS):
+        folder = tmp_path / "agent"
+        shutil.copytree(agent.folder, folder)
+        done = run(folder, tmp_path / "trace", f"{call}:signal={number.name}:when={when}")
+        again = f"{number.name} at {call} {when}: {done}"
+        statuses.add(done.returncode)
+        if done.returncode:
+            assert done.returncode == ENDS[number], again
+            word = "interrupted" if number == signal.SIGINT else "terminated"
+            assert json.loads(done.stderr)["error"]["code"] == word, again
+        state = state_of(folder)
+        assert state is not None and state.operations in (before.operations, before.operations + 1)
+        if json.loads(done.stdout or "{}").get("changed"):
+            assert state.operations == before.operations + 1, again
+        assert not list(folder.rglob(".brain-tmp-*")), again
+        assert (folder / ".brain" / "lock").read_bytes() == b"", again
+        assert files_of(folder) == files_of(agent.folder), again
+        with opened(folder) as brain:
+            brain.snapshot()
+            assert brain.status().clean, again
+            assert len(list(brain.log())) == 2, again
+        shutil.rmtree(folder)
+    assert ENDS[number] in statuses

@@ -1,0 +1,140 @@
+"""Other processes, clocks, and what a killed writer left, met by readers and writers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from brain_cli.run import run
+
+from brain import Brain, Locked
+from brain.actions import turn
+from brain.results import Verified
+from brain.store.lock import writer_lock
+
+from .aftermath import files_of
+from .campaign import Arena
+from .points import Point
+from .scenarios import SCENARIOS, TARGET, opened
+
+HOLD = """
+import sys
+from pathlib import Path
+from brain.store.lock import writer_lock
+with writer_lock(Path(sys.argv[1]), 5):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+READS: dict[str, Callable[[Brain], object]] = {
+    "status": Brain.status,
+    "skills": Brain.skills,
+    "log": lambda brain: list(brain.log()),
+    "show": Brain.show,
+    "diff": Brain.diff,
+    "index": Brain.index,
+    "prompt": Brain.prompt,
+    "operations": Brain.operations,
+    "verify": lambda brain: brain.verify(deep=True),
+    "doctor": Brain.doctor,
+    "check": Brain.check_skills,
+    "history": lambda brain: brain.skill_history(TARGET),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "agent"
+    made.mkdir()
+    SCENARIOS["upsert"].prepare(made)
+    return made
+
+
+def kept(folder: Path) -> dict[str, bytes]:
+    """Return all that a brain is, but for the index of the log, which readers share."""
+    control = {path.name: path.read_bytes() for path in (folder / ".brain").iterdir()}
+    del control["store.db-shm"]
+    return {**control, **{path: content for path, (_, content) in files_of(folder).items()}}
+
+
+def test_a_brain_that_another_process_holds_is_locked_by_its_pid(
+    folder: Path,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(turn, "LOCK_SECONDS", 0.05)
+    before = kept(folder)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, folder / ".brain"],
+        env={"PYTHONPATH": str(project)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        for name in SCENARIOS.keys() - {"init"}:
+            with pytest.raises(Locked) as error:
+                SCENARIOS[name].run(folder)
+            assert error.value.message == f"the brain is locked by pid {holder.pid}"
+        assert run(["-C", str(folder), "snapshot"]) == 11
+        assert f"pid {holder.pid}" in capsys.readouterr().err
+        with opened(folder) as brain:
+            for read in READS.values():
+                read(brain)
+        holder.kill()
+    assert kept(folder) == {**before, "lock": b"%d\n" % holder.pid}
+    SCENARIOS["upsert"].run(folder)
+    assert (folder / ".brain" / "lock").read_bytes() == b""
+
+
+def test_the_next_holder_is_told_whether_the_last_one_died(tmp_path: Path) -> None:
+    with writer_lock(tmp_path, 0) as died:
+        assert not died
+    if not (child := os.fork()):
+        with writer_lock(tmp_path, 0):
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    with writer_lock(tmp_path, 0) as died:
+        assert died
+    with writer_lock(tmp_path, 0) as died:
+        assert not died
+
+
+@pytest.mark.parametrize("name", READS)
+def test_reading_changes_nothing_even_what_a_killed_writer_left(
+    arena: Arena, tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "agent"
+    arena.leave(Point("upsert-new", "renameat", 1, "signal=SIGKILL"), folder)
+    before = kept(folder)
+    assert list(folder.glob(".brain-tmp-*"))
+    with opened(folder) as brain:
+        found = READS[name](brain)
+        assert brain.status().clean
+    assert not isinstance(found, Verified) or found.ok
+    assert kept(folder) == before
+
+
+def test_a_clock_that_steps_changes_neither_versions_nor_order(folder: Path) -> None:
+    day = 86_400_000
+    with opened(folder) as brain:
+        first = brain.skill_history(TARGET)[0].version
+        assert isinstance(first, int)
+        start = brain.show().info.time
+        done = []
+        for step in (-day, 3650 * day, 0, -3650 * day, 1):
+            brain._session.clock = lambda step=step: start + step
+            done.append(brain.upsert_skill(TARGET, f"At {step}.\n"))
+        assert [each.version for each in done] == [first + n for n in range(1, 6)]
+        newest = [each.snapshot for each in brain.log(limit=5)]
+        assert newest == [each.snapshot for each in reversed(done)]
+        assert brain.view_skill(TARGET).version == first + 5
+        found = brain.verify(deep=True)
+        assert found.ok
+        assert {each.severity for each in found.findings} <= {"warning"}
