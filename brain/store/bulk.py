@@ -1,9 +1,9 @@
-"""A transaction for a large load: packing and inserting on a second thread.
+"""A transaction for a large load: packing on a second thread.
 
-The caller reads and hashes files while a worker compresses what came before and
-puts it into the tables. Few batches wait at a time, so memory stays flat. While
-work is under way only the worker uses the connection; whatever else is asked of
-the transaction waits for it first.
+The caller reads and hashes files while a worker compresses what came before; the
+caller then puts it into the tables. Few batches wait at a time, so memory stays
+flat. Inserting is left to the caller since it takes and gives back the lock of the
+interpreter with each row, for which two busy threads would wait on each other.
 
 The first load of an empty store has nothing to keep for readers, so it leaves
 the write-ahead log, which would write everything twice, for a rollback journal
@@ -14,12 +14,13 @@ store. This needs the store for itself; if others have it open, the log is used.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from . import derived
+from .codec import INSERT, Row
 from .connection import Connection
-from .encoder import Encoder, keep
+from .encoder import Encoder, absent
 from .writing import SqliteTransaction
 
 FIRST_LOAD = 1000
@@ -39,34 +40,35 @@ class BulkTransaction(SqliteTransaction):
 
     def __init__(self, db: Connection, path: str) -> None:
         super().__init__(db, path)
-        self._work: deque[Future[None]] = deque()
+        self._work: deque[Future[list[Row]]] = deque()
+        self._waiting: set[bytes] = set()
 
     @property
     def _db(self) -> Connection:
         while self._work:
-            self._work.popleft().result()
+            self._insert_oldest()
         return self._connection
 
-    def put_cards(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """See `Transaction.put_cards`."""
-        cards = list(rows)
-        self._hand_over(lambda: derived.put_cards(self._connection, cards))
-
     def _keep(self, batch: list[tuple[bytes, bytes]]) -> None:
-        encoder = self._encoder = self._encoder or Encoder(self._db)
-
-        def pack() -> None:
-            encoder.learn(batch)
-            keep(self._connection, encoder, batch)
-
-        self._hand_over(pack)
-
-    def _hand_over(self, job: Callable[[], None]) -> None:
+        db = self._connection
+        encoder = self._encoder = self._encoder or Encoder(db)
+        new = absent(db, [row for row in batch if row[0] not in self._waiting])
+        encoder.learn(new)
+        self._waiting.update(id for id, _ in new)
         if not self._worker:
             self._worker = ThreadPoolExecutor(1, "load")
         while len(self._work) > WAITING:
-            self._work.popleft().result()
-        self._work.append(self._worker.submit(job))
+            self._insert_oldest()
+        self._work.append(self._worker.submit(encoder.encode, new))
+
+    def put_cards(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """See `Transaction.put_cards`; does not wait for the worker."""
+        derived.put_cards(self._connection, rows)
+
+    def _insert_oldest(self) -> None:
+        rows = self._work.popleft().result()
+        self._connection.run_many(INSERT, rows)
+        self._waiting.difference_update(row[0] for row in rows)
 
     def _begin(self) -> None:
         db = self._connection

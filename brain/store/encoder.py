@@ -22,6 +22,8 @@ SMALLEST = 64
 """Blobs below this many bytes stay as they are."""
 LONGEST = 32 << 10
 """Blobs from this many bytes on gain nothing from a dictionary."""
+PACKERS = max(1, THREADS - 1)
+"""Threads that pack; one more is busy reading what comes next."""
 WORTH = 15 / 16
 """What does not shrink to less than this part stays as it is."""
 
@@ -56,20 +58,22 @@ class Encoder:
         save_dictionary(self._db, number, dictionary.as_bytes())
         self._use(number, dictionary)
 
-    def encode(self, batch: list[tuple[bytes, bytes]]) -> Iterator[Row]:
-        """Yield the rows of a batch, in any order."""
+    def encode(self, batch: list[tuple[bytes, bytes]]) -> list[Row]:
+        """Return the rows of a batch, in any order; does not use the connection."""
+        rows: list[Row] = []
         tuned: list[tuple[bytes, bytes]] = []
         plain: list[tuple[bytes, bytes]] = []
         for id, content in batch:
             if len(content) < SMALLEST:
-                yield id, RAW, content
+                rows.append((id, RAW, content))
             elif self._tuned and len(content) < LONGEST:
                 tuned.append((id, content))
             else:
                 plain.append((id, content))
         if self._tuned:
-            yield from _pack(self._tuned, ZSTD + self._number, tuned)
-        yield from _pack(self._plain, ZSTD, plain)
+            rows += _pack(self._tuned, ZSTD + self._number, tuned)
+        rows += _pack(self._plain, ZSTD, plain)
+        return rows
 
     def _use(self, number: int, dictionary: ZstdCompressionDict) -> None:
         dictionary.precompute_compress(level=LEVEL)
@@ -82,7 +86,7 @@ def _pack(
 ) -> Iterator[Row]:
     if not batch:
         return
-    packed = compressor.multi_compress_to_buffer([content for _, content in batch], threads=THREADS)
+    packed = compressor.multi_compress_to_buffer([content for _, content in batch], threads=PACKERS)
     for place, (id, content) in enumerate(batch):
         segment = packed[place]
         if len(segment) < len(content) * WORTH:
@@ -91,9 +95,14 @@ def _pack(
             yield id, RAW, content
 
 
-def keep(db: Connection, encoder: Encoder, batch: list[tuple[bytes, bytes]]) -> None:
-    """Pack and insert those blobs of a batch that are not in the store."""
+def absent(db: Connection, batch: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return those blobs of a batch, once each, that are not in the store."""
     new = dict(batch)
     for (id,) in list(db.among("SELECT id FROM blobs WHERE id IN ({keys})", list(new))):
         del new[id]
-    db.run_many(INSERT, encoder.encode(list(new.items())))
+    return list(new.items())
+
+
+def keep(db: Connection, encoder: Encoder, batch: list[tuple[bytes, bytes]]) -> None:
+    """Pack and insert those blobs of a batch that are not in the store."""
+    db.run_many(INSERT, encoder.encode(absent(db, batch)))
