@@ -31,7 +31,10 @@ ADDED, UPGRADED, CHANGED, REMOVED = range(4)
 CHANGES = ("added", "upgraded", "changed", "removed")
 
 _BULK = 500
-"""From so many changed paths on, skills are told from other files in one sweep."""
+"""From so many changed paths on, skills are told from other files in one sweep, and
+their log has one row for all of them."""
+_MANY = ""
+"""Stands in the log for "very many paths"."""
 
 
 def may_be_skill(path: str) -> bool:
@@ -99,7 +102,47 @@ def record(
         for path, entry in edits.items()
         if may_be_skill(path)
     ]
-    tx.log_skills(rows(session, snapshot_id, before, after, changed))
+    _log(session, tx, snapshot_id, before, after, changed)
+
+
+def _log(
+    session: Session,
+    tx: Transaction,
+    snapshot_id: bytes,
+    before: Bundle,
+    after: Bundle,
+    changed: list[Difference],
+) -> None:
+    """Log the changed skills, or, if they are very many, that many were changed.
+
+    What the latter did to one skill is looked up when its history is asked for.
+    """
+    if len(changed) < _BULK:
+        tx.log_skills(rows(session, snapshot_id, before, after, changed))
+        return
+    tx.log_skills([SkillRow(_MANY, snapshot_id, CHANGED, "", ())])
+    blobs = [now.blob for _, _, now in changed if now and now.kind != LINK]
+    known = _names_and_versions(session, blobs)
+    tx.name_skills(
+        (slug, path)
+        for path, _, now in changed
+        if now
+        for slug in unusual_slugs(path, known.get(now.blob, _NOTHING)[0])
+    )
+
+
+def log_of(session: Session, path: str) -> Iterator[SkillRow]:
+    """Yield what changed the skill at a full path, in no order, in any lineage."""
+    yield from session.reader.skill_log(path)
+    for many in session.reader.skill_log(_MANY):
+        snapshot = session.load(many.snapshot)
+        after = session.bundle(snapshot.bundle)
+        before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
+        was = bundles.get(session.nodes, before, path)
+        now = bundles.get(session.nodes, after, path)
+        if was != now:
+            difference = Difference(path, was, now)
+            yield from rows(session, many.snapshot, before, after, [difference])
 
 
 def rows(
@@ -119,7 +162,7 @@ def rows(
         old = known.get(was.blob, _NOTHING) if was else None
         new = known.get(now.blob, _NOTHING) if now else None
         name, version = new or old or _NOTHING
-        slugs = tuple(slug for slug in slugs_of(path, name) if path not in usual_paths(slug))
+        slugs = unusual_slugs(path, name)
         yield SkillRow(path, snapshot_id, _change(old, new), version, slugs)
 
 
@@ -160,19 +203,26 @@ def skill_paths(session: Session, bundle: Bundle) -> list[str]:
     return [paths.join(SECTION, path) for path in layout.skill_paths(inner)]
 
 
-def usual_paths(slug: str) -> list[str]:
+def usual_paths(slug: str) -> tuple[str, ...]:
     """Return the full paths at which a skill of that slug is looked for in any case."""
-    return [f"{SECTION}/{path}" for path in layout.candidates(slug)]
+    return (
+        f"skills/{slug}/SKILL.md",
+        f"skills/{slug}.md",
+        *(f"skills/{slug}/{spelling}" for spelling in layout.SKILL_FILES[1:]),
+    )
 
 
-def slugs_of(path: str, name: str) -> tuple[str, ...]:
-    """Return the slugs a skill answers to: that of its place, then that of its name."""
+def unusual_slugs(path: str, name: str) -> tuple[str, ...]:
+    """Return the slugs a skill answers to but would not be looked for at its place.
+
+    It answers to the slug of its place and to that of its name.
+    """
     own = layout.slug_of(paths.split(path)[1])
     try:
         other = slugify(name) if name and name != own else own
     except InvalidInput:
         other = own
-    return (own,) if other == own else (own, other)
+    return tuple(slug for slug in dict.fromkeys((own, other)) if path not in usual_paths(slug))
 
 
 def ensure(session: Session, tx: Transaction) -> None:
@@ -191,4 +241,4 @@ def ensure(session: Session, tx: Transaction) -> None:
         ]
         found = [d.after.blob for d in changed if d.after and d.after.kind != LINK]
         tx.put_cards((blob, encode_card(card)) for blob, card in read_cards(session, found).items())
-        tx.log_skills(rows(session, snapshot_id, before, after, changed))
+        _log(session, tx, snapshot_id, before, after, changed)

@@ -72,7 +72,7 @@ def skill_rows(session: Session, head: bytes, text: str) -> list[SkillRow]:
     rows = [
         row
         for path in paths
-        for row in session.reader.skill_log(path)
+        for row in derived.log_of(session, path)
         if lineage.is_ancestor(session.load, row.snapshot, head)
     ]
     if not rows:

@@ -142,12 +142,12 @@ def _put(mine: Turn, path: str, content: bytes) -> Entry:
 
 def last_version(session: Session, mine: Turn, slug: str) -> str | None:
     """Return the version at which a skill of that slug was last seen in the lineage."""
-    seen = []
-    for path in find.known_paths(session, slug):
-        for row in reversed(session.reader.skill_log(path)):
-            if lineage.is_ancestor(session.load, row.snapshot, mine.head):
-                seen.append((session.load(row.snapshot).generation, row.version))
-                break
+    seen = [
+        (session.load(row.snapshot).generation, row.version)
+        for path in find.known_paths(session, slug)
+        for row in derived.log_of(session, path)
+        if lineage.is_ancestor(session.load, row.snapshot, mine.head)
+    ]
     return max(seen)[1] if seen else None
 
 

@@ -43,6 +43,8 @@ def read_card(content: bytes, fallback_name: str) -> Card:
     """
     plain = quick.read(content)
     if plain is not None:
+        if _is_settled(plain):
+            return Card(*plain, "")
         raws = [plain.version] if plain.version else []
         return _card(plain.name, plain.description, raws, [], fallback_name)
     head = _fast_head(content)
@@ -58,6 +60,21 @@ def read_card(content: bytes, fallback_name: str) -> Card:
         return _card_of(scan_fully(cut.head), fallback_name)
     except InvalidInput as error:
         return _bare(cut.body, fallback_name, error.code)
+
+
+def _is_settled(plain: quick.Plain) -> bool:
+    """Tell whether there is nothing to fold, cut or compute: the case of most skills."""
+    name, description, number = plain
+    return (
+        number.isascii()
+        and number.isdigit()
+        and number[0] != "0"
+        and len(number) < 10
+        and 0 < len(name) <= limits.MAX_NAME_CHARS
+        and 0 < len(description) <= limits.MAX_DESCRIPTION_CHARS
+        and name == fold(name)
+        and description == fold(description)
+    )
 
 
 def encode_card(card: Card) -> bytes:

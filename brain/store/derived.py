@@ -91,10 +91,12 @@ def log_skills(db: Connection, rows: Iterable[SkillRow]) -> None:
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
         stored,
     )
-    db.run_many(
-        "INSERT OR IGNORE INTO skill_paths (slug, path) VALUES (?, ?)",
-        sorted({(slug, row.path) for row in new for slug in row.slugs}),
-    )
+    name_skills(db, {(slug, row.path) for row in new for slug in row.slugs})
+
+
+def name_skills(db: Connection, pairs: Iterable[tuple[str, str]]) -> None:
+    """Note paths of skills by slug; sorted, so that pages are filled one after another."""
+    db.run_many("INSERT OR IGNORE INTO skill_paths (slug, path) VALUES (?, ?)", sorted(pairs))
 
 
 def forget(db: Connection) -> None:

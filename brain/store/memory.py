@@ -30,6 +30,7 @@ class State:
         self.pending: dict[str, Pending] = {}
         self.cards: dict[bytes, bytes] = {}
         self.skills: tuple[SkillRow, ...] = ()
+        self.skill_paths: tuple[tuple[str, str], ...] = ()
 
     def copy(self) -> State:
         """Return a state of its own; what it holds is immutable."""
@@ -147,7 +148,7 @@ class MemoryReader:
 
     def skill_paths(self, slug: str) -> list[str]:
         """See `Reader.skill_paths`."""
-        return sorted({row.path for row in self._state.skills if slug in row.slugs})
+        return sorted({path for known, path in self._state.skill_paths if known == slug})
 
     def skill_log(self, path: str) -> list[SkillRow]:
         """See `Reader.skill_log`."""
@@ -238,12 +239,19 @@ class MemoryTransaction(MemoryReader):
 
     def log_skills(self, rows: Iterable[SkillRow]) -> None:
         """See `Transaction.log_skills`."""
-        self._state.skills += tuple(rows)
+        new = tuple(rows)
+        self._state.skills += new
+        self.name_skills((slug, row.path) for row in new for slug in row.slugs)
+
+    def name_skills(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """See `Transaction.name_skills`."""
+        self._state.skill_paths += tuple(pairs)
 
     def reset_derived(self, version: int) -> None:
         """See `Transaction.reset_derived`."""
         self._state.cards = {}
         self._state.skills = ()
+        self._state.skill_paths = ()
         self._state.facts[facts.DERIVED] = version.to_bytes(4, "big")
 
 

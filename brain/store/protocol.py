@@ -209,6 +209,9 @@ class Transaction(Reader, Protocol):
     def log_skills(self, rows: Iterable[SkillRow]) -> None:
         """Append to the histories of skills."""
 
+    def name_skills(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Note, as `log_skills` does, at which paths skills lie, given as (slug, path)."""
+
     def reset_derived(self, version: int) -> None:
         """Forget all cards and histories and note the version of what will replace them."""
 

@@ -171,6 +171,10 @@ class SqliteTransaction(SqliteReader):
         """See `Transaction.log_skills`."""
         derived.log_skills(self._db, rows)
 
+    def name_skills(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """See `Transaction.name_skills`."""
+        derived.name_skills(self._db, pairs)
+
     def reset_derived(self, version: int) -> None:
         """See `Transaction.reset_derived`."""
         derived.forget(self._db)

@@ -301,6 +301,9 @@ def test_the_history_of_a_skill_is_kept_oldest_first(store: Store) -> None:
     assert store.skill_log("skills/a.md") == [first, second]
     assert store.skill_log("skills/y.md") == [bare]
     assert store.skill_log("skills/none.md") == []
+    with store.transaction() as tx:
+        tx.name_skills([("alias", "skills/b/a.md"), ("alias", "skills/a.md")])
+    assert store.skill_paths("alias") == ["skills/a.md", "skills/b/a.md"]
     assert store.skill_paths("a") == ["skills/a.md", "skills/x/SKILL.md"]
     assert store.skill_paths("alpha") == ["skills/a.md"]
     assert store.skill_paths("beta") == []

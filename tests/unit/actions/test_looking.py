@@ -155,3 +155,34 @@ def test_skills_with_one_slug_and_unlike_versions_are_listed_side_by_side(brain:
     write(brain, "skills/x/twin/SKILL.md", skill("twin", "2.0.1"))
     write(brain, "skills/y/twin/SKILL.md", skill("twin", 3))
     assert [change.slug for change in brain.diff().skills] == ["twin"]
+
+
+def test_a_skill_that_came_with_very_many_others_has_its_history(brain: Brain) -> None:
+    for number in range(600):
+        write(brain, f"skills/group/s{number}.md", skill(f"s{number}", 3))
+    write(brain, "skills/folder/SKILL.md", skill("Real name", 5))
+    brain.snapshot("many")
+    brain.upsert_skill("s77", "better\n")
+    brain.delete_skill("s78")
+    assert [(e.version, e.change) for e in brain.skill_history("s77")] == [
+        (4, "upgraded"),
+        (3, "added"),
+    ]
+    assert brain.view_skill("s77@3").body == "Do it.\n"
+    assert brain.view_skill("real-name").path == "skills/folder/SKILL.md"
+    assert [e.message for e in brain.log(skill="s5")] == ["many"]
+    assert brain.upsert_skill("s78", "again\n", description="d").version == 4
+
+
+def test_derived_data_of_another_version_are_rebuilt_by_the_next_writer(brain: Brain) -> None:
+    for number in range(600):
+        write(brain, f"skills/group/s{number}.md", skill(f"s{number}", 3))
+    brain.snapshot("many")
+    brain.upsert_skill("s77", "better\n")
+    before = brain.skills(), brain.skill_history("s77"), brain.index()
+    with brain._session.store.transaction() as tx:
+        tx.reset_derived(0)
+    assert brain.index() == before[2]
+    write(brain, "memory/a.md", "a\n")
+    brain.snapshot()
+    assert (brain.skills(), brain.skill_history("s77"), brain.index()) == before
