@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from brain import Brain
 
+PROJECT = Path(__file__).parents[2]
 NAME, AUTHOR = "agent", "tester"
 TARGET = "alpha"
 """The skill that the commands are about."""
@@ -79,6 +82,29 @@ def _deleted(folder: Path) -> None:
         brain.delete_skill("beta")
 
 
+def _undone(folder: Path) -> None:
+    """The same, and the skill is back."""
+    _deleted(folder)
+    _undo(folder)
+
+
+DYING = """
+import os, sys
+from pathlib import Path
+from brain.actions import turn
+from tests.faults.scenarios import SCENARIOS
+turn.apply = lambda *_: os._exit(9)
+SCENARIOS["upsert-new"].run(Path(sys.argv[1]))
+"""
+
+
+def _left(folder: Path) -> None:
+    """The same after a writer died between its commit and its files."""
+    _recorded(folder)
+    done = subprocess.run([sys.executable, "-c", DYING, folder], cwd=PROJECT, check=False)
+    assert done.returncode == 9
+
+
 def _changed_much(folder: Path) -> None:
     """A brain whose head has other, more and fewer files than the snapshot before it."""
     _worked_on(folder)
@@ -119,6 +145,16 @@ def _undo(folder: Path) -> str:
         return brain.undo().snapshot
 
 
+def _redo(folder: Path) -> str:
+    with opened(folder) as brain:
+        return brain.redo().snapshot
+
+
+def _revert(folder: Path) -> str:
+    with opened(folder) as brain:
+        return brain.revert_skill(TARGET, "1").snapshot
+
+
 def _delete(folder: Path) -> str:
     with opened(folder) as brain:
         return brain.delete_skill(TARGET).snapshot
@@ -144,5 +180,8 @@ SCENARIOS = {
     "restore": Scenario(_changed_much, _restore),
     "restore-edited": Scenario(_edited, _restore),
     "undo": Scenario(_deleted, _undo),
+    "redo": Scenario(_undone, _redo),
     "delete": Scenario(_recorded, _delete),
+    "revert": Scenario(_recorded, _revert),
+    "finish": Scenario(_left, _upsert_again),
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 def test_a_power_cut_loses_no_acknowledged_operation_and_leaves_a_sound_brain(
     tmp_path: Path, project: Path
 ) -> None:
-    options = ["--seed=1", "--images=100", f"--work={tmp_path}"]
+    options = ["--seed=1", "--images=80", f"--work={tmp_path}"]
     done = subprocess.run(
         [sys.executable, "-m", "tests.faults.powercut", *options],
         cwd=project,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from brain.store.lock import writer_lock
 from .aftermath import files_of
 from .campaign import Arena
 from .points import Point
-from .scenarios import SCENARIOS, TARGET, opened
+from .scenarios import PROJECT, SCENARIOS, TARGET, opened
 
 HOLD = """
 import sys
@@ -55,6 +54,18 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+@contextmanager
+def holding(control: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Let another process hold the lock; it is killed at the end."""
+    command = [sys.executable, "-c", HOLD, control]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=PROJECT, stdin=pipe, stdout=pipe) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        yield holder
+        holder.kill()
+
+
 def kept(folder: Path) -> dict[str, bytes]:
     """Return all that a brain is, but for the index of the log, which readers share."""
     control = {path.name: path.read_bytes() for path in (folder / ".brain").iterdir()}
@@ -63,21 +74,11 @@ def kept(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_brain_that_another_process_holds_is_locked_by_its_pid(
-    folder: Path,
-    project: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(turn, "LOCK_SECONDS", 0.05)
     before = kept(folder)
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD, folder / ".brain"],
-        env={"PYTHONPATH": str(project)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as holder:
-        assert holder.stdout is not None
-        holder.stdout.readline()
+    with holding(folder / ".brain") as holder:
         for name in SCENARIOS.keys() - {"init"}:
             with pytest.raises(Locked) as error:
                 SCENARIOS[name].run(folder)
@@ -87,7 +88,6 @@ def test_a_brain_that_another_process_holds_is_locked_by_its_pid(
         with opened(folder) as brain:
             for read in READS.values():
                 read(brain)
-        holder.kill()
     assert kept(folder) == {**before, "lock": b"%d\n" % holder.pid}
     SCENARIOS["upsert"].run(folder)
     assert (folder / ".brain" / "lock").read_bytes() == b""
@@ -96,10 +96,8 @@ def test_a_brain_that_another_process_holds_is_locked_by_its_pid(
 def test_the_next_holder_is_told_whether_the_last_one_died(tmp_path: Path) -> None:
     with writer_lock(tmp_path, 0) as died:
         assert not died
-    if not (child := os.fork()):
-        with writer_lock(tmp_path, 0):
-            os.kill(os.getpid(), signal.SIGKILL)
-    os.waitpid(child, 0)
+    with holding(tmp_path):
+        pass
     with writer_lock(tmp_path, 0) as died:
         assert died
     with writer_lock(tmp_path, 0) as died:

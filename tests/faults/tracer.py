@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from .scenarios import PROJECT
+
 _CALL = re.compile(r"(?P<pid>\d+) +(?P<call>\w+)\((?P<arguments>.*)")
 
 
@@ -45,7 +47,7 @@ class Tracer:
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
         self._nursery = subprocess.Popen(
             [sys.executable, "-m", "tests.faults.nursery"],
-            cwd=Path(__file__).parents[2],
+            cwd=PROJECT,
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
