@@ -62,20 +62,34 @@ class Session:
         found = self._snapshots.get(snapshot_id)
         if found is None:
             found = snapshots.decode(self.reader.get(Kind.SNAPSHOT, snapshot_id))
-            if len(self._snapshots) >= _KEPT_SNAPSHOTS:
-                self._snapshots.clear()
-            self._snapshots[snapshot_id] = found
+            self.keep(snapshot_id, found)
         return found
+
+    def keep(self, snapshot_id: bytes, snapshot: Snapshot) -> None:
+        """Keep a snapshot at hand."""
+        if len(self._snapshots) >= _KEPT_SNAPSHOTS:
+            self._snapshots.clear()
+        self._snapshots[snapshot_id] = snapshot
 
     def bundle(self, bundle_id: bytes) -> Bundle:
         """Return a bundle by its id. Raises as `load`."""
         found = self._bundles.get(bundle_id)
         if found is None:
             found = bundles.decode(self.reader.get(Kind.BUNDLE, bundle_id))
-            if len(self._bundles) >= _KEPT_BUNDLES:
-                self._bundles.clear()
-            self._bundles[bundle_id] = found
+            self.keep_bundle(bundle_id, found)
         return found
+
+    def keep_bundle(self, bundle_id: bytes, bundle: Bundle) -> None:
+        """Keep a bundle at hand."""
+        if len(self._bundles) >= _KEPT_BUNDLES:
+            self._bundles.clear()
+        self._bundles[bundle_id] = bundle
+
+    def forget(self) -> None:
+        """Forget what was at hand: some of it has not been stored after all."""
+        self.nodes.forget()
+        self._snapshots.clear()
+        self._bundles.clear()
 
     def bundle_of(self, snapshot_id: bytes) -> Bundle:
         """Return the bundle of a snapshot."""

@@ -76,6 +76,7 @@ class Turn:
         data = snapshots.encode(snapshot)
         snapshot_id = snapshots.snapshot_id(data)
         self.tx.put(Kind.SNAPSHOT, snapshot_id, data)
+        session.keep(snapshot_id, snapshot)
         derived.record(session, self.tx, snapshot_id, before, after, edits)
         self.head, self.bundle = snapshot_id, after
         return snapshot_id
@@ -87,6 +88,7 @@ class Turn:
         nodes.settled()
         bundle_id = bundles.bundle_id(bundle)
         self.tx.put(Kind.BUNDLE, bundle_id, bundles.encode(bundle))
+        self.session.keep_bundle(bundle_id, bundle)
         return bundle_id
 
 
@@ -116,7 +118,7 @@ def transaction(session: Session, expected_bytes: int = 0) -> Iterator[Transacti
             derived.ensure(session, tx)
             yield tx
     except BaseException:
-        session.nodes.forget()
+        session.forget()
         raise
     finally:
         session.reader = session.store
