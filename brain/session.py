@@ -30,8 +30,8 @@ def now() -> int:
 class Session:
     """What every action works on. `clock` gives milliseconds since 1970.
 
-    `read_lately` has the name and version of each skill whose text went through a
-    transaction that is open, by blob, so that they need not be looked up again.
+    `named_otherwise` has, by blob, the names of skills that went through the open
+    transaction and bear another name than their place.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Session:
         self.clock = clock
         self.reader: Reader = store
         self.nodes = Nodes(lambda node_id: self.reader.get(Kind.NODE, node_id))
-        self.read_lately: dict[bytes, tuple[str, str]] = {}
+        self.named_otherwise: dict[bytes, str] = {}
         self._brain = b""
         self._snapshots: dict[bytes, Snapshot] = {}
         self._bundles: dict[bytes, Bundle] = {}

@@ -81,11 +81,17 @@ def skill_contents(session: Session, blobs: list[bytes]) -> Iterator[tuple[bytes
             yield blob, session.reader.read_blob(blob)
 
 
-def card_row(session: Session, blob: bytes, content: bytes) -> tuple[bytes, bytes]:
+def card_row(session: Session, path: str, blob: bytes, content: bytes) -> tuple[bytes, bytes]:
     """Return the row of the card of a SKILL.md that is being stored."""
     card = read_card(content, "")
-    session.read_lately[blob] = (card.name, card.version)
+    if card.name and card.name != place_of(path):
+        session.named_otherwise[blob] = card.name
     return blob, encode_card(card)
+
+
+def place_of(path: str) -> str:
+    """Return the slug that its place gives a skill."""
+    return layout.slug_of(paths.split(path)[1])
 
 
 def record(
@@ -121,13 +127,11 @@ def _log(
         tx.log_skills(rows(session, snapshot_id, before, after, changed))
         return
     tx.log_skills([SkillRow(_MANY, snapshot_id, CHANGED, "", ())])
-    blobs = [now.blob for _, _, now in changed if now and now.kind != LINK]
-    known = _names_and_versions(session, blobs)
     tx.name_skills(
         (slug, path)
         for path, _, now in changed
         if now
-        for slug in unusual_slugs(path, known.get(now.blob, _NOTHING)[0])
+        for slug in unusual_slugs(path, session.named_otherwise.get(now.blob, ""))
     )
 
 
@@ -155,34 +159,26 @@ def rows(
         for path, was, now in changed
     ]
     blobs = [e.blob for _, *both in pairs for e in both if e and e.kind != LINK]
-    known = _names_and_versions(session, blobs)
+    known = cards(session, blobs)
     for path, was, now in pairs:
         if was == now:
             continue
         old = known.get(was.blob, _NOTHING) if was else None
         new = known.get(now.blob, _NOTHING) if now else None
-        name, version = new or old or _NOTHING
-        slugs = unusual_slugs(path, name)
-        yield SkillRow(path, snapshot_id, _change(old, new), version, slugs)
+        card = new or old or _NOTHING
+        slugs = unusual_slugs(path, card.name)
+        yield SkillRow(path, snapshot_id, _change(old, new), card.version, slugs)
 
 
-_NOTHING = ("", "1")
+_NOTHING = Card("", "", "1", "")
 
 
-def _names_and_versions(session: Session, blobs: list[bytes]) -> dict[bytes, tuple[str, str]]:
-    lately = session.read_lately
-    out = {blob: lately[blob] for blob in blobs if blob in lately}
-    others = cards(session, [blob for blob in blobs if blob not in lately])
-    out.update((blob, (card.name, card.version)) for blob, card in others.items())
-    return out
-
-
-def _change(old: tuple[str, str] | None, new: tuple[str, str] | None) -> int:
+def _change(old: Card | None, new: Card | None) -> int:
     if old is None:
         return ADDED
     if new is None:
         return REMOVED
-    return UPGRADED if compare_versions(new[1], old[1]) > 0 else CHANGED
+    return UPGRADED if compare_versions(new.version, old.version) > 0 else CHANGED
 
 
 def classifier(
@@ -217,7 +213,7 @@ def unusual_slugs(path: str, name: str) -> tuple[str, ...]:
 
     It answers to the slug of its place and to that of its name.
     """
-    own = layout.slug_of(paths.split(path)[1])
+    own = place_of(path)
     try:
         other = slugify(name) if name and name != own else own
     except InvalidInput:

@@ -23,7 +23,7 @@ from ..worktree.walk import Candidate
 from . import derived
 from .files import Progress, no_progress
 
-_BATCH_BYTES = 4 << 20
+_BATCH_BYTES = 2 << 20
 """Content handed to the store at a time."""
 
 
@@ -152,7 +152,7 @@ def stored(
         batch.append((blob, content))
         waiting += len(content)
         if derived.may_be_skill(candidate.path):
-            cards.append(derived.card_row(session, blob, content))
+            cards.append(derived.card_row(session, candidate.path, blob, content))
         if waiting >= _BATCH_BYTES:
             tx.put_blobs(batch)
             tx.put_cards(cards)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from ..errors import NotFound, printable
 from ..objects import bundle as bundles
@@ -11,11 +12,11 @@ from ..objects import lineage, operation
 from ..objects.snapshot import Snapshot
 from ..results import SectionInfo, Shown, SkillVersion, SnapshotInfo
 from ..session import Session
-from ..skills import version
-from ..skills.slug import slugify
-from ..store.protocol import SkillRow
-from . import derived, find
 from .revisions import resolve
+
+if TYPE_CHECKING:  # a plain log needs nothing of skills, and starts the faster for it
+    from ..store.protocol import SkillRow
+    from .find import Found
 
 
 def info(snapshot_id: bytes, snapshot: Snapshot) -> SnapshotInfo:
@@ -68,6 +69,8 @@ def skill_rows(session: Session, head: bytes, text: str) -> list[SkillRow]:
 
     Raises `NotFound` (`no_skill`) if nothing ever did.
     """
+    from . import derived
+
     paths = _paths_of(session, text)
     rows = [
         row
@@ -87,6 +90,9 @@ def skill_rows(session: Session, head: bytes, text: str) -> list[SkillRow]:
 def _paths_of(session: Session, text: str) -> list[str]:
     if "/" in text:
         return [f"skills/{text}/SKILL.md", f"skills/{text}.md", f"skills/{text}"]
+    from ..skills.slug import slugify
+    from . import find
+
     current = find.maybe(session, session.bundle_of(session.head()), text)
     slug = current.slug if current else slugify(text)
     return [
@@ -98,11 +104,16 @@ def _paths_of(session: Session, text: str) -> list[str]:
 
 def _elsewhere(session: Session, path: str) -> bool:
     """Tell whether another skill, which shares the slug, lives at `path` today."""
+    from . import derived
+
     return derived.is_skill(session, session.bundle_of(session.head()), path)
 
 
 def skill_history(session: Session, text: str) -> list[SkillVersion]:
     """Return what changed a skill, newest first. Raises `NotFound` (`no_skill`)."""
+    from ..skills import version
+    from . import derived
+
     out = []
     for row in reversed(skill_rows(session, session.head(), text)):
         snapshot = session.load(row.snapshot)
@@ -120,11 +131,13 @@ def skill_history(session: Session, text: str) -> list[SkillVersion]:
     return out
 
 
-def at_version(session: Session, head: bytes, text: str, wanted: str) -> tuple[bytes, find.Found]:
+def at_version(session: Session, head: bytes, text: str, wanted: str) -> tuple[bytes, Found]:
     """Return the last snapshot that set a skill to a version, and the skill there.
 
     Raises `NotFound` (`no_skill`, `no_version`).
     """
+    from . import derived, find
+
     rows = skill_rows(session, head, text)
     for row in reversed(rows):
         if row.version == wanted and row.change != derived.REMOVED:

@@ -122,7 +122,7 @@ def transaction(session: Session, expected_bytes: int = 0) -> Iterator[Transacti
         raise
     finally:
         session.reader = session.store
-        session.read_lately.clear()
+        session.named_otherwise.clear()
 
 
 @contextmanager

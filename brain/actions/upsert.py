@@ -136,7 +136,7 @@ def commit_skill(
 def _put(mine: Turn, path: str, content: bytes) -> Entry:
     """Store a SKILL.md with its card; return its entry."""
     blob = mine.tx.put_blob(content)
-    mine.tx.put_cards([derived.card_row(mine.session, blob, content)])
+    mine.tx.put_cards([derived.card_row(mine.session, path, blob, content)])
     return Entry(path, FILE, blob, len(content))
 
 

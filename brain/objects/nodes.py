@@ -8,6 +8,8 @@ from .node import Node, decode
 
 KEPT = 2048
 """Decoded nodes kept in memory, about 20 KB each."""
+KEPT_FRESH = 256
+"""Of more new nodes than this, the later ones are kept as bytes alone."""
 
 
 class Nodes:
@@ -36,7 +38,8 @@ class Nodes:
         node_id = node.id
         if node_id not in self.fresh:
             self.fresh[node_id] = node.encode()
-        self._keep(node_id, node)
+        if len(self.fresh) < KEPT_FRESH:  # a whole new tree is rather stored than kept
+            self._keep(node_id, node)
         return node_id
 
     def settled(self) -> None:
