@@ -84,9 +84,13 @@ def skill_contents(session: Session, blobs: list[bytes]) -> Iterator[tuple[bytes
 def card_row(session: Session, path: str, blob: bytes, content: bytes) -> tuple[bytes, bytes]:
     """Return the row of the card of a SKILL.md that is being stored."""
     card = read_card(content, "")
-    if card.name and card.name != place_of(path):
-        session.named_otherwise[blob] = card.name
+    _note_name(session, path, blob, card.name)
     return blob, encode_card(card)
+
+
+def _note_name(session: Session, path: str, blob: bytes, name: str) -> None:
+    if name and name != place_of(path):
+        session.named_otherwise[blob] = name
 
 
 def place_of(path: str) -> str:
@@ -235,6 +239,9 @@ def ensure(session: Session, tx: Transaction) -> None:
             for difference in bundles.compare(session.nodes, before, after)
             if may_be_skill(difference.path)
         ]
-        found = [d.after.blob for d in changed if d.after and d.after.kind != LINK]
-        tx.put_cards((blob, encode_card(card)) for blob, card in read_cards(session, found).items())
+        found = {d.after.blob: d.path for d in changed if d.after and d.after.kind != LINK}
+        known = read_cards(session, list(found))
+        tx.put_cards((blob, encode_card(card)) for blob, card in known.items())
+        for blob, card in known.items():
+            _note_name(session, found[blob], blob, card.name)
         _log(session, tx, snapshot_id, before, after, changed)

@@ -177,6 +177,7 @@ def test_a_skill_that_came_with_very_many_others_has_its_history(brain: Brain) -
 def test_derived_data_of_another_version_are_rebuilt_by_the_next_writer(brain: Brain) -> None:
     for number in range(600):
         write(brain, f"skills/group/s{number}.md", skill(f"s{number}", 3))
+    write(brain, "skills/folder/SKILL.md", skill("Real name", 5))
     brain.snapshot("many")
     brain.upsert_skill("s77", "better\n")
     before = brain.skills(), brain.skill_history("s77"), brain.index()
@@ -186,3 +187,4 @@ def test_derived_data_of_another_version_are_rebuilt_by_the_next_writer(brain: B
     write(brain, "memory/a.md", "a\n")
     brain.snapshot()
     assert (brain.skills(), brain.skill_history("s77"), brain.index()) == before
+    assert brain.view_skill("real-name").path == "skills/folder/SKILL.md"
