@@ -13,6 +13,10 @@ Progress = Callable[[str, int, int], None]
 """Called with what is done, how much of it, and of how many (0 if unknown)."""
 
 
+_AT_ONCE = 1024
+"""Small blobs fetched at a time, a few megabytes."""
+
+
 def no_progress(what: str, done: int, total: int) -> None:
     """Report nothing."""
 
@@ -24,23 +28,24 @@ def write(
     for path, entry in writes.items():
         if entry is None:
             materialise.remove_file(session.root, path)
-    entries = [entry for entry in writes.values() if entry is not None]
+    entries = sorted(entry for entry in writes.values() if entry is not None)
     materialise.write_many(session.root, _contents(session, entries), progress)
 
 
 def _contents(
     session: Session, entries: list[Entry]
 ) -> Iterator[tuple[str, int, bytes | Iterator[bytes]]]:
-    """Yield path, kind and content, small blobs fetched in batches, large ones streamed."""
-    small: dict[bytes, list[Entry]] = {}
-    for entry in entries:
-        if entry.size >= LARGE and entry.kind != LINK:
-            yield entry.path, entry.kind, session.store.stream_blob(entry.blob)
-        else:
-            small.setdefault(entry.blob, []).append(entry)
-    for blob, content in session.store.read_blobs(list(small)):
-        for entry in small.pop(blob):
-            yield entry.path, entry.kind, content
-    for blob, left in small.items():  # larger than their entries say
-        for entry in left:
-            yield entry.path, entry.kind, session.store.stream_blob(blob)
+    """Yield path, kind and content in the order of paths.
+
+    Small blobs are fetched some at a time, large ones streamed.
+    """
+    for start in range(0, len(entries), _AT_ONCE):
+        some = entries[start : start + _AT_ONCE]
+        small = [e.blob for e in some if e.size < LARGE or e.kind == LINK]
+        fetched = dict(session.store.read_blobs(list(dict.fromkeys(small))))
+        for entry in some:
+            content = fetched.get(entry.blob)
+            if content is None:  # large, whatever its entry says
+                yield entry.path, entry.kind, session.store.stream_blob(entry.blob)
+            else:
+                yield entry.path, entry.kind, content

@@ -54,6 +54,8 @@ def check(
 def _versions(
     session: Session, name: str, snapshot: Snapshot, before: Bundle, after: Bundle
 ) -> Iterator[Finding]:
+    if derived.SECTION not in before and snapshot.operation[0] != "upsert":
+        return  # nothing was there whose version could rise
     try:
         found = list(bundles.compare(session.nodes, before, after))
         changed = [d for d in found if derived.may_be_skill(d.path)]

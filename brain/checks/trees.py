@@ -77,9 +77,9 @@ def check_bundles(nodes: Nodes, before: Bundle, after: Bundle) -> Iterator[Entry
         for entry in _check_tree(nodes, old, root):
             if section == paths.TOP and "/" in entry.path:
                 raise FormatError("a folder among the files at the top", code="bad_path")
-            full = paths.join(section, entry.path)
+            path, kind, blob, size = entry
             try:
-                yield entry._replace(path=paths.check(full))
+                yield Entry(paths.check(paths.join(section, path)), kind, blob, size)
             except InvalidInput as error:
                 raise FormatError(error.message, code="bad_path") from error
 
