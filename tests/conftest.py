@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -16,6 +17,11 @@ settings.register_profile("brain", deadline=None)
 settings.load_profile("brain")
 
 _homes = itertools.count()
+
+# Started in the background, a process may find these ignored, and so would those it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for _number in (signal.SIGHUP, signal.SIGTERM):
+    signal.signal(_number, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)

@@ -50,14 +50,10 @@ def main() -> None:
 
 def _warm_up() -> None:
     """Load what the commands load."""
-    from brain.store import sqlite
-
-    bulk = sqlite.BULK
     for scenario in SCENARIOS.values():
         with tempfile.TemporaryDirectory() as folder:
             scenario.prepare(Path(folder))
             scenario.run(Path(folder))
-    sqlite.BULK = bulk
 
 
 def _say(word: object) -> None:

@@ -131,8 +131,11 @@ def _first_load(folder: Path) -> str:
     """As `_snapshot`, by the way that is meant for large loads."""
     from brain.store import sqlite
 
-    sqlite.BULK = 1
-    return _snapshot(folder)
+    usual, sqlite.BULK = sqlite.BULK, 1
+    try:
+        return _snapshot(folder)
+    finally:
+        sqlite.BULK = usual
 
 
 def _restore(folder: Path) -> str:
