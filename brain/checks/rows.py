@@ -62,7 +62,7 @@ def blobs(session: Session, progress: Progress, sizes: dict[bytes, int]) -> Iter
     faults: dict[bytes, str] = {}
     for done, (blob, size, fault) in enumerate(session.reader.check_blobs(), 1):
         if fault:
-            faults[blob] = fault
+            faults[blob] = fault.removeprefix(f"object {blob.hex()} is damaged: ")
         else:
             sizes[blob] = size
         if done % _STEP == 0:
