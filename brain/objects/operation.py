@@ -7,6 +7,8 @@ a reader who does not know every kind.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from ..digest import EMPTY, SIZE
@@ -22,8 +24,12 @@ _FIELDS: dict[str, tuple[tuple[str, type], ...]] = {
     "upsert": (("slug", str), ("from_version", str), ("to_version", str)),
     "delete": (("slug", str), ("version", str)),
     "restore": (("source", bytes),),
+    "merge": (("bases", tuple), ("skills", tuple)),
+    "redact": (("path", str), ("blob", bytes), ("reason", str)),
 }
-"""Kind to its fields: name and type. `origin` and `source` are snapshot ids."""
+"""Kind to its fields: name and type. `origin`, `source` and `bases` are snapshot ids."""
+
+_MERGED = ("slug", "ours", "theirs", "version")
 
 
 def genesis(nonce: bytes, origin: bytes = EMPTY) -> Operation:
@@ -51,6 +57,20 @@ def restore(source: bytes) -> Operation:
     return ("restore", source)
 
 
+def merge(bases: Sequence[bytes], skills: Sequence[tuple[str, str, str, str]]) -> Operation:
+    """Two lineages became one again.
+
+    `bases` are the best common ancestors, sorted; `skills` those that both sides
+    had changed, as (slug, version of the first parent, of the second, merged one).
+    """
+    return ("merge", tuple(bases), tuple(skills))
+
+
+def redact(path: str, blob: bytes, reason: str) -> Operation:
+    """The content of a blob was destroyed; its id stays in the lineage."""
+    return ("redact", path, blob, reason)
+
+
 def check(value: Any) -> Operation:
     """Return the operation in the decoded `value`.
 
@@ -67,7 +87,21 @@ def check(value: Any) -> Operation:
         raise FormatError("not a genesis operation", code="bad_object")
     if kind == "restore" and len(fields[0]) != SIZE:
         raise FormatError("not a restore operation", code="bad_object")
+    if kind == "redact" and len(fields[1]) != SIZE:
+        raise FormatError("not a redact operation", code="bad_object")
+    if kind == "merge" and not _is_merge(*fields):
+        raise FormatError("not a merge operation", code="bad_object")
     return value
+
+
+def _is_merge(bases: tuple[Any, ...], skills: tuple[Any, ...]) -> bool:
+    return (
+        all(type(base) is bytes and len(base) == SIZE for base in bases)
+        and all(a < b for a, b in pairwise(bases))
+        and all(
+            type(row) is tuple and [type(field) for field in row] == [str] * 4 for row in skills
+        )
+    )
 
 
 def describe(operation: Operation) -> dict[str, Any]:
@@ -77,6 +111,8 @@ def describe(operation: Operation) -> dict[str, Any]:
     plain = [_plain(field) for field in fields]
     if known is None:
         return {"kind": kind, "fields": plain}
+    if kind == "merge":
+        plain[1] = [dict(zip(_MERGED, row, strict=True)) for row in plain[1]]
     return {"kind": kind, **{name: value for (name, _), value in zip(known, plain, strict=True)}}
 
 

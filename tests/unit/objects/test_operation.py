@@ -27,6 +27,18 @@ NONCE = bytes(16)
         ),
         (operation.delete("oracle", "2"), {"kind": "delete", "slug": "oracle", "version": "2"}),
         (operation.restore(ID), {"kind": "restore", "source": ID.hex()}),
+        (
+            operation.merge([ID], [("oracle", "2", "3", "4")]),
+            {
+                "kind": "merge",
+                "bases": [ID.hex()],
+                "skills": [{"slug": "oracle", "ours": "2", "theirs": "3", "version": "4"}],
+            },
+        ),
+        (
+            operation.redact("memory/a.md", ID, "a name"),
+            {"kind": "redact", "path": "memory/a.md", "blob": ID.hex(), "reason": "a name"},
+        ),
     ],
 )
 def test_a_known_operation_is_taken_and_described_by_field(
@@ -73,6 +85,16 @@ def test_an_operation_of_a_later_version_is_kept_and_shown_as_it_is() -> None:
         ("restore", b""),
         ("restore", ID + b"x"),
         ("restore", ID.hex()),
+        ("merge",),
+        ("merge", ID, ()),
+        ("merge", (ID[1:],), ()),
+        ("merge", (ID, ID), ()),
+        ("merge", (), (("oracle", "2", "3"),)),
+        ("merge", (), (("oracle", "2", "3", 4),)),
+        ("merge", (), ("oracle",)),
+        ("redact", "memory/a.md", ID),
+        ("redact", "memory/a.md", b"", "why"),
+        ("redact", b"memory/a.md", ID, "why"),
     ],
 )
 def test_another_shape_is_no_operation(value: Any) -> None:
