@@ -1,0 +1,143 @@
+"""What two agents appended to the same memory, put together: nothing lost, nothing twice.
+
+A unit is a line of JSON Lines; in notes it is a section, a list item or a
+paragraph. Each side's units keep their order. Where all of them carry a time,
+they are put in the order of time; else one side follows the other, and which
+one comes first is decided by the bytes, not by who merges.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from .lines import Lines, Settle, Stretch
+
+_TIME_KEYS = ("timestamp", "time", "ts", "created_at", "created", "date", "at")
+_TIME = re.compile(
+    rb"[#*+\-\s\[(]*((?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?|\d{4}-\d\d-\d\d)"
+)
+_HEADING = re.compile(rb"#{1,6}[ \t]")
+_ITEM = re.compile(rb"(?:[-*+]|\d+[.)])[ \t]")
+_FENCE = re.compile(rb"[ \t]*(```|~~~)")
+
+Unit = bytes
+Moment = tuple[str, Any]
+
+
+def json_lines(stretch: Stretch) -> Lines | None:
+    """Settle a stretch of JSON Lines."""
+    return _settle(stretch, lambda lines: [line for line in lines if line.strip()], _json_time)
+
+
+def notes(stretch: Stretch) -> Lines | None:
+    """Settle a stretch of notes in Markdown."""
+    return _settle(stretch, _units, _written_time)
+
+
+RULES: dict[str, Settle] = {".jsonl": json_lines, ".ndjson": json_lines, ".md": notes}
+"""How files of the section `memory` are settled, by the end of their names."""
+
+
+def ended(lines: Lines) -> Lines:
+    """Return `lines` with a line feed at the end of the last one, so that more can follow."""
+    if lines and not lines[-1].endswith(b"\n"):
+        return [*lines[:-1], lines[-1] + b"\n"]
+    return lines
+
+
+def _settle(
+    stretch: Stretch,
+    cut: Callable[[Lines], list[Unit]],
+    time_of: Callable[[Unit], Moment | None],
+) -> Lines | None:
+    """Merge what replaces the lines of the base one by one, and unite what follows them."""
+    base, ours, theirs = stretch
+    size = len(base)
+    if min(len(ours), len(theirs)) < size:
+        return None
+    out: Lines = []
+    for was, a, b in zip(base, ours, theirs, strict=False):
+        if a != b and was not in (a, b):
+            return None
+        out.append(b if a == was else a)
+    return out + union(cut(ours[size:]), cut(theirs[size:]), time_of)
+
+
+def union(
+    ours: Sequence[Unit], theirs: Sequence[Unit], time_of: Callable[[Unit], Moment | None]
+) -> list[Unit]:
+    """Return all units of both sides; one that both have, the fewest times it is needed."""
+    a, b = sorted((list(ours), list(theirs)))
+    same = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(a))
+    return a[:same] + _woven(a[same:], _without(b[same:], a[same:]), time_of)
+
+
+def _woven(a: list[Unit], b: list[Unit], time_of: Callable[[Unit], Moment | None]) -> list[Unit]:
+    """Return the units of both sides, by time if all have one, else `a` first."""
+    moments = {unit: time_of(unit) for unit in (*a, *b)}
+    kinds = {moment[0] if moment else "" for moment in moments.values()}
+    if len(kinds) != 1 or "" in kinds:
+        return a + b
+    out: list[Unit] = []
+    i = j = 0
+    while i < len(a) and j < len(b):
+        if moments[b[j]][1] < moments[a[i]][1]:  # type: ignore[index]  # none is missing here
+            out.append(b[j])
+            j += 1
+        else:
+            out.append(a[i])
+            i += 1
+    return out + a[i:] + b[j:]
+
+
+def _without(units: list[Unit], others: list[Unit]) -> list[Unit]:
+    """Return `units` less those that `others` has too, counted."""
+    from collections import Counter
+
+    there = Counter(others)
+    out = []
+    for unit in units:
+        if there[unit] > 0:
+            there[unit] -= 1
+        else:
+            out.append(unit)
+    return out
+
+
+def _json_time(line: Unit) -> Moment | None:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict):
+        return None
+    for key in _TIME_KEYS:
+        value = record.get(key)
+        if isinstance(value, str) and value:
+            return f"{key} text", value
+        if isinstance(value, int | float) and value == value and not isinstance(value, bool):
+            return f"{key} number", value
+    return None
+
+
+def _written_time(unit: Unit) -> Moment | None:
+    match = _TIME.match(unit)
+    return (f"{len(match[1])}", match[1]) if match else None
+
+
+def _units(lines: Lines) -> list[Unit]:
+    """Cut at headings if there are any, else at list items and after blank lines."""
+    fenced, starts, headings = False, [0], []
+    for place, line in enumerate(lines):
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and _HEADING.match(line):
+            headings.append(place)
+        elif not fenced and (_ITEM.match(line) or (place and not lines[place - 1].strip())):
+            starts.append(place)
+    cuts = sorted({0, *(headings or starts), len(lines)})
+    return [b"".join(lines[i:j]) for i, j in pairwise(cuts)]

@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brain.merging import contents
+from brain.merging.contents import BOTH, OURS, THEIRS, Sides
+
+SKILL = b"""---
+name: oracle
+description: Check oracle freshness
+# kept with care
+allowed-tools: Read
+metadata:
+  owner: team
+  area: defi
+version: 1
+---
+
+# Oracle
+
+One.
+
+Two.
+
+Three.
+"""
+
+
+def merged(path: str, base: bytes | None, ours: bytes, theirs: bytes, slug: str = "") -> bytes:
+    draft = contents.draft(path, Sides(base, ours, theirs), slug)
+    assert draft is not None
+    swapped = contents.draft(path, Sides(base, theirs, ours), slug)
+    assert swapped is not None
+    content = contents.finished(draft, None)
+    assert content is not None
+    assert contents.finished(swapped, None) == content
+    return content
+
+
+def contested(path: str, base: bytes | None, ours: bytes, theirs: bytes, slug: str = "") -> bool:
+    draft = contents.draft(path, Sides(base, ours, theirs), slug)
+    return draft is not None and contents.finished(draft, None) is None
+
+
+def skill(**changes: str) -> bytes:
+    text = SKILL.decode()
+    for old, new in changes.items():
+        assert PLACES[old] in text
+        text = text.replace(PLACES[old], new)
+    return text.encode()
+
+
+PLACES = {
+    "description": "Check oracle freshness",
+    "version": "version: 1",
+    "tools": "allowed-tools: Read",
+    "owner": "owner: team",
+    "area": "area: defi",
+    "one": "One.",
+    "three": "Three.",
+}
+
+
+def test_head_and_body_of_a_skill_merge_apart_and_the_version_rises_above_both() -> None:
+    ours = skill(description="Prefer TWAP", version="version: 2", one="1.")
+    theirs = skill(tools="allowed-tools: Read Bash", version="version: 4", three="3.")
+    assert merged("skills/oracle/SKILL.md", SKILL, ours, theirs, "oracle") == skill(
+        description="Prefer TWAP",
+        tools="allowed-tools: Read Bash",
+        version="version: 5",
+        one="1.",
+        three="3.",
+    )
+
+
+def test_neighbouring_fields_do_not_collide_nor_do_keys_of_metadata() -> None:
+    ours = skill(owner="owner: ops", version="version: 2")
+    theirs = skill(area="area: dex", version="version: 2")
+    assert merged("skills/oracle/SKILL.md", SKILL, ours, theirs, "oracle") == skill(
+        owner="owner: ops", area="area: dex", version="version: 3"
+    )
+
+
+def test_a_field_added_and_one_removed_are_both_taken() -> None:
+    ours = SKILL.replace(b"allowed-tools: Read\n", b"allowed-tools: Read\nlicense: MIT\n")
+    theirs = SKILL.replace(b"metadata:\n  owner: team\n  area: defi\n", b"")
+    content = merged("skills/oracle/SKILL.md", SKILL, ours, theirs, "oracle")
+    assert b"license: MIT\n" in content
+    assert b"metadata" not in content
+
+
+def test_two_descriptions_are_contested_and_can_be_chosen() -> None:
+    ours, theirs = skill(description="A"), skill(description="B")
+    draft = contents.draft("skills/oracle/SKILL.md", Sides(SKILL, ours, theirs), "oracle")
+    assert draft is not None and contents.finished(draft, None) is None
+    assert contents.finished(draft, OURS) == skill(description="A", version="version: 2")
+    assert contents.finished(draft, THEIRS) == skill(description="B", version="version: 2")
+    assert contents.finished(draft, BOTH) is None, "two descriptions are no front matter"
+
+
+def test_both_bodies_can_be_kept() -> None:
+    ours, theirs = skill(one="A."), skill(one="B.")
+    draft = contents.draft("skills/oracle/SKILL.md", Sides(SKILL, ours, theirs), "oracle")
+    assert draft is not None
+    assert contents.finished(draft, BOTH) == skill(one="A.\nB.", version="version: 2")
+
+
+def test_quotes_and_a_dotted_version_are_kept() -> None:
+    base = SKILL.replace(b"version: 1", b'version: "1.9"')
+    ours = base.replace(b"1.9", b"1.10").replace(b"One.", b"1.")
+    theirs = base.replace(b"Three.", b"3.")
+    content = merged("skills/oracle/SKILL.md", base, ours, theirs, "oracle")
+    assert b'version: "1.11"\n' in content
+
+
+def test_the_same_skill_made_on_both_sides_is_contested_where_it_differs() -> None:
+    ours, theirs = skill(one="A."), skill(one="B.")
+    assert contested("skills/oracle/SKILL.md", None, ours, theirs, "oracle")
+
+
+def test_a_skill_that_cannot_be_read_is_not_merged() -> None:
+    sides = Sides(SKILL, SKILL.replace(b"name: oracle", b"name: [oracle"), skill(one="A."))
+    assert contents.draft("skills/oracle/SKILL.md", sides, "oracle") is None
+
+
+def test_records_that_both_appended_are_united_in_the_order_of_their_times() -> None:
+    base = b'{"ts": 1}\n'
+    ours = base + b'{"ts": 2}\n{"ts": 5}\n'
+    theirs = base + b'{"ts": 3}\n{"ts": 5}\n{"ts": 9}\n'
+    assert merged("memory/log.jsonl", base, ours, theirs) == (
+        b'{"ts": 1}\n{"ts": 2}\n{"ts": 3}\n{"ts": 5}\n{"ts": 9}\n'
+    )
+
+
+def test_records_without_times_keep_the_order_of_each_side() -> None:
+    content = merged("memory/log.jsonl", b"", b'{"a":1}\n{"a":2}\n', b'{"b":9}\n{"b":1}\n')
+    assert content == b'{"a":1}\n{"a":2}\n{"b":9}\n{"b":1}\n'
+
+
+def test_a_record_changed_beside_one_appended_is_no_conflict() -> None:
+    base = b'{"id":1}\n{"id":2}\n'
+    ours = b'{"id":1}\n{"id":2,"done":true}\n'
+    theirs = base + b'{"id":3}'
+    assert merged("memory/log.jsonl", base, ours, theirs) == ours + b'{"id":3}\n'
+
+
+def test_a_record_changed_by_both_is_contested() -> None:
+    base = b'{"id":1}\n'
+    assert contested("memory/log.jsonl", base, b'{"id":1,"a":1}\n', b'{"id":1,"b":1}\n')
+
+
+def test_dated_notes_written_on_both_sides_are_united_by_section() -> None:
+    ours = b"# 2026-11-20\n\n## 10:15 Audit\n\n- found a bug\n"
+    theirs = b"# 2026-11-20\n\n## 09:00 Mail\n\n- answered\n\n## 12:30 Lunch\n\n- soup\n"
+    content = merged("memory/2026-11-20.md", None, ours, theirs)
+    places = [content.index(word) for word in (b"Mail", b"Audit", b"Lunch")]
+    assert content.count(b"# 2026-11-20\n") == 1
+    assert sorted(places) == places
+
+
+def test_a_list_item_is_not_cut_inside_and_not_told_twice() -> None:
+    base = b"# Notes\n"
+    ours = base + b"- one\n  with more\n- same\n"
+    theirs = base + b"- same\n- two\n"
+    content = merged("memory/MEMORY.md", base, ours, theirs)
+    assert content.count(b"- same\n") == 1
+    assert b"- one\n  with more\n" in content and b"- two\n" in content
+
+
+def test_a_prompt_is_text_and_its_lines_are_contested() -> None:
+    assert contested("prompts/system.md", b"Be brief.\n", b"Be kind.\n", b"Be fast.\n")
+    assert contested("prompts/system.md", b"Hello.\n", b"Hello.\nA\n", b"Hello.\nB\n")
+
+
+def test_binary_content_is_not_merged() -> None:
+    assert contents.draft("memory/a.bin", Sides(b"\0", b"\0a", b"\0b"), "") is None
+
+
+def test_markers_name_both_sides_and_are_recognised() -> None:
+    draft = contents.draft("prompts/a.md", Sides(b"x\n", b"a", b"b\n"), "")
+    assert draft is not None
+    text = contents.marked(draft, "main", "idea")
+    assert text == b"<<<<<<< main\na\n||||||| base\nx\n=======\nb\n>>>>>>> idea\n"
+    assert contents.has_markers(text)
+    assert not contents.has_markers(b"a\n=======\n")
+
+
+RECORD = st.builds(
+    lambda n, timed: json.dumps({"ts": n} if timed else {"n": n}).encode() + b"\n",
+    st.integers(0, 9),
+    st.booleans(),
+)
+RECORDS = st.lists(RECORD, max_size=8)
+
+
+@given(RECORDS, RECORDS, RECORDS)
+@pytest.mark.parametrize("path", ["memory/log.jsonl"])
+def test_no_record_is_lost_and_none_is_doubled(
+    path: str, base: list[bytes], a: list[bytes], b: list[bytes]
+) -> None:
+    start = b"".join(base)
+    content = merged(path, start, start + b"".join(a), start + b"".join(b))
+    assert content.startswith(start)
+    added = Counter(content[len(start) :].splitlines(keepends=True))
+    assert added == Counter(a) | Counter(b)
+
+
+UNITS = st.lists(st.sampled_from([b"- a\n", b"- b\n  more\n", b"## c\n", b"text\n\n"]), max_size=5)
+
+
+@given(UNITS, UNITS)
+def test_no_note_is_lost(a: list[bytes], b: list[bytes]) -> None:
+    content = merged(
+        "memory/2026-11-20.md", b"# Day\n", b"# Day\n" + b"".join(a), b"# Day\n" + b"".join(b)
+    )
+    for side in (a, b):
+        for line, count in Counter(b"".join(side).splitlines()).items():
+            assert content.splitlines().count(line) >= (count if line.strip() else 0)

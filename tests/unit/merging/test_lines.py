@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brain.merging import lines
+from brain.merging.match import partners
+
+TEXT = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"d\n", b"e\n"]), max_size=12)
+
+
+def merged(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    return lines.joined(lines.merge(*map(lines.split, (base, ours, theirs))))
+
+
+def test_changes_at_different_places_are_both_taken() -> None:
+    assert merged(b"1\n2\n3\n4\n5\n", b"one\n2\n3\n4\n5\n", b"1\n2\n3\n4\nfive\n") == (
+        b"one\n2\n3\n4\nfive\n"
+    )
+
+
+def test_different_changes_of_one_line_are_contested() -> None:
+    pieces = lines.merge([b"1\n", b"2\n"], [b"1\n", b"x\n"], [b"1\n", b"y\n"])
+    assert pieces == [[b"1\n"], lines.Stretch([b"2\n"], [b"x\n"], [b"y\n"])]
+
+
+def test_the_same_change_on_both_sides_is_taken_once() -> None:
+    assert merged(b"1\n2\n", b"1\nx\n", b"1\nx\n") == b"1\nx\n"
+
+
+def test_a_deletion_and_an_edit_elsewhere_are_both_taken() -> None:
+    assert merged(b"1\n2\n3\n4\n", b"1\n3\n4\n", b"1\n2\n3\nfour\n") == b"1\n3\nfour\n"
+
+
+def test_a_deleted_line_that_the_other_side_edited_is_contested() -> None:
+    assert merged(b"1\n2\n3\n", b"1\n3\n", b"1\ntwo\n3\n") is None
+
+
+@given(TEXT, TEXT, TEXT)
+def test_who_merges_does_not_matter(base: list[bytes], a: list[bytes], b: list[bytes]) -> None:
+    one, other = lines.merge(base, a, b), lines.merge(base, b, a)
+    assert lines.joined(one) == lines.joined(other)
+    assert [
+        lines.Stretch(piece.base, piece.theirs, piece.ours)
+        if isinstance(piece, lines.Stretch)
+        else piece
+        for piece in other
+    ] == one
+
+
+@given(TEXT, TEXT)
+def test_a_side_that_changed_nothing_changes_nothing(base: list[bytes], a: list[bytes]) -> None:
+    assert lines.joined(lines.merge(base, base, a)) == b"".join(a)
+    assert lines.joined(lines.merge(base, a, a)) == b"".join(a)
+
+
+@given(TEXT, TEXT)
+def test_partners_are_equal_lines_in_rising_order(base: list[bytes], other: list[bytes]) -> None:
+    found = partners(base, other)
+    pairs = [(i, j) for i, j in enumerate(found) if j >= 0]
+    assert len(found) == len(base)
+    assert all(base[i] == other[j] for i, j in pairs)
+    assert all(a[1] < b[1] for a, b in pairwise(pairs))
+
+
+def test_a_record_taken_from_a_long_memory_leaves_the_rest_matched() -> None:
+    base = [b'{"n":%d}\n' % n for n in range(30_000)]
+    other = [line for n, line in enumerate(base) if n not in (7, 20_000)] + [b"new\n"]
+    found = partners(base, other)
+    assert [i for i, j in enumerate(found) if j < 0] == [7, 20_000]
+
+
+def git_merges(folder: Path, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    for name, content in (("base", base), ("ours", ours), ("theirs", theirs)):
+        (folder / name).write_bytes(content)
+    done = subprocess.run(
+        ["git", "merge-file", "-p", "ours", "base", "theirs"],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+    )
+    return done.stdout if done.returncode == 0 else None
+
+
+def edited(base: list[bytes], seed: int) -> list[bytes]:
+    import random
+
+    rng = random.Random(seed)
+    out = list(base)
+    for _ in range(rng.randint(0, 3)):
+        place = rng.randrange(len(out) + 1)
+        match rng.randrange(3):
+            case 0:
+                out.insert(place, b"new %d\n" % rng.randrange(5))
+            case 1 if place < len(out):
+                del out[place]
+            case 2 if place < len(out):
+                out[place] = b"edited %d\n" % rng.randrange(5)
+            case _:
+                pass
+    return out
+
+
+@pytest.mark.parametrize("round", range(20))
+def test_git_merge_file_agrees(tmp_path: Path, round: int) -> None:
+    base = [b"line %d\n" % n for n in range(14)]
+    agreed = 0
+    for seed in range(10):
+        a, b = (edited(base, 1000 * round + 10 * seed + side) for side in (1, 2))
+        texts = [b"".join(text) for text in (base, a, b)]
+        theirs = git_merges(tmp_path, *texts)
+        ours = merged(*texts)
+        assert ours is None or theirs is None or ours == theirs
+        assert ours is None or theirs is not None, "clean where git sees a conflict"
+        agreed += ours == theirs
+    assert agreed >= 9
