@@ -27,3 +27,7 @@ MAX_MESSAGE_BYTES = 64 << 10
 """Size of the message of a snapshot."""
 MAX_AUTHOR_BYTES = 1024
 """Size of an author."""
+MAX_BRANCH = 200
+"""UTF-8 bytes in the name of a branch."""
+MAX_MERGED_BYTES = 16 << 20
+"""Size of a file that is merged by its lines; longer memories are still united by what was added."""

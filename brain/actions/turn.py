@@ -10,7 +10,7 @@ left alone: it is then an edit like any other.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from .. import limits
@@ -46,6 +46,7 @@ class Turn:
         self.bundle = session.bundle_of(self.head)
         self.files_before = self.head
         self.writes: dict[str, Entry | None] = {}
+        self.left = False
 
     def commit(
         self,
@@ -53,19 +54,24 @@ class Turn:
         operation: Operation,
         message: str = "",
         receipt: bytes = EMPTY,
+        merged: Sequence[bytes] = (),
     ) -> bytes:
-        """Record a snapshot of the head with `edits` applied; return its id."""
+        """Record a snapshot of the head with `edits` applied; return its id.
+
+        `merged` are the snapshots, beside the head, that become its parents.
+        """
         session = self.session
         before = self.bundle
         after = bundles.update(session.nodes, before, edits)
         bundle_id = self._store(after)
         parent = session.load(self.head)
+        parents = [parent, *map(session.load, merged)]
         snapshot = Snapshot(
             FORMAT,
             session.brain_id(),
             bundle_id,
-            (self.head,),
-            lineage.generation_after([parent]),
+            (self.head, *merged),
+            lineage.generation_after(parents),
             lineage.jump_after(session.load, self.head, parent),
             session.author,
             session.time(),
@@ -80,6 +86,15 @@ class Turn:
         derived.record(session, self.tx, snapshot_id, before, after, edits)
         self.head, self.bundle = snapshot_id, after
         return snapshot_id
+
+    def advance(self, snapshot_id: bytes) -> None:
+        """Move the head on to a descendant that is recorded already."""
+        self.head, self.bundle = snapshot_id, self.session.bundle_of(snapshot_id)
+
+    def leave_for(self, branch: str) -> None:
+        """Let another branch be the current one from now on; `writes` are then its files."""
+        self.tx.set_meta("branch", branch.encode())
+        self.left = True
 
     def _store(self, bundle: Bundle) -> bytes:
         nodes = self.session.nodes
@@ -189,11 +204,15 @@ def fingerprint_of(session: Session, path: str) -> bytes:
 
 def _close(mine: Turn, kind: str, description: str) -> None:
     session, tx = mine.session, mine.tx
+    refs: list[tuple[str, bytes, bytes]] = []
     if mine.head != mine.old_head:
         name = head_ref(mine.branch)
         tx.set_ref(name, mine.old_head, mine.head)
-        moved = (mine.files_before, mine.head) if mine.writes else (EMPTY, EMPTY)
-        log_operation(session, tx, kind, description, [(name, mine.old_head, mine.head)], moved)
+        refs.append((name, mine.old_head, mine.head))
+    if refs or mine.left:
+        moves = mine.writes and not mine.left
+        moved = (mine.files_before, mine.head) if moves else (EMPTY, EMPTY)
+        log_operation(session, tx, kind, description, refs, moved)
     announce(session, tx, mine.writes)
 
 

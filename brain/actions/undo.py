@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from ..digest import SIZE
 from ..encoding import unpack
-from ..errors import Conflict, FormatError, NotFound, StoreError, printable
+from ..errors import Conflict, FormatError, NotFound, printable
 from ..objects import bundle as bundles
 from ..objects.entry import Entry
 from ..results import Operation, Restored
-from ..session import Session
+from ..session import Session, head_ref
 from ..store.protocol import OperationRow, Reader, Transaction
 from . import folder
 from .restore import restored
@@ -116,6 +116,8 @@ def _to_undo(reader: Reader) -> Record:
             number = record.target
             if decode(reader.operation(number)).kind != "redo":
                 return decode(reader.operation(number))
+        elif not record.refs:  # a switch of branches, which `brain switch` takes back
+            number -= 1
         else:
             return record
     raise NotFound("nothing to undo", code="nothing_to_undo", hint="see `brain op log`")
@@ -132,7 +134,7 @@ def _to_redo(reader: Reader) -> Record:
             if redone == 0:
                 return decode(reader.operation(record.target))
             redone -= 1
-        else:
+        elif record.refs:
             break
     raise NotFound("nothing to redo", code="nothing_to_redo", hint="see `brain op log`")
 
@@ -145,12 +147,21 @@ def _move(
     refs: list[tuple[str, bytes, bytes]],
     moved: tuple[bytes, bytes],
 ) -> dict[str, Entry | None]:
-    """Move refs and announce the files to write, from one snapshot's to another's."""
+    """Move refs and announce the files to write, from one snapshot's to another's.
+
+    The folder is that of the current branch; refs of others move without it.
+    """
+    current = head_ref(session.branch())
     for name, old, new in refs:
-        if not old or not new:
-            raise StoreError(f"operation {record.number} cannot be taken back")
-        tx.set_ref(name, old, new)
-    writes = _writes(session, tx, *moved) if moved[0] else {}
+        if name == current and not new:
+            raise Conflict(
+                f"{kind} would remove the current branch",
+                code="current_branch",
+                hint="switch to another one first",
+            )
+        tx.set_ref(name, old or None, new or None)
+    here = any(name == current for name, _, _ in refs)
+    writes = _writes(session, tx, *moved) if moved[0] and here else {}
     log_operation(
         session, tx, kind, f"{kind} {record.description}", refs, moved, target=record.number
     )
