@@ -10,7 +10,7 @@ from ..objects import bundle as bundles
 from ..objects import lineage
 from ..results import Branch, Switched
 from ..session import Session, head_ref
-from . import folder
+from . import folder, midst
 from .files import Progress, no_progress
 from .record import record_by_hand
 from .revisions import resolve
@@ -95,10 +95,8 @@ def switch(session: Session, name: str, progress: Progress = no_progress) -> Swi
     left; other changes of the folder stay. Raises `NotFound` (`no_branch`), or
     `Conflict` (`merging`) in the midst of a merge.
     """
-    from .merging import refuse_midst
-
     with locked(session):
-        refuse_midst(session)
+        midst.refuse(session)
         with recording(session, "switch", f"switch to {name}", progress) as mine:
             at = _standing(session, name)
             if name != mine.branch:
@@ -114,17 +112,17 @@ def switch(session: Session, name: str, progress: Progress = no_progress) -> Swi
 def _standing(session: Session, name: str) -> bytes:
     at = session.reader.ref(head_ref(name))
     if at is None:
-        raise NotFound(
-            f"no branch {printable(name)}", code="no_branch", hint="see `brain branch`"
-        )
+        raise NotFound(f"no branch {printable(name)}", code="no_branch", hint="see `brain branch`")
     return at
 
 
 def _refuse_taken(session: Session, name: str) -> None:
     """A branch `a` and a branch `a/b` cannot stand side by side where refs are files."""
     for branch in branches(session):
-        if name == branch.name or (name + "/").startswith(branch.name + "/") or (
-            branch.name.startswith(name + "/")
+        if (
+            name == branch.name
+            or (name + "/").startswith(branch.name + "/")
+            or (branch.name.startswith(name + "/"))
         ):
             raise Conflict(
                 f"there is a branch {printable(branch.name)}",

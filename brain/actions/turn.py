@@ -83,6 +83,8 @@ class Turn:
         snapshot_id = snapshots.snapshot_id(data)
         self.tx.put(Kind.SNAPSHOT, snapshot_id, data)
         session.keep(snapshot_id, snapshot)
+        if merged:
+            self.tx.note_merge(snapshot_id, snapshot.generation)
         derived.record(session, self.tx, snapshot_id, before, after, edits)
         self.head, self.bundle = snapshot_id, after
         return snapshot_id

@@ -49,7 +49,7 @@ def draft(path: str, sides: Sides, slug: str) -> Draft | None:
     if any(side is not None and textdiff.is_binary(side) for side in sides):
         return None
     base, ours, theirs = (lines.split(side or b"") for side in sides)
-    settle = _rule(path)
+    settle = rule(path)
     if settle is not lines.contest:
         base, ours, theirs = map(records.ended, (base, ours, theirs))
     return Draft(lines.merge(base, ours, theirs, settle), None)
@@ -82,7 +82,8 @@ def has_markers(content: bytes) -> bool:
     return any(line.startswith((b"<<<<<<< ", b">>>>>>> ")) for line in content.split(b"\n"))
 
 
-def _rule(path: str) -> lines.Settle:
+def rule(path: str) -> lines.Settle:
+    """Return how contested lines of the file at a full path are settled."""
     section, inner = paths.split(path)
     if section != MEMORY:
         return lines.contest

@@ -1,0 +1,109 @@
+"""Two long memories that both only grew: the common start stays where it is.
+
+What was appended on either side is held in memory, the rest is streamed, and the
+store keeps just the new end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from blake3 import blake3
+
+from .. import limits
+from ..merging import contents, lines
+from ..merging.lines import Stretch
+from ..merging.trees import Contest
+from ..session import Session
+from ..store.protocol import LARGE, Transaction
+
+
+class Grown(NamedTuple):
+    """A blob that is `base` (of `start` bytes) with `tail` after it."""
+
+    blob: bytes
+    base: bytes
+    start: int
+    tail: bytes
+
+    @property
+    def size(self) -> int:
+        """Its size in bytes."""
+        return self.start + len(self.tail)
+
+
+def unite(session: Session, contest: Contest) -> Grown | None:
+    """Return the union of two large memories that start with the base, else None."""
+    path, base, ours, theirs = contest
+    settle = contents.rule(path)
+    if base is None or ours is None or theirs is None or settle is lines.contest:
+        return None
+    longest = max(ours.size, theirs.size)
+    if base.size < LARGE or longest - base.size > limits.MAX_MERGED_BYTES:
+        return None
+    tails = [_tail(session, side.blob, base.blob, base.size) for side in (ours, theirs)]
+    if tails[0] is None or tails[1] is None:
+        return None
+    united = settle(Stretch([], lines.split(tails[0]), lines.split(tails[1])))
+    if united is None:
+        return None
+    tail = b"".join(united)
+    digest = blake3()
+    for piece in session.reader.stream_blob(base.blob):
+        digest.update(piece)
+    return Grown(digest.update(tail).digest(), base.blob, base.size, tail)
+
+
+def keep(session: Session, tx: Transaction, grown: Grown) -> None:
+    """Put a grown blob into the store."""
+    tx.put_stream(_Joined(session, grown), grown.size, grown.base)
+
+
+def _tail(session: Session, blob: bytes, base: bytes, start: int) -> bytes | None:
+    """Return what follows the first `start` bytes of a blob, None if these are not `base`.
+
+    They must also end a line, so that what follows stands for itself.
+    """
+    digest = blake3()
+    tail = bytearray()
+    seen, last = 0, b""
+    for piece in session.reader.stream_blob(blob):
+        head = piece[: max(0, start - seen)]
+        digest.update(head)
+        last = head[-1:] or last
+        tail += piece[len(head) :]
+        seen += len(piece)
+    return bytes(tail) if digest.digest() == base and last == b"\n" else None
+
+
+class _Joined:
+    """A grown blob as a `Source`."""
+
+    def __init__(self, session: Session, grown: Grown) -> None:
+        self._session, self._grown = session, grown
+        self.seek(0)
+
+    def seek(self, offset: int) -> int:
+        """Go back to the start, the one place that is asked for."""
+        if offset:
+            raise ValueError(offset)
+        self._pieces = self._stream()
+        self._left = memoryview(b"")
+        return 0
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Fill `buffer` as far as the next piece goes."""
+        while not self._left:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._left = memoryview(piece)
+        count = min(len(buffer), len(self._left))
+        buffer[:count] = self._left[:count]
+        self._left = self._left[count:]
+        return count
+
+    def _stream(self) -> Iterator[bytes]:
+        yield from self._session.reader.stream_blob(self._grown.base)
+        yield self._grown.tail

@@ -1,0 +1,137 @@
+"""A merge that waits for decisions: what is kept of it, and its files with markers.
+
+The head never moves onto an unresolved state, and neither does the folder: an
+agent that reads its skills meanwhile sees them whole. The texts with markers lie
+in `.brain/conflicts`, under the paths of the files they will become.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+from ..encoding import pack, unpack
+from ..errors import Conflict, NotFound, StoreError, printable
+from ..merging import contents
+from ..results import MergeConflict
+from ..session import CONTROL, Session
+from ..store.protocol import Transaction
+from .reconcile import Clash
+
+FOLDER = "conflicts"
+_KEY = "merge"
+
+
+class Row(NamedTuple):
+    """A conflict; blobs are b"" where a side has no file, `choice` is "" while it is open.
+
+    `choice` may also be "content", for the content of the blob `chosen`.
+    """
+
+    path: str
+    reason: str
+    base: bytes
+    ours: bytes
+    theirs: bytes
+    choice: str
+    chosen: bytes
+
+
+class Midst(NamedTuple):
+    """A merge in its midst: what is merged, how it was called, where, and its conflicts."""
+
+    theirs: bytes
+    name: str
+    branch: str
+    message: str
+    rows: tuple[Row, ...]
+
+
+def load(session: Session) -> Midst | None:
+    """Return the merge that waits, or None."""
+    data = session.reader.meta(_KEY)
+    if not data:
+        return None
+    try:
+        theirs, name, branch, message, rows = unpack(data)
+        return Midst(theirs, name, branch, message, tuple(Row(*row) for row in rows))
+    except (TypeError, ValueError) as error:
+        raise StoreError("the note of a merge is damaged", hint="`brain merge --abort`") from error
+
+
+def need(session: Session) -> Midst:
+    """Return the merge that waits. Raises `NotFound` (`no_merge`)."""
+    midst = load(session)
+    if midst is None:
+        raise NotFound("no merge waits for anything", code="no_merge", hint="see `brain merge`")
+    return midst
+
+
+def refuse(session: Session) -> None:
+    """Raise `Conflict` (`merging`) in the midst of a merge."""
+    midst = load(session)
+    if midst is not None:
+        raise Conflict(
+            f"the merge of {printable(midst.name)} waits for decisions",
+            code="merging",
+            hint="see `brain status`; finish it with `brain merge --continue` or `--abort`",
+        )
+
+
+def save(tx: Transaction, midst: Midst | None) -> None:
+    """Keep the state of a merge, or forget it."""
+    tx.set_meta(_KEY, pack(tuple(midst)) if midst else b"")
+
+
+def row_of(clash: Clash) -> Row:
+    """Return a clash as it is kept, undecided."""
+    path, *sides = clash.contest
+    base, ours, theirs = (side.blob if side else b"" for side in sides)
+    return Row(path, clash.reason, base, ours, theirs, "", b"")
+
+
+def conflicts(session: Session) -> list[MergeConflict]:
+    """Return the conflicts of the merge that waits, if any, by path."""
+    midst = load(session)
+    return described(session, midst.rows) if midst else []
+
+
+def described(session: Session, rows: tuple[Row, ...]) -> list[MergeConflict]:
+    """Return rows as results give them."""
+    return [
+        MergeConflict(
+            row.path,
+            row.reason,
+            row.base.hex() or None,
+            row.ours.hex() or None,
+            row.theirs.hex() or None,
+            row.choice or None,
+            _name(row.path) if marked_file(session, row.path).is_file() else None,
+        )
+        for row in rows
+    ]
+
+
+def marked_file(session: Session, path: str) -> Path:
+    """Return where the text with markers of a conflict lies."""
+    return session.control / FOLDER / path
+
+
+def _name(path: str) -> str:
+    return f"{CONTROL}/{FOLDER}/{path}"
+
+
+def write_marked(session: Session, clashes: list[Clash], ours: str, theirs: str) -> None:
+    """Write the texts with markers, replacing those of an earlier merge."""
+    clear_marked(session)
+    for clash in clashes:
+        if clash.draft is not None:
+            file = marked_file(session, clash.contest.path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(contents.marked(clash.draft, ours, theirs))
+
+
+def clear_marked(session: Session) -> None:
+    """Remove all texts with markers."""
+    shutil.rmtree(session.control / FOLDER, ignore_errors=True)
