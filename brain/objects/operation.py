@@ -24,6 +24,7 @@ _FIELDS: dict[str, tuple[tuple[str, type], ...]] = {
     "restore": (("source", bytes),),
 }
 """Kind to its fields: name and type. `origin` and `source` are snapshot ids."""
+_TYPES = {kind: [str, *(of for _, of in fields)] for kind, fields in _FIELDS.items()}
 
 
 def genesis(nonce: bytes, origin: bytes = EMPTY) -> Operation:
@@ -51,6 +52,11 @@ def restore(source: bytes) -> Operation:
     return ("restore", source)
 
 
+def is_known(value: tuple[Any, ...]) -> bool:
+    """Tell whether this is an operation of a known kind, with fields of the right types."""
+    return value != () and type(value[0]) is str and list(map(type, value)) == _TYPES.get(value[0])
+
+
 def check(value: Any) -> Operation:
     """Return the operation in the decoded `value`.
 
@@ -60,8 +66,7 @@ def check(value: Any) -> Operation:
     if type(value) is not tuple or not value or type(value[0]) is not str or not value[0]:
         raise FormatError("not an operation", code="bad_object")
     kind, *fields = value
-    known = _FIELDS.get(kind)
-    if known is not None and [type(field) for field in fields] != [kind for _, kind in known]:
+    if kind in _FIELDS and not is_known(value):
         raise FormatError(f"not a {kind} operation", code="bad_object")
     if kind == "genesis" and (len(fields[0]) != NONCE_SIZE or len(fields[1]) not in (0, SIZE)):
         raise FormatError("not a genesis operation", code="bad_object")
@@ -74,10 +79,12 @@ def describe(operation: Operation) -> dict[str, Any]:
     """Return the operation as JSON-ready fields; digests become hex."""
     kind, *fields = operation
     known = _FIELDS.get(kind)
-    plain = [_plain(field) for field in fields]
     if known is None:
-        return {"kind": kind, "fields": plain}
-    return {"kind": kind, **{name: value for (name, _), value in zip(known, plain, strict=True)}}
+        return {"kind": kind, "fields": [_plain(field) for field in fields]}
+    out = {"kind": kind}
+    for (name, _), field in zip(known, fields, strict=True):
+        out[name] = field if type(field) is str else field.hex()
+    return out
 
 
 def _plain(field: Any) -> Any:
