@@ -101,8 +101,18 @@ class Brain:
 
         return self._do(record.status, *_given(progress))
 
-    def snapshot(self, message: str = "", progress: Progress | None = None) -> results.Recorded:
-        """Record the folder as it is; without changes there is no new snapshot."""
+    def snapshot(
+        self, message: str = "", paths: Sequence[str] = (), progress: Progress | None = None
+    ) -> results.Recorded:
+        """Record the folder as it is; without changes there is no new snapshot.
+
+        With `paths` only the files at or below them are looked at and recorded. Raises
+        `NotFound` (`no_path`) for one that neither the folder nor the head has.
+        """
+        if paths:
+            from .actions import partly
+
+            return self._do(partly.snapshot_of, message, list(paths), *_given(progress))
         from .actions import record
 
         return self._do(record.snapshot, message, *_given(progress))

@@ -107,6 +107,28 @@ def walk_section(nodes: Nodes, bundle: Bundle, section: str, start: str = "") ->
         yield Entry(prefix + path, kind, blob, size)
 
 
+def below(nodes: Nodes, bundle: Bundle, path: str) -> Iterator[Entry]:
+    """Yield the entry at the full `path` and those below it, in order."""
+    single = get(nodes, bundle, path)
+    if single is not None:
+        yield single
+    prefix = path + "/"
+    for entry in walk_section(nodes, bundle, path.partition("/")[0], prefix):
+        if not entry.path.startswith(prefix):
+            return
+        yield entry
+
+
+def names_in(nodes: Nodes, bundle: Bundle, folder: str) -> list[str]:
+    """Return the names of the files and folders in `folder` ("" is the top), each once."""
+    if not folder:
+        top = walk_section(nodes, bundle, paths.TOP)
+        return [*(name for name in bundle if name != paths.TOP), *(entry.path for entry in top)]
+    start = len(folder) + 1
+    inside = (entry.path[start:] for entry in below(nodes, bundle, folder) if entry.path != folder)
+    return list(dict.fromkeys(path.partition("/")[0] for path in inside))
+
+
 def update(nodes: Nodes, bundle: Bundle, edits: Mapping[str, Entry | None]) -> Bundle:
     """Return the bundle with `edits` (full path to entry, or None to remove) applied.
 
