@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
+from .facade.lineage import Lineage
+from .facade.opened import given, told
+from .facade.trust import Trust
 from .session import CONTROL, Session, find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from . import results
     from .actions.files import Progress
 
 __all__ = ["Brain", "find"]
 
-T = TypeVar("T")
 
-
-class Brain:
+class Brain(Lineage, Trust):
     """A folder of skills, memory and prompts under version control.
 
     Open one with `Brain.open`, make one with `Brain.init`. Ids are hex text, times
@@ -30,10 +27,6 @@ class Brain:
     of these followed by `~N`. Reading never writes. Instances may be shared by
     threads; writers of any process take turns. Every error is a `BrainError`.
     """
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._turn = threading.RLock()
 
     @classmethod
     def init(
@@ -45,7 +38,7 @@ class Brain:
         """
         from .actions.create import create
 
-        session, _ = _told(create, Path(path), name, layout, author)
+        session, _ = told(create, Path(path), name, layout, author)
         return cls(session)
 
     @classmethod
@@ -61,37 +54,7 @@ class Brain:
         root = Path(path).absolute()
         if not (root / CONTROL / "store.db").is_file():
             raise NoBrain(f"no brain in {printable(root)}", hint="make one with `brain init`")
-        return cls(Session(root, _told(open_as_allowed, root / CONTROL), author))
-
-    def close(self) -> None:
-        """Close the store. The brain cannot be used afterwards."""
-        self._session.store.close()
-
-    def __enter__(self) -> Brain:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    @property
-    def root(self) -> Path:
-        """The folder of the brain."""
-        return self._session.root
-
-    @property
-    def id(self) -> str:
-        """The id of the brain: that of its genesis snapshot."""
-        return self._session.brain_id().hex()
-
-    @property
-    def head(self) -> str:
-        """The id of the snapshot the branch stands at."""
-        return self._session.head().hex()
+        return cls(Session(root, told(open_as_allowed, root / CONTROL), author))
 
     # Recording
 
@@ -99,13 +62,23 @@ class Brain:
         """Compare the folder with the head."""
         from .actions import record
 
-        return self._do(record.status, *_given(progress))
+        return self._do(record.status, *given(progress))
 
-    def snapshot(self, message: str = "", progress: Progress | None = None) -> results.Recorded:
-        """Record the folder as it is; without changes there is no new snapshot."""
+    def snapshot(
+        self, message: str = "", paths: Sequence[str] = (), progress: Progress | None = None
+    ) -> results.Recorded:
+        """Record the folder as it is; without changes there is no new snapshot.
+
+        With `paths` only the files at or below them are looked at and recorded. Raises
+        `NotFound` (`no_path`) for one that neither the folder nor the head has.
+        """
+        if paths:
+            from .actions import partly
+
+            return self._do(partly.snapshot_of, message, list(paths), *given(progress))
         from .actions import record
 
-        return self._do(record.snapshot, message, *_given(progress))
+        return self._do(record.snapshot, message, *given(progress))
 
     # Skills
 
@@ -228,7 +201,7 @@ class Brain:
         """
         from .actions import restore
 
-        return self._do(restore.restore, rev, list(paths), *_given(progress))
+        return self._do(restore.restore, rev, list(paths), *given(progress))
 
     def undo(self) -> results.Restored:
         """Take the last operation back. Raises `NotFound` or `Conflict`."""
@@ -265,48 +238,3 @@ class Brain:
         from .actions import indexing
 
         return self._do(indexing.prompt, rev, limit, budget)
-
-    # Trust
-
-    def verify(self, deep: bool = False, progress: Progress | None = None) -> results.Verified:
-        """Check the whole brain; `deep` reads every blob again. See `brain.verify`."""
-        from . import verify
-
-        check = verify.verify_deeply if deep else verify.verify
-        return self._do(check, *_given(progress))
-
-    def doctor(self) -> list[results.Checkup]:
-        """Check what surrounds the brain: store, file system, caches, rights."""
-        from .actions import checkup
-
-        return self._do(checkup.doctor)
-
-    def _each(self, action: Callable[..., Iterator[T]], *args: Any) -> Iterator[T]:
-        """Run a generator of an action, letting other threads in between its steps."""
-        with self._turn:
-            steps = action(self._session, *args)
-        end = object()
-        while True:
-            with self._turn:
-                step = _told(next, steps, end)
-            if step is end:
-                return
-            yield step
-
-    def _do(self, action: Callable[..., T], *args: Any) -> T:
-        with self._turn:
-            return _told(action, self._session, *args)
-
-
-def _told(action: Callable[..., T], *args: Any) -> T:
-    """Call `action`; an error of the operating system becomes a `BrainError`."""
-    try:
-        return action(*args)
-    except OSError as error:
-        from .errors import of_system
-
-        raise of_system(error) from error
-
-
-def _given(progress: Progress | None) -> tuple[Progress, ...]:
-    return () if progress is None else (progress,)

@@ -8,7 +8,7 @@ carrying an odd last one up, which is what is done here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 Join = Callable[[bytes], bytes]
 """Gets left ‖ right."""
@@ -28,7 +28,7 @@ def rows(
         if like is not None and depth < len(like):
             above = _join_row_like(row, join, like[depth - 1], like[depth])
         else:
-            above = [join(row[i] + row[i + 1]) for i in range(0, len(row) - 1, 2)]
+            above = [join(left + right) for left, right in zip(row[::2], row[1::2], strict=False)]
         if len(row) & 1:
             above.append(row[-1])
         out.append(above)
@@ -45,6 +45,24 @@ def _join_row_like(
         else join(row[i] + row[i + 1])
         for i in range(0, len(row) - 1, 2)
     ]
+
+
+def replaced(rows: list[list[bytes]], leaves: Mapping[int, bytes], join: Join) -> list[list[bytes]]:
+    """Return all rows of the tree with other leaf hashes at some places."""
+    row = rows[0].copy()
+    for place, leaf in leaves.items():
+        row[place] = leaf
+    out = [row]
+    places = set(leaves)
+    for old in rows[1:]:
+        above = old.copy()
+        places = {place >> 1 for place in places}
+        for place in places:
+            pair = row[2 * place : 2 * place + 2]
+            above[place] = join(pair[0] + pair[1]) if len(pair) == 2 else pair[0]
+        out.append(above)
+        row = above
+    return out
 
 
 def root(leaves: list[bytes], join: Join) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import limits
 from .errors import InvalidInput, NoBrain, StoreError, printable
@@ -15,11 +16,15 @@ from .objects.nodes import Nodes
 from .objects.snapshot import Snapshot
 from .store.protocol import Kind, Reader, Store
 
+if TYPE_CHECKING:
+    from .skills.card import Card
+
 CONTROL = ".brain"
 """The folder, inside a brain's, that holds the store."""
 
 _KEPT_SNAPSHOTS = 4096
 _KEPT_BUNDLES = 64
+_KEPT_CARDS = 4096
 
 
 def now() -> int:
@@ -44,6 +49,7 @@ class Session:
         self.reader: Reader = store
         self.nodes = Nodes(lambda node_id: self.reader.get(Kind.NODE, node_id))
         self.named_otherwise: dict[bytes, str] = {}
+        self.cards: dict[bytes, Card] = {}
         self._brain = b""
         self._snapshots: dict[bytes, Snapshot] = {}
         self._bundles: dict[bytes, Bundle] = {}
@@ -84,6 +90,12 @@ class Session:
         if len(self._bundles) >= _KEPT_BUNDLES:
             self._bundles.clear()
         self._bundles[bundle_id] = bundle
+
+    def keep_cards(self, cards: dict[bytes, Card]) -> None:
+        """Keep cards of skills, by blob, at hand."""
+        if len(self.cards) >= _KEPT_CARDS:
+            self.cards.clear()
+        self.cards.update(cards)
 
     def forget(self) -> None:
         """Forget what was at hand: some of it has not been stored after all."""

@@ -9,11 +9,12 @@ making has changed (`VERSION`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 
 from .. import limits
 from ..errors import InvalidInput
 from ..objects import bundle as bundles
-from ..objects import paths
+from ..objects import paths, tree
 from ..objects.bundle import Bundle
 from ..objects.compare import Difference
 from ..objects.entry import LINK, Entry
@@ -33,8 +34,13 @@ CHANGES = ("added", "upgraded", "changed", "removed")
 _BULK = 500
 """From so many changed paths on, skills are told from other files in one sweep, and
 their log has one row for all of them."""
+_FEW = 64
+"""Up to so many cards at a time are kept at hand: those of one change, not of a list."""
 _MANY = ""
 """Stands in the log for "very many paths"."""
+
+IsSkill = Callable[[str], bool]
+"""Tells whether a full path is a skill."""
 
 
 def may_be_skill(path: str) -> bool:
@@ -48,7 +54,7 @@ def is_skill(session: Session, bundle: Bundle, path: str) -> bool:
         return False
 
     def exists(inner: str) -> bool:
-        return bundles.get(session.nodes, bundle, paths.join(SECTION, inner)) is not None
+        return tree.get_line(session.nodes, bundle.get(SECTION), inner) is not None
 
     return layout.classify(paths.split(path)[1], exists) is not None
 
@@ -56,10 +62,22 @@ def is_skill(session: Session, bundle: Bundle, path: str) -> bool:
 def cards(session: Session, blobs: Iterable[bytes]) -> dict[bytes, Card]:
     """Return the cards of SKILL.md blobs; what the store has not kept is read anew."""
     wanted = list(dict.fromkeys(blobs))
-    out = {blob: decode_card(data, "") for blob, data in session.reader.cards(wanted).items()}
-    lost = [blob for blob in wanted if blob not in out]
+    known = session.cards
+    out = {blob: known[blob] for blob in wanted if blob in known}
+    unknown = [blob for blob in wanted if blob not in out] if out else wanted
+    if unknown:
+        out.update(_cards_from_store(session, unknown))
+    return out
+
+
+def _cards_from_store(session: Session, blobs: list[bytes]) -> dict[bytes, Card]:
+    found = session.reader.cards(blobs)
+    out = {blob: decode_card(data, "") for blob, data in found.items()}
+    lost = [blob for blob in blobs if blob not in out]
     if lost:
         out.update(read_cards(session, lost))
+    if len(out) <= _FEW:
+        session.keep_cards(out)
     return out
 
 
@@ -84,6 +102,7 @@ def skill_contents(session: Session, blobs: list[bytes]) -> Iterator[tuple[bytes
 def card_row(session: Session, path: str, blob: bytes, content: bytes) -> tuple[bytes, bytes]:
     """Return the row of the card of a SKILL.md that is being stored."""
     card = read_card(content, "")
+    session.keep_cards({blob: card})
     _note_name(session, path, blob, card.name)
     return blob, encode_card(card)
 
@@ -128,7 +147,8 @@ def _log(
     What the latter did to one skill is looked up when its history is asked for.
     """
     if len(changed) < _BULK:
-        tx.log_skills(rows(session, snapshot_id, before, after, changed))
+        sides = classifiers(session, before, after, changed)
+        tx.log_skills(rows(session, snapshot_id, changed, *sides))
         return
     tx.log_skills([SkillRow(_MANY, snapshot_id, CHANGED, "", ())])
     tx.name_skills(
@@ -149,15 +169,19 @@ def log_of(session: Session, path: str) -> Iterator[SkillRow]:
         was = bundles.get(session.nodes, before, path)
         now = bundles.get(session.nodes, after, path)
         if was != now:
-            difference = Difference(path, was, now)
-            yield from rows(session, many.snapshot, before, after, [difference])
+            changed = [Difference(path, was, now)]
+            sides = (classifier(session, before, changed), classifier(session, after, changed))
+            yield from rows(session, many.snapshot, changed, *sides)
 
 
 def rows(
-    session: Session, snapshot_id: bytes, before: Bundle, after: Bundle, changed: list[Difference]
+    session: Session,
+    snapshot_id: bytes,
+    changed: list[Difference],
+    is_old: IsSkill,
+    is_new: IsSkill,
 ) -> Iterable[SkillRow]:
     """Yield the log rows of a snapshot that changed the given full paths."""
-    is_old, is_new = classifier(session, before, changed), classifier(session, after, changed)
     pairs = [
         (path, was if was and is_old(path) else None, now if now and is_new(path) else None)
         for path, was, now in changed
@@ -185,14 +209,27 @@ def _change(old: Card | None, new: Card | None) -> int:
     return UPGRADED if compare_versions(new.version, old.version) > 0 else CHANGED
 
 
-def classifier(
-    session: Session, bundle: Bundle, changed: list[Difference]
-) -> Callable[[str], bool]:
+def classifiers(
+    session: Session, before: Bundle, after: Bundle, changed: list[Difference]
+) -> tuple[IsSkill, IsSkill]:
+    """Return the `classifier` of either side, where `changed` is all that may make a difference.
+
+    Whether a path is a skill hangs on the SKILL.md files around it, so where none of
+    these came or went, one side answers for the other too.
+    """
+    was_skill = classifier(session, before, changed)
+    moved = any(path.endswith(layout.SKILL_FILES) for path, _, _ in changed)
+    if before and after and not moved and len(changed) < _BULK:
+        return was_skill, was_skill
+    return was_skill, classifier(session, after, changed)
+
+
+def classifier(session: Session, bundle: Bundle, changed: list[Difference]) -> IsSkill:
     """Return what tells whether one of the `changed` paths is a skill in `bundle`."""
     if not bundle:
         return lambda path: False
     if len(changed) < _BULK:
-        return lambda path: is_skill(session, bundle, path)
+        return cache(lambda path: is_skill(session, bundle, path))
     known = set(skill_paths(session, bundle))
     return known.__contains__
 

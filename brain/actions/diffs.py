@@ -83,8 +83,7 @@ def _skills(
     found: list[Difference],
     cards: dict[bytes, Card],
 ) -> list[SkillChange]:
-    was_skill = derived.classifier(session, before, found)
-    is_skill = derived.classifier(session, after, found)
+    was_skill, is_skill = derived.classifiers(session, before, after, found)
     sides: dict[str, _Sides] = {}
     touched: set[str] = set()
     for path, was, now in found:

@@ -13,6 +13,8 @@ Progress = Callable[[str, int, int], None]
 """Called with what is done, how much of it, and of how many (0 if unknown)."""
 
 
+NOTHING: Mapping[bytes, bytes] = {}
+"""No content at hand."""
 _AT_ONCE = 1024
 """Small blobs fetched at a time, a few megabytes."""
 
@@ -22,18 +24,24 @@ def no_progress(what: str, done: int, total: int) -> None:
 
 
 def write(
-    session: Session, writes: Mapping[str, Entry | None], progress: Progress = no_progress
+    session: Session,
+    writes: Mapping[str, Entry | None],
+    progress: Progress = no_progress,
+    contents: Mapping[bytes, bytes] = NOTHING,
 ) -> None:
-    """Bring the named paths of the folder to the given entries; None removes."""
+    """Bring the named paths of the folder to the given entries; None removes.
+
+    `contents` are blobs at hand; the others are read from the store.
+    """
     for path, entry in writes.items():
         if entry is None:
             materialise.remove_file(session.root, path)
     entries = sorted(entry for entry in writes.values() if entry is not None)
-    materialise.write_many(session.root, _contents(session, entries), progress)
+    materialise.write_many(session.root, _contents(session, entries, contents), progress)
 
 
 def _contents(
-    session: Session, entries: list[Entry]
+    session: Session, entries: list[Entry], at_hand: Mapping[bytes, bytes]
 ) -> Iterator[tuple[str, int, bytes | Iterator[bytes]]]:
     """Yield path, kind and content in the order of paths.
 
@@ -41,8 +49,9 @@ def _contents(
     """
     for start in range(0, len(entries), _AT_ONCE):
         some = entries[start : start + _AT_ONCE]
-        small = [e.blob for e in some if e.size < LARGE or e.kind == LINK]
-        fetched = dict(session.store.read_blobs(list(dict.fromkeys(small))))
+        small = {e.blob for e in some if e.size < LARGE or e.kind == LINK}
+        fetched = {blob: at_hand[blob] for blob in small if blob in at_hand}
+        fetched.update(session.store.read_blobs([*small.difference(fetched)]))
         for entry in some:
             content = fetched.get(entry.blob)
             if content is None:  # large, whatever its entry says

@@ -81,8 +81,17 @@ def one(session: Session, bundle: Bundle, text: str) -> Found:
 
 def maybe(session: Session, bundle: Bundle, text: str) -> Found | None:
     """Return what `one` returns, or None where there is no such skill."""
+    path = place(session, bundle, text)
+    return None if path is None else at(session, bundle, path)
+
+
+def place(session: Session, bundle: Bundle, text: str) -> str | None:
+    """Return the full path of the skill that `text` means, None where there is none.
+
+    Raises as `one`.
+    """
     for candidates in _candidates(session, text):
-        there = [p for p in candidates if bundles.get(session.nodes, bundle, p) is not None]
+        there = [path for path in candidates if bundles.has(session.nodes, bundle, path)]
         skills = [path for path in there if derived.is_skill(session, bundle, path)]
         if len(skills) > 1:
             raise InvalidInput(
@@ -91,7 +100,7 @@ def maybe(session: Session, bundle: Bundle, text: str) -> Found | None:
                 hint="name it by its path below skills/, as in `brain skill view tools/search`",
             )
         if skills:
-            return at(session, bundle, skills[0])
+            return skills[0]
     return None
 
 

@@ -63,7 +63,7 @@ def candidate_at(session: Session, path: str) -> Candidate | None:
     Raises `InvalidInput` (`not_regular`) for what a brain cannot hold.
     """
     try:
-        st = os.lstat(session.root / path)
+        st = os.lstat(os.path.join(session.root, path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     if not stat.S_ISREG(st.st_mode) and not stat.S_ISLNK(st.st_mode):
@@ -91,6 +91,20 @@ def edits(
         for path, entry in now.items()
         if entry != bundles.get(session.nodes, target, path)
     }
+
+
+def as_recorded(session: Session, target: Bundle, path: str) -> bytes | None:
+    """Return the content of the small file at `path` if it is as in `target`, else None.
+
+    Raises as `candidate_at`, and what reading raises.
+    """
+    entry, there = bundles.get(session.nodes, target, path), candidate_at(session, path)
+    if not entry or not there or (there.kind, there.size) != (entry.kind, entry.size):
+        return None
+    for _, content in reading.read_many(session.root, [there]):
+        if isinstance(content, bytes) and blob_id(content) == entry.blob:
+            return content
+    return None
 
 
 def edits_at(

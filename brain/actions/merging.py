@@ -12,13 +12,13 @@ from ..merging.contents import CHOICES
 from ..merging.trees import Contest, State
 from ..objects import ancestry, operation
 from ..objects import bundle as bundles
-from ..results import Merged, MergeConflict, MergedSkill
+from ..results import MergeConflict, Merged, MergedSkill
 from ..session import Session
 from ..skills import version
 from . import appended, derived, folder, midst
 from .files import Progress, no_progress
 from .midst import Midst, Row
-from .reconcile import Clash, Choose, Merger, Outcome, paths_of
+from .reconcile import Choose, Clash, Merger, Outcome, paths_of
 from .record import record_by_hand
 from .revisions import resolve
 from .turn import Turn, locked, recording, transaction

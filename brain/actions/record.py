@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from ..objects import bundle as bundles
 from ..objects import operation
+from ..objects.bundle import Bundle
 from ..objects.entry import Entry
-from ..results import Recorded, Status
+from ..results import Notice, Recorded, Status
 from ..session import Session
 from . import folder
 from .files import Progress, no_progress
@@ -46,12 +47,20 @@ def snapshot(session: Session, message: str = "", progress: Progress = no_progre
                 session, mine.tx, before, seen.found.changed, seen.proven, progress
             )
             edits = folder.edits(session, seen, before, entries)
-            there = [bundles.get(session.nodes, before, path) is not None for path in edits]
             if edits:
                 mine.commit(edits, operation.snapshot(), message)
         if seen.found.changed or seen.found.removed or seen.base is not mine.bundle:
             folder.remember(session, seen, mine.bundle)
-    pairs = list(zip(edits.values(), there, strict=True))
+    return recorded(mine, before, edits, seen.found.notices)
+
+
+def recorded(
+    mine: Turn, before: Bundle, edits: Mapping[str, Entry | None], notices: list[Notice]
+) -> Recorded:
+    """Return the outcome of a snapshot that applied `edits` to `before`."""
+    session = mine.session
+    was = [bundles.get(session.nodes, before, path) is not None for path in edits]
+    pairs = list(zip(edits.values(), was, strict=True))
     return Recorded(
         mine.head.hex(),
         bundles.bundle_id(mine.bundle).hex(),
@@ -60,7 +69,7 @@ def snapshot(session: Session, message: str = "", progress: Progress = no_progre
         sum(not was for _, was in pairs),
         sum(was and entry is not None for entry, was in pairs),
         sum(entry is None for entry, _ in pairs),
-        list(seen.found.notices),
+        list(notices),
     )
 
 

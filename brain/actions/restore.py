@@ -81,19 +81,9 @@ def _select(session: Session, bundle: Bundle, wanted: Sequence[str]) -> Mapping[
     """Return the entries at or below the paths `wanted`; all of them if none are."""
     if not wanted:
         return {entry.path: entry for entry in bundles.walk(session.nodes, bundle)}
-    out = {}
-    for path in wanted:
-        single = bundles.get(session.nodes, bundle, path)
-        if single is not None:
-            out[path] = single
-            continue
-        section = path.split("/")[0]
-        below = path + "/"
-        for entry in bundles.walk_section(session.nodes, bundle, section, below):
-            if not entry.path.startswith(below):
-                break
-            out[entry.path] = entry
-    return out
+    return {
+        entry.path: entry for path in wanted for entry in bundles.below(session.nodes, bundle, path)
+    }
 
 
 def restored(head: bytes, writes: Mapping[str, Entry | None]) -> Restored:

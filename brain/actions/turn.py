@@ -28,14 +28,17 @@ from ..store.lock import writer_lock
 from ..store.protocol import Kind, Pending, Transaction
 from ..worktree.stats import fingerprint
 from . import derived, files
-from .files import Progress, no_progress
+from .files import NOTHING, Progress, no_progress
 
 LOCK_SECONDS = 60.0
 """How long a writer waits for another one."""
 
 
 class Turn:
-    """What a writer sees and does: the head, and new snapshots on top of it."""
+    """What a writer sees and does: the head, and new snapshots on top of it.
+
+    `contents` are blobs that `writes` need and that need not be read for it.
+    """
 
     def __init__(self, session: Session, tx: Transaction) -> None:
         self.session = session
@@ -46,7 +49,11 @@ class Turn:
         self.bundle = session.bundle_of(self.head)
         self.files_before = self.head
         self.writes: dict[str, Entry | None] = {}
+<<<<<<< HEAD
         self.left = False
+=======
+        self.contents: dict[bytes, bytes] = {}
+>>>>>>> origin/main
 
     def commit(
         self,
@@ -159,7 +166,7 @@ def recording(
         mine = Turn(session, tx)
         yield mine
         _close(mine, kind, description)
-    apply(session, mine.writes, progress)
+    apply(session, mine.writes, progress, mine.contents)
 
 
 @contextmanager
@@ -170,11 +177,14 @@ def turn(session: Session, kind: str, description: str) -> Iterator[Turn]:
 
 
 def apply(
-    session: Session, writes: Mapping[str, Entry | None], progress: Progress = no_progress
+    session: Session,
+    writes: Mapping[str, Entry | None],
+    progress: Progress = no_progress,
+    contents: Mapping[bytes, bytes] = NOTHING,
 ) -> None:
     """Write files that were announced, and take them off the list."""
     if writes:
-        files.write(session, writes, progress)
+        files.write(session, writes, progress, contents)
         session.store.settle()
 
 
@@ -199,7 +209,7 @@ def log_operation(
 def fingerprint_of(session: Session, path: str) -> bytes:
     """Return the fingerprint of a file of the folder, empty if there is none."""
     try:
-        return fingerprint(os.lstat(session.root / path))
+        return fingerprint(os.lstat(os.path.join(session.root, path)))
     except (FileNotFoundError, NotADirectoryError):
         return EMPTY
 

@@ -60,27 +60,28 @@ def upsert_if_changed(session: Session, wish: Wish) -> Upserted:
 def _prior(mine: Turn, name: str, slug: str) -> tuple[str, str, bytes | None]:
     """Return the skill's slug, where it lies or will, and its text after changes by hand."""
     session = mine.session
-    found = find.maybe(session, mine.bundle, name)
-    looked_at = [found.path] if found else find.known_paths(session, slug)
-    by_hand = folder.edits_at(session, mine.tx, mine.bundle, looked_at)
-    record_by_hand(mine, by_hand)
-    if by_hand:
+    path = find.place(session, mine.bundle, name)
+    prior = None if path is None else folder.as_recorded(session, mine.bundle, path)
+    if path is None or prior is None:
+        looked_at = find.known_paths(session, slug) if path is None else [path]
+        record_by_hand(mine, folder.edits_at(session, mine.tx, mine.bundle, looked_at))
         found = find.maybe(session, mine.bundle, name)
-    if found is None:
-        return slug, _new_path(session, slug), None
-    prior = session.reader.read_blob(found.blob)
-    _refuse_twin(name, found, prior)
-    return found.slug, found.path, prior
+        if found is None:
+            return slug, _new_path(session, slug), None
+        path, prior = found.path, session.reader.read_blob(found.blob)
+    slug = derived.place_of(path)
+    _refuse_twin(name, slug, prior)
+    return slug, path, prior
 
 
-def _refuse_twin(name: str, found: find.Found, prior: bytes) -> None:
+def _refuse_twin(name: str, slug: str, prior: bytes) -> None:
     """Refuse a name that merely folds to the slug of another one ("C++" and "C#").
 
     A skill made from a name alone bears its slug as name and that name as title:
     then the title is the name it was given.
     """
     names = document.declared_names(prior)
-    declared = names - {found.slug} or names or {found.slug}
+    declared = names - {slug} or names or {slug}
     if any(same_skill(name, other) for other in declared):
         return
     other = sorted(declared)[0]
@@ -136,6 +137,7 @@ def commit_skill(
 def _put(mine: Turn, path: str, content: bytes) -> Entry:
     """Store a SKILL.md with its card; return its entry."""
     blob = mine.tx.put_blob(content)
+    mine.contents[blob] = content
     mine.tx.put_cards([derived.card_row(mine.session, path, blob, content)])
     return Entry(path, FILE, blob, len(content))
 
@@ -160,8 +162,8 @@ def _outcome(
     path: str,
     changed: bool,
 ) -> Upserted:
-    bundle = bundles.bundle_id(mine.bundle).hex()
-    return Upserted(slug, name, current, previous, path, mine.head.hex(), bundle, changed, None)
+    head, bundle = mine.head, mine.session.load(mine.head).bundle
+    return Upserted(slug, name, current, previous, path, head.hex(), bundle.hex(), changed, None)
 
 
 def delete(session: Session, text: str, message: str = "") -> Upserted:

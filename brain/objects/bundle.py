@@ -19,7 +19,7 @@ from . import compare as _compare
 from . import paths, tree
 from .compare import Difference
 from .entry import Entry
-from .node import check_children, join_hashes, path_of
+from .node import Line, check_children, join_hashes, path_of
 from .nodes import Nodes
 from .tree import Root
 
@@ -86,12 +86,23 @@ def total(bundle: Bundle) -> Total:
 
 def get(nodes: Nodes, bundle: Bundle, path: str) -> Entry | None:
     """Return the entry at the full `path`, or None."""
+    found = _line(nodes, bundle, path)
+    return _named(path, found) if found else None
+
+
+def has(nodes: Nodes, bundle: Bundle, path: str) -> bool:
+    """Tell whether there is an entry at the full `path`."""
+    return _line(nodes, bundle, path) is not None
+
+
+def _line(nodes: Nodes, bundle: Bundle, path: str) -> Line | None:
     section, slash, inner = path.partition("/")
     root = bundle.get(section if slash else paths.TOP)
-    if root is None:
-        return None
-    found = tree.get(nodes, root, inner if slash else path)
-    return found and found._replace(path=path)
+    return tree.get_line(nodes, root, inner if slash else path)
+
+
+def _named(path: str, line: Line) -> Entry:
+    return Entry(path, line[1], line[2], line[3])
 
 
 def walk(nodes: Nodes, bundle: Bundle) -> Iterator[Entry]:
@@ -105,6 +116,28 @@ def walk_section(nodes: Nodes, bundle: Bundle, section: str, start: str = "") ->
     prefix = "" if section == paths.TOP else section + "/"
     for path, kind, blob, size in tree.walk(nodes, bundle.get(section), start[len(prefix) :]):
         yield Entry(prefix + path, kind, blob, size)
+
+
+def below(nodes: Nodes, bundle: Bundle, path: str) -> Iterator[Entry]:
+    """Yield the entry at the full `path` and those below it, in order."""
+    single = get(nodes, bundle, path)
+    if single is not None:
+        yield single
+    prefix = path + "/"
+    for entry in walk_section(nodes, bundle, path.partition("/")[0], prefix):
+        if not entry.path.startswith(prefix):
+            return
+        yield entry
+
+
+def names_in(nodes: Nodes, bundle: Bundle, folder: str) -> list[str]:
+    """Return the names of the files and folders in `folder` ("" is the top), each once."""
+    if not folder:
+        top = walk_section(nodes, bundle, paths.TOP)
+        return [*(name for name in bundle if name != paths.TOP), *(entry.path for entry in top)]
+    start = len(folder) + 1
+    inside = (entry.path[start:] for entry in below(nodes, bundle, folder) if entry.path != folder)
+    return list(dict.fromkeys(path.partition("/")[0] for path in inside))
 
 
 def update(nodes: Nodes, bundle: Bundle, edits: Mapping[str, Entry | None]) -> Bundle:
@@ -143,4 +176,4 @@ def compare(nodes: Nodes, before: Bundle, after: Bundle) -> Iterator[Difference]
             continue
         for path, was, now in _compare.compare(nodes, old, new):
             full = paths.join(section, path)
-            yield Difference(full, was and was._replace(path=full), now and now._replace(path=full))
+            yield Difference(full, was and _named(full, was), now and _named(full, now))

@@ -8,12 +8,12 @@ have domains of their own. So one entry is proven by the hashes beside its way u
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter, lt
 from typing import Any
 
 from .. import merkle
-from ..digest import SIZE, domain
+from ..digest import SIZE, domain, run_of
 from ..encoding import pack, unpack_shallow
 from ..errors import FormatError
 from .cut import MOST
@@ -22,24 +22,29 @@ from .entry import LINK, MAX_SIZE
 LEAF = 0
 INNER = 1
 
-join_hashes = domain("brain v1 merkle join")
-_entry_hash = (domain("brain v1 tree leaf"), domain("brain v1 tree inner"))
+_JOIN = "brain v1 merkle join"
+join_hashes = domain(_JOIN)
+_joining = run_of(_JOIN)
+_hashing = (run_of("brain v1 tree leaf"), run_of("brain v1 tree inner"))
 
 Line = tuple[str, Any, Any, int]
 """An `Entry` (path, kind, blob, size) or a `Child` (last, node, count, bytes), as a bare tuple."""
 
 path_of = itemgetter(0)
+_count_of = itemgetter(2)
+_size_of = itemgetter(3)
 
 
 class Node:
-    """A frozen node. `rows` are the rows of its Merkle tree, leaves first, once needed."""
+    """A frozen node. `paths` are those of its entries, for looking one up."""
 
-    __slots__ = ("_rows", "entries", "kind", "last")
+    __slots__ = ("_rows", "entries", "kind", "last", "paths")
 
     def __init__(self, kind: int, entries: tuple[Line, ...]) -> None:
         self.kind = kind
         self.entries = entries
-        self.last = entries[-1][0]
+        self.paths = [line[0] for line in entries]
+        self.last = self.paths[-1]
         self._rows: list[list[bytes]] | None = None
 
     def encode(self) -> bytes:
@@ -49,8 +54,8 @@ class Node:
     def rows(self) -> list[list[bytes]]:
         """Return the rows of the Merkle tree: hashes of the entries first, the root last."""
         if self._rows is None:
-            hash_of = _entry_hash[self.kind]
-            self._rows = merkle.rows([hash_of(pack(entry)) for entry in self.entries], join_hashes)
+            hash_of = _hashing[self.kind]()
+            self._rows = merkle.rows([hash_of(pack(entry)) for entry in self.entries], _joining())
         return self._rows
 
     def rows_like(self, old: Node) -> None:
@@ -58,9 +63,21 @@ class Node:
         if old._rows is None or old.kind != self.kind:
             return
         known = dict(zip(old.entries, old._rows[0], strict=True))
-        hash_of = _entry_hash[self.kind]
+        hash_of = _hashing[self.kind]()
         leaves = [known.get(entry) or hash_of(pack(entry)) for entry in self.entries]
-        self._rows = merkle.rows(leaves, join_hashes, old._rows)
+        self._rows = merkle.rows(leaves, _joining(), old._rows)
+
+    def replaced(self, lines: Mapping[int, Line]) -> Node:
+        """Return the node with other lines, of the same paths, at some places."""
+        entries = list(self.entries)
+        for place, line in lines.items():
+            entries[place] = line
+        node = Node(self.kind, tuple(entries))
+        if self._rows is not None:
+            hash_of = _hashing[self.kind]()
+            leaves = {place: hash_of(pack(line)) for place, line in lines.items()}
+            node._rows = merkle.replaced(self._rows, leaves, _joining())
+        return node
 
     @property
     def id(self) -> bytes:
@@ -69,9 +86,8 @@ class Node:
 
     def totals(self) -> tuple[int, int]:
         """Return the number of files below and the sum of their sizes in bytes."""
-        if self.kind == LEAF:
-            return len(self.entries), sum(entry[3] for entry in self.entries)
-        return sum(entry[2] for entry in self.entries), sum(entry[3] for entry in self.entries)
+        size = sum(map(_size_of, self.entries))
+        return len(self.entries) if self.kind == LEAF else sum(map(_count_of, self.entries)), size
 
 
 def decode(data: bytes) -> Node:

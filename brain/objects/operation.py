@@ -28,7 +28,7 @@ _FIELDS: dict[str, tuple[tuple[str, type], ...]] = {
     "redact": (("path", str), ("blob", bytes), ("reason", str)),
 }
 """Kind to its fields: name and type. `origin`, `source` and `bases` are snapshot ids."""
-
+_TYPES = {kind: [str, *(of for _, of in fields)] for kind, fields in _FIELDS.items()}
 _MERGED = ("slug", "ours", "theirs", "version")
 
 
@@ -71,6 +71,11 @@ def redact(path: str, blob: bytes, reason: str) -> Operation:
     return ("redact", path, blob, reason)
 
 
+def is_known(value: tuple[Any, ...]) -> bool:
+    """Tell whether this is an operation of a known kind, with fields of the right types."""
+    return value != () and type(value[0]) is str and list(map(type, value)) == _TYPES.get(value[0])
+
+
 def check(value: Any) -> Operation:
     """Return the operation in the decoded `value`.
 
@@ -80,8 +85,7 @@ def check(value: Any) -> Operation:
     if type(value) is not tuple or not value or type(value[0]) is not str or not value[0]:
         raise FormatError("not an operation", code="bad_object")
     kind, *fields = value
-    known = _FIELDS.get(kind)
-    if known is not None and [type(field) for field in fields] != [kind for _, kind in known]:
+    if kind in _FIELDS and not is_known(value):
         raise FormatError(f"not a {kind} operation", code="bad_object")
     if kind == "genesis" and (len(fields[0]) != NONCE_SIZE or len(fields[1]) not in (0, SIZE)):
         raise FormatError("not a genesis operation", code="bad_object")
@@ -108,12 +112,14 @@ def describe(operation: Operation) -> dict[str, Any]:
     """Return the operation as JSON-ready fields; digests become hex."""
     kind, *fields = operation
     known = _FIELDS.get(kind)
-    plain = [_plain(field) for field in fields]
     if known is None:
-        return {"kind": kind, "fields": plain}
+        return {"kind": kind, "fields": [_plain(field) for field in fields]}
+    out: dict[str, Any] = {"kind": kind}
+    for (name, _), field in zip(known, fields, strict=True):
+        out[name] = field if type(field) is str else _plain(field)
     if kind == "merge":
-        plain[1] = [dict(zip(_MERGED, row, strict=True)) for row in plain[1]]
-    return {"kind": kind, **{name: value for (name, _), value in zip(known, plain, strict=True)}}
+        out["skills"] = [dict(zip(_MERGED, row, strict=True)) for row in out["skills"]]
+    return out
 
 
 def _plain(field: Any) -> Any:

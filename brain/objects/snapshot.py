@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .. import limits
 from ..digest import EMPTY, SIZE, domain
-from ..encoding import pack, unpack
+from ..encoding import pack, unpack, unpack_shallow
 from ..errors import FormatError
 from . import operation as operations
 from .operation import Operation
@@ -70,7 +70,33 @@ def decode(data: bytes) -> Snapshot:
     Raises `FormatError`: `unsupported_version` for a later format, `bad_object`
     for another shape, and the codes of `encoding.unpack`.
     """
-    value = unpack(data)
+    value = unpack_shallow(data)
+    if not _is_plain(value) or pack(value) != data:
+        value = unpack(data)  # looks into fields of any shape, and tells what is wrong
+        _check_format(value)
+        if not _well_formed(value):
+            raise FormatError("not a snapshot", code="bad_object")
+    jump, done = Jump(*value[5]), operations.check(value[8])
+    out = Snapshot._make((*value[:5], jump, *value[6:8], done, *value[9:]))
+    _check_genesis(out)
+    return out
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether this is a snapshot of this format that did something known.
+
+    Then every type in it is checked, which saves the general walk.
+    """
+    return (
+        type(value) is tuple
+        and value[:1] == (FORMAT,)
+        and _well_formed(value)
+        and operations.is_known(value[8])
+        and tuple not in map(type, value[8])
+    )
+
+
+def _check_format(value: Any) -> None:
     if type(value) is not tuple or not value or type(value[0]) is not int:
         raise FormatError("not a snapshot", code="bad_object")
     if value[0] != FORMAT:
@@ -79,35 +105,30 @@ def decode(data: bytes) -> Snapshot:
             code="unsupported_version",
             hint="a newer version of brain wrote it: upgrade",
         )
-    if not _well_formed(value):
-        raise FormatError("not a snapshot", code="bad_object")
-    jump, done = Jump(*value[5]), operations.check(value[8])
-    out = Snapshot._make((*value[:5], jump, *value[6:8], done, *value[9:]))
-    _check_genesis(out)
-    return out
 
 
 _TYPES = [int, bytes, bytes, tuple, int, tuple, str, int, tuple, str, bytes]
+_IDS = {0, SIZE}
 
 
 def _well_formed(value: tuple[Any, ...]) -> bool:
-    if [type(field) for field in value] != _TYPES:
+    if list(map(type, value)) != _TYPES:
         return False
     _, brain, bundle, parents, generation, jump, author, time, _, message, receipt = value
     return (
-        len(brain) in (0, SIZE)
+        len(brain) in _IDS
         and len(bundle) == SIZE
         and len(parents) <= MAX_PARENTS
         and all(type(parent) is bytes and len(parent) == SIZE for parent in parents)
         and len(set(parents)) == len(parents)
         and generation <= _MAX_COUNT
-        and [type(field) for field in jump] == [int, bytes]
-        and jump[0] <= generation
-        and len(jump[1]) in (0, SIZE)
-        and time <= MAX_TIME
+        and list(map(type, jump)) == [int, bytes]
+        and 0 <= jump[0] <= generation
+        and len(jump[1]) in _IDS
+        and 0 <= time <= MAX_TIME
         and len(author.encode()) <= limits.MAX_AUTHOR_BYTES
         and len(message.encode()) <= limits.MAX_MESSAGE_BYTES
-        and len(receipt) in (0, SIZE)
+        and len(receipt) in _IDS
     )
 
 

@@ -38,16 +38,22 @@ def build(nodes: Nodes, entries: Iterable[Entry]) -> Root | None:
 
 def get(nodes: Nodes, root: Root | None, path: str) -> Entry | None:
     """Return the entry at `path`, or None."""
+    line = get_line(nodes, root, path)
+    return Entry(*line) if line else None
+
+
+def get_line(nodes: Nodes, root: Root | None, path: str) -> Line | None:
+    """Return what `get` returns, as a bare tuple."""
     if root is None:
         return None
     node = nodes.get(root.node)
     while True:
-        place = bisect_left(node.entries, path, key=path_of)
-        if place == len(node.entries):
+        place = bisect_left(node.paths, path)
+        if place == len(node.paths):
             return None
         line = node.entries[place]
         if node.kind == LEAF:
-            return Entry(*line) if line[0] == path else None
+            return line if line[0] == path else None
         node = nodes.get(line[1])
 
 
@@ -69,7 +75,7 @@ def leaves(nodes: Nodes, root: Root | None, start: str = "") -> Iterator[Node]:
         if node.kind == LEAF:
             yield node
         else:
-            first = bisect_left(node.entries, start, key=path_of)
+            first = bisect_left(node.paths, start)
             stack.extend(line[1] for line in reversed(node.entries[first:]))
 
 
@@ -93,7 +99,7 @@ def _height(nodes: Nodes, root: Root, path: str) -> int:
     height = 0
     node = nodes.get(root.node)
     while node.kind == INNER:
-        place = min(bisect_left(node.entries, path, key=path_of), len(node.entries) - 1)
+        place = min(bisect_left(node.paths, path), len(node.paths) - 1)
         node = nodes.get(node.entries[place][1])
         height += 1
     return height
@@ -114,7 +120,7 @@ class _Cursor:
         self._way.clear()
         node = self._nodes.get(self._root.node)
         for _ in range(self._depth):
-            place = min(bisect_left(node.entries, path, key=path_of), len(node.entries) - 1)
+            place = min(bisect_left(node.paths, path), len(node.paths) - 1)
             self._way.append((node, place))
             node = self._nodes.get(node.entries[place][1])
         self.node = node
@@ -153,13 +159,13 @@ def _update_level(
             above.setdefault(old.last, None)
             is_last = cursor.is_last()
             upto = len(changes) if is_last else _first_after(changes, done, old.last)
-            lines = _merged(old.entries, changes[done:upto])
-            if not pending and _keeps_paths(old.entries, changes[done:upto]):
+            here = changes[done:upto]
+            if not pending and (lines := _in_place(old, here)) is not None:
                 # Cuts depend on paths alone, so this node ends where it did.
-                _close(nodes, kind, list(lines), above, old)
+                above[old.last] = _child(nodes, old.replaced(lines))
                 done = upto
                 break
-            for line in lines:
+            for line in _merged(old, here):
                 pending.append(line)
                 if ends_node(level, line[0], len(pending)):
                     _close(nodes, kind, pending, above, old)
@@ -179,20 +185,25 @@ def _first_after(changes: Sequence[tuple[str, Line | None]], start: int, path: s
     return place + (place < len(changes) and changes[place][0] == path)
 
 
-def _keeps_paths(entries: Sequence[Line], changes: Sequence[tuple[str, Line | None]]) -> bool:
+def _in_place(node: Node, changes: Sequence[tuple[str, Line | None]]) -> dict[int, Line] | None:
+    """Return the new lines by their places, or None if paths come or go."""
+    paths = node.paths
+    lines = {}
     for path, line in changes:
-        place = bisect_left(entries, path, key=path_of)
-        if line is None or place == len(entries) or entries[place][0] != path:
-            return False
-    return True
+        place = bisect_left(paths, path)
+        if line is None or place == len(paths) or paths[place] != path:
+            return None
+        lines[place] = line
+    return lines
 
 
-def _merged(entries: Sequence[Line], changes: Sequence[tuple[str, Line | None]]) -> Iterator[Line]:
+def _merged(node: Node, changes: Sequence[tuple[str, Line | None]]) -> Iterator[Line]:
+    entries, paths = node.entries, node.paths
     start = 0
     for path, line in changes:
-        place = bisect_left(entries, path, lo=start, key=path_of)
+        place = bisect_left(paths, path, start)
         yield from entries[start:place]
-        start = place + (place < len(entries) and entries[place][0] == path)
+        start = place + (place < len(paths) and paths[place] == path)
         if line is not None:
             yield line
     yield from entries[start:]

@@ -28,6 +28,8 @@ WAL_BYTES = 4 << 20
 SLICE = 256
 """Keys looked up by one statement."""
 
+_WIDTHS = (1, 2, 16, SLICE)
+
 Row = tuple[Any, ...]
 
 _GUARDS = (
@@ -145,11 +147,11 @@ class Connection:
         """Yield the rows of `sql`, in which `{keys}` stands for a list of keys.
 
         Keys are looked up in slices, so any number is fine. The last slice is
-        padded with its own last key, so that there are two statements, not many.
+        padded with its own last key, so that there are few statements, not many.
         """
         for start in range(0, len(keys), SLICE):
             some = list(keys[start : start + SLICE])
-            width = SLICE if len(some) > SLICE // 16 else SLICE // 16
+            width = next(width for width in _WIDTHS if width >= len(some))
             some += some[-1:] * (width - len(some))
             yield from self.all(sql.format(keys=",".join("?" * width)), some)
 

@@ -43,20 +43,23 @@ def command(app: App, rev: str | None, limit: int | None, skill: str | None, gra
     if app.json:
         emit(app, {"snapshots": list(found)}, ())
     else:
-        write_lines(_graph(found) if graph else map(_line, found))
+        columns = width(sys.stdout)
+        lines = _graph(found, columns) if graph else (_line(info, columns) for info in found)
+        write_lines(lines)
 
 
-def _graph(found: Iterator[SnapshotInfo]) -> Iterator[str]:
+def _graph(found: Iterator[SnapshotInfo], columns: int) -> Iterator[str]:
     lines = lanes.Lanes()
     for info in found:
         row, below = lines.place(info.snapshot, info.parents)
-        yield f"{row} {_line(info, len(row) + 1)}"
+        yield f"{row} {_line(info, columns, len(row) + 1)}"
         yield from below
 
 
-def _line(info: SnapshotInfo, indent: int = 0) -> str:
+def _line(info: SnapshotInfo, columns: int, indent: int = 0) -> str:
+    """Return one snapshot as a line that fits `columns`; 0 stands for any length."""
     words = first_line(info.message) or operation(info.operation)
     tail = f"  {when(info.time)}  {escape(info.author)}  {words}"
-    room = width(sys.stdout) - indent - SHORT
+    room = columns - indent - SHORT
     shown = tail if room < 0 or len(tail) <= room else tail[: room - 1] + "…"
     return paint(short(info.snapshot), "yellow") + shown

@@ -21,18 +21,27 @@ if TYPE_CHECKING:
 
 
 @brain_command(
-    "snapshot", examples=("brain snapshot", 'brain snapshot -m "Lessons of the week"'), exits=WRITES
+    "snapshot",
+    examples=(
+        "brain snapshot",
+        'brain snapshot -m "Lessons of the week"',
+        "brain snapshot memory/memories.jsonl",
+    ),
+    exits=WRITES,
 )
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
 @click.option(
     "-m", "--message", cls=Once, type=TextType(), metavar="TEXT", help="Say what was done and why."
 )
-def command(app: App, message: str | None) -> None:
+def command(app: App, paths: tuple[str, ...], message: str | None) -> None:
     """Record the folder as it is.
 
-    Nothing is recorded where nothing changed since the last snapshot.
+    PATH is a file or folder, from the top of the brain; only these are then looked
+    at and recorded, and the rest stays as it was. Nothing is recorded where nothing
+    changed since the last snapshot.
     """
     with Bar(app) as bar:
-        done = app.brain.snapshot(message or "", progress=bar)
+        done = app.brain.snapshot(message or "", paths, progress=bar)
     for line in notices(done.notices):
         app.note(line)
     emit(app, done, _lines(done))

@@ -196,32 +196,35 @@ def _diffing(arena: Arena, repeat: int) -> list[Sample]:
 
 
 def append(arena: Arena) -> Outcome:
-    """1 KB more in the memory file, recorded; git is told the path, brain looks for it."""
+    """1 KB more in the memory file, recorded; told the path, or looking through the folder."""
     rng = random.Random("append")
 
-    def by_brain(_: int) -> Sample:
+    def by_brain(arguments: tuple[str, ...], _: int) -> Sample:
         _append(arena.brain.folder, rng)
-        return arena.brain.run("snapshot", "-m", "append")
+        return arena.brain.run("snapshot", "-m", "append", *arguments)
 
-    def by_git(git: Git, _: int) -> Sample:
+    def by_git(git: Git, added: str, _: int) -> Sample:
         _append(git.folder, rng)
-        return git.commit(MEMORY)
+        return git.commit(added)
 
     turns: dict[str, Turn] = {
-        "brain": by_brain,
-        "git": partial(by_git, arena.git),
-        "git tuned": partial(by_git, arena.tuned),
+        "brain": partial(by_brain, (MEMORY,)),
+        "git": partial(by_git, arena.git, MEMORY),
+        "git tuned": partial(by_git, arena.tuned, MEMORY),
+        "brain whole folder": partial(by_brain, ()),
+        "git add --all": partial(by_git, arena.git, "--all"),
     }
     timed = interleave(arena.repeats, turns)
     grown = interleave(
         1,
         {
-            "brain": partial(_grown, arena.brain, by_brain, APPENDS),
+            "brain": partial(_grown, arena.brain, turns["brain"], APPENDS),
             "git": partial(_grown, arena.git, turns["git"], arena.repeats),
             "git tuned": partial(_grown, arena.tuned, turns["git tuned"], arena.repeats),
         },
     )
-    return {name: _with_stored(timed[name], grown[name]) for name in turns}
+    stored = {name: _with_stored(timed[name], series) for name, series in grown.items()}
+    return timed | stored
 
 
 def _append(folder: Path, rng: random.Random) -> None:

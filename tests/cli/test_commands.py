@@ -73,6 +73,17 @@ def test_a_snapshot_says_what_it_holds(agent: Path, cli: Call) -> None:
     assert masked(told) == "Snapshot ID12: 1 added, 0 modified, 0 removed\nBundle   ID12\n"
 
 
+def test_a_snapshot_of_a_named_path_leaves_the_rest_as_it_was(agent: Path, cli: Call) -> None:
+    Path("memory/more.md").write_text("more\n")
+    Path("memory/other.md").write_text("other\n")
+    told = cli("snapshot", "memory/more.md", "-m", "More")
+    assert masked(told) == "Snapshot ID12: 1 added, 0 modified, 0 removed\nBundle   ID12\n"
+    assert cli("status", "--json").document["added"] == ["memory/other.md"]
+    refused = cli("snapshot", "memory/none.md")
+    assert refused.status == 1
+    assert "nothing to record at memory/none.md" in refused.err
+
+
 def test_a_snapshot_of_nothing_new_says_so(agent: Path, cli: Call) -> None:
     assert masked(cli("snapshot")) == "Nothing changed since snapshot ID12.\n"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from blake3 import blake3
 
-from brain.digest import SIZE, blob_id, domain, parse_digest
+from brain.digest import SIZE, blob_id, domain, parse_digest, run_of
 from brain.errors import InvalidInput
 
 CONTEXTS = (
@@ -51,6 +51,14 @@ def test_a_domain_gives_the_same_digest_every_time_it_is_used() -> None:
     first = digest(b"one")
     digest(b"two")
     assert digest(b"one") == first
+
+
+def test_a_run_hashes_each_of_its_inputs_as_the_domain_does() -> None:
+    start, digest = run_of("brain v1 tree leaf"), domain("brain v1 tree leaf")
+    one, other = start(), start()
+    for data in (b"", b"a", b"x" * 5000, b"a"):
+        assert one(data) == digest(data)
+        assert other(data + b"!") == digest(data + b"!")
 
 
 def test_the_same_bytes_have_another_digest_in_every_domain_and_as_a_blob() -> None:

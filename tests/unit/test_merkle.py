@@ -94,3 +94,14 @@ def test_one_changed_leaf_costs_one_hash_a_row() -> None:
     new = [*old[:17], leaf(b"new"), *old[18:]]
     assert merkle.rows(new, counting, merkle.rows(old, join)) == merkle.rows(new, join)
     assert len(calls) == 6
+
+
+@given(lists, st.dictionaries(st.integers(0, 39), digests, max_size=5))
+def test_rows_with_some_leaves_replaced_are_the_rows_computed_afresh(
+    leaves: list[bytes], others: dict[int, bytes]
+) -> None:
+    others = {place: other for place, other in others.items() if place < len(leaves)}
+    before = merkle.rows(leaves, join)
+    new = [others.get(place, old) for place, old in enumerate(leaves)]
+    assert merkle.replaced(before, others, join) == merkle.rows(new, join)
+    assert before == merkle.rows(leaves, join)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from brain import Brain
 
 from .conftest import skill, write
@@ -34,6 +36,29 @@ def test_the_diff_with_the_folder_reads_skills_from_the_folder(brain: Brain) -> 
         ("a", "upgraded", 5),
         ("x", "added", 2),
     ]
+
+
+@pytest.mark.parametrize("name", ["SKILL.md", "skill.md"])
+def test_a_file_of_a_category_is_no_skill_once_the_category_is_one(brain: Brain, name: str) -> None:
+    write(brain, "skills/tools/search.md", skill("search", 1))
+    brain.snapshot()
+    write(brain, "skills/tools/search.md", skill("search", 2))
+    write(brain, f"skills/tools/{name}", skill("tools", 1))
+    brain.snapshot()
+    expected = [("search", "removed"), ("tools", "added")]
+    assert [(s.slug, s.change) for s in brain.diff("@~1", "@").skills] == expected
+    assert [line.change for line in brain.skill_history("search")] == ["removed", "added"]
+
+
+def test_a_file_of_a_category_is_a_skill_again_once_the_category_is_none(brain: Brain) -> None:
+    write(brain, "skills/tools/search.md", skill("search", 1))
+    path = write(brain, "skills/tools/SKILL.md", skill("tools", 1))
+    brain.snapshot()
+    write(brain, "skills/tools/search.md", skill("search", 2))
+    path.unlink()
+    brain.snapshot()
+    expected = [("search", "added"), ("tools", "removed")]
+    assert [(s.slug, s.change) for s in brain.diff("@~1", "@").skills] == expected
 
 
 def test_a_moved_file_is_a_rename(brain: Brain) -> None:

@@ -52,6 +52,30 @@ def test_an_edit_by_hand_is_recorded_before_it_is_written_over(brain: Brain) -> 
     assert done.version == 2
 
 
+def test_an_edit_by_hand_that_keeps_the_size_is_recorded_too(brain: Brain) -> None:
+    done = brain.upsert_skill("a", "one\n", description="d")
+    text = (brain.root / done.path).read_text()
+    write(brain, done.path, text.replace("one\n", "eno\n"))
+    brain.upsert_skill("a", "two\n")
+    log = list(brain.log(limit=2))
+    assert log[1].operation["kind"] == "snapshot"
+    assert brain.view_skill("a", log[1].snapshot).body.strip() == "eno"
+
+
+def test_a_mode_changed_by_hand_is_recorded_too(brain: Brain) -> None:
+    done = brain.upsert_skill("a", "one\n", description="d")
+    (brain.root / done.path).chmod(0o755)
+    brain.upsert_skill("a", "two\n")
+    assert [entry.operation["kind"] for entry in brain.log(limit=2)] == ["upsert", "snapshot"]
+
+
+def test_an_upsert_of_an_untouched_skill_records_one_snapshot(brain: Brain) -> None:
+    brain.upsert_skill("a", "one\n", description="d")
+    first = brain.head
+    brain.upsert_skill("a", "two\n")
+    assert next(iter(brain.log())).parents == [first]
+
+
 def test_other_files_changed_by_hand_stay_unrecorded(brain: Brain) -> None:
     write(brain, "memory/notes.md", "note\n")
     brain.upsert_skill("a", "one\n", description="d")

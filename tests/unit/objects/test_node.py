@@ -69,6 +69,18 @@ def test_hashes_taken_over_from_a_similar_node_give_the_same_id() -> None:
         assert node.id == Node(LEAF, lines).id
 
 
+def test_a_node_with_lines_replaced_has_the_id_of_one_made_of_those_lines() -> None:
+    lines = entries(f"{i:03}" for i in range(100))
+    hashed, fresh = Node(LEAF, tuple(lines)), Node(LEAF, tuple(lines))
+    assert hashed.id
+    new = {0: entry("000", "new"), 99: entry("099", "new")}
+    expected = Node(LEAF, (new[0], *lines[1:99], new[99]))
+    for old in (hashed, fresh):
+        node = old.replaced(new)
+        assert (node.entries, node.id) == (expected.entries, expected.id)
+        assert old.id == Node(LEAF, tuple(lines)).id
+
+
 def test_nothing_is_taken_over_from_a_node_of_the_other_kind_or_one_never_hashed() -> None:
     for old in (Node(INNER, (CHILD,)), Node(LEAF, (LINE,))):
         node = Node(LEAF, (LINE, ("b", 0, BLOB, 1)))

@@ -110,6 +110,8 @@ def test_another_shape_is_no_snapshot(value: Any) -> None:
         (LATER._replace(receipt=None), "type_not_allowed"),  # type: ignore[arg-type]
         (LATER._replace(format=True), "type_not_allowed"),
         (LATER._replace(operation=("graft", 1.5)), "float_not_allowed"),
+        (LATER._replace(operation=("delete", "a", 1.5)), "float_not_allowed"),
+        (LATER._replace(jump=Jump(-1, bytes(32))), "type_not_allowed"),
     ],
 )
 def test_values_that_no_object_holds_are_refused_by_their_own_code(value: Any, code: str) -> None:

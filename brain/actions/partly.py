@@ -1,0 +1,106 @@
+"""Recording named files and folders alone: the rest stays as the head has it.
+
+Nothing but these paths is looked at, so the cost does not grow with the brain. The stat
+cache is left as it is: it still tells what it told, and the recorded files are read once
+more by the next scan of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..errors import NotFound, printable
+from ..objects import bundle as bundles
+from ..objects import operation, paths
+from ..objects.bundle import Bundle
+from ..objects.entry import Entry
+from ..results import Recorded
+from ..session import Session
+from ..worktree.ignore import IgnoreRules
+from ..worktree.named import scan_named
+from ..worktree.walk import refuse_twins
+from . import folder
+from .files import Progress, no_progress
+from .record import recorded
+from .turn import Turn, locked, recording
+
+Edits = dict[str, Entry | None]
+
+
+def snapshot_of(
+    session: Session, message: str, wanted: Sequence[str], progress: Progress = no_progress
+) -> Recorded:
+    """Record the files at or below the paths `wanted` as they are in the folder.
+
+    A path that is gone, or left out by now, is removed. Raises `NotFound` (`no_path`)
+    for one that neither the folder nor the head has, and `InvalidInput` for what a
+    brain cannot hold.
+    """
+    wanted = [paths.check(path.rstrip("/")) for path in wanted]
+    rules = IgnoreRules.load(session.root)
+    with locked(session):
+        found = scan_named(session.root, rules, wanted, lambda done: progress("scanning", done, 0))
+        size = sum(file.size for file in found.files)
+        with recording(session, "snapshot", message or "snapshot", expected_bytes=size) as mine:
+            before = mine.bundle
+            stored = folder.stored(session, mine.tx, before, found.files, progress=progress)
+            now = {entry.path: entry for entry in stored}
+            edits = _edits(session, before, wanted, now)
+            _record(mine, edits, message)
+    return recorded(mine, before, edits, found.notices)
+
+
+def _edits(
+    session: Session, before: Bundle, wanted: Sequence[str], now: Mapping[str, Entry]
+) -> Edits:
+    """Return what leads from `before` to the files `now` at the paths `wanted`."""
+    edits: Edits = {}
+    for path in wanted:
+        was = [entry.path for entry in bundles.below(session.nodes, before, path)]
+        if not was and not any(there == path or there.startswith(path + "/") for there in now):
+            raise NotFound(
+                f"nothing to record at {printable(path)}",
+                code="no_path",
+                hint="it is not there, or left out; give paths from the top of the brain",
+            )
+        edits.update(dict.fromkeys(was))
+    for path in now:
+        for above in _above(path):  # what was a file there is a folder now
+            if bundles.get(session.nodes, before, above) is not None:
+                edits[above] = None
+    edits.update(now)
+    return {
+        path: entry
+        for path, entry in edits.items()
+        if entry != bundles.get(session.nodes, before, path)
+    }
+
+
+def _record(mine: Turn, edits: Edits, message: str) -> None:
+    if edits:
+        before = mine.bundle
+        mine.commit(edits, operation.snapshot(), message)
+        _refuse_new_twins(mine, before, [path for path, entry in edits.items() if entry])
+
+
+def _refuse_new_twins(mine: Turn, before: Bundle, written: Iterable[str]) -> None:
+    """Refuse new names beside which the snapshot has a name that differs in case alone.
+
+    A scan of the whole folder sees such names together; here one may be of the head.
+    Raises `InvalidInput` (`case_collision`).
+    """
+    nodes = mine.session.nodes
+    folders: set[str] = set()
+    for path in written:
+        for inner in (path, *_above(path)):
+            if any(True for _ in bundles.below(nodes, before, inner)):
+                break
+            folders.add(inner.rpartition("/")[0])
+    for above in folders:
+        refuse_twins(above and above + "/", bundles.names_in(nodes, mine.bundle, above))
+
+
+def _above(path: str) -> list[str]:
+    """Return the folders above `path`, the nearest first."""
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(len(parts) - 1, 0, -1)]

@@ -1,0 +1,1 @@
+"""The parts of the façade `brain.Brain`, each a class over the same session."""

@@ -1,0 +1,91 @@
+"""Several lines of work, and how they become one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .opened import Opened, given
+
+if TYPE_CHECKING:
+    from .. import results
+    from ..actions.files import Progress
+
+
+class Lineage(Opened):
+    """Branches and merges."""
+
+    def branches(self) -> list[results.Branch]:
+        """Return all branches by name."""
+        from ..actions import branches
+
+        return self._do(branches.branches)
+
+    def create_branch(self, name: str, rev: str = "@") -> results.Branch:
+        """Make a branch at a revision. Raises `InvalidInput` or `Conflict` (`branch_exists`)."""
+        from ..actions import branches
+
+        return self._do(branches.create, name, rev)
+
+    def delete_branch(self, name: str) -> results.Branch:
+        """Remove a branch whose work another one holds.
+
+        Raises `NotFound` (`no_branch`) or `Conflict` (`current_branch`, `not_merged`).
+        """
+        from ..actions import branches
+
+        return self._do(branches.delete, name)
+
+    def switch(self, name: str, progress: Progress | None = None) -> results.Switched:
+        """Go on with another branch; the folder becomes what it holds.
+
+        What would be overwritten unrecorded is recorded first. Raises `NotFound`
+        (`no_branch`) or `Conflict` (`merging`).
+        """
+        from ..actions import branches
+
+        return self._do(branches.switch, name, *given(progress))
+
+    def merge(
+        self,
+        rev: str,
+        choice: str | None = None,
+        message: str = "",
+        progress: Progress | None = None,
+    ) -> results.Merged:
+        """Merge a revision into the current branch by what it means.
+
+        `choice` ("ours", "theirs" or "both") decides every conflict. With conflicts
+        left nothing is recorded: see `conflicts`, `resolve` and `continue_merge`.
+        Raises `Conflict` (`merging`, `other_brain`).
+        """
+        from ..actions import merging
+
+        return self._do(merging.merge, rev, choice, message, *given(progress))
+
+    def conflicts(self) -> list[results.MergeConflict]:
+        """Return the conflicts of the merge that waits, if any."""
+        from ..actions import midst
+
+        return self._do(midst.conflicts)
+
+    def resolve(self, paths: Sequence[str], choice: str) -> list[results.MergeConflict]:
+        """Decide conflicts: "ours", "theirs", "both", or "content" for the edited marker file.
+
+        Raises `NotFound` (`no_merge`, `no_conflict`) or `InvalidInput` (`markers_left`).
+        """
+        from ..actions import merging
+
+        return self._do(merging.decide, list(paths), choice)
+
+    def continue_merge(self, progress: Progress | None = None) -> results.Merged:
+        """Finish the merge that waits. Raises `NotFound` (`no_merge`) or `Conflict`."""
+        from ..actions import merging
+
+        return self._do(merging.go_on, *given(progress))
+
+    def abort_merge(self) -> list[results.MergeConflict]:
+        """Give the merge that waits up; the brain is as it was. Raises `NotFound`."""
+        from ..actions import merging
+
+        return self._do(merging.abort)

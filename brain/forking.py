@@ -1,0 +1,164 @@
+"""Work in forked children: more processors at once than the lock of the interpreter allows.
+
+A child starts in about two milliseconds with everything the parent has in memory, does
+its work, sends values back through a pipe, and ends without running anything else. It
+must not touch a connection to a database that the parent had open, nor a lock.
+"""
+
+from __future__ import annotations
+
+import gc
+import marshal
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO, NoReturn
+
+from . import errors
+from .errors import BrainError
+
+MOST_TURNS = 256
+"""Turns that one queue holds: numbers of one byte, which any pipe takes at once."""
+
+Send = Callable[[Any], None]
+"""Sends a value that `marshal` can write: bytes, text, numbers, tuples, lists, dicts."""
+
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_VALUE, _DONE, _FAILED = range(3)
+_LENGTH = 8
+
+
+def processors() -> int:
+    """Return how many processes may share work; 1 where forking is not safe, or no use.
+
+    A lock that another thread holds would be held for ever in a child, so only a
+    process of a single thread forks; threads that Python does not know of count too.
+    """
+    if sys.platform != "linux" or len(os.listdir("/proc/self/task")) > 1:
+        return 1
+    return len(os.sched_getaffinity(0))
+
+
+@contextmanager
+def forked(work: Callable[[Send], None]) -> Iterator[Iterator[Any]]:
+    """Do `work` in a child while the block runs; yield an iterator over what it sends.
+
+    The iterator raises what the child raised if that was a `BrainError`, and
+    `BrainError` (`worker_died`) if the child ended in any other way before its
+    work was done. A child that is not finished when the block ends is killed.
+    """
+    source, target = os.pipe()
+    with open(source, "rb") as pipe:
+        try:
+            child = _fork(work, source, target)
+        finally:
+            os.close(target)
+        values = _Received(pipe)
+        try:
+            yield values
+        finally:
+            if not values.finished:
+                with suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
+            with suppress(ChildProcessError):  # somebody waits for all children of this process
+                os.waitpid(child, 0)
+
+
+def _fork(work: Callable[[Send], None], source: int, target: int) -> int:
+    """Start a child and return its id; no signal may raise in it what its parent handles."""
+    parent = os.getpid()
+    masked = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
+    try:
+        child = os.fork()
+        if not child:
+            os.close(source)  # so that writing fails once nobody listens
+            _run(work, target, parent)
+        return child
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, masked)
+
+
+def _run(work: Callable[[Send], None], target: int, parent: int) -> NoReturn:
+    """Be the child: never return, whatever happens.
+
+    An interrupt from the keyboard goes to the parent too, which then ends the child.
+    Garbage stays, since some of it may be the parent's to finish.
+    """
+
+    def write(kind: int, value: Any) -> None:
+        if os.getppid() != parent:  # nobody is there to read it
+            os._exit(1)
+        data = marshal.dumps((kind, value))
+        pipe.write(len(data).to_bytes(_LENGTH, "little") + data)
+        pipe.flush()
+
+    try:
+        gc.disable()
+        for number in _STOPS:
+            signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
+        with open(target, "wb") as pipe:
+            try:
+                work(lambda value: write(_VALUE, value))
+                write(_DONE, None)
+            except BrainError as error:
+                write(_FAILED, (type(error).__name__, error.message, error.code, error.hint))
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+class _Received:
+    """What a child sends, value by value; `finished` once it has said that it is done."""
+
+    def __init__(self, pipe: BinaryIO) -> None:
+        self._pipe = pipe
+        self.finished = False
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self.finished:
+            raise StopIteration
+        length = int.from_bytes(self._read(_LENGTH), "little")
+        kind, value = marshal.loads(self._read(length))
+        self.finished = kind != _VALUE
+        if kind == _FAILED:
+            name, message, code, hint = value
+            raise getattr(errors, name)(message, code=code, hint=hint)
+        if kind == _DONE:
+            raise StopIteration
+        return value
+
+    def _read(self, size: int) -> bytes:
+        data = self._pipe.read(size)
+        if len(data) < size:
+            raise BrainError(
+                "a process that shared the work ended before it was done",
+                code="worker_died",
+                hint="see whether something kills processes or memory is short, and try again",
+            )
+        return data
+
+
+class Turns:
+    """The numbers from 0 to `count` - 1, at most MOST_TURNS; each goes to the first who asks.
+
+    Children forked while it is open share it with their parent.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._source, target = os.pipe()
+        os.write(target, bytes(range(count)))
+        os.close(target)
+
+    def __iter__(self) -> Iterator[int]:
+        while turn := os.read(self._source, 1):
+            yield turn[0]
+
+    def close(self) -> None:
+        """Give the queue back."""
+        os.close(self._source)
