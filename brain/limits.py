@@ -30,4 +30,4 @@ MAX_AUTHOR_BYTES = 1024
 MAX_BRANCH = 200
 """UTF-8 bytes in the name of a branch."""
 MAX_MERGED_BYTES = 16 << 20
-"""Size of a file that is merged by its lines; longer memories are still united by what was added."""
+"""Size of a file merged by its lines; longer memories are united by what was added."""

@@ -126,7 +126,9 @@ def _edited(session: Session, path: str) -> bytes:
 
 def _decided(session: Session, rows: tuple[Row, ...]) -> Choose:
     """Return the decisions of `rows`; one holds only for the sides it was made about."""
-    known = {(row.path, row.base, row.ours, row.theirs): row for row in rows if row.choice}
+    known: dict[tuple[object, ...], Row] = {
+        (row.path, row.base, row.ours, row.theirs): row for row in rows if row.choice
+    }
 
     def choose(contest: Contest) -> str | bytes | None:
         path, *sides = contest
@@ -217,7 +219,7 @@ def _record(mine: Turn, asked: Midst, work: _Work) -> None:
 
 def _rows(clashes: list[Clash], earlier: tuple[Row, ...]) -> tuple[Row, ...]:
     """Return the clashes as rows; what was decided about the same sides stays decided."""
-    known = {row[:5]: row for row in earlier}
+    known: dict[tuple[object, ...], Row] = {row[:5]: row for row in earlier}
     rows = map(midst.row_of, clashes)
     return tuple(known.get(row[:5], row) for row in rows)
 

@@ -70,7 +70,9 @@ class Merger:
     def merge(self, base: State, ours: State, theirs: State, choose: Choose) -> Outcome:
         """Merge `theirs` into `ours`."""
         found = trees.merge(self._session.nodes, base, ours, theirs)
-        edits, skills, clashes = found.edits, [], []
+        edits = found.edits
+        skills: list[tuple[str, str, str, str]] = []
+        clashes: list[Clash] = []
         for contest in found.contests:
             clash = self._decide(contest, ours, choose(contest), edits, skills)
             if clash is not None:

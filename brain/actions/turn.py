@@ -49,11 +49,8 @@ class Turn:
         self.bundle = session.bundle_of(self.head)
         self.files_before = self.head
         self.writes: dict[str, Entry | None] = {}
-<<<<<<< HEAD
         self.left = False
-=======
         self.contents: dict[bytes, bytes] = {}
->>>>>>> origin/main
 
     def commit(
         self,
