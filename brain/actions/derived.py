@@ -269,6 +269,8 @@ def ensure(session: Session, tx: Transaction) -> None:
     tx.reset_derived(VERSION)
     for snapshot_id, _ in list(tx.structured(Kind.SNAPSHOT)):
         snapshot = session.load(snapshot_id)
+        if len(snapshot.parents) > 1:
+            tx.note_merge(snapshot_id, snapshot.generation)
         after = session.bundle(snapshot.bundle)
         before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
         changed = [

@@ -83,7 +83,7 @@ def open_writable(folder: Path, timeout: float = TIMEOUT) -> Connection:
     try:
         if schema.version_of(db) < schema.VERSION:
             schema.migrate(db)
-        schema.compare(db)
+        schema.compare(db, schema.VERSION)
         if db.all("PRAGMA journal_mode") != [("wal",)]:
             db.run("PRAGMA journal_mode=WAL")
     except BaseException:
@@ -107,8 +107,8 @@ def open_readonly(folder: Path, timeout: float = TIMEOUT) -> Connection:
     On a medium that cannot be written the engine cannot share its log's index.
     If the log is empty the file is then read as it stands (`immutable`); if it
     is not, that would show a state that never was, and `StoreError`
-    (`read_only`) is raised. Other errors as for `open_writable`; an older
-    version is `StoreError` (`old_version`), since a reader does not migrate.
+    (`read_only`) is raised. Other errors as for `open_writable`. An older store
+    is read as it is: a reader does not migrate.
     """
     path = _inspect(folder)
     try:
@@ -135,13 +135,9 @@ def _open_immutable(path: str, timeout: float) -> Connection:
 
 def _checked(db: Connection) -> Connection:
     try:
-        if schema.version_of(db) < schema.VERSION:
-            raise StoreError(
-                "the store was written by an older release",
-                code="old_version",
-                hint="any writing command brings it up to date",
-            )
-        schema.compare(db)
+        version = schema.version_of(db)
+        schema.compare(db, version)
+        schema.complete(db, version)
         db.run("PRAGMA query_only=ON")
     except BaseException:
         db.close()

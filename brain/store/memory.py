@@ -16,6 +16,7 @@ from ..errors import FormatError, Locked, NotFound, StoreError
 from . import facts, oplog
 from .blobs import absent
 from .chunks import Meter, whole
+from .memory_lineage import MemoryLineageReader, MemoryLineageWriter
 from .protocol import LARGE, Kind, OpenTransaction, OperationRow, Pending, SkillRow, Source
 
 
@@ -27,10 +28,12 @@ class State:
         self.blobs: dict[bytes, bytes] = {}
         self.facts: dict[str, bytes] = {}
         self.operations: tuple[OperationRow, ...] = ()
+        self.signatures: dict[tuple[bytes, bytes], bytes] = {}
         self.pending: dict[str, Pending] = {}
         self.cards: dict[bytes, bytes] = {}
         self.skills: tuple[SkillRow, ...] = ()
         self.skill_paths: tuple[tuple[str, str], ...] = ()
+        self.merges: dict[bytes, int] = {}
 
     def copy(self) -> State:
         """Return a state of its own; what it holds is immutable."""
@@ -40,7 +43,7 @@ class State:
         return twin
 
 
-class MemoryReader:
+class MemoryReader(MemoryLineageReader):
     """Answers from a `State`; see `Reader` for what each method promises."""
 
     def __init__(self, state: State) -> None:
@@ -170,7 +173,7 @@ class MemoryReader:
         """See `Reader.close`."""
 
 
-class MemoryTransaction(MemoryReader):
+class MemoryTransaction(MemoryReader, MemoryLineageWriter):
     """A change in progress; see `Transaction` for what each method promises."""
 
     def __init__(self, store: MemoryStore) -> None:
@@ -252,6 +255,7 @@ class MemoryTransaction(MemoryReader):
         self._state.cards = {}
         self._state.skills = ()
         self._state.skill_paths = ()
+        self._state.merges = {}
         self._state.facts[facts.DERIVED] = version.to_bytes(4, "big")
 
 

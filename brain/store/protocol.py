@@ -79,7 +79,7 @@ class Reader(Protocol):
 
     Unless said otherwise, what is absent raises `NotFound` (`missing_object`) and
     what fails its check raises `StoreError` (`corrupt_object`, `corrupt_ref`,
-    `corrupt_operation`, `corrupt_pending`, `corrupt_derived`).
+    `corrupt_operation`, `corrupt_signature`, `corrupt_pending`, `corrupt_derived`).
     """
 
     def get(self, kind: int, id: bytes) -> bytes:
@@ -140,6 +140,12 @@ class Reader(Protocol):
     def operations(self) -> Iterator[OperationRow]:
         """Stream the operations, newest first, checking the chain."""
 
+    def signatures(self, snapshot: bytes) -> list[tuple[bytes, bytes]]:
+        """Return the signatures of a snapshot as (key, signature), by key; unverified."""
+
+    def all_signatures(self) -> Iterator[tuple[bytes, bytes, bytes]]:
+        """Stream (snapshot, key, signature) of everything that is signed, sorted."""
+
     def pending(self) -> list[Pending]:
         """Return the files of the work tree that have yet to be written, by path."""
 
@@ -151,6 +157,9 @@ class Reader(Protocol):
 
     def skill_log(self, path: str) -> list[SkillRow]:
         """Return the history of the skill at `path`, oldest first."""
+
+    def merges(self) -> list[tuple[bytes, int]]:
+        """Return (snapshot, generation) of the snapshots with several parents, in any order."""
 
     def derived_version(self) -> int:
         """Return what `reset_derived` was last given, 0 if never."""
@@ -197,6 +206,9 @@ class Transaction(Reader, Protocol):
     def append_operation(self, data: bytes) -> bytes:
         """Append to the operation log and return the id of the new operation."""
 
+    def put_signature(self, snapshot: bytes, key: bytes, signature: bytes) -> None:
+        """Keep a signature; nothing happens if there is one of that key. Verify it before."""
+
     def set_pending(self, rows: Iterable[Pending]) -> None:
         """Note files that have yet to be written, replacing earlier notes on the same paths."""
 
@@ -212,8 +224,11 @@ class Transaction(Reader, Protocol):
     def name_skills(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Note, as `log_skills` does, at which paths skills lie, given as (slug, path)."""
 
+    def note_merge(self, snapshot: bytes, generation: int) -> None:
+        """Note a snapshot with several parents."""
+
     def reset_derived(self, version: int) -> None:
-        """Forget all cards and histories and note the version of what will replace them."""
+        """Forget cards, histories and merges, and note the version of what will replace them."""
 
 
 class OpenTransaction(Protocol):

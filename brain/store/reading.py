@@ -11,13 +11,15 @@ from .blobs import BlobReader
 from .codec import Decoder
 from .connection import Connection
 from .derived import DerivedReader
+from .merges import MergeReader
 from .protocol import OperationRow, Pending
+from .signatures import SignatureReader
 from .structured import ObjectReader
 
 SIDE_FILES = ("", "-wal", "-shm", "-journal")
 
 
-class SqliteReader(ObjectReader, BlobReader, DerivedReader):
+class SqliteReader(ObjectReader, BlobReader, SignatureReader, DerivedReader, MergeReader):
     """Answers from one SQLite file; see `Reader` for what each method promises."""
 
     def __init__(self, db: Connection, path: str) -> None:

@@ -8,7 +8,6 @@ slower to fill.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..errors import StoreError, printable
@@ -18,10 +17,10 @@ if TYPE_CHECKING:
 
 APPLICATION_ID = 0x62726E31
 """Marks the file as a store (SQLite header, offset 68): "brn1"."""
-VERSION = 1
+VERSION = 2
 """`user_version` of the stores this program writes."""
 
-TABLES = (
+_FIRST = (
     """CREATE TABLE objects (
   number INTEGER PRIMARY KEY,
   id BLOB NOT NULL UNIQUE,
@@ -78,8 +77,28 @@ TABLES = (
 ) STRICT, WITHOUT ROWID""",
 )
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
-"""Version n -> the function that turns a store of version n into n + 1."""
+_SECOND = (
+    """CREATE TABLE signatures (
+  snapshot BLOB NOT NULL,
+  key BLOB NOT NULL,
+  signature BLOB NOT NULL,
+  checksum BLOB NOT NULL,
+  PRIMARY KEY (snapshot, key)
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE redactions (
+  blob BLOB PRIMARY KEY,
+  snapshot BLOB NOT NULL,
+  checksum BLOB NOT NULL
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE merges (
+  snapshot BLOB PRIMARY KEY,
+  generation INTEGER NOT NULL,
+  checksum BLOB NOT NULL
+) STRICT, WITHOUT ROWID""",
+)
+
+TABLES = {1: _FIRST, 2: _SECOND}
+"""Version -> the tables that it added to those of the version before; none has changed since."""
 
 
 def columns(typed: str) -> str:
@@ -92,9 +111,15 @@ def columns(typed: str) -> str:
     return ", ".join(f"CAST(ifnull({name}, '') AS {type}) AS {name}_" for name, type in pairs)
 
 
-def _expected() -> set[tuple[str, str, str, str | None]]:
+def added(after: int) -> list[str]:
+    """Return the statements that make what a store of version `after` lacks; 0 for an empty one."""
+    return [sql for version in range(after + 1, VERSION + 1) for sql in TABLES[version]]
+
+
+def expected(version: int) -> set[tuple[str, str, str, str | None]]:
+    """Return what `sqlite_schema` says of a store of that version, and nothing else."""
     rows: set[tuple[str, str, str, str | None]] = set()
-    for sql in TABLES:
+    for sql in (sql for number in range(1, version + 1) for sql in TABLES[number]):
         name = sql.split()[2]
         rows.add(("table", name, name, sql))
         if "UNIQUE" in sql:
@@ -102,13 +127,9 @@ def _expected() -> set[tuple[str, str, str, str | None]]:
     return rows
 
 
-EXPECTED = _expected()
-"""What `sqlite_schema` says of a store of this version, and nothing else."""
-
-
 def build(db: Connection) -> None:
     """Write the tables into an empty file, inside the caller's transaction."""
-    for sql in TABLES:
+    for sql in added(0):
         db.run(sql)
     db.run(f"PRAGMA application_id={APPLICATION_ID}")
     db.run(f"PRAGMA user_version={VERSION}")
@@ -135,16 +156,17 @@ def version_of(db: Connection) -> int:
     return int(version)
 
 
-def compare(db: Connection) -> None:
-    """Check row by row that the schema is the one this version creates, and nothing more.
+def compare(db: Connection, version: int) -> None:
+    """Check row by row that the schema is the one of a version, and nothing more.
 
     Raises `StoreError` (`bad_store`) naming what is foreign: a table, a trigger, a view.
     """
+    right = expected(version)
     found = db.all("SELECT type, name, tbl_name, sql FROM sqlite_schema")
-    if len(found) == len(EXPECTED) and set(found) == EXPECTED:
+    if len(found) == len(right) and set(found) == right:
         return
-    foreign = sorted(f"{row[0]} {row[1]}" for row in set(found) - EXPECTED)
-    missing = sorted(f"{row[0]} {row[1]}" for row in EXPECTED - set(found))
+    foreign = sorted(f"{row[0]} {row[1]}" for row in set(found) - right)
+    missing = sorted(f"{row[0]} {row[1]}" for row in right - set(found))
     what = f"has a foreign {printable(foreign[0])}" if foreign else f"lacks the {missing[0]}"
     raise StoreError(
         f"the schema of the store {what}",
@@ -156,11 +178,17 @@ def migrate(db: Connection) -> None:
     """Bring an older store to this version inside one transaction, all or nothing."""
     db.begin()
     try:
-        for version in range(version_of(db), VERSION):
-            MIGRATIONS[version](db)
-            db.run(f"PRAGMA user_version={version + 1}")
-        compare(db)
+        for sql in added(version_of(db)):
+            db.run(sql)
+        db.run(f"PRAGMA user_version={VERSION}")
+        compare(db, VERSION)
         db.commit()
     except BaseException:
         db.abandon()
         raise
+
+
+def complete(db: Connection, version: int) -> None:
+    """Let a reader see an older store as one of this version: what it lacks is empty, in memory."""
+    for sql in added(version):
+        db.run(sql.replace("CREATE TABLE", "CREATE TEMP TABLE", 1))

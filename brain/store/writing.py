@@ -11,7 +11,7 @@ from typing import Self
 
 from ..digest import blob_id
 from ..errors import StoreError
-from . import derived, facts, mark, oplog
+from . import derived, facts, mark, merges, oplog, signatures
 from . import pending as notes
 from .codec import INSERT, RAW, RECIPE
 from .connection import WAL_BYTES, Connection
@@ -155,6 +155,10 @@ class SqliteTransaction(SqliteReader):
         self._now[facts.OPERATIONS] = oplog.pack_head(number + 1, id)
         return id
 
+    def put_signature(self, snapshot: bytes, key: bytes, signature: bytes) -> None:
+        """See `Transaction.put_signature`."""
+        signatures.put(self._db, snapshot, key, signature)
+
     def set_pending(self, rows: Iterable[Pending]) -> None:
         """See `Transaction.set_pending`."""
         notes.note(self._db, rows)
@@ -175,7 +179,12 @@ class SqliteTransaction(SqliteReader):
         """See `Transaction.name_skills`."""
         derived.name_skills(self._db, pairs)
 
+    def note_merge(self, snapshot: bytes, generation: int) -> None:
+        """See `Transaction.note_merge`."""
+        merges.note(self._db, snapshot, generation)
+
     def reset_derived(self, version: int) -> None:
         """See `Transaction.reset_derived`."""
         derived.forget(self._db)
+        merges.forget(self._db)
         self._now[facts.DERIVED] = version.to_bytes(4, "big")

@@ -332,6 +332,38 @@ def test_resetting_derived_data_forgets_it_and_notes_the_version(store: Store) -
     assert store.ref("main") == b"1" * 32
 
 
+def test_a_snapshot_has_one_signature_for_each_key_and_the_first_one_stays(store: Store) -> None:
+    a, b = b"a" * 32, b"b" * 32
+    with store.transaction() as tx:
+        tx.put_signature(a, b"2" * 32, b"two" * 20)
+        tx.put_signature(b, b"2" * 32, b"other")
+        tx.put_signature(a, b"1" * 32, b"one")
+        tx.put_signature(a, b"2" * 32, b"two" * 20)
+        tx.put_signature(a, b"2" * 32, b"late")
+        assert tx.signatures(b) == [(b"2" * 32, b"other")]
+    assert store.signatures(a) == [(b"1" * 32, b"one"), (b"2" * 32, b"two" * 20)]
+    assert store.signatures(b"c" * 32) == []
+    assert list(store.all_signatures()) == [
+        (a, b"1" * 32, b"one"),
+        (a, b"2" * 32, b"two" * 20),
+        (b, b"2" * 32, b"other"),
+    ]
+
+
+def test_merges_are_noted_once_and_forgotten_with_the_derived_data(store: Store) -> None:
+    assert store.merges() == []
+    with store.transaction() as tx:
+        tx.note_merge(b"1" * 32, 7)
+        tx.note_merge(b"2" * 32, 1 << 48)
+        tx.note_merge(b"1" * 32, 7)
+    assert sorted(store.merges()) == [(b"1" * 32, 7), (b"2" * 32, 1 << 48)]
+    with store.transaction() as tx:
+        tx.put_signature(bytes(32), bytes(32), b"stays")
+        tx.reset_derived(1)
+    assert store.merges() == []
+    assert store.signatures(bytes(32)) == [(bytes(32), b"stays")]
+
+
 @pytest.mark.parametrize("announced", [0, BIG])
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
 def test_a_transaction_that_fails_leaves_nothing(
@@ -348,6 +380,8 @@ def test_a_transaction_that_fails_leaves_nothing(
         tx.set_ref("main", b"1" * 32, b"2" * 32)
         tx.set_meta("key", b"value")
         tx.append_operation(b"two")
+        tx.put_signature(bytes(32), bytes(32), b"signature")
+        tx.note_merge(bytes(32), 1)
         tx.set_pending([Pending("a", 0, b"", b"")])
         tx.put_cards([(bytes(32), b"card")])
         tx.log_skills([SkillRow("p", bytes(32), 0, "1", ("a",))])
@@ -355,6 +389,8 @@ def test_a_transaction_that_fails_leaves_nothing(
         raise failure
     assert (list(store.objects()), store.refs(), list(store.operations())) == before
     assert store.meta("key") is None
+    assert list(store.all_signatures()) == []
+    assert store.merges() == []
     assert store.pending() == []
     assert store.cards([bytes(32)]) == {}
     assert store.skill_log("p") == []

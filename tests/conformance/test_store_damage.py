@@ -16,6 +16,7 @@ from brain.digest import blob_id, domain
 from brain.errors import BrainError, NotFound, StoreError
 from brain.store.opening import create_store, open_reader, open_store
 from brain.store.protocol import LARGE, Kind, Pending, Reader, SkillRow
+from brain.store.schema import VERSION
 
 digest = domain("a test object")
 NODES = [b"node %d" % number * 20 for number in range(40)]
@@ -41,6 +42,9 @@ def fill(folder: Path) -> None:
         tx.set_meta("brain", digest(b"brain"))
         for number in range(12):
             tx.append_operation(b"operation %d" % number)
+        for number in range(30):
+            tx.put_signature(digest(SNAPSHOTS[number // 3]), digest(b"%d" % number), bytes(64))
+            tx.note_merge(digest(b"%d" % number), number)
         tx.set_pending([Pending(f"p{n}", 0, blob_id(SMALL[n]), b"before") for n in range(5)])
         tx.put_cards([(blob_id(content), content[:8]) for content in SMALL[:40]])
         tx.log_skills([SkillRow("p", digest(b"s"), n % 4, str(n), ("s", "t")) for n in range(5)])
@@ -104,6 +108,9 @@ def questions() -> Iterator[tuple[str, Callable[[Reader], object]]]:
     yield "operations", lambda store: list(store.operations())
     yield "operation", lambda store: store.operation(7)
     yield "count", lambda store: store.operation_count()
+    yield "signatures", lambda store: store.signatures(digest(SNAPSHOTS[3]))
+    yield "all signatures", lambda store: list(store.all_signatures())
+    yield "merges", lambda store: sorted(store.merges())
     yield "version", lambda store: store.derived_version()
 
 
@@ -210,7 +217,7 @@ def test_a_schema_edited_in_place_is_refused(alter: Callable[..., None], folder:
 def test_a_store_of_a_later_release_is_refused_with_a_hint(
     alter: Callable[..., None], folder: Path
 ) -> None:
-    alter("PRAGMA user_version = 2")
+    alter(f"PRAGMA user_version = {VERSION + 1}")
     for opened in (open_reader, open_store):
         with pytest.raises(StoreError) as error:
             opened(folder)
@@ -274,6 +281,9 @@ def test_a_missing_store_is_not_found(tmp_path: Path) -> None:
         ("DELETE FROM operations WHERE number = 12", "operations", "corrupt_operation"),
         ("DELETE FROM operations WHERE number = 1", "operations", "corrupt_operation"),
         ("DELETE FROM operations", "operations", "corrupt_operation"),
+        ("UPDATE signatures SET signature = key", "signatures", "corrupt_signature"),
+        ("UPDATE signatures SET signature = x'00'", "all signatures", "corrupt_signature"),
+        ("UPDATE merges SET generation = 1", "merges", "corrupt_derived"),
     ],
 )
 def test_altered_rows_are_found(

@@ -201,55 +201,70 @@ def test_a_store_left_outside_the_log_by_a_crash_is_taken_back(folder: Path) -> 
     store.close()
 
 
-def test_an_older_store_is_migrated_by_a_writer_and_refused_by_a_reader(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    later = (*schema.TABLES, "CREATE TABLE later (x INTEGER PRIMARY KEY) STRICT")
+@pytest.fixture
+def old(folder: Path) -> Path:
+    """A store as the first version wrote it."""
+    with closing(apsw.Connection(str(folder / "store.db"))) as db:
+        for sql in schema.TABLES[2]:
+            db.execute(f"DROP TABLE {sql.split()[2]}").fetchall()
+        db.execute("PRAGMA user_version=1").fetchall()
+    return folder
 
-    def step(db: Connection) -> None:
-        db.run(later[-1])
 
-    monkeypatch.setattr(schema, "VERSION", 2)
-    monkeypatch.setattr(schema, "TABLES", later)
-    monkeypatch.setattr(schema, "EXPECTED", schema._expected())
-    monkeypatch.setattr(schema, "MIGRATIONS", {1: step})
-    with pytest.raises(StoreError) as error:
-        open_reader(folder)
-    assert error.value.code == "old_version"
-    store = open_store(folder)
-    assert store.ref("main") == b"1" * 32
+def test_an_older_store_is_read_as_it_is(old: Path) -> None:
+    checkpoint(old)
+    before = (old / "store.db").read_bytes()
+    reader = open_reader(old)
+    assert reader.ref("main") == b"1" * 32
+    assert reader.signatures(bytes(32)) == []
+    assert list(reader.all_signatures()) == []
+    assert reader.merges() == []
+    assert reader.integrity() == []
+    reader.close()
+    assert (old / "store.db").read_bytes() == before
+
+
+def test_an_older_store_is_migrated_by_the_first_writer(old: Path) -> None:
+    store = open_store(old)
+    with store.transaction() as tx:
+        tx.put_signature(b"s" * 32, b"k" * 32, b"x" * 64)
     store.close()
-    reader = open_reader(folder)
-    assert reader._db.all("PRAGMA user_version") == [(2,)]
+    reader = open_reader(old)
+    assert reader._db.all("PRAGMA user_version") == [(schema.VERSION,)]
+    assert reader.ref("main") == b"1" * 32
+    assert reader.signatures(b"s" * 32) == [(b"k" * 32, b"x" * 64)]
     reader.close()
 
 
-def test_a_migration_that_fails_leaves_the_old_store(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def step(db: Connection) -> None:
-        db.run("DROP TABLE facts")
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as later:
-        later.setattr(schema, "VERSION", 2)
-        later.setattr(schema, "MIGRATIONS", {1: step})
-        with pytest.raises(KeyboardInterrupt):
-            open_store(folder)
-    store = open_store(folder)
-    assert store.ref("main") == b"1" * 32
+def test_a_reader_goes_on_while_a_writer_migrates(old: Path) -> None:
+    reader = open_reader(old)
+    store = open_store(old)
+    assert reader.ref("main") == b"1" * 32
+    reader.close()
     store.close()
 
 
-def test_a_migration_that_makes_the_wrong_tables_is_rolled_back(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_store_that_has_the_tables_of_another_version_is_refused(folder: Path) -> None:
+    with closing(apsw.Connection(str(folder / "store.db"))) as db:
+        db.execute("PRAGMA user_version=1").fetchall()
+    for opened in (open_reader, open_store):
+        with pytest.raises(StoreError) as error:
+            opened(folder)
+        assert error.value.code == "bad_store"
+
+
+@pytest.mark.parametrize("sql", ["CREATE TABLE facts (x)", "CREATE TABLE foreign_one (x)"])
+def test_a_migration_that_fails_leaves_the_old_store(
+    old: Path, monkeypatch: pytest.MonkeyPatch, sql: str
 ) -> None:
-    with monkeypatch.context() as later:
-        later.setattr(schema, "VERSION", 2)
-        later.setattr(schema, "MIGRATIONS", {1: lambda db: db.run("DROP TABLE pending")})
+    with monkeypatch.context() as wrong:
+        wrong.setattr(schema, "added", lambda after: [*schema.TABLES[2], sql])
         with pytest.raises(StoreError):
-            open_store(folder)
-    open_store(folder).close()
+            open_store(old)
+    assert open_reader(old)._db.all("PRAGMA user_version") == [(1,)]
+    store = open_store(old)
+    assert store.ref("main") == b"1" * 32
+    store.close()
 
 
 def test_another_users_store_is_refused(open_place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
