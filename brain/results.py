@@ -28,7 +28,11 @@ class Notice(NamedTuple):
 
 
 class Status(NamedTuple):
-    """The folder against the head; path lists are sorted."""
+    """The folder against the head; path lists are sorted.
+
+    `merging` is what a merge that waits was called, None if there is none, and
+    `conflicts` what it waits for.
+    """
 
     brain: str
     head: str
@@ -38,6 +42,8 @@ class Status(NamedTuple):
     modified: list[str]
     removed: list[str]
     notices: list[Notice]
+    merging: str | None
+    conflicts: list[MergeConflict]
 
 
 class Recorded(NamedTuple):
@@ -141,14 +147,6 @@ class Branch(NamedTuple):
     current: bool
 
 
-class Switched(NamedTuple):
-    """The outcome of a switch; `written` are the paths that were brought to the branch."""
-
-    branch: str
-    snapshot: str
-    written: list[str]
-
-
 class MergedSkill(NamedTuple):
     """A skill both sides had changed, and its versions."""
 
@@ -173,6 +171,24 @@ class MergeConflict(NamedTuple):
     theirs: str | None
     choice: str | None
     file: str | None
+
+
+class Branches(NamedTuple):
+    """All branches by name, the snapshot of the current one, and the conflicts it waits for."""
+
+    snapshot: str
+    branches: list[Branch]
+    conflicts: list[MergeConflict]
+
+
+class Switched(NamedTuple):
+    """The outcome of a switch; `written` and `removed` are the paths it changed, sorted."""
+
+    branch: str
+    snapshot: str
+    written: list[str]
+    removed: list[str]
+    conflicts: list[MergeConflict]
 
 
 class Merged(NamedTuple):

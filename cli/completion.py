@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from click.shell_completion import CompletionItem, ShellComplete, add_completion_class
 
@@ -14,6 +15,10 @@ from .errors import Failure
 
 if TYPE_CHECKING:
     import click
+
+    from brain import Brain
+
+T = TypeVar("T")
 
 VARIABLE = "_BRAIN_COMPLETE"
 """The variable by which a shell asks for completions."""
@@ -79,11 +84,27 @@ def script(shell: str) -> str:
 
 def slugs(ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
     """Return the slugs of the brain at hand that begin with `incomplete`."""
+    return [
+        CompletionItem(skill.slug, help=skill.description or None)
+        for skill in _ask(ctx, lambda brain: brain.skills())
+        if skill.slug.startswith(incomplete)
+    ]
+
+
+def branches(ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+    """Return the branches of the brain at hand that begin with `incomplete`."""
+    return [
+        CompletionItem(branch.name, help=branch.snapshot[:12])
+        for branch in _ask(ctx, lambda brain: brain.branches().branches)
+        if branch.name.startswith(incomplete)
+    ]
+
+
+def _ask(ctx: click.Context, question: Callable[[Brain], list[T]]) -> list[T]:
     app = App(directory=ctx.find_root().params.get("directory"), as_json=True)
     try:
-        found = [skill for skill in app.brain.skills() if skill.slug.startswith(incomplete)]
+        return question(app.brain)
     except (BrainError, Failure, OSError):
         return []  # no brain at hand, nothing to offer; a shell shows no message here
     finally:
         app.close()
-    return [CompletionItem(skill.slug, help=skill.description or None) for skill in found]

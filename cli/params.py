@@ -82,3 +82,20 @@ class SlugType(TextType):
         from .completion import slugs
 
         return slugs(ctx, incomplete)
+
+
+class BranchType(TextType):
+    """The name of a branch; a shell completes the branches of the brain."""
+
+    name = "branch"
+
+    def __init__(self) -> None:
+        super().__init__("bad_branch")
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the branches that begin with `incomplete`."""
+        from .completion import branches
+
+        return branches(ctx, incomplete)

@@ -32,6 +32,12 @@ ROOT: Table = {
         "diff": Entry("diff", "Say what differs between two states."),
         "verify": Entry("verify", "Check the lineage back to its first snapshot."),
     },
+    "Branch and merge": {
+        "branch": Entry("branch", "List branches, make one, or remove one."),
+        "switch": Entry("switch", "Go on with another branch."),
+        "merge": Entry("merge", "Merge the work of another branch into this one."),
+        "resolve": Entry("resolve", "Decide conflicts of a merge, or list them."),
+    },
     "Go back": {
         "restore": Entry("restore", "Bring files back from a snapshot."),
         "undo": Entry("undo", "Take back the last operation."),

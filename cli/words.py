@@ -9,7 +9,15 @@ from .terminal import escape
 from .text import count, short
 
 if TYPE_CHECKING:
-    from brain.results import Change, Notice, Restored, SkillChange, Upserted
+    from brain.results import (
+        Change,
+        MergeConflict,
+        MergedSkill,
+        Notice,
+        Restored,
+        SkillChange,
+        Upserted,
+    )
 
 
 def skill_change(change: SkillChange) -> str:
@@ -54,9 +62,28 @@ def operation(fields: dict[str, Any]) -> str:
             words = f"{slug} removed at version {version}"
         case {"kind": "restore", "source": str(source)}:
             words = f"restored from {short(source)}"
+        case {"kind": "merge", "skills": list(skills)}:
+            words = ", ".join(["merged", *(f"{s['slug']} → {s['version']}" for s in skills)])
+        case {"kind": "redact", "path": path}:
+            words = f"{path} redacted"
         case _:
             words = str(fields.get("kind", "unknown"))
     return escape(words)
+
+
+def merged_skill(skill: MergedSkill) -> str:
+    """Say what became of a skill that both sides had changed."""
+    return escape(f"{skill.slug} merged {skill.ours} + {skill.theirs} → {skill.version}")
+
+
+def conflict(row: MergeConflict) -> str:
+    """Return a conflict with why it is one, and what was decided or can be edited."""
+    reason = row.reason.replace("_", " ")
+    if row.choice:
+        note = "edited" if row.choice == "content" else row.choice
+        return escape(f"C {row.path}: {reason}, decided: {note}")
+    where = f", markers in {row.file}" if row.file else ""
+    return escape(f"C {row.path}: {reason}{where}")
 
 
 def path_change(change: Change) -> str:

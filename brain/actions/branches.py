@@ -8,7 +8,7 @@ from .. import limits
 from ..errors import Conflict, InvalidInput, NotFound, printable
 from ..objects import bundle as bundles
 from ..objects import lineage
-from ..results import Branch, Switched
+from ..results import Branch, Branches, Switched
 from ..session import Session, head_ref
 from . import folder, midst
 from .files import Progress, no_progress
@@ -36,6 +36,11 @@ def check_name(name: str) -> str:
             hint="use letters, digits, '-', '.' and '/', and nothing that looks like an id",
         )
     return name
+
+
+def overview(session: Session) -> Branches:
+    """Return where all branches stand."""
+    return Branches(session.head().hex(), branches(session), midst.conflicts(session))
 
 
 def branches(session: Session) -> list[Branch]:
@@ -106,7 +111,8 @@ def switch(session: Session, name: str, progress: Progress = no_progress) -> Swi
                 found = bundles.compare(session.nodes, mine.bundle, target)
                 mine.writes = {path: now for path, _, now in found}
                 mine.leave_for(name)
-    return Switched(name, at.hex(), sorted(mine.writes))
+    written = sorted(path for path, entry in mine.writes.items() if entry is not None)
+    return Switched(name, at.hex(), written, sorted(mine.writes.keys() - set(written)), [])
 
 
 def _standing(session: Session, name: str) -> bytes:

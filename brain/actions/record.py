@@ -10,7 +10,7 @@ from ..objects.bundle import Bundle
 from ..objects.entry import Entry
 from ..results import Notice, Recorded, Status
 from ..session import Session
-from . import folder
+from . import folder, midst
 from .files import Progress, no_progress
 from .turn import Turn, locked, recording
 
@@ -24,6 +24,7 @@ def status(session: Session, progress: Progress = no_progress) -> Status:
     there = {path: bundles.get(session.nodes, target, path) is not None for path in found}
     unwritten = {row.path for row in session.reader.pending()}
     names = sorted(path for path in found if path not in unwritten)
+    waiting = midst.load(session)
     return Status(
         session.brain_id().hex(),
         head.hex(),
@@ -33,6 +34,8 @@ def status(session: Session, progress: Progress = no_progress) -> Status:
         [path for path in names if there[path] and found[path] is not None],
         [path for path in names if found[path] is None],
         list(seen.found.notices),
+        waiting.name if waiting else None,
+        midst.described(session, waiting.rows) if waiting else [],
     )
 
 

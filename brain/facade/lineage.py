@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 class Lineage(Opened):
     """Branches and merges."""
 
-    def branches(self) -> list[results.Branch]:
-        """Return all branches by name."""
+    def branches(self) -> results.Branches:
+        """Return where all branches stand."""
         from ..actions import branches
 
-        return self._do(branches.branches)
+        return self._do(branches.overview)
 
     def create_branch(self, name: str, rev: str = "@") -> results.Branch:
         """Make a branch at a revision. Raises `InvalidInput` or `Conflict` (`branch_exists`)."""

@@ -10,8 +10,8 @@ from ..context import App
 from ..output import emit
 from ..progress import Bar
 from ..terminal import escape
-from ..text import paint, short
-from ..words import notices
+from ..text import count, paint, short
+from ..words import conflict, notices
 
 if TYPE_CHECKING:
     from brain.results import Status
@@ -32,6 +32,10 @@ def command(app: App) -> None:
 
 def _lines(found: Status, root: str) -> Iterator[str]:
     yield f"On {escape(found.branch)} at {short(found.head)} in {escape(root)}"
+    if found.merging is not None:
+        left = sum(row.choice is None for row in found.conflicts)
+        yield f"Merging {escape(found.merging)}: {count(left, 'conflict')} to decide"
+        yield from map(conflict, found.conflicts)
     if found.clean:
         yield "Nothing changed since the last snapshot."
     for letter, colour, paths in (
