@@ -19,6 +19,29 @@ class Init(NamedTuple):
     path: str
 
 
+class Forked(NamedTuple):
+    """A new brain that begins where another one stood, at the snapshot `origin`."""
+
+    brain: str
+    snapshot: str
+    origin: str
+    path: str
+    conflicts: list[MergeConflict]
+
+
+class Ancestry(NamedTuple):
+    """Whether one snapshot descends from another, and a way down, newest first.
+
+    Each step of `path` is named in the snapshot before it: as a parent, as its
+    jump, or as what a fork came from.
+    """
+
+    descends: bool
+    ancestor: str
+    descendant: str
+    path: list[str]
+
+
 class Notice(NamedTuple):
     """Something left out or odd that does not stop the work."""
 

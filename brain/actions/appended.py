@@ -17,6 +17,7 @@ from ..merging.lines import Stretch
 from ..merging.trees import Contest
 from ..session import Session
 from ..store.protocol import LARGE, Transaction
+from .streams import Pieces
 
 
 class Grown(NamedTuple):
@@ -57,7 +58,12 @@ def unite(session: Session, contest: Contest) -> Grown | None:
 
 def keep(session: Session, tx: Transaction, grown: Grown) -> None:
     """Put a grown blob into the store."""
-    tx.put_stream(_Joined(session, grown), grown.size, grown.base)
+
+    def stream() -> Iterator[bytes]:
+        yield from session.reader.stream_blob(grown.base)
+        yield grown.tail
+
+    tx.put_stream(Pieces(stream), grown.size, grown.base)
 
 
 def _tail(session: Session, blob: bytes, base: bytes, start: int) -> bytes | None:
@@ -75,35 +81,3 @@ def _tail(session: Session, blob: bytes, base: bytes, start: int) -> bytes | Non
         tail += piece[len(head) :]
         seen += len(piece)
     return bytes(tail) if digest.digest() == base and last == b"\n" else None
-
-
-class _Joined:
-    """A grown blob as a `Source`."""
-
-    def __init__(self, session: Session, grown: Grown) -> None:
-        self._session, self._grown = session, grown
-        self.seek(0)
-
-    def seek(self, offset: int) -> int:
-        """Go back to the start, the one place that is asked for."""
-        if offset:
-            raise ValueError(offset)
-        self._pieces = self._stream()
-        self._left = memoryview(b"")
-        return 0
-
-    def readinto(self, buffer: memoryview) -> int:
-        """Fill `buffer` as far as the next piece goes."""
-        while not self._left:
-            piece = next(self._pieces, None)
-            if piece is None:
-                return 0
-            self._left = memoryview(piece)
-        count = min(len(buffer), len(self._left))
-        buffer[:count] = self._left[:count]
-        self._left = self._left[count:]
-        return count
-
-    def _stream(self) -> Iterator[bytes]:
-        yield from self._session.reader.stream_blob(self._grown.base)
-        yield self._grown.tail

@@ -12,6 +12,7 @@ from ..errors import InvalidInput, printable
 from ..objects import bundle as bundles
 from ..objects import operation
 from ..objects import snapshot as snapshots
+from ..objects.bundle import Bundle
 from ..objects.entry import FILE, Entry
 from ..objects.snapshot import FORMAT, Jump, Snapshot
 from ..results import Init
@@ -56,7 +57,7 @@ def create(path: Path, name: str, layout: str, author: str) -> tuple[Session, In
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
         raise
-    _sync(root)
+    sync(root)
     session = Session(root, open_store(root / CONTROL), author)
     with locked(session):  # which writes the manifest, as it would after a kill
         return session, Init(genesis.hex(), genesis.hex(), str(root))
@@ -75,7 +76,7 @@ def _build(staging: Path, author: str, text: bytes | None) -> bytes:
         store.close()
 
 
-def _sync(folder: Path) -> None:
+def sync(folder: Path) -> None:
     """Make a rename in `folder` outlast a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -94,27 +95,34 @@ def _genesis(session: Session, tx: Transaction, text: bytes | None) -> bytes:
     for node_id, data in session.nodes.fresh.items():
         tx.put(Kind.NODE, node_id, data)
     session.nodes.settled()
+    return begin(session, tx, bundle, "init", EMPTY)
+
+
+def begin(session: Session, tx: Transaction, bundle: Bundle, kind: str, origin: bytes) -> bytes:
+    """Record the genesis of a brain that starts with a bundle whose nodes are stored.
+
+    `origin` is the snapshot a fork comes from, empty for another brain; `kind` is
+    what the operation log says. Returns the id of the genesis, and so of the brain.
+    """
     tx.put(Kind.BUNDLE, bundles.bundle_id(bundle), bundles.encode(bundle))
-    done = operation.genesis(os.urandom(operation.NONCE_SIZE))
-    data = snapshots.encode(
-        Snapshot(
-            FORMAT,
-            EMPTY,
-            bundles.bundle_id(bundle),
-            (),
-            0,
-            Jump(0, EMPTY),
-            session.author,
-            session.time(),
-            done,
-            "",
-            EMPTY,
-        )
+    first = Snapshot(
+        FORMAT,
+        EMPTY,
+        bundles.bundle_id(bundle),
+        (),
+        0,
+        Jump(0, EMPTY),
+        session.author,
+        session.time(),
+        operation.genesis(os.urandom(operation.NONCE_SIZE), origin),
+        "",
+        EMPTY,
     )
+    data = snapshots.encode(first)
     genesis = snapshots.snapshot_id(data)
     tx.put(Kind.SNAPSHOT, genesis, data)
     tx.set_meta("brain", genesis)
     tx.set_meta("branch", BRANCH.encode())
     tx.set_ref(head_ref(BRANCH), None, genesis)
-    log_operation(session, tx, "init", "init", [(head_ref(BRANCH), EMPTY, genesis)])
+    log_operation(session, tx, kind, kind, [(head_ref(BRANCH), EMPTY, genesis)])
     return genesis

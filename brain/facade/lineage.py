@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .opened import Opened, given
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Lineage(Opened):
-    """Branches and merges."""
+    """Branches, merges and forks."""
 
     def branches(self) -> results.Branches:
         """Return where all branches stand."""
@@ -89,3 +90,20 @@ class Lineage(Opened):
         from ..actions import merging
 
         return self._do(merging.abort)
+
+    def fork(
+        self, path: str | Path, rev: str = "@", progress: Progress | None = None
+    ) -> results.Forked:
+        """Make a brain of its own in a new folder, from a revision of this one.
+
+        Its genesis names the snapshot it came from. Raises `InvalidInput` (`not_empty`).
+        """
+        from ..actions import forking
+
+        return self._do(forking.fork, Path(path), rev, *given(progress))
+
+    def ancestry(self, old: str, new: str = "@") -> results.Ancestry:
+        """Tell whether `new` descends from `old`, and by which way, also across forks."""
+        from ..actions import descent
+
+        return self._do(descent.between, old, new)

@@ -19,7 +19,7 @@ from . import compare as _compare
 from . import paths, tree
 from .compare import Difference
 from .entry import Entry
-from .node import Line, check_children, join_hashes, path_of
+from .node import INNER, Line, check_children, join_hashes, path_of
 from .nodes import Nodes
 from .tree import Root
 
@@ -109,6 +109,17 @@ def walk(nodes: Nodes, bundle: Bundle) -> Iterator[Entry]:
     """Yield all entries with their full paths, section by section."""
     for section in bundle:
         yield from walk_section(nodes, bundle, section)
+
+
+def node_ids(nodes: Nodes, bundle: Bundle) -> Iterator[bytes]:
+    """Yield the ids of all nodes, parents before their children; one may come twice."""
+    for root in bundle.values():
+        stack = [root.node]
+        while stack:
+            yield (here := stack.pop())
+            node = nodes.get(here)
+            if node.kind == INNER:
+                stack.extend(line[1] for line in node.entries)
 
 
 def walk_section(nodes: Nodes, bundle: Bundle, section: str, start: str = "") -> Iterator[Entry]:

@@ -1,0 +1,107 @@
+"""Forks: a new brain that begins where another one stands, and says so.
+
+The genesis of the fork names the snapshot it came from and holds the same bundle.
+With it come that bundle's files and the snapshots of the lineage behind it,
+without their files, so that the fork proves alone where it comes from.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from ..digest import EMPTY
+from ..errors import InvalidInput, printable
+from ..objects import bundle as bundles
+from ..objects import lineage
+from ..objects import snapshot as snapshots
+from ..objects.bundle import Bundle
+from ..results import Forked
+from ..session import CONTROL, Session
+from ..store.opening import create_store, open_store
+from ..store.protocol import Kind, Pending, Transaction
+from . import derived, streams
+from .create import begin, sync
+from .files import Progress, no_progress
+from .revisions import resolve
+from .turn import locked
+
+_AT_ONCE = 1024
+"""Small blobs copied at a time."""
+
+
+def fork(
+    session: Session, path: Path, revision: str = "@", progress: Progress = no_progress
+) -> Forked:
+    """Make a brain of its own in the new folder `path`, from a revision of this one.
+
+    Raises `InvalidInput` (`not_empty`) for a folder that holds anything.
+    """
+    root = path.absolute()
+    origin = resolve(session, revision)
+    made = not root.exists()
+    if not made and (not root.is_dir() or any(root.iterdir())):
+        raise InvalidInput(
+            f"{printable(root)} is not an empty folder",
+            code="not_empty",
+            hint="a fork needs a folder of its own",
+        )
+    root.mkdir(parents=True, exist_ok=True)
+    staging = root / f"{CONTROL}.new"
+    try:
+        genesis = _build(session, staging, origin, progress)
+        os.rename(staging, root / CONTROL)
+    except BaseException:
+        shutil.rmtree(root if made else staging, ignore_errors=True)
+        raise
+    sync(root)
+    child = Session(root, open_store(root / CONTROL), session.author)
+    try:
+        with locked(child):  # which writes the files, as it would after a kill
+            return Forked(genesis.hex(), genesis.hex(), origin.hex(), str(root), [])
+    finally:
+        child.store.close()
+
+
+def _build(session: Session, staging: Path, origin: bytes, progress: Progress) -> bytes:
+    """Make the store of the fork in the folder `staging`; return the id of its genesis."""
+    store = create_store(staging)
+    try:
+        child = Session(staging, store, session.author)
+        bundle = session.bundle_of(origin)
+        size = bundles.total(bundle).bytes
+        with store.transaction(expected_bytes=size) as tx:
+            child.reader = tx
+            tx.reset_derived(0)
+            for snapshot_id, snapshot in lineage.history(session.load, origin):
+                tx.put(Kind.SNAPSHOT, snapshot_id, snapshots.encode(snapshot))
+            tx.set_pending(list(_copy(session, tx, bundle, progress)))
+            genesis = begin(child, tx, bundle, "fork", origin)
+            derived.ensure(child, tx)
+            return genesis
+    finally:
+        store.close()
+
+
+def _copy(
+    session: Session, tx: Transaction, bundle: Bundle, progress: Progress
+) -> Iterator[Pending]:
+    """Copy the nodes and files of a bundle; yield the files that are then to be written."""
+    for node_id in bundles.node_ids(session.nodes, bundle):
+        tx.put(Kind.NODE, node_id, session.reader.get(Kind.NODE, node_id))
+    entries = list(bundles.walk(session.nodes, bundle))
+    blobs = list(dict.fromkeys(entry.blob for entry in entries))
+    for start in range(0, len(blobs), _AT_ONCE):
+        some = blobs[start : start + _AT_ONCE]
+        small = list(session.reader.read_blobs(some))
+        tx.put_blobs(small)
+        for blob in set(some) - {blob for blob, _ in small}:
+            size = session.reader.blob_size(blob)
+            source = streams.Pieces(partial(session.reader.stream_blob, blob))
+            tx.put_stream(source, size, None)
+        progress("copying", start + len(some), len(blobs))
+    for entry in entries:
+        yield Pending(entry.path, entry.kind, entry.blob, EMPTY)
