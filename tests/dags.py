@@ -24,12 +24,17 @@ class Dag:
         self.loads.append(snapshot_id)
         return self.known[snapshot_id]
 
+    def fork(self, origin: int) -> bytes:
+        """Add the genesis of a brain that came from the snapshot of this number; return its id."""
+        first = genesis(bytes(16), self.ids[origin])
+        return self._keep(Snapshot(FORMAT, b"", BUNDLE, (), 0, Jump(0, b""), "", 0, first, "", b""))
+
     def add(self, *parents: int) -> bytes:
         """Add a snapshot on the ones with these numbers; return its id."""
         ids = tuple(self.ids[number] for number in parents)
         above = [self.known[parent] for parent in ids]
         jump = lineage.jump_after(self.load, ids[0], above[0])
-        number, brain = len(self.ids), self.ids[0]
+        number, brain = len(self.ids), above[0].brain or ids[0]
         return self._keep(
             Snapshot(
                 *(FORMAT, brain, BUNDLE, ids, lineage.generation_after(above), jump),
@@ -60,3 +65,15 @@ class Dag:
                 out.add(here)
                 waiting.extend(self.known[here].parents)
         return out
+
+    def merges(self) -> list[tuple[bytes, int]]:
+        """Return id and generation of all snapshots with several parents."""
+        return [
+            (here, made.generation) for here, made in self.known.items() if len(made.parents) > 1
+        ]
+
+    def best(self, a: bytes, b: bytes) -> list[bytes]:
+        """Return the best common ancestors, by sets."""
+        common = self.ancestors(a) & self.ancestors(b)
+        beaten = {old for new in common for old in self.ancestors(new) - {new}}
+        return sorted(common - beaten)

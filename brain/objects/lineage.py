@@ -29,6 +29,18 @@ def jump_after(load: Load, parent_id: bytes, parent: Snapshot) -> Jump:
     return Jump(depth, parent_id)
 
 
+def landing(depth: int) -> int:
+    """Return the depth to which a snapshot of `depth`, 1 or more, jumps.
+
+    That is `depth` without the last weight 2^k − 1 of its skew-binary number.
+    """
+    rest, weight = depth, 0
+    while rest:
+        weight = (1 << (rest + 1).bit_length() - 1) - 1
+        rest -= weight
+    return depth - weight
+
+
 def generation_after(parents: list[Snapshot]) -> int:
     """Return the generation of a snapshot with these parents."""
     return 1 + max(parent.generation for parent in parents)

@@ -1,0 +1,223 @@
+"""Common ancestors of two snapshots, and the way from one down to another.
+
+The first parents of all snapshots form a forest, and in it any ancestor, or the
+point where two lines meet, is O(log n) jumps away. A merge is the only snapshot
+whose ancestors are more than its own line. So what follows steps from merge to
+merge and never walks the snapshots between.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from ..digest import EMPTY
+from .lineage import Load, ancestor_at
+
+_KEPT = 4096
+"""Snapshots kept decoded while a question is answered."""
+_PATIENCE = 10_000
+"""Lines tested before plain walking is the cheaper way."""
+
+
+def merge_bases(load: Load, merges: Iterable[tuple[bytes, int]], a: bytes, b: bytes) -> list[bytes]:
+    """Return the best common ancestors of `a` and `b`, sorted; none if they share no genesis.
+
+    Best are those that are no ancestor of another common ancestor, as for git's
+    `merge-base --all`. `merges` are (id, generation) of all snapshots with several
+    parents, in any order; others among them do no harm. Raises what `load` raises.
+    """
+    load = lru_cache(_KEPT)(load)
+    top = max(load(a).generation, load(b).generation)
+    below = sorted(((rank, merge) for merge, rank in merges if rank <= top), reverse=True)
+    sweep = _Sweep(load, a, b)
+    for generation, merge in below:
+        sweep.meet(generation)
+        if sweep.is_over():
+            break
+        if sweep.tested > _PATIENCE:
+            return _painted(load, a, b)
+        sweep.pass_merge(merge)
+    else:
+        sweep.meet(0)
+    return sorted(sweep.bases)
+
+
+class _Sweep:
+    """Goes down the merges by generation, with the tips of lines not yet accounted for.
+
+    The ancestors of `a` are the lines of the tips `ours` and what was passed; those
+    of `b` likewise, with `theirs`. The lines of the tips `common` hold ancestors of
+    bases found already.
+    """
+
+    def __init__(self, load: Load, a: bytes, b: bytes) -> None:
+        self._load = load
+        self._meetings: dict[tuple[bytes, bytes], bytes | None] = {}
+        self.ours, self.theirs, self.common = {a}, {b}, set[bytes]()
+        self.bases: list[bytes] = []
+        self.tested = 0
+
+    def is_over(self) -> bool:
+        """Tell whether one side has nothing left that the other could share."""
+        return not self.ours or not self.theirs
+
+    def meet(self, generation: int) -> None:
+        """Find where lines of both sides meet, if at `generation` or above.
+
+        All merges above have been passed, so nothing joins these lines before they
+        meet, and from there on they are common: their tips are done with.
+        """
+        met: set[tuple[int, bytes]] = set()
+        ours, theirs = set[bytes](), set[bytes]()
+        for a in self.ours:
+            for b in self.theirs:
+                point = self._meeting(a, b)
+                if point is not None and (rank := self._load(point).generation) >= generation:
+                    met.add((rank, point))
+                    ours.add(a)
+                    theirs.add(b)
+        self.ours -= ours
+        self.theirs -= theirs
+        for _, point in sorted(met, reverse=True):
+            if not self._holding(self.common, point):
+                self.bases.append(point)
+                self.common.add(point)
+
+    def pass_merge(self, merge: bytes) -> None:
+        """Put the parents of `merge` in the place of the tips whose lines hold it."""
+        parents = self._load(merge).parents
+        for tips in (self.common, self.ours, self.theirs):
+            holding = self._holding(tips, merge)
+            tips -= holding
+            if holding:
+                tips.update(parents)
+                parents = ()  # what is common is no longer of one side
+
+    def _holding(self, tips: set[bytes], here: bytes) -> set[bytes]:
+        self.tested += len(tips)
+        depth = self._load(here).jump.depth
+        return {tip for tip in tips if ancestor_at(self._load, tip, depth) == here}
+
+    def _meeting(self, a: bytes, b: bytes) -> bytes | None:
+        self.tested += 1
+        if (a, b) not in self._meetings:
+            self._meetings[a, b] = meeting(self._load, a, b)
+        return self._meetings[a, b]
+
+
+def meeting(load: Load, a: bytes, b: bytes) -> bytes | None:
+    """Return the last snapshot on the lines of first parents of both, None if there is none."""
+    depth = min(load(a).jump.depth, load(b).jump.depth)
+    a, b = ancestor_at(load, a, depth) or a, ancestor_at(load, b, depth) or b
+    while a != b:
+        one, other = load(a), load(b)
+        if one.is_genesis or other.is_genesis:
+            return None
+        # Of one depth, both jump equally far; a common target may lie below the meeting.
+        if one.jump.target != other.jump.target:
+            a, b = one.jump.target, other.jump.target
+        else:
+            a, b = one.parents[0], other.parents[0]
+    return a
+
+
+_OURS, _THEIRS, _COMMON = 1, 2, 4
+
+
+def _painted(load: Load, a: bytes, b: bytes) -> list[bytes]:
+    """Return the best common ancestors by walking, children before parents.
+
+    A snapshot that both colours reach, and no base does, is a base.
+    """
+    colours = {a: _OURS}
+    colours[b] = colours.get(b, 0) | _THEIRS
+    queue = [(-load(tip).generation, tip) for tip in colours]
+    heapq.heapify(queue)
+    uncommon = len(queue)
+    bases = []
+    while uncommon and queue:
+        _, here = heapq.heappop(queue)
+        colour = colours[here]
+        uncommon -= colour != _COMMON
+        if colour == _OURS | _THEIRS:
+            bases.append(here)
+            colour = _COMMON
+        for parent in load(here).parents:
+            before = colours.get(parent, 0)
+            after = _COMMON if (before | colour) & _COMMON else before | colour
+            colours[parent] = after
+            if not before:
+                heapq.heappush(queue, (-load(parent).generation, parent))
+            uncommon += (after != _COMMON) - (before not in (0, _COMMON))
+    return sorted(bases)
+
+
+def path_between(load: Load, old: bytes, new: bytes) -> list[bytes] | None:
+    """Return a way from `new` down to `old`, both included; None if `new` does not descend.
+
+    Each step goes to a parent, along the jump, or from the genesis of a fork to the
+    snapshot it came from, so it is seen to be right in the snapshot it starts at. If
+    `old` lies on the line of first parents the way has O(log n) steps; else what lies
+    above `old` is walked until a parent leads to its line. Raises what `load` raises.
+    """
+    load = lru_cache(_KEPT)(load)
+    home = _brain_of(load, old)
+    way = [new]
+    while _brain_of(load, way[-1]) != home:
+        way += _line(load, way.pop(), 0)
+        origin = load(way[-1]).operation[2]
+        if origin == EMPTY:
+            return None
+        way.append(origin)
+    rest = _within(load, old, way.pop())
+    return None if rest is None else way + rest
+
+
+def _brain_of(load: Load, here: bytes) -> bytes:
+    return load(here).brain or here
+
+
+def _line(load: Load, start: bytes, depth: int) -> Iterator[bytes]:
+    """Yield the snapshots by which the ancestor of `start` at `depth` is reached."""
+    here = start
+    yield here
+    while (snapshot := load(here)).jump.depth > depth:
+        target = snapshot.jump.target
+        here = target if load(target).jump.depth >= depth else snapshot.parents[0]
+        yield here
+
+
+def _within(load: Load, old: bytes, new: bytes) -> list[bytes] | None:
+    """Return a way between two snapshots of one brain."""
+    target = load(old)
+    depth = target.jump.depth
+    if ancestor_at(load, new, depth) == old:
+        return list(_line(load, new, depth))
+    child_of: dict[bytes, bytes] = {}
+    queue = [(-load(new).generation, new)]
+    while queue and -queue[0][0] > target.generation:
+        _, here = heapq.heappop(queue)
+        for place, parent in enumerate(load(here).parents):
+            if parent in child_of:
+                continue
+            child_of[parent] = here
+            # `old` is not on the line of `here`, so neither on that of its first parent.
+            if place and ancestor_at(load, parent, depth) == old:
+                walked = [parent]
+                while walked[-1] != new:
+                    walked.append(child_of[walked[-1]])
+                return [*_shortened(load, walked[::-1]), *_line(load, parent, depth)]
+            heapq.heappush(queue, (-load(parent).generation, parent))
+    return None
+
+
+def _shortened(load: Load, walked: list[bytes]) -> Iterator[bytes]:
+    """Yield the way along `walked`, from child to parent, taking jumps; not its last snapshot."""
+    places = {here: place for place, here in enumerate(walked)}
+    place = 0
+    while place < len(walked) - 1:
+        here = walked[place]
+        yield here
+        place = places.get(load(here).jump.target, place + 1)

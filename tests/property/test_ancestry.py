@@ -1,0 +1,88 @@
+"""Common ancestors and ways down against plain sets."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brain.objects import ancestry
+from tests.dags import Dag
+
+
+@st.composite
+def dags(draw: st.DrawFn) -> Dag:
+    """A genesis and up to 40 snapshots, each on one to four of those before, some of forks."""
+    dag = Dag()
+    brains = [[0]]
+    spread = draw(st.sampled_from([1, 2, 4, 40]))
+    most = draw(st.sampled_from([1, 2, 2, 4]))
+    for number in range(1, draw(st.integers(1, 40))):
+        if draw(st.integers(0, 15)) == 0:
+            dag.fork(draw(st.integers(0, number - 1)))
+            brains.append([number])
+            continue
+        brain = draw(st.sampled_from(brains))
+        recent = st.sampled_from(brain[-spread:])
+        dag.add(*draw(st.lists(recent, min_size=1, max_size=most, unique=True)))
+        brain.append(number)
+    return dag
+
+
+PATIENCES = [0, 5, ancestry._PATIENCE]
+
+
+@pytest.mark.parametrize("patience", PATIENCES)
+@settings(max_examples=60)
+@given(dags(), st.data())
+def test_the_merge_bases_are_the_common_ancestors_that_are_no_ancestors_of_another(
+    patience: int, dag: Dag, data: st.DataObject
+) -> None:
+    merges = data.draw(st.permutations(dag.merges()))
+    for _ in range(6):
+        a, b = (data.draw(st.sampled_from(dag.ids[-12:])) for _ in range(2))
+        with patch.object(ancestry, "_PATIENCE", patience):
+            assert ancestry.merge_bases(dag.load, merges, a, b) == dag.best(a, b)
+
+
+@given(dags())
+def test_both_orders_give_the_same_bases(dag: Dag) -> None:
+    for a in dag.ids[-6:]:
+        for b in dag.ids[-6:]:
+            there = ancestry.merge_bases(dag.load, dag.merges(), a, b)
+            assert there == ancestry.merge_bases(dag.load, dag.merges(), b, a)
+
+
+def descends(dag: Dag, old: bytes, new: bytes) -> bool:
+    """Tell by walking whether `new` descends from `old`, also across forks."""
+    while True:
+        found = dag.ancestors(new)
+        if old in found:
+            return True
+        (genesis,) = (here for here in found if dag.known[here].is_genesis)
+        new = dag.known[genesis].operation[2]
+        if not new:
+            return False
+
+
+def steps(dag: Dag, here: bytes) -> set[bytes]:
+    """Return where a step of a way may lead."""
+    made = dag.known[here]
+    origin = {made.operation[2]} if made.is_genesis else set()
+    return {*made.parents, made.jump.target, *origin} - {b""}
+
+
+@settings(max_examples=60)
+@given(dags())
+def test_there_is_a_way_down_exactly_to_the_ancestors(dag: Dag) -> None:
+    for new in dag.ids[-4:]:
+        for old in dag.ids:
+            way = ancestry.path_between(dag.load, old, new)
+            assert (way is not None) == descends(dag, old, new)
+            if way is not None:
+                assert (way[0], way[-1]) == (new, old)
+                assert all(
+                    there in steps(dag, here) for here, there in zip(way, way[1:], strict=False)
+                )
