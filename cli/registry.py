@@ -30,12 +30,14 @@ ROOT: Table = {
         "log": Entry("log", "List snapshots, newest first."),
         "show": Entry("show", "Show one snapshot."),
         "diff": Entry("diff", "Say what differs between two states."),
+        "ancestry": Entry("ancestry", "Tell whether a snapshot descends from another."),
         "verify": Entry("verify", "Check the lineage back to its first snapshot."),
     },
     "Branch and merge": {
         "branch": Entry("branch", "List branches, make one, or remove one."),
         "switch": Entry("switch", "Go on with another branch."),
         "merge": Entry("merge", "Merge the work of another branch into this one."),
+        "fork": Entry("fork", "Begin a brain of its own from a snapshot of this one."),
         "resolve": Entry("resolve", "Decide conflicts of a merge, or list them."),
     },
     "Go back": {

@@ -271,6 +271,8 @@ def ensure(session: Session, tx: Transaction) -> None:
         snapshot = session.load(snapshot_id)
         if len(snapshot.parents) > 1:
             tx.note_merge(snapshot_id, snapshot.generation)
+        if (snapshot.brain or snapshot_id) != session.brain_id():
+            continue  # of the brain this one was forked from, which keeps its files
         after = session.bundle(snapshot.bundle)
         before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
         changed = [

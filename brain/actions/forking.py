@@ -16,7 +16,7 @@ from pathlib import Path
 from ..digest import EMPTY
 from ..errors import InvalidInput, printable
 from ..objects import bundle as bundles
-from ..objects import lineage
+from ..objects import lineage, operation
 from ..objects import snapshot as snapshots
 from ..objects.bundle import Bundle
 from ..results import Forked
@@ -76,14 +76,22 @@ def _build(session: Session, staging: Path, origin: bytes, progress: Progress) -
         with store.transaction(expected_bytes=size) as tx:
             child.reader = tx
             tx.reset_derived(0)
-            for snapshot_id, snapshot in lineage.history(session.load, origin):
-                tx.put(Kind.SNAPSHOT, snapshot_id, snapshots.encode(snapshot))
+            _copy_lineage(session, tx, origin)
             tx.set_pending(list(_copy(session, tx, bundle, progress)))
             genesis = begin(child, tx, bundle, "fork", origin)
             derived.ensure(child, tx)
             return genesis
     finally:
         store.close()
+
+
+def _copy_lineage(session: Session, tx: Transaction, start: bytes) -> None:
+    """Copy a snapshot and what is behind it, back through all forks."""
+    while start:
+        for snapshot_id, snapshot in lineage.history(session.load, start):
+            tx.put(Kind.SNAPSHOT, snapshot_id, snapshots.encode(snapshot))
+            if snapshot.is_genesis:
+                start = operation.origin(snapshot.operation)
 
 
 def _copy(

@@ -37,6 +37,11 @@ def genesis(nonce: bytes, origin: bytes = EMPTY) -> Operation:
     return ("genesis", nonce, origin)
 
 
+def origin(operation: Operation) -> bytes:
+    """Return the snapshot that the brain of a genesis was forked from, empty if from none."""
+    return bytes(operation[2])
+
+
 def snapshot() -> Operation:
     """The folder was recorded as somebody had left it."""
     return ("snapshot",)

@@ -1,0 +1,40 @@
+"""`brain fork`."""
+
+from __future__ import annotations
+
+import click
+
+from ..command import WRITES
+from ..command import command as brain_command
+from ..context import App
+from ..output import emit
+from ..params import Once, TextType
+from ..progress import Bar
+from ..terminal import escape
+from ..text import short
+
+
+@brain_command(
+    "fork",
+    examples=("brain fork ../child-agent", "brain fork ../child-agent --rev @~3"),
+    exits=WRITES,
+)
+@click.argument("directory", metavar="DIR", type=TextType("bad_path"))
+@click.option("--rev", cls=Once, type=TextType(), help="The snapshot to begin from.  [default: @]")
+def command(app: App, directory: str, rev: str | None) -> None:
+    """Begin a brain of its own from a snapshot of this one.
+
+    DIR is a new or empty folder. The first snapshot of the fork names the one it
+    came from, and the lineage behind that comes along, so `brain ancestry` proves
+    in the fork alone where it comes from.
+    """
+    with Bar(app) as bar:
+        done = app.brain.fork(directory, rev or "@", progress=bar)
+    emit(
+        app,
+        done,
+        [
+            f"Brain {short(done.brain)} in {escape(done.path)}",
+            f"It descends from {short(done.origin)}",
+        ],
+    )
