@@ -20,11 +20,8 @@ from ..worktree.folders import opened
 from ..worktree.ignore import IgnoreRules
 from ..worktree.scan import Scan, scan
 from ..worktree.walk import Candidate
-from . import derived
+from . import loading
 from .files import Progress, no_progress
-
-_BATCH_BYTES = 2 << 20
-"""Content handed to the store at a time."""
 
 
 class Look(NamedTuple):
@@ -119,7 +116,7 @@ def edits_at(
             there.append(candidate)
         elif bundles.get(session.nodes, target, path) is not None:
             out[path] = None
-    for entry in stored(session, tx, target, there):
+    for entry in loading.stored(session, tx, target, there):
         if entry != bundles.get(session.nodes, target, entry.path):
             out[entry.path] = entry
     return out
@@ -134,43 +131,3 @@ def hashed(session: Session, candidates: list[Candidate]) -> Iterator[Entry]:
             yield Entry(candidate.path, candidate.kind, blob, content.size)
         else:
             yield Entry(candidate.path, candidate.kind, blob_id(content), len(content))
-
-
-def stored(
-    session: Session,
-    tx: Transaction,
-    base: Bundle,
-    candidates: list[Candidate],
-    proven: dict[str, bytes] | None = None,
-    progress: Progress = no_progress,
-) -> Iterator[Entry]:
-    """Yield the entries of files, read and put into the store; `base` is what was there.
-
-    Notes in `proven` the fingerprint each file had while it was read.
-    """
-    batch: list[tuple[bytes, bytes]] = []
-    cards: list[tuple[bytes, bytes]] = []
-    waiting = done = 0
-    for candidate, content in reading.read_many(session.root, candidates):
-        done += 1
-        if proven is not None:
-            proven[candidate.path] = candidate.fingerprint
-        if isinstance(content, reading.LargeFile):
-            was = bundles.get(session.nodes, base, candidate.path)
-            blob = tx.put_stream(content.raw, content.size, was.blob if was else None)
-            content.verify_unchanged()
-            yield Entry(candidate.path, candidate.kind, blob, content.size)
-            continue
-        blob = blob_id(content)
-        yield Entry(candidate.path, candidate.kind, blob, len(content))
-        batch.append((blob, content))
-        waiting += len(content)
-        if derived.may_be_skill(candidate.path):
-            cards.append(derived.card_row(session, candidate.path, blob, content))
-        if waiting >= _BATCH_BYTES:
-            tx.put_blobs(batch)
-            tx.put_cards(cards)
-            batch, cards, waiting = [], [], 0
-            progress("reading", done, len(candidates))
-    tx.put_blobs(batch)
-    tx.put_cards(cards)
