@@ -12,19 +12,21 @@ import marshal
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from array import array
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import Any, BinaryIO, NoReturn
 
 from . import errors
 from .errors import BrainError
 
-MOST_TURNS = 256
-"""Turns that one queue holds: numbers of one byte, which any pipe takes at once."""
+MOST_TURNS = 2048
+"""Turns that one queue holds: numbers of two bytes, which any pipe takes at once."""
 
 Send = Callable[[Any], None]
 """Sends a value that `marshal` can write: bytes, text, numbers, tuples, lists, dicts."""
 
+_MOST_HELPERS = 4
 _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _VALUE, _DONE, _FAILED = range(3)
 _LENGTH = 8
@@ -39,6 +41,12 @@ def processors() -> int:
     if sys.platform != "linux" or len(os.listdir("/proc/self/task")) > 1:
         return 1
     return len(os.sched_getaffinity(0))
+
+
+def helpers() -> int:
+    """Return how many children help a parent that itself mostly waits; 0 as for `processors`."""
+    count = processors()
+    return min(count, _MOST_HELPERS) if count > 1 else 0
 
 
 @contextmanager
@@ -152,13 +160,41 @@ class Turns:
 
     def __init__(self, count: int) -> None:
         self._source, target = os.pipe()
-        os.write(target, bytes(range(count)))
+        os.write(target, array("H", range(count)).tobytes())
         os.close(target)
 
     def __iter__(self) -> Iterator[int]:
-        while turn := os.read(self._source, 1):
-            yield turn[0]
+        while turn := os.read(self._source, 2):
+            yield int.from_bytes(turn, sys.byteorder)
 
     def close(self) -> None:
         """Give the queue back."""
         os.close(self._source)
+
+
+def answers(
+    children: int, jobs: int, work: Callable[[int], Any]
+) -> Generator[tuple[int, Any], None, None]:
+    """Have `children` do the jobs below `jobs`, at most MOST_TURNS; yield number and answer.
+
+    They answer in turn, so jobs should be alike. A job without an answer, whatever went
+    wrong, is left to the caller, who then meets the error himself.
+    """
+
+    def do(send: Send) -> None:
+        for job in turns:
+            send((job, work(job)))
+
+    with closing(Turns(jobs)) as turns, ExitStack() as stack:
+        running: list[Iterator[tuple[int, Any]]] = []
+        with suppress(OSError):  # no more processes
+            for _ in range(children):
+                running.append(stack.enter_context(forked(do)))
+        while running:
+            for child in list(running):
+                try:
+                    answer = next(child)
+                except (BrainError, StopIteration):
+                    running.remove(child)
+                else:
+                    yield answer

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ..digest import blob_id, stream_id
-from ..errors import InvalidInput, NotFound, printable
+from ..errors import Conflict, InvalidInput, NotFound, printable
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..objects.entry import Entry
@@ -20,11 +20,8 @@ from ..worktree.folders import opened
 from ..worktree.ignore import IgnoreRules
 from ..worktree.scan import Scan, scan
 from ..worktree.walk import Candidate
-from . import derived
+from . import loading
 from .files import Progress, no_progress
-
-_BATCH_BYTES = 2 << 20
-"""Content handed to the store at a time."""
 
 
 class Look(NamedTuple):
@@ -114,15 +111,40 @@ def edits_at(
     there = []
     out: dict[str, Entry | None] = {}
     for path in wanted:
-        candidate = candidate_at(session, path)
+        try:
+            candidate = candidate_at(session, path)
+        except InvalidInput:
+            if not _is_recorded_folder(session, target, path):
+                raise
+            candidate = None
         if candidate is not None:
             there.append(candidate)
         elif bundles.get(session.nodes, target, path) is not None:
             out[path] = None
-    for entry in stored(session, tx, target, there):
+    for entry in loading.stored(session, tx, target, there):
         if entry != bundles.get(session.nodes, target, entry.path):
             out[entry.path] = entry
     return out
+
+
+def _is_recorded_folder(session: Session, target: Bundle, path: str) -> bool:
+    """Tell whether a folder stands at `path` and `target` has all that is in it.
+
+    Then a file may take its place once what is in it is gone. Raises `Conflict`
+    (`unrecorded_changes`) for anything else inside.
+    """
+    if not stat.S_ISDIR(os.lstat(os.path.join(session.root, path)).st_mode):
+        return False
+    for folder, _, names in os.walk(os.path.join(session.root, path)):
+        for name in names:
+            inner = os.path.relpath(os.path.join(folder, name), session.root)
+            if bundles.get(session.nodes, target, inner) is None:
+                raise Conflict(
+                    f"{printable(inner)} is recorded nowhere and in the way of a file",
+                    code="unrecorded_changes",
+                    hint="record it with `brain snapshot`, or move it away",
+                )
+    return True
 
 
 def hashed(session: Session, candidates: list[Candidate]) -> Iterator[Entry]:
@@ -134,43 +156,3 @@ def hashed(session: Session, candidates: list[Candidate]) -> Iterator[Entry]:
             yield Entry(candidate.path, candidate.kind, blob, content.size)
         else:
             yield Entry(candidate.path, candidate.kind, blob_id(content), len(content))
-
-
-def stored(
-    session: Session,
-    tx: Transaction,
-    base: Bundle,
-    candidates: list[Candidate],
-    proven: dict[str, bytes] | None = None,
-    progress: Progress = no_progress,
-) -> Iterator[Entry]:
-    """Yield the entries of files, read and put into the store; `base` is what was there.
-
-    Notes in `proven` the fingerprint each file had while it was read.
-    """
-    batch: list[tuple[bytes, bytes]] = []
-    cards: list[tuple[bytes, bytes]] = []
-    waiting = done = 0
-    for candidate, content in reading.read_many(session.root, candidates):
-        done += 1
-        if proven is not None:
-            proven[candidate.path] = candidate.fingerprint
-        if isinstance(content, reading.LargeFile):
-            was = bundles.get(session.nodes, base, candidate.path)
-            blob = tx.put_stream(content.raw, content.size, was.blob if was else None)
-            content.verify_unchanged()
-            yield Entry(candidate.path, candidate.kind, blob, content.size)
-            continue
-        blob = blob_id(content)
-        yield Entry(candidate.path, candidate.kind, blob, len(content))
-        batch.append((blob, content))
-        waiting += len(content)
-        if derived.may_be_skill(candidate.path):
-            cards.append(derived.card_row(session, candidate.path, blob, content))
-        if waiting >= _BATCH_BYTES:
-            tx.put_blobs(batch)
-            tx.put_cards(cards)
-            batch, cards, waiting = [], [], 0
-            progress("reading", done, len(candidates))
-    tx.put_blobs(batch)
-    tx.put_cards(cards)

@@ -8,6 +8,7 @@ more by the next scan of the whole.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 
 from ..errors import NotFound, printable
 from ..objects import bundle as bundles
@@ -19,7 +20,7 @@ from ..session import Session
 from ..worktree.ignore import IgnoreRules
 from ..worktree.named import scan_named
 from ..worktree.walk import refuse_twins
-from . import folder
+from . import loading
 from .files import Progress, no_progress
 from .record import recorded
 from .turn import Turn, locked, recording
@@ -43,8 +44,9 @@ def snapshot_of(
         size = sum(file.size for file in found.files)
         with recording(session, "snapshot", message or "snapshot", expected_bytes=size) as mine:
             before = mine.bundle
-            stored = folder.stored(session, mine.tx, before, found.files, progress=progress)
-            now = {entry.path: entry for entry in stored}
+            stored = loading.stored(session, mine.tx, before, found.files, progress=progress)
+            with closing(stored) as entries:
+                now = {entry.path: entry for entry in entries}
             edits = _edits(session, before, wanted, now)
             _record(mine, edits, message)
     return recorded(mine, before, edits, found.notices)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 
 from ..objects import bundle as bundles
 from ..objects import operation
@@ -10,7 +11,7 @@ from ..objects.bundle import Bundle
 from ..objects.entry import Entry
 from ..results import Notice, Recorded, Status
 from ..session import Session
-from . import folder, midst
+from . import folder, loading, midst
 from .files import Progress, no_progress
 from .turn import Turn, locked, recording
 
@@ -46,10 +47,10 @@ def snapshot(session: Session, message: str = "", progress: Progress = no_progre
         size = sum(candidate.size for candidate in seen.found.changed)
         with recording(session, "snapshot", message or "snapshot", expected_bytes=size) as mine:
             before = mine.bundle
-            entries = folder.stored(
-                session, mine.tx, before, seen.found.changed, seen.proven, progress
-            )
-            edits = folder.edits(session, seen, before, entries)
+            with closing(
+                loading.stored(session, mine.tx, before, seen.found.changed, seen.proven, progress)
+            ) as entries:
+                edits = folder.edits(session, seen, before, entries)
             if edits:
                 mine.commit(edits, operation.snapshot(), message)
         if seen.found.changed or seen.found.removed or seen.base is not mine.bundle:

@@ -11,7 +11,7 @@ from ..objects.bundle import Bundle
 from ..objects.entry import Entry
 from ..results import Restored
 from ..session import Session
-from . import folder
+from . import folder, loading
 from .files import Progress, no_progress
 from .record import record_by_hand
 from .revisions import resolve
@@ -62,7 +62,7 @@ def _on_disk(mine: Turn, seen: folder.Look, known: set[str]) -> Edits:
     """Return where the folder, at the `known` paths, differs from the head; stores content."""
     session = mine.session
     changed = [candidate for candidate in seen.found.changed if candidate.path in known]
-    entries = folder.stored(session, mine.tx, mine.bundle, changed)
+    entries = loading.stored(session, mine.tx, mine.bundle, changed)
     edits = folder.edits(session, seen, mine.bundle, entries)
     return {path: entry for path, entry in edits.items() if path in known}
 

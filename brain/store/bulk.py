@@ -16,11 +16,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 
 from . import derived
-from .codec import INSERT, Row
+from .codec import INSERT
 from .connection import Connection
 from .encoder import Encoder, absent
+from .protocol import Packing, Row
 from .writing import SqliteTransaction
 
 FIRST_LOAD = 1000
@@ -53,7 +55,7 @@ class BulkTransaction(SqliteTransaction):
         db = self._connection
         encoder = self._encoder = self._encoder or Encoder(db)
         new = absent(db, [row for row in batch if row[0] not in self._waiting])
-        encoder.learn(new)
+        encoder.learn(content for _, content in new)
         self._waiting.update(id for id, _ in new)
         if not self._worker:
             self._worker = ThreadPoolExecutor(1, "load")
@@ -61,14 +63,23 @@ class BulkTransaction(SqliteTransaction):
             self._insert_oldest()
         self._work.append(self._worker.submit(encoder.encode, new))
 
+    def packing(self, samples: list[bytes]) -> Packing:
+        """See `Transaction.packing`."""
+        encoder = self._encoder = self._encoder or Encoder(self._connection)
+        encoder.learn(samples)
+        return Packing(partial(encoder.encode, threads=1), self._insert)
+
     def put_cards(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
         """See `Transaction.put_cards`; does not wait for the worker."""
         derived.put_cards(self._connection, rows)
 
     def _insert_oldest(self) -> None:
         rows = self._work.popleft().result()
-        self._connection.run_many(INSERT, rows)
+        self._insert(rows)
         self._waiting.difference_update(row[0] for row in rows)
+
+    def _insert(self, rows: list[Row]) -> None:
+        self._connection.run_many(INSERT, rows)
 
     def _begin(self) -> None:
         db = self._connection

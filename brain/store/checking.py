@@ -14,7 +14,8 @@ from blake3 import blake3
 
 from ..digest import EMPTY, blob_id
 from ..errors import BrainError
-from .codec import RECIPE, Decoder, Row, Unpacked, corrupt
+from .codec import RECIPE, Decoder, Unpacked, corrupt
+from .protocol import Row
 from .recipe import Recipe
 
 BATCH = 4 << 20

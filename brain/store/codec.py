@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..errors import StoreError
 from . import sums
 from .connection import Connection
+from .protocol import Row
 from .schema import columns
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ THREADS = min(4, os.cpu_count() or 1)
 MANY = 16
 """Frames from which on unpacking them together pays."""
 
-Row = tuple[bytes, int, bytes]
-"""Id, codec and data of a row of `blobs`."""
 Unpacked = list[tuple[bytes, bytes | StoreError]]
 """Id and content, or why there is none."""
 

@@ -7,17 +7,22 @@ load, and kept in the store. Level 3 is the last one that costs little.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdError, train_dictionary
 
-from .codec import INSERT, RAW, THREADS, ZSTD, Row, load_dictionary, save_dictionary
+from .codec import INSERT, RAW, THREADS, ZSTD, load_dictionary, save_dictionary
 from .connection import Connection
+from .protocol import Row
 
 LEVEL = 3
 DICTIONARY_BYTES = 64 << 10
 SAMPLES = 200
 """Blobs to train on; fewer do not make a dictionary that pays."""
+SEGMENT = 64
+WORD = 8
+"""How the training cuts and compares; to search for the best of both takes a second and gains
+nothing with skills."""
 SMALLEST = 64
 """Blobs below this many bytes stay as they are."""
 LONGEST = 32 << 10
@@ -41,24 +46,26 @@ class Encoder:
             self._use(self._latest, dictionary)
         self._settled = self._tuned is not None
 
-    def learn(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """Train a dictionary on the first batch that serves, if there is none, and keep it."""
+    def learn(self, contents: Iterable[bytes]) -> None:
+        """Train a dictionary on the first contents that serve, if there is none, and keep it."""
+        if self._settled:
+            return
         short: list[bytes | bytearray | memoryview] = [
-            content for _, content in batch if SMALLEST <= len(content) < LONGEST
+            content for content in contents if SMALLEST <= len(content) < LONGEST
         ]
-        if self._settled or len(short) < SAMPLES:
+        if len(short) < SAMPLES:
             return
         self._settled = True
         samples = short[:: len(short) // SAMPLES]
         try:
-            dictionary = train_dictionary(DICTIONARY_BYTES, samples)
+            dictionary = train_dictionary(DICTIONARY_BYTES, samples, k=SEGMENT, d=WORD)
         except ZstdError:  # too little in common
             return
         number = self._latest + 1
         save_dictionary(self._db, number, dictionary.as_bytes())
         self._use(number, dictionary)
 
-    def encode(self, batch: list[tuple[bytes, bytes]]) -> list[Row]:
+    def encode(self, batch: list[tuple[bytes, bytes]], threads: int = PACKERS) -> list[Row]:
         """Return the rows of a batch, in any order; does not use the connection."""
         rows: list[Row] = []
         tuned: list[tuple[bytes, bytes]] = []
@@ -71,8 +78,8 @@ class Encoder:
             else:
                 plain.append((id, content))
         if self._tuned:
-            rows += _pack(self._tuned, ZSTD + self._number, tuned)
-        rows += _pack(self._plain, ZSTD, plain)
+            rows += _pack(self._tuned, ZSTD + self._number, tuned, threads)
+        rows += _pack(self._plain, ZSTD, plain, threads)
         return rows
 
     def _use(self, number: int, dictionary: ZstdCompressionDict) -> None:
@@ -82,11 +89,11 @@ class Encoder:
 
 
 def _pack(
-    compressor: ZstdCompressor, codec: int, batch: list[tuple[bytes, bytes]]
+    compressor: ZstdCompressor, codec: int, batch: list[tuple[bytes, bytes]], threads: int
 ) -> Iterator[Row]:
     if not batch:
         return
-    packed = compressor.multi_compress_to_buffer([content for _, content in batch], threads=PACKERS)
+    packed = compressor.multi_compress_to_buffer([content for _, content in batch], threads=threads)
     for place, (id, content) in enumerate(batch):
         segment = packed[place]
         if len(segment) < len(content) * WORTH:

@@ -206,6 +206,9 @@ class MemoryTransaction(MemoryReader, MemoryLineageWriter):
         """See `Transaction.put_blobs`."""
         self._state.blobs.update(batch)
 
+    def packing(self, samples: list[bytes]) -> None:
+        """See `Transaction.packing`; nothing is packed."""
+
     def put_stream(self, source: Source, size: int, base: bytes | None) -> bytes:
         """See `Transaction.put_stream`."""
         from blake3 import blake3

@@ -11,7 +11,7 @@ through the transaction: what the store itself answers meanwhile is not defined.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,6 +62,20 @@ class OperationRow(NamedTuple):
     number: int
     id: bytes
     data: bytes
+
+
+Row = tuple[bytes, int, bytes]
+"""Id, codec and data of a blob as the store on disk keeps it."""
+
+
+class Packing(NamedTuple):
+    """`pack` makes rows of small blobs, also in a forked child; `keep` puts rows in.
+
+    Blobs are given as (id, content).
+    """
+
+    pack: Callable[[list[tuple[bytes, bytes]]], list[Row]]
+    keep: Callable[[list[Row]], None]
 
 
 class Source(Protocol):
@@ -187,6 +201,12 @@ class Transaction(Reader, Protocol):
         """Keep small blobs, given as (id, content) with ids the caller has computed.
 
         The batch may be taken over by a worker thread; do not change it afterwards.
+        """
+
+    def packing(self, samples: list[bytes]) -> Packing | None:
+        """Return how to keep many small blobs that are packed by others.
+
+        `samples` are some of them. None if this transaction is not for a large load.
         """
 
     def put_stream(self, source: Source, size: int, base: bytes | None) -> bytes:

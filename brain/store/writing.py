@@ -15,7 +15,7 @@ from . import derived, facts, mark, merges, oplog, signatures
 from . import pending as notes
 from .codec import INSERT, RAW, RECIPE
 from .connection import WAL_BYTES, Connection
-from .protocol import LARGE, Pending, SkillRow, Source
+from .protocol import LARGE, Packing, Pending, SkillRow, Source
 from .reading import SqliteReader
 from .recipe import Recipe, pack
 from .structured import checksum
@@ -113,6 +113,10 @@ class SqliteTransaction(SqliteReader):
                 if len(content) >= LARGE:
                     self.put_blob(content)
         self._keep(small)
+
+    def packing(self, samples: list[bytes]) -> Packing | None:
+        """See `Transaction.packing`."""
+        return None
 
     def put_stream(self, source: Source, size: int, base: bytes | None) -> bytes:
         """See `Transaction.put_stream`."""

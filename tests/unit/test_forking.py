@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import pytest
 
 from brain.errors import BrainError, StoreError
-from brain.forking import MOST_TURNS, Send, Turns, forked, processors
+from brain.forking import MOST_TURNS, Send, Turns, answers, forked, processors
 
 # What the children here do is safe whatever threads the tests before have left.
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
@@ -136,3 +136,22 @@ def test_a_process_of_several_threads_does_not_share_its_work() -> None:
     finally:
         stop.set()
         thread.join()
+
+
+def test_jobs_that_no_child_answers_for_are_left_to_the_caller() -> None:
+    def square(job: int) -> int:
+        if job == 3:
+            raise ValueError
+        return job * job
+
+    assert dict(answers(3, 9, square)) == {job: job * job for job in range(9) if job != 3}
+    assert dict(answers(1, 9, square)) == {0: 0, 1: 1, 2: 4}
+    assert dict(answers(0, 9, square)) == {}
+    assert_no_children()
+
+
+def test_answers_nobody_waits_for_any_more_end_the_children() -> None:
+    asked = answers(2, 100, lambda job: bytes(1 << 20))
+    next(asked)
+    asked.close()
+    assert_no_children()

@@ -135,3 +135,18 @@ def test_a_long_batch_of_a_small_transaction_is_packed_too(store: SqliteStore) -
         tx.put_blobs(pairs([skill * 40 for skill in SKILLS[:100]]))
     rows: dict[int, int] = dict(store._db.all("SELECT codec, count(*) FROM blobs GROUP BY codec"))
     assert rows == {0: 10, 2: 100}
+
+
+def test_blobs_packed_by_others_share_the_dictionary_of_the_samples(store: SqliteStore) -> None:
+    with store.transaction(BULK) as tx:
+        packing = tx.packing(SKILLS[:300])
+        assert packing is not None
+        packing.keep(packing.pack(pairs(SKILLS[:2000])))
+        tx.put_blobs(pairs(SKILLS[1000:]))
+    assert store._db.all("SELECT DISTINCT codec FROM blobs") == [(3,)]
+    assert dict(store.read_blobs([blob_id(s) for s in SKILLS])) == dict(pairs(SKILLS))
+
+
+def test_a_small_load_is_not_packed_by_others(store: SqliteStore) -> None:
+    with store.transaction() as tx:
+        assert tx.packing(SKILLS[:300]) is None

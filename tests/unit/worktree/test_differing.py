@@ -45,7 +45,7 @@ PRELUDES = {
         2,
     ),
     "children_take_work_and_die": (
-        "os.fchdir = lambda fd: (next(differing._taken(fd + 1)), os._exit(0))",
+        "os.fchdir = lambda fd: os._exit(0)",
         2,
     ),
     "no_fork": ("def bad(): forked.append(0); raise BlockingIOError\nos.fork = bad", 1),
