@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -163,6 +163,24 @@ class Brain(Lineage, Trust):
         if skill is not None:
             return self._each(history.log_of_skill, skill, rev, limit)
         return self._each(history.log, rev, limit)
+
+    def blame(self, slug: str, rev: str = "@") -> list[results.BlameLine]:
+        """Return which snapshot wrote each line of a skill. Raises `NotFound` (`no_skill`)."""
+        from .actions import blame
+
+        return self._do(blame.blame, slug, rev)
+
+    def bisect(
+        self, good: str, check: Callable[[Path, str], bool | None], bad: str = "@"
+    ) -> results.Bisected:
+        """Find the first snapshot after `good` that fails a check, along first parents.
+
+        `check` gets a folder that holds a snapshot, and the snapshot's id; it returns
+        True for good, False for bad, None if it cannot tell. Raises `InvalidInput`.
+        """
+        from .actions import bisect
+
+        return self._do(bisect.bisect, good, bad, check)
 
     def show(self, rev: str = "@") -> results.Shown:
         """Return one snapshot with its counts and sections."""

@@ -30,6 +30,8 @@ ROOT: Table = {
         "log": Entry("log", "List snapshots, newest first."),
         "show": Entry("show", "Show one snapshot."),
         "diff": Entry("diff", "Say what differs between two states."),
+        "blame": Entry("blame", "Tell which snapshot wrote each line of a skill."),
+        "bisect": Entry("bisect", "Find the snapshot that made a check fail."),
         "ancestry": Entry("ancestry", "Tell whether a snapshot descends from another."),
         "verify": Entry("verify", "Check the lineage back to its first snapshot."),
     },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 from ..objects.entry import LINK, Entry
 from ..session import Session
@@ -33,11 +34,22 @@ def write(
 
     `contents` are blobs at hand; the others are read from the store.
     """
+    lay_out(session, session.root, writes, progress, contents)
+
+
+def lay_out(
+    session: Session,
+    root: Path,
+    writes: Mapping[str, Entry | None],
+    progress: Progress = no_progress,
+    contents: Mapping[bytes, bytes] = NOTHING,
+) -> None:
+    """Do as `write` in the folder `root`, which need not be the brain's."""
     for path, entry in writes.items():
         if entry is None:
-            materialise.remove_file(session.root, path)
+            materialise.remove_file(root, path)
     entries = sorted(entry for entry in writes.values() if entry is not None)
-    materialise.write_many(session.root, _contents(session, entries, contents), progress)
+    materialise.write_many(root, _contents(session, entries, contents), progress)
 
 
 def _contents(

@@ -1,0 +1,103 @@
+"""Which snapshot wrote each line of a skill.
+
+The log of a skill has the snapshots that changed it against their first parent.
+So what a snapshot found is what the last of these on its parent's line of first
+parents left, and a merge found what either side had. Lines that were found are
+looked for there; what is left was written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..merging import lines
+from ..merging.match import NONE, partners
+from ..objects import bundle as bundles
+from ..objects import lineage
+from ..results import BlameLine
+from ..session import Session
+from . import derived, find, renames
+from .revisions import resolve
+
+
+class _State(NamedTuple):
+    """What a snapshot left at a path: its lines, and which of them are still asked for.
+
+    `wanted` are (line of the result, line here).
+    """
+
+    snapshot: bytes
+    path: str
+    lines: list[bytes]
+    wanted: list[tuple[int, int]]
+
+
+def blame(session: Session, text: str, revision: str = "@") -> list[BlameLine]:
+    """Return who wrote each line of a skill at a revision. Raises `NotFound` (`no_skill`)."""
+    head = resolve(session, revision)
+    found = find.one(session, session.bundle_of(head), text)
+    entry = bundles.get(session.nodes, session.bundle_of(head), found.path)
+    assert entry is not None
+    whole = lines.split(session.reader.read_blob(entry.blob))
+    wanted = [(number, number) for number in range(len(whole))]
+    written: dict[int, bytes] = {}
+    start = _left(session, head, found.path)
+    waiting = {start[0]: _State(start[0], start[1], whole, wanted)} if start else {}
+    while waiting:
+        here = max(waiting, key=lambda one: session.load(one).generation)
+        state = waiting.pop(here)
+        for older in _found(session, state):
+            state = _pass_on(state, older, waiting)
+        written.update((line, here) for line, _ in state.wanted)
+    return [_line(session, number, text, written[number]) for number, text in enumerate(whole)]
+
+
+def _found(session: Session, state: _State) -> Iterator[_State]:
+    """Yield what the snapshot of `state` found on each of its parents."""
+    for parent in session.load(state.snapshot).parents:
+        path = state.path
+        entry = bundles.get(session.nodes, session.bundle_of(parent), path)
+        if entry is None:
+            moved = renames.source(session, parent, state.snapshot, path)
+            if moved is None:
+                continue
+            path, entry = moved.path, moved
+        left = _left(session, parent, path)
+        if left is not None:
+            content = session.reader.read_blob(entry.blob)
+            yield _State(left[0], path, lines.split(content), [])
+
+
+def _pass_on(state: _State, older: _State, waiting: dict[bytes, _State]) -> _State:
+    """Hand the lines that `older` has on to it; return `state` with the rest."""
+    there = partners(state.lines, older.lines)
+    passed = [(line, there[at]) for line, at in state.wanted if there[at] != NONE]
+    if passed:
+        known = waiting.get(older.snapshot, older)
+        waiting[older.snapshot] = known._replace(wanted=known.wanted + passed)
+    kept = [(line, at) for line, at in state.wanted if there[at] == NONE]
+    return state._replace(wanted=kept)
+
+
+def _left(session: Session, at: bytes, path: str) -> tuple[bytes, str] | None:
+    """Return the last snapshot on the line of first parents from `at` that changed `path`."""
+    rows = {row.snapshot for row in derived.log_of(session, path)}
+    depths = sorted(((session.load(row).jump.depth, row) for row in rows), reverse=True)
+    for depth, row in depths:
+        if lineage.ancestor_at(session.load, at, depth) == row:
+            return row, path
+    return None
+
+
+def _line(session: Session, number: int, text: bytes, snapshot_id: bytes) -> BlameLine:
+    snapshot = session.load(snapshot_id)
+    return BlameLine(
+        number + 1,
+        text.decode("utf-8", "replace").rstrip("\r\n"),
+        snapshot_id.hex(),
+        snapshot.author,
+        snapshot.time,
+        snapshot.message,
+        snapshot.receipt.hex() or None,
+    )

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brain import Brain, NotFound
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Brain:
+    return Brain.init(tmp_path / "agent", author="tester")
+
+
+def blamed(brain: Brain, slug: str = "oracle", rev: str = "@") -> dict[str, str]:
+    """Each line of the body with the snapshot that wrote it."""
+    rows = brain.blame(slug, rev)
+    closing = [row.line for row in rows if row.text == "---"][1]
+    return {row.text: row.snapshot for row in rows if row.line > closing and row.text}
+
+
+def test_each_line_names_the_snapshot_that_wrote_it(brain: Brain) -> None:
+    first = brain.upsert_skill("Oracle", "a\nb\nc\n").snapshot
+    second = brain.upsert_skill("Oracle", "a\nB\nc\n").snapshot
+    brain.upsert_skill("Other", "x\n")
+    third = brain.upsert_skill("Oracle", "a\nB\nc\nd\n", receipt=b"why").snapshot
+    assert blamed(brain) == {"a": first, "B": second, "c": first, "d": third}
+    assert blamed(brain, rev="@~1") == {"a": first, "B": second, "c": first}
+    (last,) = [row for row in brain.blame("oracle") if row.text == "d"]
+    assert last.receipt is not None and last.author == "tester"
+
+
+def test_lines_of_a_merge_belong_to_the_side_that_wrote_them(brain: Brain) -> None:
+    base = brain.upsert_skill("Oracle", "a\n\nb\n\nc\n").snapshot
+    brain.create_branch("idea")
+    ours = brain.upsert_skill("Oracle", "A\n\nb\n\nc\n").snapshot
+    brain.switch("idea")
+    theirs = brain.upsert_skill("Oracle", "a\n\nb\n\nC\n").snapshot
+    brain.switch("main")
+    merged = brain.merge("idea").snapshot
+    assert blamed(brain) == {"A": ours, "b": base, "C": theirs}
+    assert [row.snapshot for row in brain.blame("oracle") if row.text.startswith("version")] == [
+        merged
+    ]
+
+
+def test_lines_are_followed_through_a_rename(brain: Brain) -> None:
+    first = brain.upsert_skill("Oracle", "a\nb\nc\nd\n").snapshot
+    old, new = brain.root / "skills/oracle", brain.root / "skills/prophet"
+    old.rename(new)
+    moved = brain.snapshot().snapshot
+    text = (new / "SKILL.md").read_text().replace("name: oracle", "name: prophet")
+    (new / "SKILL.md").write_text(text)
+    renamed = brain.snapshot().snapshot
+    assert blamed(brain, "prophet") == dict.fromkeys("abcd", first)
+    assert moved not in {row.snapshot for row in brain.blame("prophet")}
+    assert [row.snapshot for row in brain.blame("prophet") if "prophet" in row.text] == [renamed]
+
+
+def test_a_skill_moved_and_changed_at_once_is_still_followed(brain: Brain) -> None:
+    first = brain.upsert_skill("Oracle", "a\nb\nc\nd\n").snapshot
+    old, new = brain.root / "skills/oracle", brain.root / "skills/prophet"
+    old.rename(new)
+    text = (new / "SKILL.md").read_text().replace("d\n", "D\n")
+    (new / "SKILL.md").write_text(text)
+    both = brain.snapshot().snapshot
+    found = blamed(brain, "prophet")
+    assert (found["a"], found["D"]) == (first, both)
+
+
+def test_a_first_load_of_many_skills_is_blamed_like_any_other(brain: Brain) -> None:
+    for n in range(600):
+        folder = brain.root / "skills" / f"s{n}"
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(f"---\nname: s{n}\ndescription: d\n---\nline\n")
+    loaded = brain.snapshot().snapshot
+    changed = brain.upsert_skill("s7", "line\nmore\n").snapshot
+    assert blamed(brain, "s7") == {"line": loaded, "more": changed}
+
+
+def test_an_unknown_skill_has_no_lines_to_blame(brain: Brain) -> None:
+    with pytest.raises(NotFound) as caught:
+        brain.blame("nothing")
+    assert caught.value.code == "no_skill"
