@@ -23,6 +23,7 @@ from .files import Progress, no_progress
 if TYPE_CHECKING:  # an upsert does not scan, and starts the faster for it
     from ..worktree.scan import Scan
 
+
 class Look(NamedTuple):
     """What a scan found: candidates may differ from the cached bundle, the rest does not.
 

@@ -79,7 +79,7 @@ def test_an_upsert_of_an_untouched_skill_imports_neither_scan_nor_zstandard(agen
     assert not modules & unneeded
 
 
-def test_a_diff_of_snapshots_does_not_load_what_reads_the_folder(agent: Path) -> None:
+def test_a_diff_of_snapshots_does_not_load_what_scans_or_writes_skills(agent: Path) -> None:
     modules = loaded("diff", "@~1", "@", cwd=agent)
     assert "brain.actions.diffs" in modules
-    assert not modules & {"brain.worktree.reading", "brain.skills.document", "json"}
+    assert not modules & {"brain.worktree.scan", "brain.skills.document", "brain.results.trust"}
