@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+
+FEWEST_NEW = 50_000
+"""Objects made between two searches for cycles; start-up alone makes as many, to stay."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -10,6 +14,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     if arguments == ["--version"]:
         return _version()
+    gc.set_threshold(FEWEST_NEW)
     try:
         from .run import run
     except KeyboardInterrupt:

@@ -20,7 +20,7 @@ from ..objects.compare import Difference
 from ..objects.entry import LINK, Entry
 from ..session import Session
 from ..skills import layout
-from ..skills.document import Card, decode_card, encode_card, read_card
+from ..skills.card import Card, decode_card, encode_card, read_card
 from ..skills.slug import slugify
 from ..skills.version import compare as compare_versions
 from ..store.protocol import Kind, SkillRow, Transaction

@@ -12,10 +12,9 @@ from ..objects.entry import LINK, Entry
 from ..results import Change, Diff, SkillChange
 from ..session import Session
 from ..skills import layout, version
-from ..skills.document import Card, read_card
+from ..skills.card import Card, read_card
 from ..skills.version import compare as compare_versions
-from ..worktree import reading
-from . import derived, folder
+from . import derived
 from .revisions import resolve
 
 
@@ -30,6 +29,8 @@ def between(session: Session, from_: str, to: str) -> Diff:
 
 def with_folder(session: Session, from_: str = "@") -> Diff:
     """Compare a revision with the folder."""
+    from . import folder
+
     old = resolve(session, from_)
     before = session.bundle_of(old)
     seen = folder.look(session)
@@ -152,6 +153,8 @@ def _skill_blobs(found: list[Difference]) -> list[bytes]:
 
 def _cards_of_folder(session: Session, found: list[Difference]) -> dict[bytes, Card]:
     """Cards for both sides, where the new side may lie in the folder alone."""
+    from ..worktree import reading
+
     blobs = _skill_blobs(found)
     lost = session.reader.missing(blobs)
     cards = derived.cards(session, [blob for blob in blobs if blob not in lost])

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import InvalidInput, NotFound, printable
 from ..objects import bundle as bundles
 from ..objects import paths, tree
 from ..objects.bundle import Bundle
 from ..objects.entry import LINK
-from ..results import Skill
 from ..session import Session
 from ..skills import layout, version
-from ..skills.document import Card
+from ..skills.card import Card
 from ..skills.slug import slugify
 from . import derived
 from .derived import SECTION
+
+if TYPE_CHECKING:
+    from ..results import Skill
 
 
 class Found(NamedTuple):
@@ -35,6 +37,8 @@ class Found(NamedTuple):
 
     def line(self) -> Skill:
         """Return the skill as a line of the list."""
+        from ..results import Skill
+
         return Skill(
             self.slug,
             self.card.name or self.slug,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..digest import blob_id, stream_id
 from ..errors import Conflict, InvalidInput, NotFound, printable
@@ -14,14 +14,14 @@ from ..objects.bundle import Bundle
 from ..objects.entry import Entry
 from ..session import Session
 from ..store.protocol import Transaction
-from ..worktree import reading, statcache, stats
-from ..worktree import record as caching
+from ..worktree import reading, stats
 from ..worktree.folders import opened
-from ..worktree.ignore import IgnoreRules
-from ..worktree.scan import Scan, scan
 from ..worktree.walk import Candidate
 from . import loading
 from .files import Progress, no_progress
+
+if TYPE_CHECKING:  # an upsert does not scan, and starts the faster for it
+    from ..worktree.scan import Scan
 
 
 class Look(NamedTuple):
@@ -37,6 +37,10 @@ class Look(NamedTuple):
 
 def look(session: Session, progress: Progress = no_progress) -> Look:
     """Scan the folder. Raises `InvalidInput` for what a brain cannot hold."""
+    from ..worktree import statcache
+    from ..worktree.ignore import IgnoreRules
+    from ..worktree.scan import scan
+
     rules = IgnoreRules.load(session.root)
     with opened(session.root) as root_fd:
         cache = statcache.load(root_fd, rules.fingerprint)
@@ -51,6 +55,8 @@ def look(session: Session, progress: Progress = no_progress) -> Look:
 
 def remember(session: Session, seen: Look, bundle: Bundle) -> None:
     """Keep the stats of a scan for the next one; the folder is now as in `bundle`."""
+    from ..worktree import record as caching
+
     caching.record(session.root, seen.found, bundles.bundle_id(bundle), seen.proven)
 
 

@@ -90,7 +90,7 @@ class _Sweep:
         parents = self._load(merge).parents
         for tips in (self.common, self.ours, self.theirs):
             holding = self._holding(tips, merge)
-            tips -= holding
+            tips.difference_update(holding)
             if holding:
                 tips.update(parents)
                 parents = ()  # what is common is no longer of one side

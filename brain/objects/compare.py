@@ -37,7 +37,8 @@ def compare(nodes: Nodes, before: Root | None, after: Root | None) -> Iterator[D
         if new_depth == depth:
             new, new_depth = _open(nodes, new), depth - 1
         old, new = _without(old, new), _without(new, old)
-    yield from _merge(_lines(nodes, old), _lines(nodes, new))
+    for stretch in _stretches(nodes, old, new):
+        yield from _differences(*stretch)
 
 
 def _without(ids: Sequence[bytes], others: Sequence[bytes]) -> list[bytes]:
@@ -61,22 +62,42 @@ def _open(nodes: Nodes, ids: Sequence[bytes]) -> list[bytes]:
     return [line[1] for node_id in ids for line in nodes.get(node_id).entries]
 
 
-def _lines(nodes: Nodes, ids: Sequence[bytes]) -> Iterator[Line]:
-    for node_id in ids:
-        yield from nodes.get(node_id).entries
-
-
-def _merge(old: Iterator[Line], new: Iterator[Line]) -> Iterator[Difference]:
-    a, b = next(old, None), next(new, None)
-    while a is not None or b is not None:
-        if b is None or (a is not None and a[0] < b[0]):
-            assert a is not None
-            yield Difference(a[0], Entry(*a), None)
-            a = next(old, None)
-        elif a is None or b[0] < a[0]:
-            yield Difference(b[0], None, Entry(*b))
-            b = next(new, None)
+def _stretches(
+    nodes: Nodes, old: Sequence[bytes], new: Sequence[bytes]
+) -> Iterator[tuple[list[Line], list[Line]]]:
+    """Yield the lines of both sides, a few nodes at a time, cut so that paths fall together."""
+    was: list[Line] = []
+    now: list[Line] = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        if j == len(new) or (i < len(old) and _end(was) <= _end(now)):
+            was.extend(nodes.get(old[i]).entries)
+            i += 1
         else:
-            if a != b:
-                yield Difference(a[0], Entry(*a), Entry(*b))
-            a, b = next(old, None), next(new, None)
+            now.extend(nodes.get(new[j]).entries)
+            j += 1
+        old_end, new_end = _end(was), _end(now)
+        old_done, new_done = i == len(old), j == len(new)
+        if (
+            old_end == new_end
+            or (old_done and old_end < new_end)
+            or (new_done and new_end < old_end)
+        ):
+            yield was, now
+            was, now = [], []
+
+
+def _end(lines: Sequence[Line]) -> str:
+    return lines[-1][0] if lines else ""
+
+
+def _differences(old: list[Line], new: list[Line]) -> Iterator[Difference]:
+    if len(old) == len(new):
+        pairs = [pair for pair in zip(old, new, strict=True) if pair[0] != pair[1]]
+        if all(a[0] == b[0] for a, b in pairs):  # no path came or went: the usual case
+            yield from (Difference(a[0], Entry(*a), Entry(*b)) for a, b in pairs)
+            return
+    was = {line[0]: Entry(*line) for line in set(old).difference(new)}
+    now = {line[0]: Entry(*line) for line in set(new).difference(old)}
+    for path in sorted({*was, *now}):
+        yield Difference(path, was.get(path), now.get(path))

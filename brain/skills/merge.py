@@ -7,7 +7,6 @@ head stay, comments among them, and its version counts for nothing.
 
 from __future__ import annotations
 
-import json
 import re
 
 from ..errors import InvalidInput
@@ -134,6 +133,8 @@ def _end_of_old(old: Head, ours: Field, lines: str) -> int:
 
 def _merge_unlike(old: Head, new: Head, newline: str) -> str:
     """Take the new head, written in another style, and add the old fields it lacks."""
+    import json
+
     from . import strict_yaml
 
     values = strict_yaml.value_of(strict_yaml.compose(old.text))

@@ -68,3 +68,18 @@ def test_a_reading_command_that_nobody_watches_imports_no_rich(
     agent: Path, command: list[str], form: list[str]
 ) -> None:
     assert not loaded(*command, *form, cwd=agent) & {"rich", "web3", "sqlite3"}
+
+
+def test_an_upsert_of_an_untouched_skill_imports_neither_scan_nor_zstandard(agent: Path) -> None:
+    arguments = ("skill", "upsert", "fresh", "-d", "Fresh.")
+    loaded(*arguments, cwd=agent)
+    modules = loaded(*arguments, cwd=agent)
+    assert "brain.actions.upsert" in modules
+    unneeded = {"brain.worktree.scan", "zstandard", "yaml", "json", "brain.results.trust"}
+    assert not modules & unneeded
+
+
+def test_a_diff_of_snapshots_does_not_load_what_scans_or_writes_skills(agent: Path) -> None:
+    modules = loaded("diff", "@~1", "@", cwd=agent)
+    assert "brain.actions.diffs" in modules
+    assert not modules & {"brain.worktree.scan", "brain.skills.document", "brain.results.trust"}

@@ -1,0 +1,85 @@
+"""What the façade returns: plain tuples with names, ready to be printed as JSON.
+
+Ids are hex text, times are milliseconds since 1970 in UTC, paths are relative to
+the brain. A version is an integer where the skill writes an integer, else text.
+
+A short command returns one or two of them, and making all takes it 7 ms, so each is
+loaded with its kind when it is first used.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as type checkers see it; importing typing costs more than all of this
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .agent import Index, Prompt
+    from .branches import Ancestry, Branch, Branches, Forked, Switched
+    from .differences import Change, Diff, SkillChange, Stat
+    from .folder import Init, Notice, Recorded, Restored, Status
+    from .lineage import Operation, SectionInfo, Shown, SnapshotInfo
+    from .merges import MergeConflict, Merged, MergedSkill
+    from .searches import Bisected, BlameLine, Tested
+    from .skills import Skill, SkillProblem, SkillVersion, SkillView, Upserted
+    from .trust import Checkup, Finding, Verified
+
+__all__ = [
+    "Ancestry",
+    "Bisected",
+    "BlameLine",
+    "Branch",
+    "Branches",
+    "Change",
+    "Checkup",
+    "Diff",
+    "Finding",
+    "Forked",
+    "Index",
+    "Init",
+    "MergeConflict",
+    "Merged",
+    "MergedSkill",
+    "Notice",
+    "Operation",
+    "Prompt",
+    "Recorded",
+    "Restored",
+    "SectionInfo",
+    "Shown",
+    "Skill",
+    "SkillChange",
+    "SkillProblem",
+    "SkillVersion",
+    "SkillView",
+    "SnapshotInfo",
+    "Stat",
+    "Status",
+    "Switched",
+    "Tested",
+    "Upserted",
+    "Verified",
+]
+
+_KINDS = {
+    "searches": "BlameLine Tested Bisected",
+    "merges": "MergedSkill MergeConflict Merged",
+    "branches": "Branch Branches Switched Forked Ancestry",
+    "agent": "Index Prompt",
+    "differences": "Change Diff SkillChange Stat",
+    "folder": "Init Notice Recorded Restored Status",
+    "lineage": "Operation SectionInfo Shown SnapshotInfo",
+    "skills": "Skill SkillProblem SkillVersion SkillView Upserted",
+    "trust": "Checkup Finding Verified",
+}
+_KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a result with its kind and keep it (PEP 562)."""
+    from importlib import import_module
+
+    if name not in _KIND_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_KIND_OF[name]}", __name__), name)
+    globals()[name] = value
+    return value

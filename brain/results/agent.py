@@ -1,0 +1,23 @@
+"""What an agent reads."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Index(NamedTuple):
+    """The Level-0 index; `tokens` is an estimate, bytes / 4."""
+
+    index: str  # type: ignore[assignment]  # the name the JSON has
+    skills: int
+    tokens: int
+
+
+class Prompt(NamedTuple):
+    """The system prompt, the index in it, and the memory files `cut` at their limit."""
+
+    prompt: str
+    index: str  # type: ignore[assignment]  # the name the JSON has
+    skills: int
+    tokens: int
+    cut: list[str]

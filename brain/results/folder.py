@@ -1,0 +1,64 @@
+"""What became of the folder and the brain as a whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .merges import MergeConflict
+
+
+class Init(NamedTuple):
+    """A new brain."""
+
+    brain: str
+    snapshot: str
+    path: str
+
+
+class Notice(NamedTuple):
+    """Something left out or odd that does not stop the work."""
+
+    code: str
+    path: str
+    message: str
+
+
+class Status(NamedTuple):
+    """The folder against the head; path lists are sorted.
+
+    `merging` is what a merge that waits was called, None if there is none, and
+    `conflicts` what it waits for.
+    """
+
+    brain: str
+    head: str
+    branch: str
+    clean: bool
+    added: list[str]
+    modified: list[str]
+    removed: list[str]
+    notices: list[Notice]
+    merging: str | None
+    conflicts: list[MergeConflict]
+
+
+class Recorded(NamedTuple):
+    """The outcome of a snapshot; counts are files."""
+
+    snapshot: str
+    bundle: str
+    parents: list[str]
+    changed: bool
+    added: int
+    modified: int
+    removed: int
+    notices: list[Notice]
+
+
+class Restored(NamedTuple):
+    """The outcome of a restore, an undo or a redo; path lists are sorted."""
+
+    snapshot: str
+    written: list[str]
+    removed: list[str]

@@ -1,0 +1,68 @@
+"""Skills: listed, viewed, written, checked."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+Version = int | str
+
+
+class Skill(NamedTuple):
+    """One line of the list of skills."""
+
+    slug: str
+    name: str
+    description: str
+    version: Version
+    path: str
+
+
+class SkillView(NamedTuple):
+    """One skill with its text."""
+
+    slug: str
+    name: str
+    description: str
+    version: Version
+    path: str
+    snapshot: str
+    front_matter: dict[str, Any]
+    body: str
+    files: list[str]
+
+
+class SkillVersion(NamedTuple):
+    """A snapshot in which a skill changed; `change` is added, upgraded, changed or removed."""
+
+    version: Version
+    snapshot: str
+    time: int
+    author: str
+    change: str
+    path: str
+    message: str
+
+
+class Upserted(NamedTuple):
+    """The outcome of an upsert, a revert or a delete of a skill."""
+
+    slug: str
+    name: str
+    version: Version
+    previous_version: Version | None
+    path: str
+    snapshot: str
+    bundle: str
+    changed: bool
+    commitment: str | None
+
+
+class SkillProblem(NamedTuple):
+    """A rule of agentskills.io, or of the clients, that a skill breaks."""
+
+    slug: str
+    path: str
+    code: str
+    severity: str
+    line: int
+    message: str
