@@ -40,7 +40,7 @@ def fork(
 
     Raises `InvalidInput` (`not_empty`) for a folder that holds anything.
     """
-    root = path.absolute()
+    root = Path(os.path.abspath(path))
     origin = resolve(session, revision)
     made = not root.exists()
     if not made and (not root.is_dir() or any(root.iterdir())):

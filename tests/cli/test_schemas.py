@@ -51,6 +51,17 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("upserted", results.Upserted),
         ("skillProblem", results.SkillProblem),
         ("snapshot-entry", results.SnapshotInfo),
+        ("branchRow", results.Branch),
+        ("branch", results.Branches),
+        ("switch", results.Switched),
+        ("merge", results.Merged),
+        ("mergeConflict", results.MergeConflict),
+        ("mergedSkill", results.MergedSkill),
+        ("fork", results.Forked),
+        ("ancestry", results.Ancestry),
+        ("blameLine", results.BlameLine),
+        ("bisect", results.Bisected),
+        ("tested", results.Tested),
         ("change", results.Change),
         ("skillChange", results.SkillChange),
         ("stat", results.Stat),
@@ -73,6 +84,18 @@ def test_a_schema_has_the_fields_of_the_library(schema: str, kind: Any) -> None:
 def upsert(cli: Call) -> None:
     Path("body.md").write_text("# Oracles\n\nBetter.\n")
     assert cli("skill", "upsert", "oracle-manipulation", "-f", "body.md").status == 0
+
+
+def diverge(cli: Call) -> None:
+    """Change a skill and a prompt on two branches; end on main."""
+    cli("branch", "idea")
+    for name in ("main", "idea"):
+        cli("switch", name)
+        Path("body.md").write_text(f"# Oracles\n\nBetter on {name}.\n")
+        cli("skill", "upsert", f"only-{name}", "-d", "x")
+        cli("skill", "upsert", "oracle-manipulation", "-f", "body.md")
+        Path("body.md").unlink()
+    cli("switch", "main")
 
 
 Prepare = Callable[[Call], Any]
@@ -101,6 +124,18 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("undo", ["undo"], upsert),
     ("redo", ["redo"], lambda cli: (upsert(cli), cli("undo"))),
     ("op-log", ["op", "log"], upsert),
+    ("branch", ["branch"], None),
+    ("branch", ["branch", "idea", "@~1"], None),
+    ("switch", ["switch", "idea"], diverge),
+    ("merge", ["merge", "idea", "--both"], diverge),
+    ("merge", ["merge", "--abort"], lambda cli: (diverge(cli), cli("merge", "idea"))),
+    ("resolve", ["resolve"], lambda cli: (diverge(cli), cli("merge", "idea"))),
+    ("status", ["status"], lambda cli: (diverge(cli), cli("merge", "idea"))),
+    ("log", ["log"], lambda cli: (diverge(cli), cli("merge", "idea", "--ours"))),
+    ("fork", ["fork", "../child"], None),
+    ("ancestry", ["ancestry", "@~1"], upsert),
+    ("blame", ["blame", "oracle-manipulation"], upsert),
+    ("bisect", ["bisect", "--good", "@~2", "true"], lambda cli: (upsert(cli), upsert(cli))),
     ("index", ["index"], None),
     ("prompt", ["prompt"], None),
     ("verify", ["verify", "--deep"], upsert),

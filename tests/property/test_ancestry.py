@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from unittest.mock import patch
 
 import pytest
@@ -83,6 +84,4 @@ def test_there_is_a_way_down_exactly_to_the_ancestors(dag: Dag) -> None:
             assert (way is not None) == descends(dag, old, new)
             if way is not None:
                 assert (way[0], way[-1]) == (new, old)
-                assert all(
-                    there in steps(dag, here) for here, there in zip(way, way[1:], strict=False)
-                )
+                assert all(there in steps(dag, here) for here, there in pairwise(way))

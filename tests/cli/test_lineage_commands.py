@@ -1,0 +1,169 @@
+"""Branches, merges, forks and history, as people and programs see them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import Call, validate
+from .test_commands import learn, masked
+
+
+def prompts(cli: Call) -> None:
+    """Write the system prompt differently on two branches; end on main."""
+    assert cli("branch", "idea").status == 0
+    for name in ("main", "idea"):
+        cli("switch", name)
+        Path("prompts/system.md").write_text(f"Be {name}.\n")
+        cli("snapshot", "-m", name)
+    cli("switch", "main")
+
+
+def test_branches_are_listed_with_the_current_one_marked(agent: Path, cli: Call) -> None:
+    assert masked(cli("branch", "try-idea")) == "* ID12 main\n  ID12 try-idea\n"
+    assert masked(cli("switch", "try-idea")) == (
+        "On try-idea at ID12; 0 files written, 0 removed\n"
+    )
+    assert masked(cli("branch")) == "  ID12 main\n* ID12 try-idea\n"
+    told = cli("branch", "--delete", "main")
+    assert (told.status, told.err) == (0, "Removed main\n")
+
+
+def test_a_switch_can_make_its_branch(agent: Path, cli: Call) -> None:
+    assert cli("switch", "--new", "idea").status == 0
+    assert (
+        "* " in cli("branch").out.split("idea")[0].splitlines()[-1] or "idea" in cli("status").out
+    )
+
+
+def test_a_skill_changed_on_both_sides_is_merged_in_words(agent: Path, cli: Call) -> None:
+    learn(cli, "shared", "one\n\ntwo\n\nthree")
+    cli("branch", "idea")
+    learn(cli, "shared", "ONE\n\ntwo\n\nthree")
+    cli("switch", "idea")
+    learn(cli, "shared", "one\n\ntwo\n\nTHREE")
+    cli("switch", "main")
+    told = cli("merge", "idea")
+    assert (told.status, told.err) == (0, "")
+    assert masked(told) == (
+        "shared merged 2 + 2 → 3\nMerged as ID12; 0 added, 1 modified, 0 removed\n"
+    )
+    assert "ONE\n\ntwo\n\nTHREE" in cli("skill", "view", "shared").out
+    log = cli("log", "--graph", "-n", "4").out
+    assert "Merge idea" in log and "|\\" in log
+
+
+def test_a_conflict_ends_with_12_and_is_decided_step_by_step(agent: Path, cli: Call) -> None:
+    prompts(cli)
+    told = cli("merge", "idea")
+    assert told.status == 12
+    assert told.out == (
+        "C prompts/system.md: content, markers in .brain/conflicts/prompts/system.md\n"
+    )
+    assert "Error: 1 conflict to decide; nothing was merged yet" in told.err
+    assert "Merging idea: 1 conflict to decide" in cli("status").out
+    assert cli("merge", "--continue").status == 12
+    assert (
+        cli("resolve", "prompts/system.md", "--theirs")
+        .out.splitlines()[-1]
+        .startswith("All decided")
+    )
+    assert cli("merge", "--continue").status == 0
+    assert Path("prompts/system.md").read_text() == "Be idea.\n"
+    assert cli("verify").status == 0
+
+
+def test_a_conflict_in_json_is_one_document_and_an_error(agent: Path, cli: Call) -> None:
+    prompts(cli)
+    told = cli("merge", "idea", "--json")
+    assert told.status == 12
+    validate("merge", told.document)
+    assert told.document["changed"] is False
+    assert told.document["conflicts"][0]["path"] == "prompts/system.md"
+    assert json.loads(told.err)["error"]["code"] == "merge_conflict"
+    assert len(cli("status", "--json").document["conflicts"]) == 1
+
+
+def test_a_text_with_markers_left_is_not_taken(agent: Path, cli: Call) -> None:
+    prompts(cli)
+    cli("merge", "idea")
+    told = cli("resolve", "prompts/system.md", "--edited")
+    assert told.status == 1 and "markers left" in told.err
+    Path(".brain/conflicts/prompts/system.md").write_text("Be both.\n")
+    assert cli("resolve", "prompts/system.md", "--edited").status == 0
+    assert cli("merge", "--continue").status == 0
+    assert Path("prompts/system.md").read_text() == "Be both.\n"
+
+
+def test_a_merge_is_given_up_without_a_trace(agent: Path, cli: Call) -> None:
+    prompts(cli)
+    before = cli("show", "--json").out
+    cli("merge", "idea")
+    assert cli("merge", "--abort").status == 0
+    assert cli("show", "--json").out == before
+    assert "Merging" not in cli("status").out
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["merge"],
+        ["merge", "idea", "--abort"],
+        ["merge", "--continue", "--ours"],
+        ["branch", "--delete"],
+        ["resolve", "a"],
+        ["resolve", "--ours"],
+        ["bisect", "--", "true"],
+        ["bisect", "--good", "@~1"],
+    ],
+)
+def test_a_call_that_does_not_add_up_is_a_usage_error(
+    agent: Path, cli: Call, call: list[str]
+) -> None:
+    assert cli(*call).status == 2
+
+
+def test_a_fork_descends_from_its_parent_and_says_so(agent: Path, cli: Call) -> None:
+    origin = cli("show", "--json").document["snapshot"]
+    told = cli("fork", "../child")
+    assert masked(told) == f"Brain ID12 in {agent.parent / 'child'}\nIt descends from ID12\n"
+    told = cli("-C", "../child", "ancestry", origin)
+    assert told.status == 0 and masked(told).startswith("ID12 descends from ID12\n")
+    assert "brain forked from" in cli("-C", "../child", "log").out
+
+
+def test_no_way_down_is_status_1_in_words_and_in_json(agent: Path, cli: Call) -> None:
+    learn(cli)
+    head = cli("show", "--json").document["snapshot"]
+    told = cli("ancestry", head, "@~1", "--json")
+    assert told.status == 1
+    assert told.document["descends"] is False and told.document["path"] == []
+    assert told.error["code"] == "not_an_ancestor"
+
+
+def test_blame_names_who_wrote_each_line(agent: Path, cli: Call) -> None:
+    learn(cli, "shared", "one")
+    learn(cli, "shared", "one\ntwo")
+    lines = cli("blame", "shared").out.splitlines()
+    assert [line.split()[1] for line in lines[-2:]] == ["ada", "ada"]
+    assert lines[-1].endswith("two") and lines[-1].split()[0] != lines[-2].split()[0]
+
+
+def test_bisect_finds_the_snapshot_that_broke_a_check(agent: Path, cli: Call) -> None:
+    for text in ("good", "good", "bad", "bad", "bad"):
+        learn(cli, "shared", text)
+    check = ["--", "grep", "-q", "^good", "skills/shared/SKILL.md"]
+    told = cli("bisect", "--good", "@~4", *check)
+    assert told.status == 0
+    broken = cli("show", "@~2", "--json").document["snapshot"][:12]
+    assert told.out.splitlines()[0] == f"{broken} is the first that fails"
+    assert cli("status", "--json").document["clean"]
+
+
+def test_a_check_that_cannot_be_run_is_an_error_in_words(agent: Path, cli: Call) -> None:
+    for _ in range(3):
+        learn(cli)
+    told = cli("bisect", "--good", "@~2", "--", "no-such-command-anywhere")
+    assert told.status == 1 and "no-such-command-anywhere" in told.err
