@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ..actions.files import Progress
 from ..errors import BrainError
@@ -12,8 +12,9 @@ from ..objects import snapshot as snapshots
 from ..objects.snapshot import Snapshot
 from ..results import Finding
 from ..session import Session
-from ..store.protocol import Kind
+from ..store.protocol import Checked, Kind
 from . import lineages
+from .sizes import Sizes
 
 _STEP = 1024
 
@@ -57,16 +58,19 @@ def structured(session: Session, progress: Progress) -> Iterator[Finding]:
                 progress(f"{name}s", done, 0)
 
 
-def blobs(session: Session, progress: Progress, sizes: dict[bytes, int]) -> Iterator[Finding]:
-    """Check that every blob of the store, read again, hashes to its id; note the sizes."""
+def blobs(
+    session: Session, progress: Progress, verdicts: Iterable[Checked], sizes: Sizes
+) -> Iterator[Finding]:
+    """Check that every blob of the store, read again, hashes to its id and has its size."""
     faults: dict[bytes, str] = {}
-    for done, (blob, size, fault) in enumerate(session.reader.check_blobs(), 1):
-        if fault:
+    done = 0
+    for checked in verdicts:
+        sizes.confirm(checked.sizes)
+        for blob, fault in checked.faults:
             faults[blob] = fault.removeprefix(f"object {blob.hex()} is damaged: ")
-        else:
-            sizes[blob] = size
-        if done % _STEP == 0:
-            progress("blobs", done, 0)
+        done += len(checked.sizes) + len(checked.faults)
+        progress("blobs", done, 0)
+    sizes.settle(session.reader.blob_size, faults.keys())
     if faults:
         yield from _named(session, faults)
 
