@@ -9,6 +9,7 @@ from ..errors import BrainError
 from ..objects import bundle as bundles
 from ..objects import node as tree_nodes
 from ..objects import snapshot as snapshots
+from ..objects.node import Node
 from ..objects.snapshot import Snapshot
 from ..results import Finding
 from ..session import Session
@@ -17,10 +18,25 @@ from . import lineages
 from .sizes import Sizes
 
 _STEP = 1024
+_KEPT = 256
+"""Nodes kept with their hashes, about 30 KB each."""
 
 
-def _node_id(data: bytes) -> bytes:
-    return tree_nodes.decode(data).id
+class _NodeIds:
+    """Gives the ids of nodes; what a node shares with the like one before is not hashed again."""
+
+    def __init__(self) -> None:
+        self._latest: dict[tuple[int, str], Node] = {}
+
+    def __call__(self, data: bytes) -> bytes:
+        node = tree_nodes.decode(data)
+        place = node.kind, node.last
+        if (like := self._latest.get(place)) is not None:
+            node.rows_like(like)
+        elif len(self._latest) >= _KEPT:
+            self._latest.clear()
+        self._latest[place] = node
+        return node.id
 
 
 def _bundle_id(data: bytes) -> bytes:
@@ -32,16 +48,17 @@ def _snapshot_id(data: bytes) -> bytes:
     return snapshots.snapshot_id(data)
 
 
-_IDS: dict[int, tuple[str, Callable[[bytes], bytes]]] = {
-    Kind.NODE: ("node", _node_id),
-    Kind.BUNDLE: ("bundle", _bundle_id),
-    Kind.SNAPSHOT: ("snapshot", _snapshot_id),
-}
+def _ids() -> dict[int, tuple[str, Callable[[bytes], bytes]]]:
+    return {
+        Kind.NODE: ("node", _NodeIds()),
+        Kind.BUNDLE: ("bundle", _bundle_id),
+        Kind.SNAPSHOT: ("snapshot", _snapshot_id),
+    }
 
 
 def structured(session: Session, progress: Progress) -> Iterator[Finding]:
     """Check that every structured object is canonical and hashes to its id."""
-    for kind, (name, id_of) in _IDS.items():
+    for kind, (name, id_of) in _ids().items():
         done = 0
         for object_id, data in session.reader.structured(kind):
             try:

@@ -46,6 +46,11 @@ class _Old:
         self.entries: set[Line] = set()
         self.right = _right_edge(nodes, root.node) if root else set()
 
+    def paths(self, shared: set[bytes]) -> dict[str, list[str]]:
+        """Return the paths in each node of the level that is not `shared`, by the last one."""
+        nodes = (self._nodes.get(node_id) for node_id in self.level if node_id not in shared)
+        return {node.last: node.paths for node in nodes}
+
     def open(self, shared: set[bytes]) -> None:
         """Go one level down, below the nodes that are not `shared`."""
         below = []
@@ -107,13 +112,14 @@ def _check_tree(nodes: Nodes, before: Root | None, after: Root) -> list[Line]:
             old.open(set())
         known = set(old.level) if old.depth == depth else set()
         shared = {new.line[1] for new in level if new.line[1] in known}
+        twins = old.paths(shared) if known else {}
         below: list[_New] = []
         for new in level:
             if new.line[1] in shared:
                 _check_shared(nodes, old, new, depth)
                 continue
             node = nodes.get(new.line[1])
-            _check_node(node, new, depth)
+            _check_node(node, new, depth, twins.get(new.line[0], []))
             if node.kind == LEAF:
                 found += node.entries
             else:
@@ -132,7 +138,8 @@ def _children(node: Node, new: _New) -> Iterator[_New]:
         beyond = line[0]
 
 
-def _check_node(node: Node, new: _New, depth: int) -> None:
+def _check_node(node: Node, new: _New, depth: int, twin: list[str]) -> None:
+    """Check a new node; `twin` are the paths of the node before that had the same last one."""
     last, _, count, size = new.line
     if node.kind != (LEAF if depth == 0 else INNER):
         raise _bad(f"a node of the wrong kind above {printable(last)}")
@@ -140,9 +147,10 @@ def _check_node(node: Node, new: _New, depth: int) -> None:
         raise _bad(f"what is said of the node up to {printable(last)} is not true")
     if depth == 0 and node.entries[0][0] <= new.beyond and new.beyond:
         raise _bad(f"paths out of order at {printable(node.entries[0][0])}")
-    for place, line in enumerate(node.entries[FEWEST - 1 : -1], FEWEST):
-        if ends_node(depth, line[0], place):
-            raise _bad(f"no cut after {printable(line[0])}, where there must be one")
+    inside = node.paths[FEWEST - 1 : -1] if node.paths != twin else []  # cuts are by path alone
+    for place, path in enumerate(inside, FEWEST):
+        if ends_node(depth, path, place):
+            raise _bad(f"no cut after {printable(path)}, where there must be one")
     if not new.at_right and not ends_node(depth, node.last, len(node.entries)):
         raise _bad(f"a cut after {printable(node.last)}, where there must be none")
 

@@ -18,6 +18,7 @@ from .arena import Arena
 from .brain_worker import CHANGES
 from .contestants import COMMAND, BrainCli, Git, allocated
 from .generate import body, memory_line
+from .lineage import verify_lineage
 from .timing import Failed, Runner, Sample, Series, Turn, interleave
 
 Outcome = dict[str, Series]
@@ -306,5 +307,6 @@ ROWS: dict[str, Callable[[Arena], Outcome]] = {
     "index": index,
     "log": log,
     "verify": verify,
+    "verify-lineage": verify_lineage,
     "restore": restore,
 }

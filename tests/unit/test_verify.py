@@ -316,6 +316,19 @@ def test_a_structured_object_that_is_not_what_its_id_says_is_found(brain: Brain,
     assert not found.ok and found.findings
 
 
+def test_a_node_that_is_like_the_one_before_it_is_hashed_where_it_differs(brain: Brain) -> None:
+    from brain.store.structured import checksum
+
+    session = session_of(brain)
+    node_id = session.bundle_of(session.head())["skills"].node
+    node = session.nodes.get(node_id)
+    first, *rest = node.entries
+    data = Node(node.kind, ((*first[:3], first[3] + 1), *rest)).encode()
+    sum = checksum(node_id, Kind.NODE, data)
+    run(brain, "UPDATE objects SET data = ?, checksum = ? WHERE id = ?", data, sum, node_id)
+    assert "hash_mismatch" in codes(brain)
+
+
 def test_a_missing_object_is_found(brain: Brain) -> None:
     head = session_of(brain).load(session_of(brain).head())
     run(brain, "DELETE FROM objects WHERE id = ?", head.bundle)
