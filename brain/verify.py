@@ -21,11 +21,12 @@ since the ids were given out; who gave them out is for signatures and ledgers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from .actions.files import Progress, no_progress
 from .checks import edges, lineages, rows
+from .checks.sizes import Sizes
 from .errors import BrainError, StoreError
 from .results import Finding, Verified
 from .session import CONTROL, Session
@@ -39,17 +40,24 @@ MAX_FINDINGS = 1000
 def verify(session: Session, progress: Progress = no_progress) -> Verified:
     """Check everything but the content of blobs."""
     work = _Verification(session, progress)
-    work.run({})
+    work.run()
     return work.outcome()
 
 
 def verify_deeply(session: Session, progress: Progress = no_progress) -> Verified:
-    """Check everything, reading every blob again."""
-    work = _Verification(session, progress)
-    sizes: dict[bytes, int] = {}
-    # 9. Every blob is read again and hashes to its id; the sizes are for step 6.
-    blobs = list(rows.blobs(session, progress, sizes))
-    work.run(sizes)
+    """Check everything, reading every blob again.
+
+    Raises `BrainError` (`worker_died`) if a process that shared the work was killed.
+    """
+    sizes = Sizes()
+    with session.reader.check_blobs() as verdicts:
+        work = _Verification(session, progress, sizes)
+        work.run()
+        # 9. Every blob is read again and hashes to its id; the sizes are for step 6.
+        blobs = list(rows.blobs(session, progress, verdicts, sizes))
+    if sizes.true:
+        work = _Verification(session, progress, sizes)
+        work.run()
     work.replace(blobs)
     return work.outcome()
 
@@ -72,17 +80,18 @@ def verify_folder(root: Path, deep: bool, progress: Progress = no_progress) -> V
 class _Verification:
     """One pass over a brain; counts what it saw and collects what it found."""
 
-    def __init__(self, session: Session, progress: Progress) -> None:
+    def __init__(self, session: Session, progress: Progress, sizes: Sizes | None = None) -> None:
         self._session = session
         self._progress = progress
+        self._sizes = sizes
         self._findings: list[Finding] = []
         self._snapshots = 0
         self._failed = False
 
-    def run(self, sizes: Mapping[bytes, int]) -> None:
-        """Take steps 1 to 8; `sizes` are those of blobs that were read, if they were."""
+    def run(self) -> None:
+        """Take steps 1 to 8."""
         try:
-            self._run(sizes)
+            self._run()
         except BrainError as error:
             self.take([Finding(error.code, "error", "", "", error.message)])
 
@@ -103,7 +112,7 @@ class _Verification:
         ]
         self.take(blobs)
 
-    def _run(self, sizes: Mapping[bytes, int]) -> None:
+    def _run(self) -> None:
         session = self._session
         # 1. The engine finds no fault in its file.
         for fault in session.reader.integrity():
@@ -120,7 +129,7 @@ class _Verification:
             # 4. Parents, genesis, brain, generation, jump. 5. Time.
             self.take(lineages.check(session, here, snapshot))
             # 6. Trees, paths, blobs. 7. Versions.
-            self.take(edges.check(session, here, snapshot, sizes))
+            self.take(edges.check(session, here, snapshot, self._sizes))
             self._snapshots += 1
             if self._snapshots % 256 == 0:
                 self._progress("snapshots", self._snapshots, 0)
@@ -134,7 +143,7 @@ class _Verification:
             brain, head = session.brain_id().hex(), session.head().hex()
         except StoreError:  # a finding already
             brain = head = ""
-        objects = sum(1 for _ in session.reader.objects())
+        objects = session.reader.count_objects()
         return Verified(
             not self._failed, brain, head, self._snapshots, objects, TRUST_LEVEL, self._findings
         )

@@ -14,4 +14,4 @@ if not sys.flags.safe_path:
 
 from .main import main
 
-sys.exit(main())
+main()

@@ -240,13 +240,16 @@ def skill_paths(session: Session, bundle: Bundle) -> list[str]:
     return [paths.join(SECTION, path) for path in layout.skill_paths(inner)]
 
 
+_ENDINGS = (
+    f"/{layout.SKILL_FILES[0]}",
+    ".md",
+    *(f"/{spelling}" for spelling in layout.SKILL_FILES[1:]),
+)
+
+
 def usual_paths(slug: str) -> tuple[str, ...]:
     """Return the full paths at which a skill of that slug is looked for in any case."""
-    return (
-        f"skills/{slug}/SKILL.md",
-        f"skills/{slug}.md",
-        *(f"skills/{slug}/{spelling}" for spelling in layout.SKILL_FILES[1:]),
-    )
+    return tuple(f"skills/{slug}{ending}" for ending in _ENDINGS)
 
 
 def unusual_slugs(path: str, name: str) -> tuple[str, ...]:
@@ -259,7 +262,13 @@ def unusual_slugs(path: str, name: str) -> tuple[str, ...]:
         other = slugify(name) if name and name != own else own
     except InvalidInput:
         other = own
-    return tuple(slug for slug in dict.fromkeys((own, other)) if path not in usual_paths(slug))
+    return tuple(slug for slug in dict.fromkeys((own, other)) if not _is_usual(path, slug))
+
+
+def _is_usual(path: str, slug: str) -> bool:
+    """As `path in usual_paths(slug)`, without making them."""
+    start = f"skills/{slug}"
+    return path.startswith(start) and path[len(start) :] in _ENDINGS
 
 
 def ensure(session: Session, tx: Transaction) -> None:

@@ -88,7 +88,9 @@ def edits(
     for path, cached, _ in bundles.compare(session.nodes, seen.base, target):
         now.setdefault(path, cached)
     if not target:
-        return {path: entry for path, entry in now.items() if entry is not None}
+        for path in [path for path, entry in now.items() if entry is None]:
+            del now[path]
+        return now
     return {
         path: entry
         for path, entry in now.items()

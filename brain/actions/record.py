@@ -53,9 +53,11 @@ def snapshot(session: Session, message: str = "", progress: Progress = no_progre
                 edits = folder.edits(session, seen, before, entries)
             if edits:
                 mine.commit(edits, operation.snapshot(), message)
+        done = recorded(mine, before, edits, seen.found.notices)
+        del edits  # as large as what follows
         if seen.found.changed or seen.found.removed or seen.base is not mine.bundle:
             folder.remember(session, seen, mine.bundle)
-    return recorded(mine, before, edits, seen.found.notices)
+    return done
 
 
 def recorded(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ..actions import derived
 from ..errors import BrainError
@@ -11,23 +11,22 @@ from ..objects import paths
 from ..objects.bundle import Bundle
 from ..objects.compare import Difference
 from ..objects.entry import LINK
+from ..objects.node import Line
 from ..objects.snapshot import Snapshot
 from ..results import Finding
 from ..session import Session
 from ..skills.layout import slug_of
 from ..skills.version import compare as compare_versions
 from . import trees
-
-_BATCH = 4096
-"""Blobs looked up at a time."""
+from .sizes import Sizes
 
 
 def check(
-    session: Session, here: bytes, snapshot: Snapshot, sizes: Mapping[bytes, int]
+    session: Session, here: bytes, snapshot: Snapshot, sizes: Sizes | None
 ) -> Iterator[Finding]:
     """Check one edge of the lineage; a genesis is checked against nothing.
 
-    `sizes` are those of the blobs that were read again, if they were.
+    `sizes` takes what entries say of blobs, if blobs are read too.
     """
     name = here.hex()
     try:
@@ -37,18 +36,31 @@ def check(
     except BrainError as error:
         yield Finding(error.code, "error", name, "", error.message)
         return
-    for start in range(0, len(fresh), _BATCH):
-        some = fresh[start : start + _BATCH]
-        lost = session.reader.missing([entry.blob for entry in some])
-        for entry in some:
-            if entry.blob in lost:
-                message = f"blob {entry.blob.hex()} is missing"
-                yield Finding("missing_object", "error", name, entry.path, message)
-            elif sizes.get(entry.blob, entry.size) != entry.size:
-                message = f"has {sizes[entry.blob]} bytes, not {entry.size}"
-                yield Finding("bad_size", "error", name, entry.path, message)
+    lost = session.reader.missing(line[2] for _, lines in fresh for line in lines)
+    true: dict[bytes, int] = {}
+    if sizes is not None:
+        for _, lines in fresh:
+            sizes.note(lines)
+        true = sizes.true
+    if lost or true:
+        for section, lines in fresh:
+            yield from _unfit(name, section, lines, lost, true)
     if snapshot.parents:
         yield from _versions(session, name, snapshot, before, after)
+
+
+def _unfit(
+    name: str, section: str, lines: list[Line], lost: set[bytes], true: dict[bytes, int]
+) -> Iterator[Finding]:
+    """Tell which new entries of a section name a blob that is missing or of another size."""
+    for inner, _, blob, size in lines:
+        path = paths.join(section, inner)
+        if blob in lost:
+            message = f"blob {blob.hex()} is missing"
+            yield Finding("missing_object", "error", name, path, message)
+        elif true.get(blob, size) != size:
+            message = f"has {true[blob]} bytes, not {size}"
+            yield Finding("bad_size", "error", name, path, message)
 
 
 def _versions(

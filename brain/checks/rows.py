@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ..actions.files import Progress
 from ..errors import BrainError
 from ..objects import bundle as bundles
 from ..objects import node as tree_nodes
 from ..objects import snapshot as snapshots
+from ..objects.node import Node
 from ..objects.snapshot import Snapshot
 from ..results import Finding
 from ..session import Session
-from ..store.protocol import Kind
+from ..store.protocol import Checked, Kind
 from . import lineages
+from .sizes import Sizes
 
 _STEP = 1024
+_KEPT = 256
+"""Nodes kept with their hashes, about 30 KB each."""
 
 
-def _node_id(data: bytes) -> bytes:
-    return tree_nodes.decode(data).id
+class _NodeIds:
+    """Gives the ids of nodes; what a node shares with the like one before is not hashed again."""
+
+    def __init__(self) -> None:
+        self._latest: dict[tuple[int, str], Node] = {}
+
+    def __call__(self, data: bytes) -> bytes:
+        node = tree_nodes.decode(data)
+        place = node.kind, node.last
+        if (like := self._latest.get(place)) is not None:
+            node.rows_like(like)
+        elif len(self._latest) >= _KEPT:
+            self._latest.clear()
+        self._latest[place] = node
+        return node.id
 
 
 def _bundle_id(data: bytes) -> bytes:
@@ -31,16 +48,17 @@ def _snapshot_id(data: bytes) -> bytes:
     return snapshots.snapshot_id(data)
 
 
-_IDS: dict[int, tuple[str, Callable[[bytes], bytes]]] = {
-    Kind.NODE: ("node", _node_id),
-    Kind.BUNDLE: ("bundle", _bundle_id),
-    Kind.SNAPSHOT: ("snapshot", _snapshot_id),
-}
+def _ids() -> dict[int, tuple[str, Callable[[bytes], bytes]]]:
+    return {
+        Kind.NODE: ("node", _NodeIds()),
+        Kind.BUNDLE: ("bundle", _bundle_id),
+        Kind.SNAPSHOT: ("snapshot", _snapshot_id),
+    }
 
 
 def structured(session: Session, progress: Progress) -> Iterator[Finding]:
     """Check that every structured object is canonical and hashes to its id."""
-    for kind, (name, id_of) in _IDS.items():
+    for kind, (name, id_of) in _ids().items():
         done = 0
         for object_id, data in session.reader.structured(kind):
             try:
@@ -57,16 +75,19 @@ def structured(session: Session, progress: Progress) -> Iterator[Finding]:
                 progress(f"{name}s", done, 0)
 
 
-def blobs(session: Session, progress: Progress, sizes: dict[bytes, int]) -> Iterator[Finding]:
-    """Check that every blob of the store, read again, hashes to its id; note the sizes."""
+def blobs(
+    session: Session, progress: Progress, verdicts: Iterable[Checked], sizes: Sizes
+) -> Iterator[Finding]:
+    """Check that every blob of the store, read again, hashes to its id and has its size."""
     faults: dict[bytes, str] = {}
-    for done, (blob, size, fault) in enumerate(session.reader.check_blobs(), 1):
-        if fault:
+    done = 0
+    for checked in verdicts:
+        sizes.confirm(checked.sizes)
+        for blob, fault in checked.faults:
             faults[blob] = fault.removeprefix(f"object {blob.hex()} is damaged: ")
-        else:
-            sizes[blob] = size
-        if done % _STEP == 0:
-            progress("blobs", done, 0)
+        done += len(checked.sizes) + len(checked.faults)
+        progress("blobs", done, 0)
+    sizes.settle(session.reader.blob_size, faults.keys())
     if faults:
         yield from _named(session, faults)
 

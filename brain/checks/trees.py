@@ -17,11 +17,13 @@ from typing import NamedTuple
 from ..errors import FormatError, InvalidInput, printable
 from ..objects import paths
 from ..objects.bundle import Bundle
-from ..objects.cut import ends_node
-from ..objects.entry import Entry
+from ..objects.cut import FEWEST, ends_node
 from ..objects.node import INNER, LEAF, Line, Node
 from ..objects.nodes import Nodes
 from ..objects.tree import Root
+
+_AT_ONCE = 256
+"""Paths checked together."""
 
 
 class _New(NamedTuple):
@@ -44,6 +46,11 @@ class _Old:
         self.entries: set[Line] = set()
         self.right = _right_edge(nodes, root.node) if root else set()
 
+    def paths(self, shared: set[bytes]) -> dict[str, list[str]]:
+        """Return the paths in each node of the level that is not `shared`, by the last one."""
+        nodes = (self._nodes.get(node_id) for node_id in self.level if node_id not in shared)
+        return {node.last: node.paths for node in nodes}
+
     def open(self, shared: set[bytes]) -> None:
         """Go one level down, below the nodes that are not `shared`."""
         below = []
@@ -64,8 +71,8 @@ class _Old:
         self.depth -= 1
 
 
-def check_bundles(nodes: Nodes, before: Bundle, after: Bundle) -> Iterator[Entry]:
-    """Check the sections of `after` that differ; yield the entries that are new in them.
+def check_bundles(nodes: Nodes, before: Bundle, after: Bundle) -> Iterator[tuple[str, list[Line]]]:
+    """Check the sections of `after` that differ; yield each with the entries new in it.
 
     Raises `FormatError` (`bad_tree`, `bad_path`), naming the place, and what the
     loader of nodes raises.
@@ -74,17 +81,25 @@ def check_bundles(nodes: Nodes, before: Bundle, after: Bundle) -> Iterator[Entry
         old = before.get(section)
         if old == root:
             continue
-        for entry in _check_tree(nodes, old, root):
-            if section == paths.TOP and "/" in entry.path:
-                raise FormatError("a folder among the files at the top", code="bad_path")
-            path, kind, blob, size = entry
-            try:
-                yield Entry(paths.check(paths.join(section, path)), kind, blob, size)
-            except InvalidInput as error:
-                raise FormatError(error.message, code="bad_path") from error
+        fresh = _check_tree(nodes, old, root)
+        for start in range(0, len(fresh), _AT_ONCE):
+            _check_paths(section, [line[0] for line in fresh[start : start + _AT_ONCE]])
+        yield section, fresh
 
 
-def _check_tree(nodes: Nodes, before: Root | None, after: Root) -> list[Entry]:
+def _check_paths(section: str, inner: list[str]) -> None:
+    if paths.are_plain(section, inner):
+        return
+    for path in inner:
+        if section == paths.TOP and "/" in path:
+            raise FormatError("a folder among the files at the top", code="bad_path")
+        try:
+            paths.check(paths.join(section, path))
+        except InvalidInput as error:
+            raise FormatError(error.message, code="bad_path") from error
+
+
+def _check_tree(nodes: Nodes, before: Root | None, after: Root) -> list[Line]:
     top = nodes.get(after.node)
     if top.kind == INNER and len(top.entries) < 2:
         raise _bad("a root with a single child")
@@ -97,13 +112,14 @@ def _check_tree(nodes: Nodes, before: Root | None, after: Root) -> list[Entry]:
             old.open(set())
         known = set(old.level) if old.depth == depth else set()
         shared = {new.line[1] for new in level if new.line[1] in known}
+        twins = old.paths(shared) if known else {}
         below: list[_New] = []
         for new in level:
             if new.line[1] in shared:
                 _check_shared(nodes, old, new, depth)
                 continue
             node = nodes.get(new.line[1])
-            _check_node(node, new, depth)
+            _check_node(node, new, depth, twins.get(new.line[0], []))
             if node.kind == LEAF:
                 found += node.entries
             else:
@@ -111,7 +127,7 @@ def _check_tree(nodes: Nodes, before: Root | None, after: Root) -> list[Entry]:
         if old.depth == depth:
             old.open(shared)
         level, depth = below, depth - 1
-    return [Entry(*line) for line in found if line not in old.entries]
+    return [line for line in found if line not in old.entries] if old.entries else found
 
 
 def _children(node: Node, new: _New) -> Iterator[_New]:
@@ -122,7 +138,8 @@ def _children(node: Node, new: _New) -> Iterator[_New]:
         beyond = line[0]
 
 
-def _check_node(node: Node, new: _New, depth: int) -> None:
+def _check_node(node: Node, new: _New, depth: int, twin: list[str]) -> None:
+    """Check a new node; `twin` are the paths of the node before that had the same last one."""
     last, _, count, size = new.line
     if node.kind != (LEAF if depth == 0 else INNER):
         raise _bad(f"a node of the wrong kind above {printable(last)}")
@@ -130,9 +147,10 @@ def _check_node(node: Node, new: _New, depth: int) -> None:
         raise _bad(f"what is said of the node up to {printable(last)} is not true")
     if depth == 0 and node.entries[0][0] <= new.beyond and new.beyond:
         raise _bad(f"paths out of order at {printable(node.entries[0][0])}")
-    for place, line in enumerate(node.entries[:-1], 1):
-        if ends_node(depth, line[0], place):
-            raise _bad(f"no cut after {printable(line[0])}, where there must be one")
+    inside = node.paths[FEWEST - 1 : -1] if node.paths != twin else []  # cuts are by path alone
+    for place, path in enumerate(inside, FEWEST):
+        if ends_node(depth, path, place):
+            raise _bad(f"no cut after {printable(path)}, where there must be one")
     if not new.at_right and not ends_node(depth, node.last, len(node.entries)):
         raise _bad(f"a cut after {printable(node.last)}, where there must be none")
 

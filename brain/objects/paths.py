@@ -8,6 +8,8 @@ letter, so that it means the same file on every system.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Collection
+from operator import methodcaller
 
 from .. import limits
 from ..errors import InvalidInput, printable
@@ -15,6 +17,7 @@ from ..errors import InvalidInput, printable
 TOP = "."
 """The section of the files that lie at the top of the brain."""
 
+_slashes = methodcaller("count", "/")
 _FORBIDDEN_PARTS = {"", ".", ".."}
 _CONTROL = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
 
@@ -60,6 +63,27 @@ def _is_plain(path: str) -> bool:
         and path[1] != ":"
         and path[-1] != "/"
         and path.count("/") < limits.MAX_DEPTH
+    )
+
+
+def are_plain(section: str, inner: Collection[str]) -> bool:
+    """Tell at little cost that `check` takes all these paths of a section; False says nothing.
+
+    Together they are one text in which `|/` stands between two paths, so that a path with
+    a bad start or end makes a bad pair of characters.
+    """
+    text = f"/{'|/'.join(inner)}|"
+    return (
+        section != TOP
+        and _is_plain(f"{section}/x")
+        and text.isascii()
+        and text.isprintable()
+        and "/." not in text
+        and "//" not in text
+        and "/|" not in text
+        and "\\" not in text
+        and len(section) + max(map(len, inner)) < limits.MAX_PATH_BYTES
+        and max(map(_slashes, inner)) < limits.MAX_DEPTH - 1
     )
 
 

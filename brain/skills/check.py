@@ -14,19 +14,18 @@ from typing import NamedTuple
 from .. import limits
 from ..errors import InvalidInput, printable
 from . import parts, version
-from .fields import BLOCK_MAP, FLOW_MAP, NULL, TEXT, Field, Head
-from .frontmatter import has_flow_style, no_frontmatter, scan_fully
+from .fields import BLOCK_MAP, FLOW_MAP, NULL, SPECIFIED, TEXT, Field, Head
+from .frontmatter import inspect, no_frontmatter
 from .parts import Parts
-from .text import hidden
+from .text import first_hidden
 
 ERROR = "error"
 WARNING = "warning"
-FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
-"""The top-level fields of the specification."""
 MAX_COMPATIBILITY = 500
 MAX_BODY_LINES = 500
 MAX_BODY_TOKENS = 5000
 _LINE = re.compile(r"line ([0-9]+)")
+_MARKS = (b"<<<<<<<", b">>>>>>>")
 _CONFLICT = re.compile(rb"^(?:<{7}|>{7}) ", re.MULTILINE)
 
 
@@ -59,8 +58,7 @@ def check(path: str, content: bytes, folder_name: str | None, strict: bool) -> l
         cut = parts.split(content)
         if not cut.opening:
             raise no_frontmatter()
-        head = scan_fully(cut.head)
-        flow = has_flow_style(cut.head)
+        head, flow = inspect(cut.head)
     except InvalidInput as error:
         found = _LINE.search(error.message)
         return [Problem(error.code, ERROR, int(found[1]) if found else 0, error.message)]
@@ -137,7 +135,7 @@ def _name_rules(head: Head, folder_name: str | None) -> Iterator[_Found]:
 
 def _other_rules(head: Head) -> Iterator[_Found]:
     for key, field in head.fields.items():
-        if key not in FIELDS:
+        if key not in SPECIFIED:
             message = f"not a field of the specification: {printable(key)}"
             yield _Found("unknown_field", True, head.line(field), message)
     yield from _typed(head, "compatibility", (TEXT,))
@@ -172,12 +170,12 @@ def _advice(cut: Parts, head: Head) -> Iterator[Problem]:
         message = f"a body of {lines} lines and {len(cut.body)} bytes; references may hold details"
         yield Problem("long_body", WARNING, first, message)
     for text, start in ((cut.head, 2), (cut.body.decode(), first)):
-        unseen = hidden().search(text.replace("\r\n", "\n"))
+        unseen = first_hidden(text.replace("\r\n", "\n"))
         if unseen:
             line = start + unseen.string.count("\n", 0, unseen.start())
             message = f"a hidden character: {printable(unseen[0])}"
             yield Problem("hidden_text", WARNING, line, message)
-    conflict = _CONFLICT.search(cut.body)
+    conflict = any(mark in cut.body for mark in _MARKS) and _CONFLICT.search(cut.body)
     if conflict:
         line = first + cut.body.count(b"\n", 0, conflict.start())
         yield Problem("conflict_marker", WARNING, line, "a line of an unfinished merge")

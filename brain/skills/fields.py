@@ -16,6 +16,9 @@ BLOCK_MAP = "block map"
 FLOW_MAP = "flow map"
 OTHER = "other"
 
+SPECIFIED = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+"""The top-level fields of the specification (agentskills.io)."""
+
 
 class Field(NamedTuple):
     """One key and its value.

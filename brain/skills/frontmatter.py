@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
 from . import fast, parts
-from .fields import BLOCK_MAP, FLOW_MAP, NULL, OTHER, TEXT, Field, Head
+from .fields import BLOCK_MAP, FLOW_MAP, NULL, OTHER, SPECIFIED, TEXT, Field, Head
 
 if TYPE_CHECKING:
     import yaml
+
+_FEW_LINES = 500
+"""Lines that surely hold fewer values than the YAML loader allows."""
 
 
 @lru_cache(maxsize=8)
@@ -27,7 +30,35 @@ def scan_fully(text: str) -> Head:
     """Return what `scan` returns, always by the YAML loader."""
     from . import strict_yaml
 
+    return _head(text, strict_yaml.compose(text))
+
+
+def inspect(text: str) -> tuple[Head, int]:
+    """Return the fields of a head, with their kinds for sure, and where it has flow style.
+
+    That is the line of the first list or map in brackets, 0 if there is none. Raises as
+    `scan` does.
+    """
+    if "[" not in text and "{" not in text and text.count("\n") <= _FEW_LINES:
+        head = fast.scan(text)
+        if head is not None and _is_sure(head):
+            return head, 0
+    from . import strict_yaml
+
     root = strict_yaml.compose(text)
+    return _head(text, root), strict_yaml.flow_line(root)
+
+
+def _is_sure(head: Head) -> bool:
+    """Tell whether the line reader knows the kind of each field of which it may matter.
+
+    What it calls OTHER the YAML loader may yet take for text, such as a version 1.2.3.
+    """
+    known = [field for key, field in head.fields.items() if key in SPECIFIED]
+    return all(field.kind != OTHER for field in (*known, *head.metadata.values()))
+
+
+def _head(text: str, root: yaml.MappingNode) -> Head:
     fields = _fields(text, root)
     metadata: dict[str, Field] = {}
     for key, value in root.value:
@@ -58,13 +89,6 @@ def read_leniently(content: bytes) -> tuple[dict[str, Any], str]:
     except InvalidInput:
         return {}, content.decode("utf-8", "replace")
     return values, parts.split(content).body.decode()
-
-
-def has_flow_style(text: str) -> int:
-    """Return the line of the first list or map in brackets in a head, 0 if there is none."""
-    from . import strict_yaml
-
-    return strict_yaml.flow_line(strict_yaml.compose(text))
 
 
 def no_frontmatter() -> InvalidInput:

@@ -32,6 +32,12 @@ def hidden() -> re.Pattern[str]:
     return re.compile(f"[{_HIDDEN_RANGES}{_NONCHARACTERS}]")
 
 
+def first_hidden(text: str) -> re.Match[str] | None:
+    """Return the first hidden code point of `text`; each different one is looked at once first."""
+    found = hidden().search("".join(set(text)))
+    return found and hidden().search(text)
+
+
 _SURELY_SEEN = bytes(set(range(0x20, 0x100)) - {0xCD, 0xE1, 0xE3, 0xEF, 0xF3})
 """UTF-8 bytes that start no code point which is both hidden and printable to Python."""
 _PRINTABLE_OR_NEWLINE = bytes((0x0A, *range(0x20, 0x7F)))

@@ -15,6 +15,7 @@ from ..errors import NotFound, StoreError
 from . import recipe as recipes
 from .codec import RECIPE, Decoder, corrupt
 from .connection import Connected
+from .protocol import Checked
 from .recipe import NOTHING, Recipe
 from .schema import columns
 
@@ -138,13 +139,10 @@ class BlobReader(Connected):
             raise corrupt(id, "its content does not hash to its id")
         yield held
 
-    def check_blobs(self) -> Iterator[tuple[bytes, int, str]]:
-        """See `Reader.check_blobs`; large blobs come last."""
-        from .checking import LargeChecker, check_small
+    def judge_large(self, large: list[bytes]) -> Iterator[Checked]:
+        """Read the blobs in `large` again; see `Reader.check_blobs`."""
+        from .checking import LargeChecker
 
-        large: list[bytes] = []
-        rows = self._db.stream(f"SELECT {_ROW} FROM blobs ORDER BY number")
-        yield from check_small(rows, self._decoder, large)
         prefixes = set()
         for id in large:
             with suppress(StoreError):

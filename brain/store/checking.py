@@ -1,4 +1,9 @@
-"""Reading every blob again: small ones batch by batch on several cores, then large ones.
+"""Reading every blob again: small ones by all processors, then large ones.
+
+The rows are cut into parts, which are taken in turn by this process and by forked
+children, each over a connection of its own. Rows are only ever added, so a part that
+ends at a row that was there at the start is the same to all of them. Verdicts come in
+the order of the rows, whoever gave them.
 
 Large blobs come in the order in which they were kept, so one that only grew is
 hashed on from where the one before it ended. A thousand versions of a growing
@@ -7,62 +12,116 @@ file then cost little more than its last one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+import marshal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 
 from blake3 import blake3
 
-from ..digest import EMPTY, blob_id
-from ..errors import BrainError
-from .codec import RECIPE, Decoder, Unpacked, corrupt
-from .protocol import Row
+from ..digest import EMPTY
+from ..errors import BrainError, StoreError
+from ..forking import Send, Turns, forked
+from .codec import RECIPE, Decoder, corrupt
+from .connection import Connection
+from .protocol import Checked
 from .recipe import Recipe
+from .schema import columns
 
-BATCH = 4 << 20
-"""Bytes of rows unpacked at a time."""
+PARTS = 256
+"""Parts that a store is cut into, so that none has long to wait for the others at the end."""
+SMALLEST_PART = 64
+"""Rows in a part, unless there are fewer."""
+WORTH_SHARING = 8
+"""Parts from which on children pay."""
 
-Verdict = tuple[bytes, int, str]
-"""Id, size and what is wrong with a blob."""
+_PART = (
+    f"SELECT {columns('id BLOB, codec INTEGER, data BLOB')} FROM blobs"
+    " WHERE number BETWEEN ? AND ? ORDER BY number"
+)
+
+_Judged = tuple[list[tuple[bytes, int]], list[tuple[bytes, str]], list[bytes]]
+"""Of one part: a `Checked`, and the ids of large blobs, still to be judged."""
 
 
-def check_small(rows: Iterator[Row], decoder: Decoder, large: list[bytes]) -> Iterator[Verdict]:
-    """Judge all rows but recipes, whose ids are appended to `large`.
+@contextmanager
+def small(
+    db: Connection, open_own: Callable[[], Connection], large: list[bytes], processes: int
+) -> Iterator[Iterator[Checked]]:
+    """Begin to judge all rows but recipes; yield the verdicts, at which children are already.
 
-    One batch is unpacked by a worker while the one before is hashed.
+    The ids of recipes are appended to `large`. `open_own` opens a connection for a child.
     """
-    with ThreadPoolExecutor(1, "check") as pool:
-        ahead: Future[Unpacked] | None = None
-        for batch in _batches(rows, large):
-            task = pool.submit(decoder.plan(batch))
-            if ahead:
-                yield from map(_judge, ahead.result())
-            ahead = task
-        if ahead:
-            yield from map(_judge, ahead.result())
+    parts = _parts(db)
+    turns = Turns(len(parts))
+
+    def work(send: Send) -> None:
+        with closing(open_own()) as own:
+            judged = list(_judged(own, parts, turns))
+        for part in judged:  # not before: nobody listens until the parent has time
+            send(part)
+
+    children = processes - 1 if len(parts) >= WORTH_SHARING else 0
+    with closing(turns), ExitStack() as stack:
+        helpers = [stack.enter_context(forked(work)) for _ in range(children)]
+        yield _in_order(db, parts, turns, helpers, large)
 
 
-def _batches(rows: Iterator[Row], large: list[bytes]) -> Iterator[list[Row]]:
-    batch: list[Row] = []
-    held = 0
-    for row in rows:
-        if row[1] == RECIPE:
-            large.append(row[0])
+def _parts(db: Connection) -> list[tuple[int, int]]:
+    """Return the parts as their first and last row."""
+    ((first, last),) = db.all("SELECT ifnull(min(number), 1), ifnull(max(number), 0) FROM blobs")
+    step = max(SMALLEST_PART, -(-(last - first + 1) // PARTS))
+    return [(start, min(start + step - 1, last)) for start in range(first, last + 1, step)]
+
+
+def _judged(
+    db: Connection, parts: Sequence[tuple[int, int]], turns: Turns
+) -> Iterator[tuple[int, bytes]]:
+    """Judge the parts whose turn it is; yield each with its number, packed."""
+    decoder = Decoder(db)
+    for turn in turns:
+        yield turn, marshal.dumps(_judge(db, decoder, *parts[turn]))
+
+
+def _judge(db: Connection, decoder: Decoder, first: int, last: int) -> _Judged:
+    sizes: list[tuple[bytes, int]] = []
+    faults: list[tuple[bytes, str]] = []
+    large: list[bytes] = []
+    for id, codec, data in db.stream(_PART, (first, last)):
+        if codec == RECIPE:
+            large.append(id)
             continue
-        batch.append(row)
-        held += len(row[2])
-        if held >= BATCH:
-            yield batch
-            batch, held = [], 0
-    yield batch
+        try:
+            content = decoder.decode(id, codec, data)
+        except StoreError as error:
+            faults.append((id, error.message))
+            continue
+        if blake3(content).digest() == id:
+            sizes.append((id, len(content)))
+        else:
+            faults.append((id, corrupt(id, "its content does not hash to its id").message))
+    return sizes, faults, large
 
 
-def _judge(unpacked: tuple[bytes, bytes | BrainError]) -> Verdict:
-    id, content = unpacked
-    if isinstance(content, BrainError):
-        return id, 0, content.message
-    if blob_id(content) != id:
-        return id, 0, corrupt(id, "its content does not hash to its id").message
-    return id, len(content), ""
+def _in_order(
+    db: Connection,
+    parts: Sequence[tuple[int, int]],
+    turns: Turns,
+    helpers: Sequence[Iterator[tuple[int, bytes]]],
+    large: list[bytes],
+) -> Iterator[Checked]:
+    """Judge what is left and yield all verdicts, also those of the helpers."""
+    waiting: dict[int, bytes] = {}
+    place = 0
+    for judged in (_judged(db, parts, turns), *helpers):
+        for turn, packed in judged:
+            waiting[turn] = packed
+            while place in waiting:
+                sizes, faults, recipes = marshal.loads(waiting.pop(place))
+                large += recipes
+                yield Checked(sizes, faults)
+                place += 1
+    if place < len(parts):
+        raise BrainError("a part of the store was not checked", code="worker_died")
 
 
 class LargeChecker:
@@ -84,12 +143,12 @@ class LargeChecker:
         self._ends = {EMPTY: (blake3(max_threads=blake3.AUTO), 0)}
         self._latest: dict[tuple[bytes, bytes], tuple[list[bytes], blake3, int]] = {}
 
-    def judge(self, id: bytes) -> Verdict:
+    def judge(self, id: bytes) -> Checked:
         """Read what has not been read of a blob and compare the whole with its id."""
         try:
-            return id, self._size(id, self._recipe_of(id)), ""
+            return Checked([(id, self._size(id, self._recipe_of(id)))], [])
         except BrainError as error:
-            return id, 0, error.message
+            return Checked([], [(id, error.message)])
 
     def _size(self, id: bytes, recipe: Recipe) -> int:
         if recipe.prefix not in self._ends or not recipe.chunks:

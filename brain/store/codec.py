@@ -112,13 +112,13 @@ class Decoder:
 
 
 def _unpack(decompressor: ZstdDecompressor, id: bytes, data: bytes) -> bytes:
-    from zstandard import ZstdError, frame_content_size
+    import zstandard  # names taken from it one by one would cost more than a small blob
 
     try:
-        if not 0 <= frame_content_size(data) <= MAX_CONTENT:
+        if not 0 <= zstandard.frame_content_size(data) <= MAX_CONTENT:
             raise corrupt(id, "it claims an impossible size")
         return decompressor.decompress(data)
-    except ZstdError as error:
+    except zstandard.ZstdError as error:
         raise corrupt(id, "it does not unpack") from error
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -17,7 +18,16 @@ from . import facts, oplog
 from .blobs import absent
 from .chunks import Meter, whole
 from .memory_lineage import MemoryLineageReader, MemoryLineageWriter
-from .protocol import LARGE, Kind, OpenTransaction, OperationRow, Pending, SkillRow, Source
+from .protocol import (
+    LARGE,
+    Checked,
+    Kind,
+    OpenTransaction,
+    OperationRow,
+    Pending,
+    SkillRow,
+    Source,
+)
 
 
 class State:
@@ -79,6 +89,10 @@ class MemoryReader(MemoryLineageReader):
         for id in self._state.blobs:
             yield Kind.BLOB, id
 
+    def count_objects(self) -> int:
+        """See `Reader.count_objects`."""
+        return len(self._state.objects) + len(self._state.blobs)
+
     def structured(self, kind: int) -> Iterator[tuple[bytes, bytes]]:
         """See `Reader.structured`."""
         for id, (found, data) in self._state.objects.items():
@@ -109,10 +123,14 @@ class MemoryReader(MemoryLineageReader):
         for start in range(0, len(content) or 1, LARGE):
             yield content[start : start + LARGE]
 
-    def check_blobs(self) -> Iterator[tuple[bytes, int, str]]:
+    @contextmanager
+    def check_blobs(self) -> Iterator[Iterator[Checked]]:
         """See `Reader.check_blobs`."""
-        for id, content in self._state.blobs.items():
-            yield id, len(content), "" if blob_id(content) == id else "its content is damaged"
+        blobs = self._state.blobs.items()
+        sizes = [(id, len(content)) for id, content in blobs if blob_id(content) == id]
+        sound = {id for id, _ in sizes}
+        faults = [(id, "its content is damaged") for id, _ in blobs if id not in sound]
+        yield iter([Checked(sizes, faults)])
 
     def ref(self, name: str) -> bytes | None:
         """See `Reader.ref`."""

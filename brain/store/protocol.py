@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from typing import Protocol
 else:  # nothing checks protocols at run time, where making them takes 3 ms
     Protocol = object
@@ -78,6 +79,13 @@ class Packing(NamedTuple):
     keep: Callable[[list[Row]], None]
 
 
+class Checked(NamedTuple):
+    """Some blobs, read again: (id, size) of the sound ones, (id, what is wrong) of the others."""
+
+    sizes: list[tuple[bytes, int]]
+    faults: list[tuple[bytes, str]]
+
+
 class Source(Protocol):
     """Where a large blob is read from: a file opened unbuffered, or `io.BytesIO`."""
 
@@ -111,6 +119,9 @@ class Reader(Protocol):
     def objects(self) -> Iterator[tuple[int, bytes]]:
         """Stream (kind, id) of everything, blobs last; chunks of large blobs count as blobs."""
 
+    def count_objects(self) -> int:
+        """Return how many objects are here, of all kinds, chunks included."""
+
     def structured(self, kind: int) -> Iterator[tuple[bytes, bytes]]:
         """Stream (id, data) of one kind in the order of insertion."""
 
@@ -133,8 +144,12 @@ class Reader(Protocol):
         after the whole has been checked against `id`.
         """
 
-    def check_blobs(self) -> Iterator[tuple[bytes, int, str]]:
-        """Read every blob again in storage order: (id, size, "" or what is wrong)."""
+    def check_blobs(self) -> AbstractContextManager[Iterator[Checked]]:
+        """Begin to read every blob again; the verdicts come in storage order, some at a time.
+
+        Other processes may be at it while the block does something else; a `BrainError`
+        (`worker_died`) comes out of the iterator if one of them did not finish.
+        """
 
     def ref(self, name: str) -> bytes | None:
         """Return the value of a ref."""

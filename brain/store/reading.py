@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
 
-from . import facts, mark, oplog
+from . import database, facts, mark, oplog
 from . import pending as notes
 from .blobs import BlobReader
 from .codec import Decoder
 from .connection import Connection
 from .derived import DerivedReader
 from .merges import MergeReader
-from .protocol import OperationRow, Pending
+from .protocol import Checked, OperationRow, Pending
 from .signatures import SignatureReader
 from .structured import ObjectReader
 
+CACHE_KIB = 2000
+"""Page cache of a connection: what the engine takes by itself."""
+INTEGRITY_CACHE_KIB = 16 << 10
+"""Holds the index of some hundred thousand blobs, in which each row is looked up."""
 SIDE_FILES = ("", "-wal", "-shm", "-journal")
 
 
@@ -65,10 +71,30 @@ class SqliteReader(ObjectReader, BlobReader, SignatureReader, DerivedReader, Mer
         """See `Reader.pending`."""
         return notes.load(self._db)
 
+    @contextmanager
+    def check_blobs(self) -> Iterator[Iterator[Checked]]:
+        """See `Reader.check_blobs`; large blobs come last."""
+        from pathlib import Path
+
+        from ..forking import processors
+        from . import checking
+
+        db, folder = self._db, Path(self._path).parent
+        processes = 1 if db.in_transaction else processors()  # none else sees what it wrote
+        large: list[bytes] = []
+        with checking.small(
+            db, lambda: database.open_readonly(folder), large, processes
+        ) as verdicts:
+            yield chain(verdicts, self.judge_large(large))
+
     def integrity(self) -> list[str]:
         """See `Reader.integrity`."""
         noted = mark.read(self._path)
-        found = [str(line) for (line,) in self._db.all("PRAGMA integrity_check")]
+        self._db.run(f"PRAGMA cache_size=-{INTEGRITY_CACHE_KIB}")
+        try:
+            found = [str(line) for (line,) in self._db.all("PRAGMA integrity_check")]
+        finally:
+            self._db.run(f"PRAGMA cache_size=-{CACHE_KIB}")
         lost = mark.lost(noted, self._facts().get(facts.OPERATIONS, b"")) if noted else ""
         return [line for line in (*found, lost) if line not in ("ok", "")]
 

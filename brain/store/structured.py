@@ -7,6 +7,7 @@ shrink, and commands that read only structure start faster without Zstandard.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from ..digest import SIZE
 from ..errors import FormatError
@@ -16,6 +17,11 @@ from .codec import corrupt
 from .connection import Connected
 from .protocol import Kind
 from .schema import columns
+
+FEW = 1024
+"""Up to so many ids are looked up one by one, whatever the size of the store."""
+SCAN_SHARE = 8
+"""Reading all ids beats looking single ones up when at least one in this many is wanted."""
 
 _ROW = columns("id BLOB, kind INTEGER, data BLOB, checksum BLOB")
 
@@ -49,9 +55,26 @@ class ObjectReader(Connected):
         """See `Reader.missing`."""
         left = set(ids)
         for table in ("blobs", "objects"):
-            sql = f"SELECT id FROM {table} WHERE id IN ({{keys}})"
-            left.difference_update(id for (id,) in list(self._db.among(sql, list(left))))
+            if self._are_most(len(left), table):
+                rows = self._db.stream(f"SELECT id FROM {table}")
+                left.difference_update(chain.from_iterable(rows))
+            else:
+                sql = f"SELECT id FROM {table} WHERE id IN ({{keys}})"
+                left.difference_update(id for (id,) in list(self._db.among(sql, list(left))))
         return left
+
+    def _are_most(self, wanted: int, table: str) -> bool:
+        """Tell whether reading all ids of a table beats looking up so many of them."""
+        if wanted < FEW:  # counting would cost more than looking them up
+            return False
+        ((total,),) = self._db.all(f"SELECT count(*) FROM {table}")
+        return wanted * SCAN_SHARE >= int(total)
+
+    def count_objects(self) -> int:
+        """See `Reader.count_objects`."""
+        sql = "SELECT (SELECT count(*) FROM objects) + (SELECT count(*) FROM blobs)"
+        ((total,),) = self._db.all(sql)
+        return int(total)
 
     def find(self, prefix: str) -> list[tuple[int, bytes]]:
         """See `Reader.find`."""

@@ -1,7 +1,7 @@
 """Upserts and diffs through the library, timed in the process that does them.
 
-`python -m tests.bench.brain_worker upsert|diff FOLDER LAYOUT SKILLS COUNT SEED` prints a
-JSON list of milliseconds.
+`python -m tests.bench.brain_worker WORK FOLDER LAYOUT SKILLS COUNT SEED` prints a JSON list
+of milliseconds; WORK is a key of `WORKS`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ import time
 from brain import Brain
 
 from .generate import Corpus, body
+
+CHANGES = 10
+"""Changed skills between two snapshots that are compared."""
 
 
 def upserts(folder: str, corpus: Corpus, count: int, rng: random.Random) -> list[float]:
@@ -29,21 +32,40 @@ def upserts(folder: str, corpus: Corpus, count: int, rng: random.Random) -> list
 
 
 def diffs(folder: str, corpus: Corpus, count: int, rng: random.Random) -> list[float]:
-    """Time the diff of the last two snapshots, each on a brain just opened."""
+    """Time diffs in one open brain, each of the upserts that were made before it."""
     times = []
-    for _ in range(count):
-        with Brain.open(folder, author="bench") as brain:
-            start = time.perf_counter()
-            brain.diff("@~1", "@")
-            times.append((time.perf_counter() - start) * 1000)
+    with Brain.open(folder, author="bench") as brain:
+        for _ in range(count):
+            for number in rng.sample(range(corpus.skills), CHANGES):
+                brain.upsert_skill(corpus.slug(number), body(rng))
+            times.append(_diff(brain, 0))
     return times
+
+
+def first_diffs(folder: str, corpus: Corpus, count: int, rng: random.Random) -> list[float]:
+    """Time diffs of what `diffs` left, each in a brain just opened."""
+    times = []
+    for number in range(count):
+        with Brain.open(folder, author="bench") as brain:
+            times.append(_diff(brain, number * CHANGES))
+    return times
+
+
+def _diff(brain: Brain, back: int) -> float:
+    start = time.perf_counter()
+    found = brain.diff(f"@~{back + CHANGES}", f"@~{back}")
+    took = (time.perf_counter() - start) * 1000
+    assert len(found.changes) == CHANGES
+    return took
+
+
+WORKS = {"upsert": upserts, "diff": diffs, "first-diff": first_diffs}
 
 
 def main(work: str, folder: str, layout: str, skills: str, count: str, seed: str) -> None:
     """Do the work and print its times."""
-    done = {"upsert": upserts, "diff": diffs}[work]
     corpus = Corpus(layout, int(skills), 0)
-    print(json.dumps(done(folder, corpus, int(count), random.Random(seed))))
+    print(json.dumps(WORKS[work](folder, corpus, int(count), random.Random(seed))))
 
 
 if __name__ == "__main__":

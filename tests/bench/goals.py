@@ -65,6 +65,8 @@ GOALS = (
         unit_name="KiB",
     ),
     Goal("verify --deep", "verify", (B3,), 0.35, 0.13, ("verify", "git after gc")),
+    Goal("verify as many snapshots", "verify-lineage", (B3,), 20, None, unit_name="s"),
+    Goal(*("peak memory of that", "verify-lineage", (B3,), 1.2, None), measure="rss", smaller=B2),
     Goal("restore", "restore", (B3,), 1.3, 0.8, ("restore", "git after gc")),
     Goal("store", "store", (B3,), 1.2, 0.85, ("store", "git after gc"), measure="stored"),
     Goal(

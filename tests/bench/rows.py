@@ -15,8 +15,10 @@ from functools import partial
 from pathlib import Path
 
 from .arena import Arena
+from .brain_worker import CHANGES
 from .contestants import COMMAND, BrainCli, Git, allocated
 from .generate import body, memory_line
+from .lineage import verify_lineage
 from .timing import Failed, Runner, Sample, Series, Turn, interleave
 
 Outcome = dict[str, Series]
@@ -27,7 +29,6 @@ LOGGED = 1000
 START_UP = "start-up"
 FIRST = "first-snapshot"
 """Snapshots that the log prints."""
-CHANGES = 10
 APPENDS = 32
 """Appends over which the growth of brain's store is averaged."""
 MEMORY = "memory/memories.jsonl"
@@ -179,20 +180,23 @@ def diff(arena: Arena) -> Outcome:
         },
     )
     compared = ("diff", "--name-status", "HEAD~1", "HEAD")
-    return interleave(
-        arena.quick_repeats,
-        {
-            "brain": _after(recorded["brain"], lambda _: arena.brain.run("diff", "@~1", "@")),
-            "git": _after(recorded["git"], lambda _: arena.git.run(*compared)),
-            "brain in-process": _after(recorded["brain"], partial(_diffing, arena)),
-        },
-    )
+    commands: dict[str, Turn] = {
+        "brain": _after(recorded["brain"], lambda _: arena.brain.run("diff", "@~1", "@")),
+        "git": _after(recorded["git"], lambda _: arena.git.run(*compared)),
+    }
+    # These write snapshots of their own, so they come when the commands are done.
+    in_process: dict[str, Turn] = {
+        "brain in-process": partial(_diffing, arena, "diff"),
+        "brain in-process, just opened": partial(_diffing, arena, "first-diff"),
+    }
+    timed = interleave(arena.quick_repeats, commands)
+    return timed | interleave(arena.repeats, in_process)
 
 
-def _diffing(arena: Arena, repeat: int) -> list[Sample]:
+def _diffing(arena: Arena, work: str, repeat: int) -> list[Sample]:
     folder, corpus = arena.brain.folder, arena.corpus
     arguments = (folder, corpus.layout, corpus.skills, 20, repeat)
-    return _samples(arena.runner.module("brain_worker", "diff", *arguments))
+    return _samples(arena.runner.module("brain_worker", work, *arguments))
 
 
 def append(arena: Arena) -> Outcome:
@@ -303,5 +307,6 @@ ROWS: dict[str, Callable[[Arena], Outcome]] = {
     "index": index,
     "log": log,
     "verify": verify,
+    "verify-lineage": verify_lineage,
     "restore": restore,
 }

@@ -34,6 +34,20 @@ def test_the_installed_command_is_the_function_main() -> None:
     assert entry.load() is main
 
 
+def test_a_process_that_is_the_command_ends_with_it(tmp_path: Path) -> None:
+    code = "from brain_cli.main import main; main(); print('still there')"
+    for arguments, status in ((["--version"], 0), (["no-such-command"], 2)):
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", code, *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status
+        assert (done.stdout or done.stderr) and "still there" not in done.stdout
+
+
 def test_the_version_is_printed_without_click(tmp_path: Path) -> None:
     modules = loaded("--version", cwd=tmp_path)
     assert not modules & {"click", "brain_cli.run", "brain.errors"}

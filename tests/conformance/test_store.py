@@ -13,6 +13,7 @@ from brain.errors import BrainError, Conflict, FormatError, NotFound, StoreError
 from brain.store.memory import MemoryStore
 from brain.store.opening import create_store
 from brain.store.protocol import LARGE, Kind, Pending, SkillRow, Store
+from tests.verdicts import verdicts
 
 BIG = 32 << 20
 """A size to announce that makes the store on disk take its way for large loads."""
@@ -76,6 +77,7 @@ def test_putting_an_object_again_changes_nothing(store: Store) -> None:
     put(store, Kind.NODE, b"a node")
     put(store, Kind.NODE, b"a node")
     assert list(store.objects()) == [(Kind.NODE, digest(b"a node"))]
+    assert store.count_objects() == 1
 
 
 def test_has_and_missing_know_blobs_and_structured_objects(store: Store) -> None:
@@ -110,6 +112,7 @@ def test_all_objects_are_listed_once(store: Store) -> None:
     with store.transaction() as tx:
         blob = tx.put_blob(b"content")
     assert sorted(store.objects()) == [(Kind.BLOB, blob), (Kind.NODE, node)]
+    assert store.count_objects() == 2
 
 
 def test_find_returns_the_snapshots_under_a_prefix_and_at_most_two(store: Store) -> None:
@@ -141,7 +144,7 @@ def test_a_blob_of_any_size_comes_back_under_its_plain_hash(store: Store, size: 
     pieces = list(store.stream_blob(id))
     assert b"".join(pieces) == content
     assert max(map(len, pieces)) <= LARGE
-    assert [row for row in store.check_blobs() if row[2]] == []
+    assert verdicts(store).faults == []
 
 
 @pytest.mark.parametrize("announced", [0, BIG])
@@ -153,9 +156,7 @@ def test_a_batch_of_blobs_comes_back_whole(store: Store, announced: int) -> None
         tx.put_blobs(pairs[400:])
         assert dict(tx.read_blobs([id for id, _ in pairs])) == dict(pairs)
     assert dict(store.read_blobs([id for id, _ in pairs])) == dict(pairs)
-    assert {id: size for id, size, _ in store.check_blobs()} == {
-        id: len(content) for id, content in pairs
-    }
+    assert dict(verdicts(store).sizes) == {id: len(content) for id, content in pairs}
 
 
 def test_a_batch_may_hold_duplicates_and_blobs_that_turn_out_large(store: Store) -> None:
@@ -427,7 +428,7 @@ def test_a_new_store_is_empty_and_sound(store: Store) -> None:
     assert store.operation_count() == 0
     assert store.pending() == []
     assert store.integrity() == []
-    assert list(store.check_blobs()) == []
+    assert verdicts(store) == ([], [])
     assert store.find("00") == []
 
 

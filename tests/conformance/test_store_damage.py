@@ -17,6 +17,7 @@ from brain.errors import BrainError, NotFound, StoreError
 from brain.store.opening import create_store, open_reader, open_store
 from brain.store.protocol import LARGE, Kind, Pending, Reader, SkillRow
 from brain.store.schema import VERSION
+from tests.verdicts import verdicts
 
 digest = domain("a test object")
 NODES = [b"node %d" % number * 20 for number in range(40)]
@@ -337,7 +338,7 @@ def test_the_deep_check_names_each_damaged_blob_and_no_other(
     bad = [blob_id(SMALL[3]), blob_id(SMALL[150])]
     alter(*[f"UPDATE blobs SET data = x'28b52ffd' WHERE id = x'{id.hex()}'" for id in bad])
     store = open_reader(folder)
-    assert sorted(id for id, _, wrong in store.check_blobs() if wrong) == sorted(bad)
+    assert [id for id, _ in verdicts(store).faults] == bad
     store.close()
 
 
@@ -350,7 +351,7 @@ def test_the_deep_check_names_a_large_blob_whose_chunk_is_gone(
     store.close()
     alter(f"DELETE FROM blobs WHERE id = x'{recipe.chunks[1].hex()}'")
     store = open_reader(folder)
-    assert [id for id, _, wrong in store.check_blobs() if wrong] == [blob_id(BIG)]
+    assert [id for id, _ in verdicts(store).faults] == [blob_id(BIG)]
     store.close()
 
 
@@ -363,5 +364,5 @@ def test_a_frame_that_claims_gigabytes_is_refused_before_memory_is_given_out(
     with pytest.raises(StoreError) as error:
         store.read_blob(blob_id(SMALL[0]))
     assert error.value.code == "corrupt_object"
-    assert all(wrong for _, _, wrong in store.check_blobs())
+    assert verdicts(store).sizes == []
     store.close()

@@ -22,6 +22,7 @@ from brain.store.opening import create_store
 from brain.store.protocol import LARGE, Store
 from brain.store.recipe import SMALL
 from brain.store.sqlite import SqliteStore
+from tests.verdicts import verdicts
 
 
 def text(size: int, seed: int) -> bytes:
@@ -110,7 +111,7 @@ def test_every_version_of_an_edited_file_comes_back_under_its_plain_hash(
     for content in versions:
         assert b"".join(store.stream_blob(blob_id(content))) == content
         assert store.blob_size(blob_id(content)) == len(content)
-    assert [row for row in store.check_blobs() if row[2]] == []
+    assert verdicts(store).faults == []
     store.close()
 
 
@@ -180,7 +181,7 @@ def test_a_file_that_grows_by_chunks_for_long_stays_whole(disk: SqliteStore) -> 
     assert recipe is not None
     assert recipe.depth >= 1
     assert disk.read_blob(base) == content
-    assert [row for row in disk.check_blobs() if row[2]] == []
+    assert verdicts(disk).faults == []
 
 
 PEAK = """
@@ -200,7 +201,8 @@ with open(folder / "big", "r+b", buffering=0) as file:
     with store.transaction() as tx:
         grown = tx.put_stream(file, size + 13, base)
 assert sum(map(len, store.stream_blob(grown))) == size + 13
-assert not [row for row in store.check_blobs() if row[2]]
+with store.check_blobs() as parts:
+    assert not [part for part in parts if part.faults]
 print(*[line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")])
 """
 

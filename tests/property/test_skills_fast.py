@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
 from brain.skills import fast, frontmatter, parts, quick
 from brain.skills.card import read_card
-from brain.skills.fields import TEXT, Head
+from brain.skills.fields import SPECIFIED, TEXT, Head
 from brain.skills.scalar import is_plain, quoted, reads_as_text, write
-from brain.skills.strict_yaml import compose, value_of
+from brain.skills.strict_yaml import compose, flow_line, value_of
 
 TYPED = ("name", "description", "title", "metadata")
 
@@ -175,6 +176,48 @@ def test_the_line_reader_agrees_with_the_yaml_loader(head: str) -> None:
     for key in ("version", "title"):
         assert (key in found.metadata) == (key in full.metadata)
     assert found.flow == full.flow
+
+
+kept = st.sampled_from(["license", "compatibility", "allowed-tools", "version", "x", "name"])
+checked_heads = st.one_of(
+    heads,
+    st.lists(st.one_of(st.builds("{}: {}".format, kept, values), lines), max_size=5).map(
+        lambda many: "".join(f"{line}\n" for line in ["name: x", *many])
+    ),
+    st.lists(st.builds("  {}: {}".format, keys, values), min_size=1, max_size=3).map(
+        lambda many: "".join(f"{line}\n" for line in ["metadata:", *many])
+    ),
+)
+
+
+@settings(max_examples=600)
+@given(checked_heads)
+@example("license: ~\nmetadata:\n  a: 1.2.3\n  b: x\n")
+@example("compatibility: 1.2.3\nname: x\n")
+@example("allowed-tools:\n- a\n")
+@example("x: y\n" + "".join(f"k{number}: v\n" for number in range(1200)))
+def test_what_a_check_sees_of_a_head_is_what_the_yaml_loader_sees(head: str) -> None:
+    try:
+        root = compose(head)
+    except InvalidInput as error:
+        with pytest.raises(InvalidInput) as caught:
+            frontmatter.inspect(head)
+        assert (caught.value.code, caught.value.message) == (error.code, error.message)
+        return
+    found, flow = frontmatter.inspect(head)
+    full = frontmatter.scan_fully(head)
+    assert flow == flow_line(root)
+    assert list(found.fields) == list(full.fields)
+    assert [found.fields.get(key) for key in SPECIFIED] == [
+        full.fields.get(key) for key in SPECIFIED
+    ]
+    assert list(found.metadata.items()) == list(full.metadata.items())
+    assert [found.raw(field) for field in found.versions()] == [
+        full.raw(field) for field in full.versions()
+    ]
+    assert [found.line(field) for field in found.fields.values()] == [
+        full.line(field) for field in full.fields.values()
+    ]
 
 
 @settings(max_examples=400)

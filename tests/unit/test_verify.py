@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -215,6 +218,59 @@ def test_a_size_that_is_not_the_blobs_is_found_by_a_deep_verification(brain: Bra
     assert "bad_size" in codes(brain, deep=True)
 
 
+def test_a_size_is_found_wrong_beside_an_entry_that_has_it_right(brain: Brain) -> None:
+    def twice(session: Session, snapshot: Snapshot) -> Snapshot:
+        first, *rest = entries_of_skills(session)[:20]
+        twin = first._replace(path="aa/SKILL.md", size=first.size + 1)
+        return with_skills(session, snapshot, Node(0, (twin, first, *rest)))
+
+    forged(brain, twice)
+    found = verify_folder(brain.root, True)
+    (finding,) = [finding for finding in found.findings if finding.code == "bad_size"]
+    assert finding.path == "skills/aa/SKILL.md"
+    assert "bad_size" not in codes(brain)
+
+
+FINDINGS = """
+import json, os, sys
+from pathlib import Path
+from brain.verify import verify_folder
+forks = []
+os.register_at_fork(before=lambda: forks.append(1))
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(sys.argv[2])])
+found = verify_folder(Path(sys.argv[1]), True)
+print(json.dumps([len(forks) - len(os.sched_getaffinity(0)), found]))
+"""
+
+
+def test_all_processors_together_find_what_one_finds(brain: Brain, project: Path) -> None:
+    for number in range(700):
+        (brain.root / f"memory/{number}.txt").write_text(f"note {number}\n" * 9)
+    brain.snapshot()
+    for row in (70, 71, 200, 480, 830):
+        run(brain, "UPDATE blobs SET data = CAST(data || x'00' AS BLOB) WHERE number = ?", row)
+    run(brain, "DELETE FROM blobs WHERE number = 300")
+
+    def swollen(session: Session, snapshot: Snapshot) -> Snapshot:
+        entry = entries_of_skills(session)[0]._replace(size=999)
+        return with_skills(session, snapshot, Node(0, (entry,)))
+
+    forged(brain, swollen)
+    outcomes = []
+    for most in (1, 64):
+        command = [sys.executable, "-c", FINDINGS, brain.root, str(most)]
+        done = subprocess.run(
+            command, env={"PYTHONPATH": str(project)}, capture_output=True, check=True
+        )
+        forks, found = json.loads(done.stdout)
+        assert forks == -1
+        outcomes.append(found)
+    assert outcomes[0] == outcomes[1]
+    listed = [finding[0] for finding in outcomes[0][6]]
+    assert (listed.count("corrupt_blob"), listed.count("bad_size")) == (5, 1)
+    assert "missing_object" in listed
+
+
 def test_a_skill_changed_by_hand_without_a_higher_version_is_a_warning(brain: Brain) -> None:
     path = brain.root / "skills/skill-003/SKILL.md"
     path.write_text(path.read_text() + "by hand\n")
@@ -258,6 +314,19 @@ def test_a_structured_object_that_is_not_what_its_id_says_is_found(brain: Brain,
     run(brain, "UPDATE objects SET data = X'90' WHERE kind = ?", kind)
     found = verify_folder(brain.root, False)
     assert not found.ok and found.findings
+
+
+def test_a_node_that_is_like_the_one_before_it_is_hashed_where_it_differs(brain: Brain) -> None:
+    from brain.store.structured import checksum
+
+    session = session_of(brain)
+    node_id = session.bundle_of(session.head())["skills"].node
+    node = session.nodes.get(node_id)
+    first, *rest = node.entries
+    data = Node(node.kind, ((*first[:3], first[3] + 1), *rest)).encode()
+    sum = checksum(node_id, Kind.NODE, data)
+    run(brain, "UPDATE objects SET data = ?, checksum = ? WHERE id = ?", data, sum, node_id)
+    assert "hash_mismatch" in codes(brain)
 
 
 def test_a_missing_object_is_found(brain: Brain) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
 from brain.objects import paths
@@ -121,3 +123,23 @@ def test_twins_that_one_folder_cannot_hold_fold_to_the_same_name(one: str, other
 @pytest.mark.parametrize(("one", "other"), [("a", "b"), ("a-b", "ab"), ("café", "cafe")])
 def test_different_names_do_not_fold_to_the_same(one: str, other: str) -> None:
     assert paths.fold(one) != paths.fold(other)
+
+
+PARTS = st.sampled_from(
+    ["a", "SKILL.md", ".", "..", ".x", "x.", "", "c:", "é", "a|", "|", "\\", "\n"]
+)
+INNER = st.lists(PARTS, min_size=1, max_size=66).map("/".join)
+
+
+@given(PARTS | st.just("skills"), st.lists(INNER, min_size=1, max_size=4))
+def test_paths_found_plain_together_are_each_taken(section: str, inner: list[str]) -> None:
+    if paths.are_plain(section, inner):
+        for path in inner:
+            paths.check(paths.join(section, path))
+
+
+def test_usual_paths_are_plain_together() -> None:
+    usual = [f"skill-{number}/SKILL.md" for number in range(60)] + ["x", "x" * 1017]
+    assert paths.are_plain("skills", usual)
+    for bad in ("x" * 1018, "/".join("d" * 64), "/x", "x/", "a//b", "../a", "a\\b", "\x7f", ""):
+        assert not paths.are_plain("skills", [*usual[:30], bad, *usual[30:]])

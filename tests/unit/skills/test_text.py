@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from brain.skills.text import clean, fold, fold_all, hidden
+from brain.skills.text import clean, first_hidden, fold, fold_all, hidden
 
 EVERYTHING = "".join(map(chr, range(sys.maxunicode + 1)))
 IGNORABLE = {*range(0xFE00, 0xFE10), *range(0xE0000, 0xE1000), 0x034F, 0x115F, 0x3164, 0xFFA0}
@@ -72,3 +72,9 @@ def test_folding_many_texts_is_folding_each() -> None:
 )
 def test_cleaned_text_keeps_its_lines_and_tabs(text: str, cleaned: str) -> None:
     assert clean(text) == cleaned
+
+
+@pytest.mark.parametrize("text", ["", "a\n\tb — é 🧠", "a\u200bb\u00ad", "\r", "ab\U000e0041"])
+def test_the_first_hidden_character_is_the_one_the_pattern_finds(text: str) -> None:
+    found, expected = first_hidden(text), hidden().search(text)
+    assert (found and found.span()) == (expected and expected.span())

@@ -208,3 +208,12 @@ def test_the_horizon_goes_by_the_longer_of_two_clocks() -> None:
     set_back = stats.Moment(now.wall + 3600 * second, now.steady - 60 * second)
     for started in (slept, set_back):
         assert stats.horizon(started, 10**18) <= 10**18 - 60 * second
+
+
+def test_a_rebuilt_part_is_in_the_order_it_is_searched_in() -> None:
+    names = ("a", "a b", "a-b", "a/b", "a/b/c", "a/b c", "a0", "b", "a\x01/z", "é/ß", ".")
+    paths = [name.encode() for name in names]
+    by_key = sorted(paths, key=sort_key)
+    cache = StatCache(bytes(32), bytes(32), 0, [])
+    made = cache.changed(bytes(32), 0, {name: bytes(stats.SIZE) for name in names})
+    assert [path for part in made.parts for path, _ in part.entries()] == by_key

@@ -1,0 +1,39 @@
+"""Whether blobs have the sizes that entries of trees say.
+
+Blobs are read while trees are checked. So what the entries say is noted first, and
+crossed out as the blobs turn out to be so. Only where something is left, which a
+healthy brain never sees, are the trees checked once more, now that it is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
+from operator import itemgetter
+
+from ..errors import BrainError
+from ..objects.node import Line
+
+_said = itemgetter(2, 3)
+
+
+class Sizes:
+    """What entries say of blobs, and in `true` the sizes of those of which they say wrong."""
+
+    def __init__(self) -> None:
+        self._unproven: set[tuple[bytes, int]] = set()
+        self.true: dict[bytes, int] = {}
+
+    def note(self, entries: Iterable[Line]) -> None:
+        """Note what `entries` say."""
+        self._unproven.update(map(_said, entries))
+
+    def confirm(self, sizes: Iterable[tuple[bytes, int]]) -> None:
+        """Cross out what is true of some blobs."""
+        self._unproven.difference_update(sizes)
+
+    def settle(self, size_of: Callable[[bytes], int], damaged: Collection[bytes]) -> None:
+        """Find the true sizes of blobs of which something else is said, where they have one."""
+        for blob in {blob for blob, _ in self._unproven}.difference(damaged):
+            with suppress(BrainError):
+                self.true[blob] = size_of(blob)

@@ -1,0 +1,111 @@
+"""All blobs are read again with the same verdicts, however many processes share the work."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from brain.digest import blob_id
+from brain.errors import BrainError, StoreError
+from brain.store import database
+from brain.store.checking import SMALLEST_PART, WORTH_SHARING, small
+from brain.store.connection import Connection
+from brain.store.opening import create_store
+from brain.store.protocol import LARGE
+
+# What the children here do is safe whatever threads the tests before have left.
+pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+
+SKILLS = [b"skill %d\n" % number * (number % 60) for number in range(900)]
+BIG = random.Random(3).randbytes(LARGE + 1)
+DAMAGES = (
+    *("UPDATE blobs SET data = x'28b52ffd'", "UPDATE blobs SET codec = 99"),
+    *("UPDATE blobs SET data = CAST(data || x'00' AS BLOB)", "UPDATE blobs SET codec = 0"),
+    *("UPDATE blobs SET id = CAST(x'07' || substr(id, 2) AS BLOB)", "UPDATE blobs SET codec = 1"),
+    *("UPDATE blobs SET id = x''", "DELETE FROM blobs", "UPDATE blobs SET number = -number"),
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    store = create_store(tmp_path / "s")
+    with store.transaction(1 << 30) as tx:
+        tx.put_blobs([(blob_id(content), content) for content in SKILLS])
+    with store.transaction() as tx:
+        tx.put_blob(BIG)
+    store.close()
+    return tmp_path / "s"
+
+
+@pytest.fixture
+def db(folder: Path) -> Iterator[Connection]:
+    made = database.open_writable(folder)
+    yield made
+    made.close()
+
+
+def checked(db: Connection, folder: Path, processes: int) -> tuple[list[object], list[bytes]]:
+    large: list[bytes] = []
+    with small(db, lambda: database.open_readonly(folder), large, processes) as parts:
+        return list(parts), large
+
+
+def test_one_process_and_several_say_the_same_of_a_sound_store(
+    db: Connection, folder: Path
+) -> None:
+    alone = checked(db, folder, 1)
+    assert alone[1] == [blob_id(BIG)]
+    assert len(alone[0]) >= WORTH_SHARING
+    assert checked(db, folder, 2) == checked(db, folder, 4) == alone
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_one_process_and_several_say_the_same_of_a_damaged_store(
+    db: Connection, folder: Path, seed: int
+) -> None:
+    rng = random.Random(seed)
+    for sql in rng.choices(DAMAGES, k=rng.randint(1, 12)):
+        where = rng.randint(1, len(SKILLS))
+        how = rng.choice((f"number = {where}", f"number BETWEEN {where} AND {where + 90}"))
+        db.run(sql.replace("UPDATE", "UPDATE OR IGNORE") + f" WHERE {how}")
+    alone = checked(db, folder, 1)
+    assert checked(db, folder, 2) == alone
+    assert checked(db, folder, 3) == alone
+
+
+def test_few_blobs_are_not_worth_a_child(tmp_path: Path) -> None:
+    store = create_store(tmp_path / "few")
+    with store.transaction() as tx:
+        for number in range(SMALLEST_PART * (WORTH_SHARING - 1)):
+            tx.put_blob(b"%d" % number)
+
+    def never() -> Connection:
+        raise AssertionError("a child was made")
+
+    with small(store._db, never, [], 4) as parts:
+        assert sum(len(part.sizes) for part in parts) == SMALLEST_PART * (WORTH_SHARING - 1)
+    store.close()
+
+
+def test_a_child_that_is_killed_is_an_error_and_never_a_pass(db: Connection) -> None:
+    def killed() -> Connection:
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
+
+    with small(db, killed, [], 2) as parts, pytest.raises(BrainError) as caught:
+        list(parts)
+    assert caught.value.code == "worker_died"
+
+
+def test_what_a_child_cannot_open_is_told_as_it_is(db: Connection) -> None:
+    def locked_out() -> Connection:
+        raise StoreError("the store cannot be opened", code="cannot_open")
+
+    with small(db, locked_out, [], 2) as parts, pytest.raises(StoreError) as caught:
+        list(parts)
+    assert caught.value.code == "cannot_open"
