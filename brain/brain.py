@@ -91,18 +91,20 @@ class Brain(Lineage, Trust):
         if_changed: bool = False,
         receipt: bytes | None = None,
         message: str = "",
+        base: str | int = "",
     ) -> results.Upserted:
         """Write a skill under the slug of `name`, raise its version, record a snapshot.
 
         `body` is the Markdown text, bare or with front matter; None keeps the text
         of a skill that exists. With `if_changed` an identical save does nothing.
-        `receipt` is the transcript of the work that taught it. Raises
-        `InvalidInput`, or `Conflict` (`name_taken`).
+        `receipt` is the transcript of the work that taught it. `base` is the version
+        the text was written for: if the skill is further by now, both are merged.
+        Raises `InvalidInput`, or `Conflict` (`name_taken`, `stale_base`).
         """
         from .actions import upsert
 
         content = body.encode() if isinstance(body, str) else body
-        wish = upsert.Wish(name, description, content, receipt, message)
+        wish = upsert.Wish(name, description, content, receipt, message, str(base))
         return self._do(upsert.upsert_if_changed if if_changed else upsert.upsert, wish)
 
     def delete_skill(self, slug: str, *, message: str = "") -> results.Upserted:

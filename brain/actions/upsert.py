@@ -24,13 +24,17 @@ from .turn import Turn, turn
 
 
 class Wish(NamedTuple):
-    """What shall be written. None for `description` or `body` keeps what is there."""
+    """What shall be written. None for `description` or `body` keeps what is there.
+
+    `base` is the version the writer had read, "" if that is not known.
+    """
 
     name: str
     description: str | None
     body: bytes | None
     receipt: bytes | None
     message: str
+    base: str = ""
 
 
 def upsert(session: Session, wish: Wish) -> Upserted:
@@ -99,18 +103,32 @@ def _new_path(session: Session, slug: str) -> str:
 
 
 def _write(mine: Turn, slug: str, path: str, prior: bytes | None, wish: Wish) -> Upserted:
-    session = mine.session
     if prior is None and not wish.body and not wish.description:
         raise InvalidInput(
             f"a new skill, {slug}, needs a body or a description",
             code="no_content",
             hint="give the text with -f FILE, or at least a description with -d TEXT",
         )
-    lineage_version = last_version(session, mine, slug) if prior is None else None
-    new = document.upsert_document(
-        prior, lineage_version, wish.name, slug, wish.description, wish.body
-    )
+    new = _new_text(mine, slug, path, prior, wish)
     return commit_skill(mine, slug, path, new, wish.receipt, wish.message)
+
+
+def _new_text(mine: Turn, slug: str, path: str, prior: bytes | None, wish: Wish) -> document.Upsert:
+    current = ""
+    if wish.base:
+        if prior is None:
+            raise Conflict(
+                f"{slug} is not there any more at version {printable(wish.base)}",
+                code="stale_base",
+                hint=f"see `brain skill history {slug}`; without a base it is made anew",
+            )
+        current = find.at(mine.session, mine.bundle, path).card.version
+    if prior is not None and wish.base != current:
+        from .rebase import onto
+
+        return onto(mine, slug, prior, current, wish)
+    last = last_version(mine.session, mine, slug) if prior is None else None
+    return document.upsert_document(prior, last, wish.name, slug, wish.description, wish.body)
 
 
 def commit_skill(

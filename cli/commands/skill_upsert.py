@@ -43,6 +43,13 @@ if TYPE_CHECKING:
 @click.option(
     "-f", "--file", cls=Once, metavar="FILE", help="Take the body from FILE; - is standard input."
 )
+@click.option(
+    "--base",
+    cls=Once,
+    type=TextType(),
+    metavar="VERSION",
+    help="The version the text was written for; what others wrote since is merged.",
+)
 @click.option("--if-changed", is_flag=True, help="Do nothing if the text is the same.")
 @click.option(
     "--receipt", cls=Once, metavar="FILE", help="Keep FILE as the record of the work behind it."
@@ -55,6 +62,7 @@ def command(
     name: str,
     description: str | None,
     file: str | None,
+    base: str | None,
     if_changed: bool,
     receipt: str | None,
     message: str | None,
@@ -72,6 +80,7 @@ def command(
         if_changed=if_changed,
         receipt=None if receipt is None else read(receipt, limits.MAX_FILE_BYTES),
         message=message or "",
+        base=base or "",
     )
     emit(app, done, _lines(done))
 

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brain import Brain, Conflict, NotFound
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Brain:
+    made = Brain.init(tmp_path / "agent", author="tester")
+    made.upsert_skill("Oracle", "one\n\ntwo\n\nthree\n", description="Check")
+    return made
+
+
+def body(brain: Brain) -> str:
+    return brain.view_skill("oracle").body.strip()
+
+
+def test_a_text_for_the_version_that_is_there_is_written_as_it_is(brain: Brain) -> None:
+    assert brain.upsert_skill("Oracle", "new\n", base=1).version == 2
+    assert body(brain) == "new"
+
+
+def test_what_another_writer_did_since_is_kept(brain: Brain) -> None:
+    brain.upsert_skill("Oracle", "ONE\n\ntwo\n\nthree\n", base=1)
+    brain.upsert_skill("Oracle", description="Check and compare")
+    done = brain.upsert_skill("Oracle", "one\n\ntwo\n\nTHREE\n", base=1)
+    assert (done.previous_version, done.version) == (3, 4)
+    assert body(brain) == "ONE\n\ntwo\n\nTHREE"
+    assert brain.view_skill("oracle").description == "Check and compare"
+    assert brain.verify(deep=True).findings == []
+
+
+def test_two_texts_for_the_same_lines_are_not_laid_over_each_other(brain: Brain) -> None:
+    brain.upsert_skill("Oracle", "ONE\n\ntwo\n\nthree\n", base=1)
+    head = brain.head
+    with pytest.raises(Conflict) as caught:
+        brain.upsert_skill("Oracle", "uno\n\ntwo\n\nthree\n", base=1)
+    assert caught.value.code == "stale_base" and "version 2" in caught.value.message
+    assert brain.head == head and body(brain).startswith("ONE")
+
+
+def test_a_base_that_never_was_or_is_gone_is_refused(brain: Brain) -> None:
+    with pytest.raises(NotFound) as missing:
+        brain.upsert_skill("Oracle", "x\n", base=7)
+    assert missing.value.code == "no_version"
+    brain.delete_skill("oracle")
+    with pytest.raises(Conflict) as caught:
+        brain.upsert_skill("Oracle", "x\n", base=1)
+    assert caught.value.code == "stale_base"
