@@ -1,0 +1,121 @@
+"""Ed25519 (RFC 8032) over OpenSSL: the one module that knows the library it comes from.
+
+Verification is strict, so that one signature has one form and no key signs everything:
+lengths are checked first; a public key must be the canonical encoding of a point, and
+not one of the eight points of small order, for which some signatures fit any message;
+`S` must lie below the order of the group, and `R` is compared as bytes (both OpenSSL).
+What is malformed is not valid; nothing here raises for it.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ..errors import InvalidInput
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+SEED_SIZE = 32
+"""Bytes of a private key."""
+KEY_SIZE = 32
+SIGNATURE_SIZE = 64
+
+_PRIME = 2**255 - 19
+_SIGN = 1 << 255
+_ORDER_8 = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7
+"""The y of two of the four points of order 8; that of the others is its negative."""
+_SMALL_ORDER = frozenset({0, 1, _PRIME - 1, _ORDER_8, _PRIME - _ORDER_8})
+
+
+def new_seed() -> bytes:
+    """Return a new private key: 32 random bytes of the operating system."""
+    return os.urandom(SEED_SIZE)
+
+
+def public_key(seed: bytes) -> bytes:
+    """Return the public key of a private one."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
+
+
+def sign(seed: bytes, message: bytes) -> bytes:
+    """Return the signature of `message`, 64 bytes."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    return Ed25519PrivateKey.from_private_bytes(seed).sign(message)
+
+
+def is_usable(key: bytes) -> bool:
+    """Tell whether a public key may be trusted at all: canonical, and not of small order."""
+    if len(key) != KEY_SIZE:
+        return False
+    number = int.from_bytes(key, "little")
+    y = number & (_SIGN - 1)
+    return y < _PRIME and y not in _SMALL_ORDER
+
+
+def verify(key: bytes, message: bytes, signature: bytes) -> bool:
+    """Tell whether `signature` is that of `message` by the public `key`."""
+    from cryptography.exceptions import InvalidSignature
+
+    if len(signature) != SIGNATURE_SIZE or not is_usable(key):
+        return False
+    try:
+        _loaded(key).verify(signature, message)
+    except InvalidSignature:
+        return False
+    return True
+
+
+@lru_cache(1024)
+def _loaded(key: bytes) -> Ed25519PublicKey:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    return Ed25519PublicKey.from_public_bytes(key)
+
+
+def to_pem(seed: bytes, passphrase: bytes) -> bytes:
+    """Return a private key as PKCS#8 PEM, encrypted unless the passphrase is empty."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    cipher: serialization.KeySerializationEncryption = serialization.NoEncryption()
+    if passphrase:
+        cipher = serialization.BestAvailableEncryption(passphrase)
+    return Ed25519PrivateKey.from_private_bytes(seed).private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, cipher
+    )
+
+
+def from_pem(pem: bytes, passphrase: bytes) -> bytes:
+    """Return the private key that PEM holds.
+
+    Raises `InvalidInput`: `passphrase_needed`, `wrong_passphrase`, `bad_key`.
+    """
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    encrypted = is_encrypted(pem)
+    if encrypted and not passphrase:
+        raise InvalidInput("the key needs its passphrase", code="passphrase_needed")
+    try:
+        key = serialization.load_pem_private_key(pem, passphrase if encrypted else None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        if encrypted:
+            raise InvalidInput(
+                "the passphrase does not open the key", code="wrong_passphrase"
+            ) from error
+        raise InvalidInput("not a private key in PKCS#8 PEM", code="bad_key") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise InvalidInput("a key of another kind than Ed25519", code="bad_key")
+    return key.private_bytes_raw()
+
+
+def is_encrypted(pem: bytes) -> bool:
+    """Tell whether PEM holds a private key under a passphrase."""
+    return b"-----BEGIN ENCRYPTED PRIVATE KEY-----" in pem

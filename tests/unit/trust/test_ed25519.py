@@ -1,0 +1,164 @@
+"""Ed25519 against RFC 8032, and against what a lenient verifier would take."""
+
+from __future__ import annotations
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from brain.errors import InvalidInput
+from brain.trust import ed25519
+from tests.curve import ORDER, PRIME, Point, add, encoded, recover, times
+
+RFC_8032 = [
+    (
+        "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
+        "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+        "",
+        "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555"
+        "fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b",
+    ),
+    (
+        "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
+        "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+        "72",
+        "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da0"
+        "85ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00",
+    ),
+    (
+        "c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
+        "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025",
+        "af82",
+        "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac1"
+        "8ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc027beceea1ec40a",
+    ),
+]
+SEED, KEY, MESSAGE, SIGNATURE = (bytes.fromhex(text) for text in RFC_8032[1])
+
+
+@pytest.mark.parametrize("vector", RFC_8032)
+def test_keys_and_signatures_are_those_of_rfc_8032(vector: tuple[str, str, str, str]) -> None:
+    seed, key, message, signature = (bytes.fromhex(text) for text in vector)
+    assert ed25519.public_key(seed) == key
+    assert ed25519.sign(seed, message) == signature
+    assert ed25519.verify(key, message, signature)
+
+
+def test_new_keys_differ() -> None:
+    assert len({ed25519.new_seed() for _ in range(10)}) == 10
+
+
+def test_no_flipped_bit_of_a_signature_nor_another_message_is_taken() -> None:
+    for bit in range(8 * len(SIGNATURE)):
+        flipped = bytearray(SIGNATURE)
+        flipped[bit // 8] ^= 1 << bit % 8
+        assert not ed25519.verify(KEY, MESSAGE, bytes(flipped))
+    assert not ed25519.verify(KEY, MESSAGE + b"\0", SIGNATURE)
+    assert not ed25519.verify(KEY, b"", SIGNATURE)
+
+
+@pytest.mark.parametrize("length", [0, 1, 31, 33, 63, 65, 128])
+def test_what_has_another_length_is_not_valid(length: int) -> None:
+    assert not ed25519.verify(KEY, MESSAGE, (SIGNATURE * 2)[:length])
+    assert not ed25519.verify((KEY * 4)[:length], MESSAGE, SIGNATURE)
+    assert not ed25519.is_usable((KEY * 4)[:length])
+
+
+@pytest.mark.parametrize("more", [1, 2, 8])
+def test_a_second_form_of_s_is_not_valid(more: int) -> None:
+    s = int.from_bytes(SIGNATURE[32:], "little") + more * ORDER
+    assert not ed25519.verify(KEY, MESSAGE, SIGNATURE[:32] + s.to_bytes(32, "little"))
+
+
+def small_order() -> list[bytes]:
+    """Return all encodings of the eight points of small order, the canonical ones first."""
+    found: set[Point] = {(0, 1)}
+    y = 2
+    while len(found) < 8:
+        y += 1
+        x = recover(y)
+        if x is not None:
+            small = times(ORDER, (x, y))
+            found |= {times(number, small) for number in range(8)}
+    assert all(times(8, point) == (0, 1) for point in found)
+    canonical = [encoded(*point) for point in sorted(found)]
+    every = [
+        (y + extra | sign << 255).to_bytes(32, "little")
+        for _, y in found
+        for extra in (0, PRIME)
+        for sign in (0, 1)
+        if y + extra < 1 << 255
+    ]
+    return [*canonical, *(set(every) - set(canonical))]
+
+
+def test_no_key_of_small_order_is_usable_in_any_form() -> None:
+    keys = small_order()
+    assert len(keys) == 14
+    for key in keys:
+        assert not ed25519.is_usable(key)
+
+
+def test_a_key_that_fits_every_message_is_refused_where_openssl_takes_it() -> None:
+    identity = encoded(0, 1)
+    anything = identity + bytes(32)
+    Ed25519PublicKey.from_public_bytes(identity).verify(anything, b"any message")
+    assert not ed25519.verify(identity, b"any message", anything)
+
+
+def test_the_points_of_the_curve_add_up() -> None:
+    x = recover(4 * pow(5, -1, PRIME) % PRIME)
+    assert x is not None
+    base = (x if x % 2 == 0 else PRIME - x, 4 * pow(5, -1, PRIME) % PRIME)
+    assert times(ORDER, base) == (0, 1)
+    assert add(base, base) == times(2, base)
+
+
+@pytest.mark.parametrize("y", range(19))
+@pytest.mark.parametrize("sign", [0, 1])
+def test_a_key_that_is_not_reduced_is_refused(y: int, sign: int) -> None:
+    key = (PRIME + y | sign << 255).to_bytes(32, "little")
+    assert not ed25519.is_usable(key)
+    assert not ed25519.verify(key, MESSAGE, SIGNATURE)
+
+
+def test_a_key_that_is_no_point_fits_nothing() -> None:
+    y = next(y for y in range(2, 100) if recover(y) is None)
+    assert not ed25519.verify(y.to_bytes(32, "little"), MESSAGE, SIGNATURE)
+
+
+@pytest.mark.parametrize("passphrase", [b"", b"correct horse", bytes(range(256))])
+def test_a_private_key_comes_back_from_pem(passphrase: bytes) -> None:
+    pem = ed25519.to_pem(SEED, passphrase)
+    assert ed25519.from_pem(pem, passphrase) == SEED
+    assert ed25519.is_encrypted(pem) == bool(passphrase)
+
+
+@pytest.mark.parametrize(
+    ("pem", "passphrase", "code"),
+    [
+        (ed25519.to_pem(SEED, b"right"), b"", "passphrase_needed"),
+        (ed25519.to_pem(SEED, b"right"), b"wrong", "wrong_passphrase"),
+        (b"", b"", "bad_key"),
+        (b"not PEM at all", b"x", "bad_key"),
+        (ed25519.to_pem(SEED, b"")[:60], b"", "bad_key"),
+        (ed25519.to_pem(SEED, b"").replace(b"MC4", b"MC5"), b"", "bad_key"),
+    ],
+    ids=["no passphrase", "wrong passphrase", "empty", "text", "cut", "altered"],
+)
+def test_what_holds_no_key_is_refused(pem: bytes, passphrase: bytes, code: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        ed25519.from_pem(pem, passphrase)
+    assert caught.value.code == code
+
+
+def test_a_key_of_another_kind_is_refused() -> None:
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+    pem = X25519PrivateKey.generate().private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    with pytest.raises(InvalidInput, match="another kind"):
+        ed25519.from_pem(pem, b"")
