@@ -88,15 +88,18 @@ def load_mapping(text: str) -> dict[str, Any]:
 
     Also raises `InvalidInput` with code `too_large`.
     """
+    node = compose_file(text)
+    return value_of(node) if node else {}
+
+
+def compose_file(text: str) -> yaml.MappingNode | None:
+    """Return the map that a YAML file holds as a tree of nodes; raises as `load_mapping` does."""
     if len(text) > limits.MAX_FRONT_MATTER_BYTES:
         raise InvalidInput(f"a YAML file of {len(text)} characters", code="too_large")
     node = _compose(text, 1)
-    if node is None:
-        return {}
-    if not isinstance(node, yaml.MappingNode):
+    if node is not None and not isinstance(node, yaml.MappingNode):
         _refuse(1, "the file is not a map of keys to values", "bad_type")
-    value: dict[str, Any] = value_of(node)
-    return value
+    return node
 
 
 def _compose(text: str, first_line: int) -> yaml.Node | None:
