@@ -8,7 +8,8 @@ carrying an odd last one up, which is what is done here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 Join = Callable[[bytes], bytes]
 """Gets left ‖ right."""
@@ -68,3 +69,32 @@ def replaced(rows: list[list[bytes]], leaves: Mapping[int, bytes], join: Join) -
 def root(leaves: list[bytes], join: Join) -> bytes:
     """Return the tree hash of at least one leaf hash."""
     return rows(leaves, join)[-1][0]
+
+
+class Step(NamedTuple):
+    """A step up from a node of the tree: its sibling, and whether that stands on the left."""
+
+    left: bool
+    sibling: bytes
+
+
+def audit_path(rows: Sequence[Sequence[bytes]], index: int) -> list[Step]:
+    """Return the steps from place `index` of the first row to the last row.
+
+    Of all `rows` of a tree this is PATH(index, leaves) of RFC 6962, section 2.1.1,
+    with sides; of some neighbouring rows it is that part of it.
+    """
+    out = []
+    for row in rows[:-1]:
+        beside = index ^ 1
+        if beside < len(row):
+            out.append(Step(beside < index, row[beside]))
+        index >>= 1
+    return out
+
+
+def climb(start: bytes, steps: Iterable[Step], join: Join) -> bytes:
+    """Return the hash that `steps` lead to from `start`: the root, for a true audit path."""
+    for left, sibling in steps:
+        start = join(sibling + start if left else start + sibling)
+    return start

@@ -105,3 +105,97 @@ def test_rows_with_some_leaves_replaced_are_the_rows_computed_afresh(
     new = [others.get(place, old) for place, old in enumerate(leaves)]
     assert merkle.replaced(before, others, join) == merkle.rows(new, join)
     assert before == merkle.rows(leaves, join)
+
+
+def path_by_definition(index: int, leaves: list[bytes]) -> list[bytes]:
+    """RFC 6962, section 2.1.1: PATH(m, D[n])."""
+    if len(leaves) == 1:
+        return []
+    split = 1 << ((len(leaves) - 1).bit_length() - 1)
+    if index < split:
+        return [*path_by_definition(index, leaves[:split]), by_definition(leaves[split:])]
+    return [*path_by_definition(index - split, leaves[split:]), by_definition(leaves[:split])]
+
+
+def verified_by_rfc_9162(
+    leaf_index: int, tree_size: int, path: list[bytes], start: bytes, root: bytes
+) -> bool:
+    """RFC 9162, section 2.1.3.2, step by step."""
+    if leaf_index >= tree_size:
+        return False
+    fn, sn, r = leaf_index, tree_size - 1, start
+    for p in path:
+        if sn == 0:
+            return False
+        if fn & 1 or fn == sn:
+            r = join(p + r)
+            while not fn & 1 and fn:
+                fn, sn = fn >> 1, sn >> 1
+        else:
+            r = join(r + p)
+        fn, sn = fn >> 1, sn >> 1
+    return sn == 0 and r == root
+
+
+@pytest.mark.parametrize("count", [*range(1, 20), 31, 32, 33, 63, 64, 65, 161, 162])
+def test_an_audit_path_is_that_of_the_rfcs_and_leads_to_the_root(count: int) -> None:
+    leaves = [leaf(bytes([i])) for i in range(count)]
+    rows = merkle.rows(leaves, join)
+    for index in range(count):
+        steps = merkle.audit_path(rows, index)
+        hashes = [step.sibling for step in steps]
+        assert hashes == path_by_definition(index, leaves)
+        assert verified_by_rfc_9162(index, count, hashes, leaves[index], rows[-1][0])
+        assert merkle.climb(leaves[index], steps, join) == rows[-1][0]
+
+
+PATHS = [  # index, leaves and path of the published tests of Certificate Transparency
+    (0, 1, []),
+    (0, 8, [
+        "96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7",
+        "5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e",
+        "6b47aaf29ee3c2af9af889bc1fb9254dabd31177f16232dd6aab035ca39bf6e4",
+    ]),
+    (5, 8, [
+        "bc1a0643b12e4d2d7c77918f44e0f4f79a838b6cf9ec5b5c283e1f4d88599e6b",
+        "ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0",
+        "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
+    ]),
+    (2, 3, ["fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125"]),
+    (1, 5, [
+        "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
+        "5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e",
+        "bc1a0643b12e4d2d7c77918f44e0f4f79a838b6cf9ec5b5c283e1f4d88599e6b",
+    ]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("index", "count", "path"), PATHS)
+def test_an_audit_path_is_that_of_certificate_transparency(
+    index: int, count: int, path: list[str]
+) -> None:
+    rows = merkle.rows([leaf(bytes.fromhex(data)) for data, _ in PUBLISHED[:count]], join)
+    assert [step.sibling.hex() for step in merkle.audit_path(rows, index)] == path
+
+
+def test_a_path_in_two_parts_is_the_whole_path() -> None:
+    rows = merkle.rows([leaf(bytes([i])) for i in range(11)], join)
+    for index in range(11):
+        for part in range(len(rows)):
+            lower = merkle.audit_path(rows[: part + 1], index)
+            assert lower + merkle.audit_path(rows[part:], index >> part) == merkle.audit_path(
+                rows, index
+            )
+
+
+@given(lists, st.data())
+def test_a_path_with_any_step_changed_leads_elsewhere(
+    leaves: list[bytes], data: st.DataObject
+) -> None:
+    rows = merkle.rows(leaves, join)
+    index = data.draw(st.integers(0, len(leaves) - 1))
+    steps = merkle.audit_path(rows, index)
+    for place, (left, sibling) in enumerate(steps):
+        for other in [[(left, leaf(b"other"))], [], [(left, sibling)] * 2]:
+            changed = [*steps[:place], *(merkle.Step(*one) for one in other), *steps[place + 1 :]]
+            assert merkle.climb(leaves[index], changed, join) != rows[-1][0]
