@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Locked,
         NoBrain,
         NotFound,
+        ProofError,
         StoreError,
         VerificationFailed,
     )
@@ -39,6 +40,7 @@ __all__ = [
     "Locked",
     "NoBrain",
     "NotFound",
+    "ProofError",
     "StoreError",
     "VerificationFailed",
     "__version__",

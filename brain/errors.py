@@ -72,6 +72,12 @@ class VerificationFailed(BrainError):
     exit_status = 3
 
 
+class ProofError(VerificationFailed):
+    """A proof is malformed, or does not prove what it says."""
+
+    code = "bad_proof"
+
+
 class NoBrain(BrainError):
     """There is no brain at the given folder nor above it."""
 

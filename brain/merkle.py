@@ -93,6 +93,25 @@ def audit_path(rows: Sequence[Sequence[bytes]], index: int) -> list[Step]:
     return out
 
 
+def neighbours(
+    rows: Sequence[Sequence[bytes]], place: int
+) -> tuple[list[Step], list[Step], list[Step]]:
+    """Return the steps from places `place` − 1 and `place` to where they join, and on from there.
+
+    The one before steps past siblings on its left alone, the other past siblings on
+    its right, so who sees the steps sees that nothing stands between. Where one of
+    the places does not exist, the steps of the other lead to the end by themselves.
+    """
+    if place == 0:
+        return [], audit_path(rows, 0), []
+    if place == len(rows[0]):
+        return audit_path(rows, place - 1), [], []
+    joined = (place & -place).bit_length()
+    below, above = rows[:joined], rows[joined:]
+    lower = audit_path(below, place - 1), audit_path(below, place)
+    return *lower, audit_path(above, place >> joined)
+
+
 def climb(start: bytes, steps: Iterable[Step], join: Join) -> bytes:
     """Return the hash that `steps` lead to from `start`: the root, for a true audit path."""
     for left, sibling in steps:

@@ -47,8 +47,18 @@ def bundle_id(bundle: Bundle) -> bytes:
     """Return the id; that of an empty bundle is the joining hash of nothing (RFC 6962, 2.1)."""
     if not bundle:
         return join_hashes(b"")
-    hashes = [_section_hash(pack((name, *root))) for name, root in bundle.items()]
-    return merkle.root(hashes, join_hashes)
+    return rows(bundle)[-1][0]
+
+
+def rows(bundle: Bundle) -> list[list[bytes]]:
+    """Return the rows of the Merkle tree of a bundle of one section or more."""
+    hashes = [section_hash(name, root) for name, root in bundle.items()]
+    return merkle.rows(hashes, join_hashes)
+
+
+def section_hash(name: str, root: Root) -> bytes:
+    """Return the hash of one section, as the Merkle tree of the bundle has it."""
+    return _section_hash(pack((name, *root)))
 
 
 def decode(data: bytes) -> Bundle:

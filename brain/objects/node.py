@@ -35,6 +35,11 @@ _count_of = itemgetter(2)
 _size_of = itemgetter(3)
 
 
+def line_hash(kind: int, line: Line) -> bytes:
+    """Return the hash of one entry of a node of `kind`, as the Merkle tree of the node has it."""
+    return _hashing[kind]()(pack(line))
+
+
 class Node:
     """A frozen node. `paths` are those of its entries, for looking one up."""
 
