@@ -22,6 +22,8 @@ class Vector(NamedTuple):
     @property
     def data(self) -> bytes:
         """The input as bytes."""
+        if "text" in self.input:
+            return str(self.input["text"]).encode()
         if "hex" in self.input:
             return bytes.fromhex(self.input["hex"])
         return b"".join(bytes.fromhex(part) * times for part, times in self.input["parts"])

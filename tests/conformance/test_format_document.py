@@ -90,6 +90,7 @@ def test_the_limits_are_those_of_the_library(project: Path) -> None:
         limits.MAX_PATH_BYTES,
         limits.MAX_SECTIONS,
         limits.MAX_MESSAGE_BYTES,
+        limits.MAX_PROOF_BYTES,
     ):
         assert f"{number:,}" in text
     assert f"{snapshot.MAX_TIME}" in text

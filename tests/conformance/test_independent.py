@@ -18,6 +18,7 @@ from brain.objects import paths as library_paths
 from brain.objects.entry import Entry
 from tests.conformance import independent as other
 from tests.conformance import independent_lineage as other_lineage
+from tests.conformance import independent_proofs as other_proofs
 from tests.conformance.reading import Vector, paths_of, read, title
 from tests.shelf import Shelf, entry
 from tests.strategies import brain_paths, values
@@ -150,6 +151,14 @@ def _lineage(vector: Vector) -> dict[str, Any]:
     }
 
 
+def _proof(vector: Vector) -> dict[str, Any]:
+    return other_proofs.check(vector.data)
+
+
+def _proof_content(vector: Vector) -> dict[str, Any]:
+    return other_proofs.check_content(vector.data, bytes.fromhex(vector.input["content"]))
+
+
 TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "blob": _blob,
     "domain": _domain,
@@ -167,6 +176,8 @@ TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "path": _path,
     "folder": _folder,
     "lineage": _lineage,
+    "proof": _proof,
+    "proof-content": _proof_content,
 }
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -20,10 +21,12 @@ from brain.objects.entry import FILE, Entry
 from brain.objects.node import INNER, join_hashes
 from brain.objects.nodes import Nodes
 from brain.objects.tree import Root
+from brain.proofs.check import check, check_content
 from brain.worktree.walk import refuse_twins
 from tests.conformance.reading import FOLDER, Vector, paths_of, read, title
 from tests.shelf import Shelf
 from tests.vectors import generate
+from tests.vectors.families.proofs import facts
 
 IDS: dict[str, Callable[[bytes], bytes]] = {
     "node": lambda data: node.decode(data).id,
@@ -198,6 +201,16 @@ def _check_place(known: dict[bytes, snapshot.Snapshot], brain: bytes, here: byte
     _require(found.jump == lineage.jump_after(load, found.parents[0], parents[0]), "bad_jump")
 
 
+def _proof(vector: Vector) -> dict[str, Any]:
+    return facts(check(vector.data))
+
+
+def _proof_content(vector: Vector) -> dict[str, Any]:
+    content = io.BytesIO(bytes.fromhex(vector.input["content"]))
+    check_content(check(vector.data), cast("io.RawIOBase", content))
+    return {"ok": True}
+
+
 def _require(truth: bool, code: str) -> None:
     if not truth:
         raise FormatError("the lineage is not what it says", code=code)
@@ -222,6 +235,8 @@ TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "path": _path,
     "folder": _folder,
     "lineage": _lineage,
+    "proof": _proof,
+    "proof-content": _proof_content,
 }
 
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from .families import badtrees, bundles, hashes, names, nodes, snapshots, trees, values
+from .families import badtrees, bundles, hashes, names, nodes, proofs, snapshots, trees, values
 from .families.vector import Vector
 
 HERE = Path(__file__).parent
@@ -26,6 +26,7 @@ FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
     "snapshots": snapshots.vectors,
     "lineages": snapshots.lineages,
     "paths": names.vectors,
+    "proofs": proofs.vectors,
 }
 
 

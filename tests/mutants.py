@@ -1,0 +1,76 @@
+"""Everything that can go wrong in one place of a JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from brain.digest import blob_id
+
+Mutant = tuple[str, Any]
+"""What was done where, and the document that came of it."""
+
+_OTHER = blob_id(b"another").hex()
+
+
+def mutants(value: Any, where: str = "") -> Iterator[Mutant]:
+    """Yield `value` with one place altered, dropped, repeated, swapped or added to."""
+    if isinstance(value, dict):
+        yield from _of_object(value, where)
+    elif isinstance(value, list):
+        yield from _of_list(value, where)
+    else:
+        yield from ((f"{where} {how}", other) for how, other in _of_scalar(value))
+
+
+def _of_object(value: dict[str, Any], where: str) -> Iterator[Mutant]:
+    yield f"{where or 'the proof'} with an unknown field", {**value, "note": ""}
+    for key, item in value.items():
+        place = f"{where}.{key}" if where else key
+        yield f"{place} missing", {name: one for name, one in value.items() if name != key}
+        if item is not None:
+            yield f"{place} null", {**value, key: None}
+        for name, other in mutants(item, place):
+            yield name, {**value, key: other}
+
+
+def _of_list(value: list[Any], where: str) -> Iterator[Mutant]:
+    yield f"{where} with a step more", [*value, f"l{_OTHER}"]
+    yield f"{where} with a step before", [f"r{_OTHER}", *value]
+    if value:
+        yield f"{where} an object", dict(enumerate(map(str, range(len(value)))))
+    for place, item in enumerate(value):
+        name = f"{where}[{place}]"
+        yield f"{name} dropped", [*value[:place], *value[place + 1 :]]
+        yield f"{name} twice", [*value[: place + 1], *value[place:]]
+        for other in range(place + 1, len(value)):
+            swapped = value.copy()
+            swapped[place], swapped[other] = value[other], item
+            yield f"{name} swapped with [{other}]", swapped
+        for how, other in mutants(item, name):
+            yield how, [*value[:place], other, *value[place + 1 :]]
+
+
+def _of_scalar(value: Any) -> Iterator[Mutant]:
+    if isinstance(value, str):
+        yield "empty", ""
+        yield "a list", [value]
+        yield "cut short", value[:-1]
+        yield "with a line feed", value + "\n"
+        if value.swapcase() != value:
+            yield "in capitals", value.swapcase()
+        if len(value) in (64, 65):
+            yield "another digest", value[:-64] + _OTHER
+            yield "with one bit changed", value[:-1] + f"{int(value[-1], 16) ^ 1:x}"
+        if len(value) == 65:
+            yield "on the other side", "rl"["lr".index(value[0])] + value[1:]
+            yield "without a side", value[1:]
+    elif isinstance(value, int):
+        yield "one more", value + 1
+        yield "one less", value - 1
+        yield "as text", str(value)
+        yield "a float", float(value)
+        yield "true", True
+    else:
+        yield "an empty object", {}
+        yield "a number", 0

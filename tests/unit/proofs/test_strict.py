@@ -1,0 +1,147 @@
+"""Proofs come from strangers: what is not exactly a proof is refused, cheaply and with a code."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from brain.errors import InvalidInput, ProofError
+from brain.limits import MAX_MESSAGE_BYTES, MAX_PROOF_BYTES
+from brain.objects.snapshot import encode
+from brain.proofs.check import check
+from brain.proofs.document import render
+from brain.proofs.proof import DescentProof
+from tests.proving import OTHER, as_bytes, recorded
+
+SMALL = recorded()
+PATH = SMALL.path("skills/b.md")
+TEXT = json.dumps(PATH)
+
+
+def code_of(data: bytes) -> str:
+    with pytest.raises(ProofError) as caught:
+        check(data)
+    return caught.value.code
+
+
+def test_the_proof_that_is_altered_here_holds() -> None:
+    assert check(TEXT.encode()).path == "skills/b.md"
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "bad_json"),
+        (b"{", "bad_json"),
+        (TEXT.encode() + b"{}", "bad_json"),
+        (b"\xef\xbb\xbf" + TEXT.encode(), "bad_json"),
+        (TEXT.encode("utf-16"), "bad_json"),
+        (TEXT.encode()[:-1] + b'"\xff"}', "bad_json"),
+        (b"9" * 5000, "bad_json"),
+        (b"[" * 100_000, "too_deep"),
+        (b'{"a":' * 100_000, "too_deep"),
+        (b" " * (MAX_PROOF_BYTES + 1), "too_large"),
+        (TEXT.replace('"size": 11', '"size": 11, "size": 11').encode(), "duplicate_key"),
+        (TEXT.replace("{", '{"format": "brain v1 proof", ', 1).encode(), "duplicate_key"),
+        (TEXT.replace('"size": 11', '"size": 11.0').encode(), "bad_field"),
+        (TEXT.replace('"size": 11', '"size": 1.1e1').encode(), "bad_field"),
+        (TEXT.replace('"size": 11', '"size": NaN').encode(), "bad_field"),
+        (TEXT.replace('"size": 11', '"size": -Infinity').encode(), "bad_field"),
+        (b"[]", "bad_field"),
+        (b"null", "bad_field"),
+        (b"{}", "unsupported_version"),
+    ],
+)
+def test_what_is_no_json_document_of_a_proof_is_refused(data: bytes, code: str) -> None:
+    assert code_of(data) == code
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "code"),
+    [
+        ("format", "brain v2 proof", "unsupported_version"),
+        ("format", 1, "unsupported_version"),
+        ("kind", "paths", "bad_field"),
+        ("kind", ["path"], "bad_field"),
+        ("kind", None, "bad_field"),
+        *(("path", path, "bad_field") for path in ("", "../a", "/a", "a//b", "a\n", "C:", "a\\b")),
+        ("path", "\ud800", "bad_field"),
+        ("path", "x" * 1025, "bad_field"),
+        ("path", "a/" * 64 + "a", "bad_field"),
+        ("path", 7, "bad_field"),
+        ("size", -1, "bad_field"),
+        ("size", 2**63, "bad_field"),
+        ("size", True, "bad_field"),
+        ("size", "11", "bad_field"),
+        ("type", "folder", "bad_field"),
+        ("type", 0, "bad_field"),
+        ("type", [], "bad_field"),
+        ("blob", PATH["blob"].upper(), "bad_field"),
+        ("blob", PATH["blob"][:-1], "bad_field"),
+        ("blob", PATH["blob"] + "0", "bad_field"),
+        ("blob", " " + PATH["blob"][1:], "bad_field"),
+        ("blob", "٣" * 64, "bad_field"),
+        ("blob", "0x" + PATH["blob"][2:], "bad_field"),
+        ("climb", "l" + PATH["blob"], "bad_field"),
+        ("climb", {}, "bad_field"),
+        ("climb", [None], "bad_field"),
+        ("climb", [["l", PATH["blob"]]], "bad_field"),
+        ("climb", ["L" + PATH["blob"]], "bad_field"),
+        ("climb", [{"last": "skills/x", "files": 0, "bytes": 1}], "bad_field"),
+        ("climb", [{"last": "skills/x", "files": 2**63, "bytes": 1}], "bad_field"),
+        ("climb", [{"last": "skills/x", "files": 1}], "bad_field"),
+        ("climb", [{"last": "x", "files": 1, "bytes": 1}], "wrong_section"),
+        ("tree", None, "bad_field"),
+        ("tree", {"files": 1, "bytes": 1, "steps": [{"last": "x"}]}, "bad_field"),
+        *(
+            ("encoded", text, "bad_field")
+            for text in (
+                PATH["encoded"] + "\n",
+                PATH["encoded"].rstrip("="),
+                PATH["encoded"].replace("A", "-"),
+                "A===",
+                "QQ=",
+                "QR==",  # like QQ==, but with bits that mean nothing
+                "Q Q==",
+                "é" * 4,
+                7,
+            )
+        ),
+        ("encoded", "", "wrong_snapshot"),
+        ("encoded", "QQ==", "wrong_snapshot"),
+    ],
+)
+def test_a_field_that_is_not_what_it_must_be_is_refused(field: str, value: Any, code: str) -> None:
+    assert code_of(as_bytes({**PATH, field: value})) == code
+
+
+def test_the_message_shows_foreign_text_escaped_and_cut() -> None:
+    with pytest.raises(ProofError) as caught:
+        check(as_bytes({**PATH, "\x1b[2J": 1}))
+    assert caught.value.message.isprintable()
+    with pytest.raises(ProofError) as caught:
+        check(as_bytes({**PATH, "path": "\x1b[2J\n" * 50_000}))
+    assert caught.value.message.isprintable() and len(caught.value.message) < 1000
+
+
+def test_bytes_that_are_no_snapshot_are_refused_even_under_their_own_id() -> None:
+    from brain.objects.snapshot import snapshot_id
+    from brain.proofs.strict import as_text
+
+    for data, code in [
+        (b"", "bad_snapshot"),
+        (b"\x90", "bad_snapshot"),
+        (encode(SMALL.snapshot) + b"\0", "bad_snapshot"),
+        (b"\x91\x02", "bad_snapshot"),
+    ]:
+        given = {**PATH, "encoded": as_text(data), "snapshot": snapshot_id(data).hex()}
+        assert code_of(as_bytes(given)) == code
+
+
+def test_a_proof_larger_than_is_read_is_not_made() -> None:
+    long = encode(SMALL.snapshot._replace(message="x" * MAX_MESSAGE_BYTES))
+    with pytest.raises(InvalidInput) as caught:
+        render(DescentProof(OTHER, OTHER, OTHER, [long] * 64))
+    assert caught.value.code == "too_large"
