@@ -1,0 +1,69 @@
+"""Whether a signature counts, as a comparison of bits.
+
+Each snapshot that some trust file names has a bit. The mask of a snapshot has the bits
+of those it is or descends from, and always `EVERY`; so "from X on" is one `&`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from .policy import Policy
+
+EVERY = 1
+"""The bit that stands for all snapshots."""
+
+Marks = Mapping[bytes, int]
+"""Snapshot id to its bit."""
+
+
+class Rules(NamedTuple):
+    """The rights of a trust file.
+
+    `spans` has, by key, the bit its rights begin with and the one they end with (0:
+    never); `banned` has, by key, the bits from which on its signatures do not count.
+    """
+
+    threshold: int
+    spans: Mapping[bytes, tuple[int, int]]
+    banned: Mapping[bytes, int]
+
+
+def mark(policies: Iterable[Policy]) -> Marks:
+    """Return a bit for each snapshot that one of the policies names."""
+    marks = {b"": EVERY}
+    for policy in policies:
+        for key in policy.keys:
+            since = key.revoked.since if key.revoked else b""
+            for name in (key.begin, key.end, since):
+                marks.setdefault(name, EVERY << len(marks))
+    return marks
+
+
+def bans(policy: Policy, marks: Marks) -> dict[bytes, int]:
+    """Return, by key, the bit from which on a policy revokes it."""
+    return {key.key: marks[key.revoked.since] for key in policy.keys if key.revoked}
+
+
+def rules_of(policy: Policy, marks: Marks, known: Mapping[bytes, int]) -> Rules:
+    """Return the rules of a policy, together with bans that became known later."""
+    spans = {key.key: (marks[key.begin], marks[key.end] if key.end else 0) for key in policy.keys}
+    banned = dict(known)
+    for key, bit in bans(policy, marks).items():
+        banned[key] = banned.get(key, 0) | bit
+    return Rules(policy.threshold, spans, banned)
+
+
+def objection(rules: Rules, key: bytes, mask: int) -> str:
+    """Return why the signature of a key does not count for a snapshot of this mask, "" if it does.
+
+    The answer is `revoked_key`, `unknown_key` or `expired_rights`.
+    """
+    if rules.banned.get(key, 0) & mask:
+        return "revoked_key"
+    span = rules.spans.get(key)
+    if span is None:
+        return "unknown_key"
+    begin, end = span
+    return "" if begin & mask and not end & mask else "expired_rights"

@@ -1,0 +1,124 @@
+"""Verification of signatures: was each snapshot signed by those who had the right to?
+
+In the order of the steps, each repeated as a comment at its code:
+
+1. The lineage is read from the head back, with the trust file of every snapshot. One that
+   cannot be read, or whose trust file cannot, gives nobody any rights.
+2. Signatures are checked against brain and snapshot, meanwhile; those that do not fit are
+   `bad_signature`, always an error.
+3. The rights in force for a snapshot are those its parents hold; a merge has to satisfy
+   the rights of all of them. A snapshot whose parents hold none, but which holds a trust
+   file itself, has to satisfy that, or, if root keys are given, to be signed by all of them.
+4. A signature counts if its key has a right to it (else `unknown_key`, `expired_rights`)
+   and is not revoked, by the rights in force or by those at the head (`revoked_key`).
+   Each key counts once. Too few are `below_threshold`, none at all `unsigned`.
+5. An author that is a key must have signed (`forged_author`).
+6. A trust file that is new must be one (`bad_trust`).
+
+Snapshots from before the first trust file are under no rights. They are vouched for by
+whoever signed that file in, since a signature covers all that came before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..errors import BrainError
+from ..results import Finding
+from .judge import UNSIGNED, VOUCHED, Case, Verdict, judge
+from .outline import Outline, Source
+from .policy import Policy
+from .proving import NOBODY, Row, Signers, proving
+from .rules import EVERY, Rules, bans, mark, rules_of
+
+_NO_KEYS: frozenset[bytes] = frozenset()
+
+
+def check(
+    brain: bytes,
+    head: bytes,
+    source: Source,
+    signatures: Iterable[Row],
+    roots: frozenset[bytes] = _NO_KEYS,
+) -> Iterator[Verdict]:
+    """Yield a verdict on every snapshot that `head` descends from, parents first, head last.
+
+    `signatures` are all there are, of any snapshot; more than one by one key counts once.
+    `roots` are keys that the caller knows from elsewhere; if some are given, a head under
+    no rights is refused. Raises what `signatures` raises.
+    """
+    # 2. Signatures are checked against brain and snapshot.
+    with proving(brain, signatures) as signers:
+        # 1. The lineage is read from the head back.
+        outline = Outline(source, head)
+        work = _Check(outline, signers(), roots)
+    return work.verdicts()
+
+
+def findings(verdicts: Iterable[Verdict]) -> Iterator[Finding]:
+    """Yield what was found, for a brain that may have unsigned snapshots where no rights are."""
+    for verdict in verdicts:
+        yield from verdict.findings
+
+
+def findings_if_required(verdicts: Iterable[Verdict]) -> Iterator[Finding]:
+    """Yield what was found, for a brain whose snapshots have all to be signed or vouched for."""
+    latest = b""
+    for verdict in verdicts:
+        yield from verdict.findings
+        name = verdict.snapshot.hex()
+        if verdict.standing == UNSIGNED:
+            yield Finding("unsigned", "error", name, "", "no trust file says who may sign it")
+        elif verdict.standing == VOUCHED:
+            latest = verdict.snapshot
+    if latest:
+        text = "this and what came before is from before the trust file, whose signers vouch for it"
+        yield Finding("unsigned", "warning", latest.hex(), "", text)
+
+
+class _Check:
+    """One pass over the ancestors of a head."""
+
+    def __init__(self, outline: Outline, signers: Signers, roots: frozenset[bytes]) -> None:
+        self._outline = outline
+        self._signers = signers
+        self._roots = roots
+        self._steps = outline.steps
+        rights = outline.rights
+        self._marks = mark(one for one in rights if isinstance(one, Policy))
+        self._masks = [EVERY] * len(self._steps)
+        at_head = rights[self._steps[0].rights]
+        known = bans(at_head, self._marks) if isinstance(at_head, Policy) else {}
+        self._revoked = Rules(0, {}, known)
+        self._rules = [
+            rules_of(one, self._marks, known) if isinstance(one, Policy) else one for one in rights
+        ]
+
+    def verdicts(self) -> Iterator[Verdict]:
+        for number in reversed(self._outline.order):
+            yield judge(self._case(number))
+
+    def _case(self, number: int) -> Case:
+        step = self._steps[number]
+        mask = self._marks.get(step.id, 0) | EVERY
+        for parent in step.parents:
+            mask |= self._masks[parent]
+        self._masks[number] = mask
+        # 3. The rights in force are those of all parents, or its own if it brings the first.
+        held = {self._steps[parent].rights for parent in step.parents} - {0}
+        first = step.rights != 0 and not held
+        roots = self._roots if first or (number == 0 and not held) else _NO_KEYS
+        if first and not roots:
+            held = {step.rights}
+        own = self._rules[step.rights]
+        return Case(
+            snapshot=step.id,
+            author=step.author,
+            signed=self._signers.get(step.id, NOBODY),
+            mask=mask,
+            in_force=[one for one in map(self._rules.__getitem__, sorted(held)) if one],
+            roots=roots,
+            revoked=self._revoked,
+            own=own if isinstance(own, BrainError) and step.rights not in held else None,
+            vouched=number in self._outline.vouched,
+        )

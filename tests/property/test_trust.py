@@ -1,0 +1,134 @@
+"""Rights under random rotations, revocations, forks and merges, against plain sets."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brain.trust.edit import render
+from brain.trust.policy import Policy, Revocation, TrustedKey, parse
+from tests.signing import KEYS, NONE, Signing
+
+numbers = st.integers(0, 3)
+
+
+@st.composite
+def policies(draw: st.DrawFn, line: Signing) -> bytes:
+    """A trust file that names snapshots of `line`, or none at all."""
+    if draw(st.integers(0, 9)) == 0:
+        return NONE
+    ids = st.sampled_from([b"", b"", b"", *line.ids, bytes(32)])
+    keys = []
+    for number in draw(st.lists(numbers, min_size=1, max_size=4, unique=True)):
+        revoked = Revocation(draw(ids), "") if draw(st.integers(0, 3)) == 0 else None
+        end = draw(ids) if draw(st.booleans()) else b""
+        begin = draw(ids) if draw(st.booleans()) else b""
+        keys.append(TrustedKey(f"key {number}", KEYS[number], begin, end, revoked))
+    usable = sum(key.may_go_on for key in keys)
+    if not usable:
+        return NONE
+    return render(Policy(draw(st.integers(1, usable)), tuple(keys)))
+
+
+@st.composite
+def lineages(draw: st.DrawFn) -> Signing:
+    """A genesis and up to a dozen snapshots with random trust files and signatures."""
+    signers = st.lists(numbers, max_size=4, unique=True)
+    line = Signing(NONE, draw(signers))
+    for size in range(1, draw(st.integers(2, 12))):
+        recent = st.integers(max(0, size - 3), size - 1)
+        parents = draw(st.lists(recent, min_size=1, max_size=2, unique=True))
+        trust = draw(policies(line)) if draw(st.booleans()) else None
+        line.add(*parents, by=draw(signers), trust=trust)
+    return line
+
+
+class Model:
+    """What the specification says, taken literally."""
+
+    def __init__(self, line: Signing) -> None:
+        self.line = line
+        self.above: dict[bytes, set[bytes]] = {}
+        for here in line.ids:
+            parents = line.known[here].parents
+            self.above[here] = {here}.union(*(self.above[parent] for parent in parents))
+        self.at_head = self.policy(line.head)
+
+    def policy(self, here: bytes) -> Policy | None:
+        text = self.line.files[self.line.known[here].bundle]
+        return parse(text) if text else None
+
+    def is_revoked(self, here: bytes, key: bytes, policy: Policy | None) -> bool:
+        return any(
+            known.key == key
+            and known.revoked is not None
+            and (not known.revoked.since or known.revoked.since in self.above[here])
+            for one in (policy, self.at_head)
+            if one
+            for known in one.keys
+        )
+
+    def counts(self, here: bytes, key: bytes, policy: Policy) -> bool:
+        above = self.above[here]
+        return not self.is_revoked(here, key, policy) and any(
+            known.key == key
+            and (not known.begin or known.begin in above)
+            and not (known.end and known.end in above)
+            for known in policy.keys
+        )
+
+    def in_force(self, here: bytes) -> list[Policy]:
+        held = [self.policy(parent) for parent in self.line.known[here].parents]
+        if not any(held):
+            held = [self.policy(here)]
+        return [one for one in held if one]
+
+    def standing(self, here: bytes) -> str:
+        signed = {key for snapshot, key, _ in self.line.rows if snapshot == here}
+        rights = self.in_force(here)
+        for policy in rights:
+            if sum(self.counts(here, key, policy) for key in signed) < policy.threshold:
+                return "refused"
+        if rights:
+            return "trusted"
+        return "vouched" if self.is_vouched(here) else "unsigned"
+
+    def is_vouched(self, here: bytes) -> bool:
+        """Whether a snapshot after this one, and before the head, brings a first trust file."""
+        return any(
+            self.policy(later)
+            and not any(self.policy(parent) for parent in self.line.known[later].parents)
+            for later in self.above[self.line.head] - {here}
+            if here in self.above[later]
+        )
+
+
+@settings(max_examples=300, deadline=None)
+@given(lineages())
+def test_every_snapshot_stands_as_the_specification_says(line: Signing) -> None:
+    model = Model(line)
+    reached = [here for here in line.ids if here in model.above[line.head]]
+    found = {one.snapshot: one for one in line.verdicts()}
+    assert found.keys() == set(reached)
+    for here in reached:
+        assert found[here].standing == model.standing(here)
+        if found[here].standing == "trusted":
+            counted = {
+                key
+                for snapshot, key, _ in line.rows
+                if snapshot == here
+                and any(model.counts(here, key, policy) for policy in model.in_force(here))
+            }
+            assert set(found[here].signers) == counted
+
+
+@settings(max_examples=100, deadline=None)
+@given(lineages(), st.integers(0, 3))
+def test_a_signature_more_never_makes_a_trusted_snapshot_refused(line: Signing, key: int) -> None:
+    before = line.standings()
+    for number in list(before):
+        line.sign(number, key)
+    after = line.standings()
+    for number, standing in before.items():
+        if standing == "trusted":
+            assert after[number] == "trusted"

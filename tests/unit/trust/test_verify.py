@@ -1,0 +1,340 @@
+"""Which signatures count, and what is said of those that do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from brain.errors import StoreError
+from brain.trust import verify
+from brain.trust.policy import Revocation
+from brain.trust.statement import key_text
+from tests.signing import KEYS, NONE, Signing, policy
+
+ERROR, WARNING = "error", "warning"
+EVER = Revocation(b"", "stolen")
+
+
+def test_a_lineage_signed_by_a_trusted_key_is_trusted_throughout() -> None:
+    line = Signing(policy(0), by=[0])
+    for _ in range(5):
+        line.add(by=[0])
+    assert line.told() == []
+    assert set(line.standings().values()) == {"trusted"}
+    assert [one.snapshot for one in line.verdicts()] == line.ids
+    assert {one.signers for one in line.verdicts()} == {(KEYS[0],)}
+
+
+def test_a_snapshot_without_a_signature_is_unsigned() -> None:
+    line = Signing(policy(0), by=[0])
+    bare = line.add()
+    line.add(by=[0])
+    assert line.told() == [(bare, "unsigned", ERROR)]
+    assert line.standings()[bare] == "refused"
+
+
+def test_a_signature_of_a_stranger_is_no_use() -> None:
+    line = Signing(policy(0), by=[0])
+    bad = line.add(by=[1])
+    assert line.told() == [(bad, "unknown_key", ERROR), (bad, "below_threshold", ERROR)]
+
+
+def test_a_stranger_beside_enough_others_is_a_warning() -> None:
+    line = Signing(policy(0), by=[0])
+    both = line.add(by=[0, 1])
+    assert line.told() == [(both, "unknown_key", WARNING)]
+    assert line.standings()[both] == "trusted"
+
+
+def test_m_of_n_distinct_keys_have_to_sign() -> None:
+    line = Signing(policy(0, 1, 2, threshold=2), by=[0, 2])
+    line.add(by=[1, 2])
+    few = line.add(by=[1])
+    line.add(by=[0, 1, 2])
+    assert line.told() == [(few, "below_threshold", ERROR)]
+
+
+def test_the_same_key_twice_counts_once() -> None:
+    line = Signing(policy(0, 1, threshold=2), by=[0, 1])
+    twice = line.add(by=[0, 0])
+    assert line.told() == [(twice, "below_threshold", ERROR)]
+
+
+@pytest.mark.parametrize("size", [0, 31, 63, 65, 128])
+def test_a_malformed_signature_is_bad_and_never_a_crash(size: int) -> None:
+    line = Signing(policy(0), by=[0])
+    here = line.add(by=[0])
+    line.rows.append((line.ids[here], KEYS[1], bytes(size)))
+    line.rows.append((line.ids[here], KEYS[1][:31], bytes(64)))
+    assert line.told() == [(here, "bad_signature", ERROR)] * 2
+
+
+def test_a_signature_moved_from_another_snapshot_is_bad() -> None:
+    line = Signing(policy(0), by=[0])
+    here, there = line.add(by=[0]), line.add()
+    row = next(row for row in line.rows if row[0] == line.ids[here])
+    line.rows.append((line.ids[there], *row[1:]))
+    assert line.told() == [(there, "bad_signature", ERROR), (there, "below_threshold", ERROR)]
+
+
+def test_a_signature_made_for_another_brain_is_bad() -> None:
+    line = Signing(policy(0), by=[0])
+    found = list(verify.check(bytes(32), line.head, line.source(), line.rows))
+    assert [one.code for one in found[0].findings] == ["bad_signature", "below_threshold"]
+
+
+def test_rights_come_from_the_parents_and_not_from_the_snapshot_itself() -> None:
+    line = Signing(policy(0), by=[0])
+    taken = line.add(trust=policy(1), by=[1])
+    line.add(by=[1])
+    assert line.told() == [(taken, "unknown_key", ERROR), (taken, "below_threshold", ERROR)]
+
+
+def test_rights_are_handed_over_by_those_who_have_them() -> None:
+    line = Signing(policy(0), by=[0])
+    line.add(trust=policy(1), by=[0])
+    line.add(by=[1])
+    late = line.add(by=[0])
+    assert line.told() == [(late, "unknown_key", ERROR), (late, "below_threshold", ERROR)]
+
+
+def test_a_merge_has_to_satisfy_all_its_parents() -> None:
+    line = Signing(policy(0, 1), by=[0])
+    left = line.add(0, trust=policy(0), by=[0])
+    right = line.add(0, trust=policy(1), by=[1])
+    line.add(left, right, by=[0, 1])
+    assert line.told() == []
+    few = line.add(left, right, by=[0])
+    assert line.told() == [(few, "below_threshold", ERROR)]
+
+
+def test_rights_end_with_the_snapshot_that_is_named_and_not_on_other_lines() -> None:
+    line = Signing(policy(0, 1), by=[0])
+    end = line.add(by=[1])
+    ended = line.add(trust=policy(0, 1, end={1: line.ids[end]}), by=[0])
+    late = line.add(by=[1])
+    line.add(by=[0])
+    aside = line.add(0, trust=line.trust_of(ended), by=[0])
+    line.add(aside, by=[1])
+    assert line.told() == []
+    line.add(late, by=[0])
+    assert line.told() == [(late, "expired_rights", ERROR), (late, "below_threshold", ERROR)]
+
+
+def test_rights_begin_with_the_snapshot_that_is_named() -> None:
+    line = Signing(policy(0), by=[0])
+    begin = line.add(0, by=[0])
+    trust = policy(0, 1, begin={1: line.ids[begin]})
+    line.add(line.add(begin, trust=trust, by=[0]), by=[1])
+    assert line.told() == []
+    early = line.add(line.add(0, trust=trust, by=[0]), by=[1])
+    assert line.told() == [(early, "expired_rights", ERROR), (early, "below_threshold", ERROR)]
+
+
+def test_a_revocation_reaches_back_to_the_snapshot_it_names() -> None:
+    line = Signing(policy(0, 1), by=[0])
+    good, stolen, after = line.add(by=[1]), line.add(by=[1]), line.add(by=[1])
+    assert line.told() == []
+    revoked = Revocation(line.ids[stolen], "stolen")
+    line.add(trust=policy(0, 1, revoked={1: revoked}), by=[0])
+    assert line.told() == [
+        (number, code, ERROR)
+        for number in (stolen, after)
+        for code in ("revoked_key", "below_threshold")
+    ]
+    assert line.standings()[good] == "trusted"
+
+
+def test_a_key_revoked_since_ever_never_counted() -> None:
+    line = Signing(policy(0, 1), by=[1])
+    line.add(trust=policy(0, 1, revoked={1: EVER}), by=[0])
+    assert line.told() == [(0, "revoked_key", ERROR), (0, "below_threshold", ERROR)]
+
+
+def test_what_others_signed_too_outlives_a_revocation() -> None:
+    line = Signing(policy(0, 1), by=[0, 1])
+    line.add(trust=policy(0, 1, revoked={1: EVER}), by=[0])
+    assert line.told() == [(0, "revoked_key", WARNING)]
+
+
+def test_a_revocation_since_a_snapshot_on_another_line_reaches_nobody_here() -> None:
+    line = Signing(policy(0, 1), by=[0])
+    aside = line.add(0, by=[1])
+    line.add(0, trust=policy(0, 1, revoked={1: Revocation(line.ids[aside], "")}), by=[0])
+    line.add(by=[1])
+    assert line.told() == []
+
+
+def test_a_revocation_that_a_later_file_dropped_holds_where_it_was_in_force() -> None:
+    line = Signing(policy(0, 1), by=[0])
+    line.add(trust=policy(0, 1, revoked={1: EVER}), by=[0])
+    bad = line.add(by=[1])
+    line.add(trust=policy(0, 1), by=[0])
+    line.add(by=[1])
+    assert line.told() == [(bad, "revoked_key", ERROR), (bad, "below_threshold", ERROR)]
+
+
+def test_what_is_from_before_the_trust_file_is_vouched_for_by_who_brought_it() -> None:
+    line = Signing()
+    line.add()
+    line.add(trust=policy(0), by=[0])
+    line.add(by=[0])
+    assert line.told() == []
+    assert line.standings() == {0: "vouched", 1: "vouched", 2: "trusted", 3: "trusted"}
+    found = line.numbered(verify.findings_if_required(line.verdicts()))
+    assert found == [(1, "unsigned", WARNING)]
+
+
+def test_a_brain_without_a_trust_file_is_unsigned_where_signatures_are_required() -> None:
+    line = Signing()
+    line.add(by=[0])
+    assert line.told() == []
+    assert set(line.standings().values()) == {"unsigned"}
+    found = line.numbered(verify.findings_if_required(line.verdicts()))
+    assert found == [(0, "unsigned", ERROR), (1, "unsigned", ERROR)]
+
+
+def test_the_first_trust_file_has_to_be_signed_by_its_own_rule() -> None:
+    line = Signing()
+    bad = line.add(trust=policy(0, 1, threshold=2), by=[0])
+    assert line.told() == [(bad, "below_threshold", ERROR)]
+
+
+def test_a_genesis_with_a_trust_file_is_the_first() -> None:
+    assert Signing(policy(0)).told() == [(0, "unsigned", ERROR)]
+    assert Signing(policy(0), by=[0]).told() == []
+
+
+def test_root_keys_have_to_have_signed_the_first_trust_file() -> None:
+    line = Signing()
+    first = line.add(trust=policy(0), by=[0, 3])
+    line.add(by=[0])
+    assert line.told(roots=[3]) == []
+    assert line.told(roots=[0, 3]) == []
+    assert line.told(roots=[4]) == [(first, "below_threshold", ERROR)]
+    assert line.told() == [(first, "unknown_key", WARNING)]
+
+
+def test_a_head_under_no_rights_is_refused_where_root_keys_are_given() -> None:
+    line = Signing()
+    head = line.add()
+    assert line.told(roots=[0]) == [(head, "unsigned", ERROR)]
+    assert line.standings(roots=[0])[head] == "refused"
+
+
+def test_rights_introduced_anew_on_a_side_line_do_not_enter_by_a_merge() -> None:
+    line = Signing()
+    line.add(0, trust=policy(0), by=[0])
+    rogue = line.add(0, trust=policy(1), by=[1])
+    merge = line.add(1, rogue, trust=policy(1), by=[1])
+    assert (merge, "below_threshold", ERROR) in line.told()
+    assert (rogue, "below_threshold", ERROR) in line.told(roots=[0])
+
+
+def test_after_a_trust_file_is_removed_nobody_has_rights() -> None:
+    line = Signing(policy(0), by=[0])
+    line.add(trust=NONE, by=[0])
+    after = line.add()
+    assert line.told() == []
+    found = line.numbered(verify.findings_if_required(line.verdicts()))
+    assert found == [(after, "unsigned", ERROR)]
+
+
+def test_a_removal_of_the_trust_file_has_to_be_signed() -> None:
+    line = Signing(policy(0), by=[0])
+    bad = line.add(trust=NONE)
+    assert line.told() == [(bad, "unsigned", ERROR)]
+
+
+def test_a_broken_trust_file_gives_nobody_rights_until_none_is_in_force() -> None:
+    line = Signing(policy(0), by=[0])
+    broken = line.add(trust=b"threshold: 0\nkeys: []\n", by=[0])
+    after = line.add(by=[0])
+    assert line.told() == [(broken, "bad_trust", ERROR), (after, "bad_trust", ERROR)]
+    assert line.standings() == {0: "trusted", broken: "trusted", after: "refused"}
+
+
+def test_a_broken_first_trust_file_is_told_once() -> None:
+    assert Signing(b"[]", by=[0]).told() == [(0, "bad_trust", ERROR)]
+
+
+def test_an_author_that_is_a_key_has_to_have_signed() -> None:
+    line = Signing(policy(0, 1), by=[0])
+    line.add(by=[1], author=key_text(KEYS[1]))
+    forged = line.add(by=[0], author=key_text(KEYS[1]))
+    assert line.told() == [(forged, "forged_author", ERROR)]
+
+
+@pytest.mark.parametrize(
+    "author", [key_text(KEYS[0]).upper().lower()[:-1], "ed25519:", "ed25519:x"]
+)
+def test_an_author_that_only_looks_like_a_key_is_forged(author: str) -> None:
+    line = Signing(policy(0), by=[0])
+    forged = line.add(by=[0], author=author)
+    assert line.told() == [(forged, "forged_author", ERROR)]
+
+
+def test_an_author_is_proven_also_where_no_rights_are() -> None:
+    line = Signing()
+    line.add(by=[3], author=key_text(KEYS[3]))
+    bare = line.add(author=key_text(KEYS[3]))
+    assert line.told() == [(bare, "forged_author", ERROR)]
+
+
+def test_a_revoked_key_proves_no_author() -> None:
+    line = Signing(policy(0, 1), by=[0])
+    by_thief = line.add(by=[0, 1], author=key_text(KEYS[1]))
+    line.add(trust=policy(0, 1, revoked={1: EVER}), by=[0])
+    assert line.told() == [
+        (by_thief, "revoked_key", WARNING),
+        (by_thief, "forged_author", ERROR),
+    ]
+
+
+def test_any_other_author_is_text() -> None:
+    line = Signing(policy(0), by=[0])
+    line.add(by=[0], author="Ana <ana@example.org>")
+    assert line.told() == []
+
+
+def test_a_parent_that_is_missing_gives_nobody_rights() -> None:
+    line = Signing(policy(0), by=[0])
+    for _ in range(2):
+        line.add(by=[0])
+    gone = line.ids[1]
+    del line.known[gone]
+    found = line.numbered(verify.findings(line.verdicts()))
+    assert found == [(1, "missing_object", ERROR), (2, "missing_object", ERROR)]
+
+
+def test_a_parent_as_late_as_its_child_is_refused_and_no_endless_way() -> None:
+    line = Signing()
+    line.add()
+    line.known[line.ids[1]] = line.known[line.ids[1]]._replace(generation=0)
+    assert [one.code for one in verify.findings(line.verdicts())] == ["bad_generation"] * 2
+
+
+def test_signatures_that_cannot_be_read_are_an_error() -> None:
+    line = Signing(policy(0), by=[0])
+
+    def rows() -> object:
+        yield line.rows[0]
+        raise StoreError("damaged", code="corrupt_signature")
+
+    with pytest.raises(StoreError):
+        list(verify.check(line.brain, line.head, line.source(), rows()))  # type: ignore[arg-type]
+
+
+def test_signatures_of_snapshots_that_are_not_here_do_no_harm() -> None:
+    line = Signing(policy(0), by=[0])
+    line.rows.insert(0, (bytes(32), KEYS[0], bytes(64)))
+    assert line.told() == []
+
+
+def test_a_diamond_of_many_levels_is_walked_once() -> None:
+    line = Signing(policy(0), by=[0])
+    tips = (0, 0)
+    for _ in range(20):
+        tips = (line.add(*set(tips), by=[0]), line.add(*set(tips), by=[0], author="b"))
+    line.add(*tips, by=[0])
+    assert line.told() == []
+    assert len(line.verdicts()) == len(line.ids)
