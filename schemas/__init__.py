@@ -1,7 +1,8 @@
 """JSON Schemas (draft 2020-12) of everything exchanged, one file a kind.
 
 What `brain … --json` prints has the name of the command (`status`, `skill-upsert`),
-what it prints to stderr is `error`. `manifest`, `frontmatter`, `trust` and `proof` describe files.
+what it prints to stderr is `error`. `manifest`, `frontmatter`, `trust`, `proof` and
+`equivocation` describe files.
 """
 
 from __future__ import annotations

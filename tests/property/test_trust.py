@@ -1,12 +1,14 @@
-"""Rights under random rotations, revocations, forks and merges, against plain sets."""
+"""Rights and equivocation in random lineages, against plain sets."""
 
 from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from brain.trust import equivocation
 from brain.trust.edit import render
 from brain.trust.policy import Policy, Revocation, TrustedKey, parse
+from brain.trust.proving import Signed
 from tests.signing import KEYS, NONE, Signing
 
 numbers = st.integers(0, 3)
@@ -132,3 +134,32 @@ def test_a_signature_more_never_makes_a_trusted_snapshot_refused(line: Signing, 
     for number, standing in before.items():
         if standing == "trusted":
             assert after[number] == "trusted"
+
+
+@settings(max_examples=200, deadline=None)
+@given(lineages())
+def test_equivocation_is_found_wherever_two_signed_children_are_strangers(line: Signing) -> None:
+    model = Model(line)
+    signers = {
+        here: Signed(tuple(sorted(key for snapshot, key, _ in line.rows if snapshot == here)), ())
+        for here in line.ids
+    }
+    expected = {
+        (parent, key)
+        for key in KEYS
+        for first in line.ids
+        for second in line.ids
+        if first not in model.above[second] and second not in model.above[first]
+        for parent in line.known[first].parents[:1]
+        if line.known[second].parents[:1] == (parent,)
+        and key in signers[first].good
+        and key in signers[second].good
+    }
+    walk = sorted(line.known.items(), key=lambda row: -row[1].generation)
+    found = list(equivocation.find(line.load, iter(walk), signers))
+    assert {(one.parent, one.key) for one in found} == expected
+    for one in found:
+        assert one.first not in model.above[one.second]
+        assert one.second not in model.above[one.first]
+        assert {one.key} <= {*signers[one.first].good} & {*signers[one.second].good}
+    assert len(set(found)) == len(found)

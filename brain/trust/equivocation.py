@@ -1,0 +1,73 @@
+"""Equivocation: one key signed two continuations of one snapshot.
+
+Two snapshots with the same first parent, of which neither descends from the other, and
+both signed by one key. It may be a key in two hands, or one hand that tells two stories;
+it may also be a branch that was made on purpose, which looks the same. So it is a
+warning, and a fact to ask about: the key did sign both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..objects import lineage
+from ..objects.lineage import Load
+from ..objects.snapshot import Snapshot
+from ..results import Finding
+from .proving import NOBODY, Signers
+from .statement import key_text
+
+
+class Equivocation(NamedTuple):
+    """Two children of `parent`, neither of which descends from the other, signed by `key`."""
+
+    parent: bytes
+    key: bytes
+    first: bytes
+    second: bytes
+
+
+class Child(NamedTuple):
+    """A snapshot as its first parent sees it, with the keys whose signatures fit it."""
+
+    id: bytes
+    generation: int
+    keys: tuple[bytes, ...]
+
+
+def find(
+    load: Load, walk: Iterator[tuple[bytes, Snapshot]], signers: Signers
+) -> Iterator[Equivocation]:
+    """Yield equivocations in a walk, in which children come before parents.
+
+    Each child is told against one sibling, not against all. Memory grows with the width
+    of the walk. Raises what `load` and `walk` raise.
+    """
+    waiting: dict[bytes, list[Child]] = {}
+    for here, snapshot in walk:
+        siblings = waiting.pop(here, [])
+        if len(siblings) > 1:
+            yield from among(load, here, siblings)
+        keys = signers.get(here, NOBODY).good
+        if keys and snapshot.parents:
+            child = Child(here, snapshot.generation, keys)
+            waiting.setdefault(snapshot.parents[0], []).append(child)
+
+
+def among(load: Load, parent: bytes, siblings: list[Child]) -> Iterator[Equivocation]:
+    """Yield equivocations among the children of one first parent."""
+    ordered = sorted(siblings, key=lambda child: (child.generation, child.id))
+    for key in sorted({key for child in ordered for key in child.keys}):
+        signed = [child for child in ordered if key in child.keys]
+        for place, second in enumerate(signed):
+            for first in signed[:place]:
+                if not lineage.is_ancestor(load, first.id, second.id):
+                    yield Equivocation(parent, key, first.id, second.id)
+                    break
+
+
+def finding(found: Equivocation) -> Finding:
+    """Return an equivocation as a finding."""
+    text = f"{key_text(found.key)} also signed {found.first.hex()}, on the same snapshot before"
+    return Finding("equivocation", "warning", found.second.hex(), "", text)

@@ -1,0 +1,245 @@
+"""Two signed children of one snapshot: found in a lineage, and proven to who has none of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import brain._schemas
+import jsonschema_rs
+import pytest
+
+from brain.errors import InvalidInput, ProofError
+from brain.objects import lineage
+from brain.objects.snapshot import encode, snapshot_id
+from brain.proofs import strict
+from brain.trust import accusation, equivocation, statement
+from brain.trust.accusation import Accused, Signed
+from brain.trust.equivocation import Equivocation
+from brain.trust.proving import proving
+from tests.mutants import mutants
+from tests.signing import KEYS, SEEDS, Signing
+
+
+def found(line: Signing) -> list[tuple[int, int, int, int]]:
+    """Return parent, key and both children of each equivocation, as numbers."""
+    with proving(line.brain, line.rows) as finish:
+        signers = finish()
+    walk = sorted(line.known.items(), key=lambda row: -row[1].generation)
+    told = []
+    for one in equivocation.find(line.load, iter(walk), signers):
+        ends = sorted(map(line.ids.index, (one.first, one.second)))
+        told.append((line.ids.index(one.parent), KEYS.index(one.key), *ends))
+    return sorted(told)
+
+
+def test_a_line_has_none() -> None:
+    line = Signing(by=[0])
+    for _ in range(5):
+        line.add(by=[0])
+    assert found(line) == []
+
+
+def test_two_children_of_one_snapshot_by_one_key_are_one() -> None:
+    line = Signing(by=[0])
+    a, b = line.add(0, by=[0, 1]), line.add(0, by=[0], author="other")
+    assert found(line) == [(0, 0, a, b)]
+
+
+def test_two_children_by_two_keys_or_unsigned_are_none() -> None:
+    line = Signing(by=[0])
+    line.add(0, by=[0])
+    line.add(0, by=[1], author="b")
+    line.add(0, author="c")
+    assert found(line) == []
+
+
+def test_a_signature_that_does_not_fit_accuses_nobody() -> None:
+    line = Signing(by=[0])
+    line.add(0, by=[0])
+    b = line.add(0, author="b")
+    line.rows.append((line.ids[b], KEYS[0], bytes(64)))
+    assert found(line) == []
+
+
+def test_a_merge_of_a_sibling_or_of_what_came_of_it_is_its_descendant_and_none() -> None:
+    line = Signing(by=[0])
+    side = line.add(0, by=[0])
+    line.add(0, side, by=[0])
+    assert found(line) == []
+    line = Signing(by=[0])
+    side = line.add(0, by=[0])
+    line.add(0, line.add(line.add(side)), by=[0])
+    assert found(line) == []
+
+
+def test_a_merge_of_something_else_is_one() -> None:
+    line = Signing(by=[0])
+    side = line.add(line.add(0, author="unsigned"), author="x")
+    a = line.add(0, by=[0])
+    merge = line.add(0, side, by=[0])
+    assert found(line) == [(0, 0, a, merge)]
+
+
+def test_each_of_many_children_is_told_once_for_each_key() -> None:
+    line = Signing()
+    for number in range(6):
+        line.add(0, by=[0, 1], author=str(number))
+    assert [key for _, key, _, _ in found(line)] == [0] * 5 + [1] * 5
+
+
+def test_an_equivocation_is_a_warning_on_the_second() -> None:
+    told = equivocation.finding(Equivocation(bytes(32), KEYS[0], b"1" * 32, b"2" * 32))
+    assert (told.code, told.severity, told.snapshot) == ("equivocation", "warning", "32" * 32)
+
+
+# Proofs
+
+
+def pair(line: Signing, a: int, b: int, parent: int = 0) -> tuple[Equivocation, Signed, Signed]:
+    rows = []
+    for number in (a, b):
+        here = line.ids[number]
+        signature = statement.sign(SEEDS[0], here, line.known[here]).signature
+        rows.append(Signed(encode(line.known[here]), signature))
+    return Equivocation(line.ids[parent], KEYS[0], line.ids[a], line.ids[b]), rows[0], rows[1]
+
+
+def simple() -> tuple[Signing, int, int]:
+    line = Signing(by=[0])
+    return line, line.add(0, by=[0]), line.add(0, by=[0], author="b")
+
+
+def document() -> dict[str, Any]:
+    line, a, b = simple()
+    made: dict[str, Any] = json.loads(accusation.render(*pair(line, a, b)))
+    return made
+
+
+def code_of(value: Any) -> str:
+    with pytest.raises(ProofError) as caught:
+        accusation.check(json.dumps(value).encode())
+    return caught.value.code
+
+
+def test_a_proof_shows_key_brain_parent_and_both_snapshots_in_either_order() -> None:
+    line, a, b = simple()
+    text = accusation.render(*pair(line, a, b))
+    assert text == accusation.render(*pair(line, b, a))
+    ids = sorted([line.ids[a], line.ids[b]])
+    assert accusation.check(text) == Accused(line.brain, line.ids[0], KEYS[0], (ids[0], ids[1]))
+
+
+def test_a_proof_keeps_its_schema() -> None:
+    jsonschema_rs.validate(brain._schemas.load("equivocation"), document())
+
+
+def altered() -> list[tuple[str, Any]]:
+    return list(mutants(document()))
+
+
+@pytest.mark.parametrize(("name", "value"), altered(), ids=[name for name, _ in altered()])
+def test_a_proof_with_anything_altered_is_refused(name: str, value: Any) -> None:
+    assert code_of(value)
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"[]", b"nothing", b"\xff", b"{" * 100_000, b" " * (5 << 20)]
+)
+def test_what_is_no_proof_is_refused(text: bytes) -> None:
+    with pytest.raises(ProofError):
+        accusation.check(text)
+
+
+def test_a_key_twice_is_refused() -> None:
+    text = json.dumps(document())
+    with pytest.raises(ProofError) as caught:
+        accusation.check(text.replace("{", '{"format": "brain v1 equivocation",', 1).encode())
+    assert caught.value.code == "duplicate_key"
+
+
+def made(line: Signing, a: int, b: int, parent: int = 0) -> dict[str, Any]:
+    """Return the document of a proof whether it holds or not."""
+    found, first, second = pair(line, a, b, parent)
+    rows = sorted([first, second], key=lambda one: snapshot_id(one.encoded))
+    return {
+        **document(),
+        "brain": line.brain.hex(),
+        "parent": found.parent.hex(),
+        "signed": [
+            {"encoded": strict.as_text(one.encoded), "signature": one.signature.hex()}
+            for one in rows
+        ],
+    }
+
+
+def test_the_same_snapshot_twice_is_no_equivocation() -> None:
+    line, a, _ = simple()
+    assert code_of(made(line, a, a)) == "bad_field"
+
+
+def test_snapshots_on_different_parents_are_none() -> None:
+    line, a, b = simple()
+    c = line.add(a, by=[0])
+    assert code_of(made(line, b, c)) == "no_equivocation"
+
+
+def test_a_child_that_merges_the_other_is_none() -> None:
+    line, a, _ = simple()
+    merge = line.add(0, a, by=[0])
+    assert code_of(made(line, a, merge)) == "no_equivocation"
+    assert lineage.is_ancestor(line.load, line.ids[a], line.ids[merge])
+
+
+def test_a_late_merge_is_not_shown_by_two_snapshots() -> None:
+    line, a, _ = simple()
+    tip = a
+    for _ in range(3):
+        tip = line.add(tip)
+    merge = line.add(0, tip, by=[0])
+    assert code_of(made(line, a, merge)) == "no_equivocation"
+    other = line.add(0, line.add(line.add(line.add(0, author="q"))), by=[0])
+    with pytest.raises(InvalidInput) as caught:
+        accusation.render(*pair(line, a, other))
+    assert caught.value.code == "not_provable"
+
+
+def test_a_merge_of_the_next_generation_is_shown() -> None:
+    line, a, b = simple()
+    merge = line.add(0, b, by=[0])
+    assert accusation.check(accusation.render(*pair(line, a, merge)))
+
+
+def test_snapshots_of_two_brains_are_none() -> None:
+    line, a, b = simple()
+    value = made(line, a, b)
+    value["brain"] = "00" * 32
+    assert code_of(value) == "no_equivocation"
+
+
+def test_a_signature_of_another_key_is_none() -> None:
+    line, a, b = simple()
+    value = made(line, a, b)
+    value["key"] = statement.key_text(KEYS[1])
+    assert code_of(value) == "bad_signature"
+
+
+def test_signatures_the_wrong_way_round_are_none() -> None:
+    value = document()
+    one, two = value["signed"]
+    one["signature"], two["signature"] = two["signature"], one["signature"]
+    assert code_of(value) == "bad_signature"
+
+
+def test_the_wrong_way_round_is_refused() -> None:
+    value = document()
+    value["signed"].reverse()
+    assert code_of(value) == "bad_field"
+
+
+def test_what_is_no_snapshot_is_refused() -> None:
+    value = document()
+    rows = sorted([b"\x90", b"\x91\x01"], key=snapshot_id)
+    for row, data in zip(value["signed"], rows, strict=True):
+        row["encoded"] = strict.as_text(data)
+    assert code_of(value) == "bad_snapshot"
