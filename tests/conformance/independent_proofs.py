@@ -25,7 +25,7 @@ _GAP = {"path", "before", "after"}
 def check(text: bytes) -> Document:
     """Return what a proof shows."""
     require(len(text) <= 4_194_304, "too large")
-    proof = _parse(text)
+    proof = parse_json(text)
     require(isinstance(proof, dict) and proof.get("format") == "brain v1 proof", "the format")
     kind = proof.get("kind")
     require(kind in ("path", "absence", "section", "descent"), "the kind")
@@ -33,7 +33,7 @@ def check(text: bytes) -> Document:
         return _descent(proof)
     fields = {"path": _FILE | {"tree"}, "section": _SECTION}.get(kind)
     whole = _GAP | ({"climb", "tree"} if "tree" in proof else {"steps"})
-    _keys(proof, _HEAD | (fields or whole))
+    check_keys(proof, _HEAD | (fields or whole))
     ids = _head(proof)
     if kind == "section":
         require(_climb("", *_section(proof)) == ids[2], "another bundle")
@@ -58,7 +58,7 @@ def check_content(text: bytes, content: bytes) -> Document:
     return {"ok": True}
 
 
-def _parse(text: bytes) -> Any:
+def parse_json(text: bytes) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> Document:
         require(len({key for key, _ in pairs}) == len(pairs), "a key twice")
         return dict(pairs)
@@ -77,11 +77,11 @@ def _parse(text: bytes) -> Any:
         raise Refused("not JSON") from error
 
 
-def _keys(value: Any, names: set[str]) -> None:
+def check_keys(value: Any, names: set[str]) -> None:
     require(isinstance(value, dict) and set(value) == names, "the keys")
 
 
-def _id(value: Any) -> bytes:
+def read_id(value: Any) -> bytes:
     require(isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value), "an id")
     return bytes.fromhex(value)
 
@@ -98,7 +98,7 @@ def _split(value: Any) -> tuple[str, str]:
     return (section, inner) if slash else (".", path)
 
 
-def _encoded(value: Any) -> bytes:
+def read_base64(value: Any) -> bytes:
     require(isinstance(value, str) and value.isascii(), "base64")
     try:
         data = b64decode(value, validate=True)
@@ -109,8 +109,8 @@ def _encoded(value: Any) -> bytes:
 
 
 def _head(proof: Document) -> tuple[bytes, bytes, bytes]:
-    ids = (_id(proof["brain"]), _id(proof["snapshot"]), _id(proof["bundle"]))
-    found = read_snapshot(_encoded(proof["encoded"]))
+    ids = (read_id(proof["brain"]), read_id(proof["snapshot"]), read_id(proof["bundle"]))
+    found = read_snapshot(read_base64(proof["encoded"]))
     require((_brain(found), found.id, found.bundle) == ids, "another snapshot")
     return ids
 
@@ -123,7 +123,7 @@ def _file(line: Document, section: str) -> tuple[bytes, Any]:
     found, inner = _split(line["path"])
     require(found == section, "another section")
     require(line["type"] in [*_TYPES], "a type")
-    entry = [inner, _TYPES[line["type"]], _id(line["blob"]), _number(line["size"], 0)]
+    entry = [inner, _TYPES[line["type"]], read_id(line["blob"]), _number(line["size"], 0)]
     return h("brain v1 tree leaf", encode(entry)), line["climb"]
 
 
@@ -132,7 +132,7 @@ def _section(line: Document) -> tuple[bytes, Any]:
     require(isinstance(name, str), "a section")
     require(name == "." or "/" not in check_path(name.encode("utf-8", "surrogatepass")), "a name")
     _list(line["steps"], openings=False)
-    return _in_bundle(name, _id(line["root"]), line), line["steps"]
+    return _in_bundle(name, read_id(line["root"]), line), line["steps"]
 
 
 def _in_bundle(name: str, root: bytes, totals: Document) -> bytes:
@@ -150,11 +150,11 @@ def _list(value: Any, openings: bool = True) -> list[Any]:
 def _climb(section: str, here: bytes, climb: Any) -> bytes:
     for one in _list(climb):
         if isinstance(one, str):
-            sibling = _id(one[1:])
+            sibling = read_id(one[1:])
             require(one[0] in "lr", "a side")
             here = h(_JOIN, sibling + here if one[0] == "l" else here + sibling)
         else:
-            _keys(one, {"last", "files", "bytes"})
+            check_keys(one, {"last", "files", "bytes"})
             found, last = _split(one["last"])
             require(found == section, "another section")
             entry = [last, here, _number(one["files"], 1), _number(one["bytes"], 0)]
@@ -164,7 +164,7 @@ def _climb(section: str, here: bytes, climb: Any) -> bytes:
 
 def _tree(proof: Document, section: str, root: bytes, bundle: bytes) -> None:
     tree = proof["tree"]
-    _keys(tree, {"files", "bytes", "steps"})
+    check_keys(tree, {"files", "bytes", "steps"})
     _list(tree["steps"], openings=False)
     require(_climb("", _in_bundle(section, root, tree), tree["steps"]) == bundle, "another bundle")
 
@@ -179,7 +179,7 @@ def _absence(proof: Document, bundle: bytes) -> None:
         if line is None:
             require(not rest, "a way shared by one")
             continue
-        _keys(line, _FILE if in_tree else _SECTION)
+        check_keys(line, _FILE if in_tree else _SECTION)
         start, climb = _file(line, section) if in_tree else _section(line)
         other = _split(line["path"])[1] if in_tree else line["section"]
         pair = [one.encode() for one in (other, inner if in_tree else section)]
@@ -197,10 +197,10 @@ def _absence(proof: Document, bundle: bytes) -> None:
 
 
 def _descent(proof: Document) -> Document:
-    _keys(proof, {"format", "kind", "brain", "snapshot", "ancestor", "chain"})
+    check_keys(proof, {"format", "kind", "brain", "snapshot", "ancestor", "chain"})
     require(isinstance(proof["chain"], list) and proof["chain"], "no chain")
-    chain = [read_snapshot(_encoded(one)) for one in proof["chain"]]
-    ids = [_id(proof[name]) for name in ("brain", "snapshot", "ancestor")]
+    chain = [read_snapshot(read_base64(one)) for one in proof["chain"]]
+    ids = [read_id(proof[name]) for name in ("brain", "snapshot", "ancestor")]
     require([_brain(chain[0]), chain[0].id, chain[-1].id] == ids, "other ends")
     for new, old in pairwise(chain):
         require(_linked(new, old), "no link")

@@ -19,6 +19,8 @@ from brain.objects.entry import Entry
 from tests.conformance import independent as other
 from tests.conformance import independent_lineage as other_lineage
 from tests.conformance import independent_proofs as other_proofs
+from tests.conformance import independent_signatures as other_signatures
+from tests.conformance import independent_trust as other_trust
 from tests.conformance.reading import Vector, paths_of, read, title
 from tests.shelf import Shelf, entry
 from tests.strategies import brain_paths, values
@@ -73,7 +75,7 @@ def _object(vector: Vector) -> dict[str, Any]:
 
 def _prefixes(vector: Vector) -> dict[str, Any]:
     kind = vector.kind.removesuffix("-prefixes")
-    read_object = other.decode if kind == "msgpack" else IDS[kind]
+    read_object = {"msgpack": other.decode, "signatures": other_signatures.read_record, **IDS}[kind]
     read_object(vector.data)
     for end in range(len(vector.data) - 1):
         with pytest.raises(other.Refused):
@@ -159,6 +161,30 @@ def _proof_content(vector: Vector) -> dict[str, Any]:
     return other_proofs.check_content(vector.data, bytes.fromhex(vector.input["content"]))
 
 
+def _signature(vector: Vector) -> dict[str, Any]:
+    names = ("brain", "snapshot", "key", "signature")
+    brain, snapshot_id, *rest = (bytes.fromhex(vector.input[name]) for name in names)
+    other_signatures.verify(brain, snapshot_id, *rest)
+    return {"message": (b"brain v1 signature" + brain + snapshot_id).hex()}
+
+
+def _signatures(vector: Vector) -> dict[str, Any]:
+    here, keys = other_signatures.read_record(vector.data)
+    return {"snapshot": here.hex(), "keys": [key.hex() for key in keys]}
+
+
+def _equivocation(vector: Vector) -> dict[str, Any]:
+    return other_signatures.check_equivocation(vector.data)
+
+
+def _trust(vector: Vector) -> dict[str, Any]:
+    return other_trust.read_trust(vector.input["text"])
+
+
+def _rights(vector: Vector) -> dict[str, Any]:
+    return other_trust.judge(vector.input)
+
+
 TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "blob": _blob,
     "domain": _domain,
@@ -178,6 +204,12 @@ TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "lineage": _lineage,
     "proof": _proof,
     "proof-content": _proof_content,
+    "signature": _signature,
+    "signatures": _signatures,
+    "signatures-prefixes": _prefixes,
+    "equivocation": _equivocation,
+    "trust": _trust,
+    "rights": _rights,
 }
 
 

@@ -22,10 +22,13 @@ from brain.objects.node import INNER, join_hashes
 from brain.objects.nodes import Nodes
 from brain.objects.tree import Root
 from brain.proofs.check import check, check_content
+from brain.trust import ed25519, statement, verify
+from brain.trust.outline import Source
 from brain.worktree.walk import refuse_twins
 from tests.conformance.reading import FOLDER, Vector, paths_of, read, title
 from tests.shelf import Shelf
 from tests.vectors import generate
+from tests.vectors.families import rights, signatures
 from tests.vectors.families.proofs import facts
 
 IDS: dict[str, Callable[[bytes], bytes]] = {
@@ -84,7 +87,7 @@ def _object(vector: Vector) -> dict[str, Any]:
 def _prefixes(vector: Vector) -> dict[str, Any]:
     """Every proper prefix is refused; raises what the last one raises."""
     kind = vector.kind.removesuffix("-prefixes")
-    decode = unpack if kind == "msgpack" else IDS[kind]
+    decode = {"msgpack": unpack, "signatures": statement.decode, **IDS}[kind]
     decode(vector.data)
     for end in range(len(vector.data) - 1):
         with pytest.raises(FormatError) as caught:
@@ -216,6 +219,63 @@ def _require(truth: bool, code: str) -> None:
         raise FormatError("the lineage is not what it says", code=code)
 
 
+def _signature(vector: Vector) -> dict[str, Any]:
+    names = ("brain", "snapshot", "key", "signature")
+    brain, here, key, signature = (bytes.fromhex(vector.input[name]) for name in names)
+    message = statement.message(brain, here)
+    _require(ed25519.verify(key, message, signature), "bad_signature")
+    return {"message": message.hex()}
+
+
+def _signatures(vector: Vector) -> dict[str, Any]:
+    here, found = statement.decode(vector.data)
+    assert statement.encode(here, found) == vector.data
+    return {"snapshot": here.hex(), "keys": [one.key.hex() for one in found]}
+
+
+def _equivocation(vector: Vector) -> dict[str, Any]:
+    return signatures.facts(vector.data)
+
+
+def _trust(vector: Vector) -> dict[str, Any]:
+    return rights.facts(vector.data)
+
+
+def _rights(vector: Vector) -> dict[str, Any]:
+    given = vector.input
+    line = Given(given)
+    pinned = frozenset(map(bytes.fromhex, given["roots"]))
+    verdicts = list(verify.check(line.ids[0], line.ids[-1], line.source(), line.rows, pinned))
+    standings = {one.snapshot: one.standing for one in verdicts}
+    return {
+        "standings": [standings[here] for here in line.ids],
+        "findings": sorted(
+            [line.ids.index(bytes.fromhex(one.snapshot)), one.code, one.severity]
+            for one in verify.findings(verdicts)
+        ),
+    }
+
+
+class Given:
+    """The lineage of a vector of rights."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        encoded = [bytes.fromhex(data) for data in given["snapshots"]]
+        self.ids = [snapshot.snapshot_id(data) for data in encoded]
+        self._known = dict(zip(self.ids, map(snapshot.decode, encoded), strict=True))
+        files = [text.encode() for text in given["files"]]
+        self._blobs = {blob_id(content): content for content in files}
+        held = [b"" if place is None else blob_id(files[place]) for place in given["trust"]]
+        self._held = dict(zip(self._known.values(), held, strict=True))
+        self.rows = [
+            (self.ids[number], bytes.fromhex(key), bytes.fromhex(signature))
+            for number, key, signature in given["signatures"]
+        ]
+
+    def source(self) -> Source:
+        return Source(self._known.__getitem__, self._held.__getitem__, self._blobs.__getitem__)
+
+
 TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "blob": _blob,
     "domain": _domain,
@@ -237,6 +297,12 @@ TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "lineage": _lineage,
     "proof": _proof,
     "proof-content": _proof_content,
+    "signature": _signature,
+    "signatures": _signatures,
+    "signatures-prefixes": _prefixes,
+    "equivocation": _equivocation,
+    "trust": _trust,
+    "rights": _rights,
 }
 
 

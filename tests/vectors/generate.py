@@ -10,7 +10,19 @@ import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from .families import badtrees, bundles, hashes, names, nodes, proofs, snapshots, trees, values
+from .families import (
+    badtrees,
+    bundles,
+    hashes,
+    names,
+    nodes,
+    proofs,
+    rights,
+    signatures,
+    snapshots,
+    trees,
+    values,
+)
 from .families.vector import Vector
 
 HERE = Path(__file__).parent
@@ -27,6 +39,11 @@ FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
     "lineages": snapshots.lineages,
     "paths": names.vectors,
     "proofs": proofs.vectors,
+    "signatures": signatures.vectors,
+    "signature-records": signatures.records,
+    "equivocations": signatures.equivocations,
+    "trust": rights.vectors,
+    "rights": rights.lineages,
 }
 
 
