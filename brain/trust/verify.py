@@ -51,8 +51,17 @@ def check(
     with proving(brain, signatures) as signers:
         # 1. The lineage is read from the head back.
         outline = Outline(source, head)
-        work = _Check(outline, signers(), roots)
-    return work.verdicts()
+        known = signers()
+    return judged(outline, known, roots)
+
+
+def judged(
+    outline: Outline, signers: Signers, roots: frozenset[bytes] = _NO_KEYS
+) -> Iterator[Verdict]:
+    """Yield what `check` does, for who has taken steps 1 and 2 himself, among other work."""
+    work = _Judging(outline, signers, roots)
+    for number in reversed(outline.order):
+        yield judge(work.case(number))
 
 
 def findings(verdicts: Iterable[Verdict]) -> Iterator[Finding]:
@@ -76,8 +85,8 @@ def findings_if_required(verdicts: Iterable[Verdict]) -> Iterator[Finding]:
         yield Finding("unsigned", "warning", latest.hex(), "", text)
 
 
-class _Check:
-    """One pass over the ancestors of a head."""
+class _Judging:
+    """One pass over the ancestors of a head, parents first."""
 
     def __init__(self, outline: Outline, signers: Signers, roots: frozenset[bytes]) -> None:
         self._outline = outline
@@ -94,11 +103,8 @@ class _Check:
             rules_of(one, self._marks, known) if isinstance(one, Policy) else one for one in rights
         ]
 
-    def verdicts(self) -> Iterator[Verdict]:
-        for number in reversed(self._outline.order):
-            yield judge(self._case(number))
-
-    def _case(self, number: int) -> Case:
+    def case(self, number: int) -> Case:
+        """Return what the verdict on the next snapshot depends on."""
         step = self._steps[number]
         mask = self._marks.get(step.id, 0) | EVERY
         for parent in step.parents:
