@@ -4,11 +4,12 @@ A node is the canonical MessagePack of `[kind, [entry, …]]`: kind 0 holds `Ent
 kind 1 `Child`s. Its id is the Merkle root, in the shape of RFC 6962, over the
 hashes of its entries, where the entries of either kind and the joining of hashes
 have domains of their own. So one entry is proven by the hashes beside its way up.
+The path of a `Child` is hashed by itself first, so that a proof names none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter, lt
 from typing import Any
 
@@ -26,6 +27,7 @@ _JOIN = "brain v1 merkle join"
 join_hashes = domain(_JOIN)
 _joining = run_of(_JOIN)
 _hashing = (run_of("brain v1 tree leaf"), run_of("brain v1 tree inner"))
+_last_hashing = run_of("brain v1 tree last")
 
 Line = tuple[str, Any, Any, int]
 """An `Entry` (path, kind, blob, size) or a `Child` (last, node, count, bytes), as a bare tuple."""
@@ -35,9 +37,28 @@ _count_of = itemgetter(2)
 _size_of = itemgetter(3)
 
 
-def line_hash(kind: int, line: Line) -> bytes:
-    """Return the hash of one entry of a node of `kind`, as the Merkle tree of the node has it."""
-    return _hashing[kind]()(pack(line))
+def entry_hash(entry: Line) -> bytes:
+    """Return the hash of an `Entry`, as the Merkle tree of its leaf has it."""
+    return _hashing[LEAF]()(pack(entry))
+
+
+def child_hash(last: bytes, node: bytes, files: int, size: int) -> bytes:
+    """Return the hash of a `Child` whose last path has the hash `last`."""
+    return _hashing[INNER]()(pack((last, node, files, size)))
+
+
+def last_hash(path: str) -> bytes:
+    """Return what stands for the last path of a `Child` where that is hashed."""
+    return _last_hashing()(path.encode())
+
+
+def _hashes(kind: int, lines: Iterable[Line]) -> list[bytes]:
+    """Return the hashes of entries of a node of `kind`."""
+    hash_of = _hashing[kind]()
+    if kind == LEAF:
+        return [hash_of(pack(line)) for line in lines]
+    last_of = _last_hashing()
+    return [hash_of(pack((last_of(last.encode()), *rest))) for last, *rest in lines]
 
 
 class Node:
@@ -59,8 +80,7 @@ class Node:
     def rows(self) -> list[list[bytes]]:
         """Return the rows of the Merkle tree: hashes of the entries first, the root last."""
         if self._rows is None:
-            hash_of = _hashing[self.kind]()
-            self._rows = merkle.rows([hash_of(pack(entry)) for entry in self.entries], _joining())
+            self._rows = merkle.rows(_hashes(self.kind, self.entries), _joining())
         return self._rows
 
     def rows_like(self, old: Node) -> None:
@@ -68,8 +88,10 @@ class Node:
         if old._rows is None or old.kind != self.kind:
             return
         known = dict(zip(old.entries, old._rows[0], strict=True))
-        hash_of = _hashing[self.kind]()
-        leaves = [known.get(entry) or hash_of(pack(entry)) for entry in self.entries]
+        found = [known.get(entry) for entry in self.entries]
+        new = [entry for entry, hashed in zip(self.entries, found, strict=True) if not hashed]
+        fresh = iter(_hashes(self.kind, new))
+        leaves = [hashed or next(fresh) for hashed in found]
         self._rows = merkle.rows(leaves, _joining(), old._rows)
 
     def replaced(self, lines: Mapping[int, Line]) -> Node:
@@ -79,8 +101,8 @@ class Node:
             entries[place] = line
         node = Node(self.kind, tuple(entries))
         if self._rows is not None:
-            hash_of = _hashing[self.kind]()
-            leaves = {place: hash_of(pack(line)) for place, line in lines.items()}
+            hashes = _hashes(self.kind, lines.values())
+            leaves = dict(zip(lines, hashes, strict=True))
             node._rows = merkle.replaced(self._rows, leaves, _joining())
         return node
 

@@ -31,7 +31,7 @@ def check_gap(proof: GapProof) -> None:
         after and inside(section, after.entry.path),
     )
     joined = _joined([rise_from_file(section, line) for line in lines])
-    require_section(proof.head, section, rise(section, joined, proof.climb), proof.tree)
+    require_section(proof.head, section, rise(joined, proof.climb), proof.tree)
 
 
 def check_no_section(proof: NoSectionProof) -> None:

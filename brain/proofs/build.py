@@ -12,7 +12,7 @@ from ..objects.ancestry import path_between
 from ..objects.bundle import Bundle
 from ..objects.entry import Entry
 from ..objects.lineage import Load
-from ..objects.node import LEAF, Node
+from ..objects.node import LEAF, Node, last_hash
 from ..objects.nodes import Nodes
 from ..objects.snapshot import Snapshot, encode, snapshot_id
 from ..objects.tree import Root
@@ -140,27 +140,27 @@ def _file_line(section: str, way: _Way) -> FileLine:
     node, place = way[-1]
     path, kind, blob, size = node.entries[place]
     entry = Entry(paths.join(section, path), kind, blob, size)
-    return FileLine(entry, _climb(section, way))
+    return FileLine(entry, _climb(way))
 
 
-def _climb(section: str, way: _Way) -> Climb:
+def _climb(way: _Way) -> Climb:
     """Return the climb from the entry at the end of `way` to the root."""
     *above, (node, place) = way
-    return [*merkle.audit_path(node.rows(), place), *_climb_on(section, above)]
+    return [*merkle.audit_path(node.rows(), place), *_climb_on(above)]
 
 
-def _climb_on(section: str, way: _Way) -> Climb:
+def _climb_on(way: _Way) -> Climb:
     """Return the climb from the id of the node below `way` to the root."""
     out: list[merkle.Step | Opening] = []
     for node, place in reversed(way):
-        out.append(_opening(section, node, place))
+        out.append(_opening(node, place))
         out += merkle.audit_path(node.rows(), place)
     return out
 
 
-def _opening(section: str, node: Node, place: int) -> Opening:
+def _opening(node: Node, place: int) -> Opening:
     last, _, files, size = node.entries[place]
-    return Opening(paths.join(section, last), files, size)
+    return Opening(last_hash(last), files, size)
 
 
 def _gap(nodes: Nodes, section: str, way: _Way) -> tuple[FileLine | None, FileLine | None, Climb]:
@@ -174,7 +174,7 @@ def _gap(nodes: Nodes, section: str, way: _Way) -> tuple[FileLine | None, FileLi
     parted = next(level for level, (a, b) in enumerate(zip(before, way, strict=False)) if a != b)
     node, place = way[parted]
     left, right, steps = merkle.neighbours(node.rows(), place)
-    shared = [*steps, *_climb_on(section, way[:parted])]
+    shared = [*steps, *_climb_on(way[:parted])]
     return _side(section, before, parted, left), _side(section, way, parted, right), shared
 
 
@@ -183,7 +183,7 @@ def _side(section: str, way: _Way, parted: int, steps: list[merkle.Step]) -> Fil
     if len(way) == parted + 1:
         return _file_line(section, way)._replace(climb=steps)
     line = _file_line(section, way[parted + 1 :])
-    return line._replace(climb=[*line.climb, _opening(section, *way[parted]), *steps])
+    return line._replace(climb=[*line.climb, _opening(*way[parted]), *steps])
 
 
 def _no_section(bundle: Bundle, snapshot: Snapshot, path: str) -> NoSectionProof:

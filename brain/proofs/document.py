@@ -114,9 +114,13 @@ def _above(above: Above) -> dict[str, Any]:
 
 def _climb(climb: Climb) -> list[Any]:
     return [
-        one._asdict() if isinstance(one, Opening) else "rl"[one.left] + one.sibling.hex()
+        _opening(one) if isinstance(one, Opening) else "rl"[one.left] + one.sibling.hex()
         for one in climb
     ]
+
+
+def _opening(one: Opening) -> dict[str, Any]:
+    return {"last": one.last.hex(), "files": one.files, "bytes": one.bytes}
 
 
 def read(data: bytes) -> Proof:
@@ -231,7 +235,7 @@ def _read_steps(value: Any) -> Sequence[Step]:
 
 def _read_opening(value: Any) -> Opening:
     last, files, size = strict.record(value, *Opening._fields)
-    return Opening(strict.path(last), *_read_totals(files, size))
+    return Opening(strict.digest(last), *_read_totals(files, size))
 
 
 def _read_step(value: Any) -> Step:

@@ -18,11 +18,11 @@ from ..objects.tree import Root
 class Opening(NamedTuple):
     """A step from a node to the entry that names it in an inner node.
 
-    `last` is the full path of the last file below; `files` and `bytes` count what is
-    below. With the hash come from below they are the whole entry.
+    `last` is the hash of the last path below; `files` and `bytes` count what is below.
+    With the hash come from below they are the whole entry, as it is hashed.
     """
 
-    last: str
+    last: bytes
     files: int
     bytes: int
 

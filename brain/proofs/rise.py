@@ -7,7 +7,7 @@ from ..errors import FormatError, ProofError
 from ..objects import paths
 from ..objects import snapshot as snapshots
 from ..objects.bundle import section_hash
-from ..objects.node import INNER, LEAF, join_hashes, line_hash
+from ..objects.node import child_hash, entry_hash, join_hashes
 from ..objects.snapshot import Snapshot, snapshot_id
 from .proof import Climb, FileLine, Head, Opening, SectionLine
 
@@ -44,15 +44,14 @@ def inside(section: str, path: str) -> str:
 def rise_from_file(section: str, line: FileLine) -> bytes:
     """Return the hash that the climb of a file leads to."""
     path, kind, blob, size = line.entry
-    return rise(section, line_hash(LEAF, (inside(section, path), kind, blob, size)), line.climb)
+    return rise(entry_hash((inside(section, path), kind, blob, size)), line.climb)
 
 
-def rise(section: str, here: bytes, climb: Climb) -> bytes:
+def rise(here: bytes, climb: Climb) -> bytes:
     """Return the hash that `climb` leads to from `here`."""
     for one in climb:
         if isinstance(one, Opening):
-            last = inside(section, one.last)
-            here = line_hash(INNER, (last, here, one.files, one.bytes))
+            here = child_hash(one.last, here, one.files, one.bytes)
         else:
             here = merkle.climb(here, (one,), join_hashes)
     return here

@@ -182,8 +182,13 @@ def root_of(hashes: list[bytes]) -> bytes:
 
 
 def node_id(kind: int, lines: list[Line]) -> bytes:
-    context = "brain v1 tree inner" if kind else "brain v1 tree leaf"
-    return root_of([h(context, encode(line)) for line in lines])
+    if kind == 0:
+        return root_of([h("brain v1 tree leaf", encode(line)) for line in lines])
+    return root_of([inner_hash(h("brain v1 tree last", line[0].encode()), line) for line in lines])
+
+
+def inner_hash(last: bytes, line: Line) -> bytes:
+    return h("brain v1 tree inner", encode([last, *line[1:]]))
 
 
 def ends(level: int, name: str, c: int) -> bool:

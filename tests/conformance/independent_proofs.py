@@ -8,7 +8,7 @@ from base64 import b64decode, b64encode
 from itertools import pairwise
 from typing import Any
 
-from .independent import Refused, blob_id, check_path, encode, h, require
+from .independent import Refused, blob_id, check_path, encode, h, inner_hash, require
 from .independent_lineage import Read, read_snapshot
 
 Document = dict[str, Any]
@@ -36,11 +36,11 @@ def check(text: bytes) -> Document:
     check_keys(proof, _HEAD | (fields or whole))
     ids = _head(proof)
     if kind == "section":
-        require(_climb("", *_section(proof)) == ids[2], "another bundle")
+        require(_climb(*_section(proof)) == ids[2], "another bundle")
         told = {name: proof[name] for name in ("section", "root", "files", "bytes")}
     elif kind == "path":
         section, _ = _split(proof["path"])
-        _tree(proof, section, _climb(section, *_file(proof, section)), ids[2])
+        _tree(proof, section, _climb(*_file(proof, section)), ids[2])
         told = {name: proof[name] for name in ("path", "blob", "size")}
         told["type"] = _TYPES[proof["type"]]
     else:
@@ -147,7 +147,7 @@ def _list(value: Any, openings: bool = True) -> list[Any]:
     return list(value)
 
 
-def _climb(section: str, here: bytes, climb: Any) -> bytes:
+def _climb(here: bytes, climb: Any) -> bytes:
     for one in _list(climb):
         if isinstance(one, str):
             sibling = read_id(one[1:])
@@ -155,10 +155,8 @@ def _climb(section: str, here: bytes, climb: Any) -> bytes:
             here = h(_JOIN, sibling + here if one[0] == "l" else here + sibling)
         else:
             check_keys(one, {"last", "files", "bytes"})
-            found, last = _split(one["last"])
-            require(found == section, "another section")
-            entry = [last, here, _number(one["files"], 1), _number(one["bytes"], 0)]
-            here = h("brain v1 tree inner", encode(entry))
+            line = [None, here, _number(one["files"], 1), _number(one["bytes"], 0)]
+            here = inner_hash(read_id(one["last"]), line)
     return here
 
 
@@ -166,7 +164,7 @@ def _tree(proof: Document, section: str, root: bytes, bundle: bytes) -> None:
     tree = proof["tree"]
     check_keys(tree, {"files", "bytes", "steps"})
     _list(tree["steps"], openings=False)
-    require(_climb("", _in_bundle(section, root, tree), tree["steps"]) == bundle, "another bundle")
+    require(_climb(_in_bundle(section, root, tree), tree["steps"]) == bundle, "another bundle")
 
 
 def _absence(proof: Document, bundle: bytes) -> None:
@@ -184,12 +182,12 @@ def _absence(proof: Document, bundle: bytes) -> None:
         other = _split(line["path"])[1] if in_tree else line["section"]
         pair = [one.encode() for one in (other, inner if in_tree else section)]
         require(pair[0] < pair[1] if side == "before" else pair[1] < pair[0], "not between")
-        hashes.append(_climb(section, start, climb))
+        hashes.append(_climb(start, climb))
         require(all(one[0] == letter for one in climb if isinstance(one, str)), "not beside it")
         heights.add(sum(isinstance(one, dict) for one in climb))
     require(len(heights) == 1 or not in_tree, "levels")
     joined = hashes[0] if len(hashes) == 1 else h(_JOIN, b"".join(hashes))
-    top = _climb(section, joined, rest)
+    top = _climb(joined, rest)
     if in_tree:
         _tree(proof, section, top, bundle)
     else:

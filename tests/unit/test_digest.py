@@ -13,6 +13,7 @@ from brain.errors import InvalidInput
 CONTEXTS = (
     "brain v1 tree leaf",
     "brain v1 tree inner",
+    "brain v1 tree last",
     "brain v1 merkle join",
     "brain v1 tree cut",
     "brain v1 bundle section",

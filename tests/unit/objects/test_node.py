@@ -41,7 +41,11 @@ def test_a_node_is_read_back_as_it_was_written() -> None:
 
 def test_the_id_of_a_node_of_one_entry_is_the_hash_of_that_entry() -> None:
     assert Node(LEAF, (LINE,)).id == of("brain v1 tree leaf", pack(LINE))
-    assert Node(INNER, (CHILD,)).id == of("brain v1 tree inner", pack(CHILD))
+
+
+def test_the_last_path_of_a_child_is_hashed_by_itself_first() -> None:
+    last = of("brain v1 tree last", CHILD[0].encode())
+    assert Node(INNER, (CHILD,)).id == of("brain v1 tree inner", pack((last, *CHILD[1:])))
 
 
 def test_the_id_of_a_node_joins_the_hashes_of_its_entries_as_rfc_6962_does() -> None:

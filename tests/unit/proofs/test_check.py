@@ -118,16 +118,18 @@ def test_a_section_is_proven_with_its_root_and_nothing_inside(name: str) -> None
         section_proof(SMALL.bundle, SMALL.snapshot, "prompts")
 
 
-def test_a_path_in_a_section_of_one_node_names_no_other_file() -> None:
-    brain = recorded(numbered(23))
+@pytest.mark.parametrize("total", [23, 400, 4000])
+def test_a_proof_of_a_path_names_no_other_file(total: int) -> None:
+    brain = recorded(numbered(total))
     text = render(path_proof(*brain, "skills/00012.md"))
-    assert text.count(b"skills/") == 1
-
-
-def test_a_path_in_a_deep_tree_names_one_more_file_a_level() -> None:
-    text = render(path_proof(*DEEP, "skills/00030.md"))
-    assert text.count(b"skills/") == 3
+    assert text.count(b".md") == 1 and b"skills/00012.md" in text
     assert len(text) < 2400
+
+
+def test_a_proof_of_absence_names_the_two_neighbours_alone() -> None:
+    text = render(absence_proof(*DEEP, "skills/00030.me"))
+    assert text.count(b".md") == 2
+    assert b"skills/00030.md" in text and b"skills/00031.md" in text
 
 
 def test_a_proof_reads_back_as_it_was_made() -> None:

@@ -8,9 +8,10 @@ import pytest
 
 from brain.digest import blob_id
 from brain.errors import ProofError
+from brain.objects.node import last_hash
 from brain.proofs.build import section_proof
 from brain.proofs.check import check
-from tests.proving import as_bytes, as_document, numbered, recorded
+from tests.proving import OTHER, as_bytes, as_document, numbered, recorded
 
 SMALL = recorded()
 WIDE = recorded(["SOUL.md", *numbered(400), "zz/z.md"], SMALL.id)
@@ -98,9 +99,9 @@ def test_an_entry_of_an_inner_node_is_no_file() -> None:
     place = next(place for place, one in enumerate(proof["climb"]) if isinstance(one, dict))
     opening = proof["climb"][place]
     root = WIDE.nodes.get(WIDE.bundle["skills"].node)
-    child = next(one for one in root.entries if "skills/" + one[0] == opening["last"])
+    child = next(one for one in root.entries if last_hash(one[0]).hex() == opening["last"])
     forged = {
-        **proof, "path": opening["last"], "blob": child[1].hex(), "size": child[3],
+        **proof, "path": f"skills/{child[0]}", "blob": child[1].hex(), "size": child[3],
         "climb": proof["climb"][place + 1 :],
     }  # fmt: skip
     for kind in ("file", "executable", "link"):
@@ -109,7 +110,7 @@ def test_an_entry_of_an_inner_node_is_no_file() -> None:
 
 def test_a_file_is_no_node_and_a_section_no_entry() -> None:
     proof = SMALL.path("skills/b.md")
-    opening = {"last": "skills/b.md", "files": 1, "bytes": proof["size"]}
+    opening = {"last": last_hash("b.md").hex(), "files": 1, "bytes": proof["size"]}
     for climb in ([opening, *proof["climb"]], [*proof["climb"], opening]):
         assert refused({**proof, "climb": climb}) == "wrong_bundle"
     root = SMALL.bundle["skills"]
@@ -125,6 +126,6 @@ def test_a_file_is_no_node_and_a_section_no_entry() -> None:
 
 def test_neighbours_lie_on_one_level() -> None:
     gap = WIDE.absence("skills/00123.me")
-    opening = {"last": gap["after"]["path"], "files": 1, "bytes": 1}
+    opening = {"last": OTHER.hex(), "files": 1, "bytes": 1}
     deeper = {**gap["after"], "climb": [opening, *gap["after"]["climb"]]}
     assert refused({**gap, "after": deeper}) == "not_neighbours"

@@ -89,12 +89,13 @@ def test_what_is_no_json_document_of_a_proof_is_refused(data: bytes, code: str) 
         ("climb", [None], "bad_field"),
         ("climb", [["l", PATH["blob"]]], "bad_field"),
         ("climb", ["L" + PATH["blob"]], "bad_field"),
-        ("climb", [{"last": "skills/x", "files": 0, "bytes": 1}], "bad_field"),
-        ("climb", [{"last": "skills/x", "files": 2**63, "bytes": 1}], "bad_field"),
-        ("climb", [{"last": "skills/x", "files": 1}], "bad_field"),
-        ("climb", [{"last": "x", "files": 1, "bytes": 1}], "wrong_section"),
+        ("climb", [{"last": PATH["blob"], "files": 0, "bytes": 1}], "bad_field"),
+        ("climb", [{"last": PATH["blob"], "files": 2**63, "bytes": 1}], "bad_field"),
+        ("climb", [{"last": PATH["blob"], "files": 1}], "bad_field"),
+        ("climb", [{"last": "skills/x", "files": 1, "bytes": 1}], "bad_field"),
+        ("climb", [{"last": PATH["blob"], "files": 1, "bytes": 1}], "wrong_bundle"),
         ("tree", None, "bad_field"),
-        ("tree", {"files": 1, "bytes": 1, "steps": [{"last": "x"}]}, "bad_field"),
+        ("tree", {"files": 1, "bytes": 1, "steps": [{"last": PATH["blob"]}]}, "bad_field"),
         *(
             ("encoded", text, "bad_field")
             for text in (

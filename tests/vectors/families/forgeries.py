@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from brain.digest import blob_id
 from brain.objects.lineage import landing
+from brain.objects.node import last_hash
 from brain.objects.operation import genesis
 from brain.objects.snapshot import Jump, Snapshot, encode, snapshot_id
 from brain.proofs.document import FORMAT
@@ -42,16 +43,19 @@ def _paths() -> Iterator[tuple[str, Document]]:
     place = next(place for place, one in enumerate(wide["climb"]) if isinstance(one, dict))
     opening = wide["climb"][place]
     lines = WIDE.nodes.get(WIDE.bundle["skills"].node).entries
-    node = next(line[1] for line in lines if f"skills/{line[0]}" == opening["last"])
+    last, node = next(line[:2] for line in lines if last_hash(line[0]).hex() == opening["last"])
     for kind in ("file", "executable", "link"):
-        inner = {"path": opening["last"], "type": kind, "blob": node.hex()}
+        inner = {"path": f"skills/{last}", "type": kind, "blob": node.hex()}
         whole = {"size": opening["bytes"], "climb": wide["climb"][place + 1 :]}
         yield f"an entry of an inner node said to be of type {kind}", {**wide, **inner, **whole}
-    fake = {"last": "skills/b.md", "files": 1, "bytes": good["size"]}
+    fake = {"last": last_hash("b.md").hex(), "files": 1, "bytes": good["size"]}
     yield "a file as a node", {**good, "climb": [fake, *good["climb"]]}
     yield "a root as a node", {**good, "climb": [*good["climb"], fake]}
     yield "a node as a file", {**good, "blob": good["climb"][0][1:], "climb": good["climb"][1:]}
-    yield "a node of another section", {**wide, "climb": [{**opening, "last": "zz/z.md"}]}
+    for what, path in (("another", "00000.md"), ("the full", f"skills/{last}")):
+        swapped = {**opening, "last": last_hash(path).hex()}
+        climb = [*wide["climb"][:place], swapped, *wide["climb"][place + 1 :]]
+        yield f"a node said to end with {what} path", {**wide, "climb": climb}
     section = SMALL.bundle["skills"]
     whole = {"path": "skills", "blob": section.node.hex(), "size": section.bytes}
     line = {"climb": good["tree"]["steps"], "tree": {**good["tree"], "steps": []}}

@@ -16,6 +16,7 @@ from .vector import Vector, as_hex, as_parts, valid
 CONTEXTS = (
     "brain v1 tree leaf",
     "brain v1 tree inner",
+    "brain v1 tree last",
     "brain v1 merkle join",
     "brain v1 tree cut",
     "brain v1 bundle section",
