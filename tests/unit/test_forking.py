@@ -6,28 +6,15 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
 from brain.errors import BrainError, StoreError
 from brain.forking import MOST_TURNS, Send, Turns, answers, forked, processors
+from tests.family import children
 
 # What the children here do is safe whatever threads the tests before have left.
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-
-
-def children() -> set[int]:
-    """Return the children of this process, those of other tests among them."""
-    found = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = stat.read_text().rpartition(")")[2].split()[1]
-        except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
-            continue
-        if int(parent) == os.getpid():
-            found.add(int(stat.parent.name))
-    return found
 
 
 @pytest.fixture(autouse=True)
