@@ -72,6 +72,7 @@ class BrainCli:
         if not (self.control / "store.db").exists():
             raise Failed("there is no store")
         store = apsw.Connection(str(self.control / "store.db"))
+        store.execute("SELECT 1 FROM sqlite_schema").fetchall()  # or it knows of no log
         store.pragma("wal_checkpoint(TRUNCATE)")
         store.close()
         return allocated(self.control)

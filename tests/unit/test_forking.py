@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
 
 from brain.errors import BrainError, StoreError
 from brain.forking import MOST_TURNS, Send, Turns, answers, forked, processors
+from tests.family import children
 
 # What the children here do is safe whatever threads the tests before have left.
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 
 
-def assert_no_children() -> None:
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+@pytest.fixture(autouse=True)
+def no_child_is_left() -> Iterator[None]:
+    before = children()
+    yield
+    assert children() <= before
 
 
 def test_values_arrive_as_they_were_sent_and_in_order() -> None:
@@ -31,7 +34,6 @@ def test_values_arrive_as_they_were_sent_and_in_order() -> None:
     with forked(work) as values:
         assert list(values) == sent
         assert list(values) == []
-    assert_no_children()
 
 
 def test_a_typed_error_of_a_child_is_raised_in_the_parent() -> None:
@@ -46,7 +48,6 @@ def test_a_typed_error_of_a_child_is_raised_in_the_parent() -> None:
     assert (caught.value.message, caught.value.code, caught.value.hint) == (
         *("broken", "io_error", "mend it"),
     )
-    assert_no_children()
 
 
 def killed(send: Send) -> None:
@@ -76,7 +77,6 @@ def test_a_child_that_ends_before_its_work_is_done_is_a_typed_error(
     with forked(work) as values, pytest.raises(BrainError) as caught:
         list(values)
     assert caught.value.code == "worker_died"
-    assert_no_children()
 
 
 def test_a_child_that_nobody_listens_to_any_more_is_ended() -> None:
@@ -87,7 +87,6 @@ def test_a_child_that_nobody_listens_to_any_more_is_ended() -> None:
     with pytest.raises(KeyboardInterrupt), forked(endless) as values:
         next(values)
         raise KeyboardInterrupt
-    assert_no_children()
 
 
 def test_the_signals_of_the_parent_are_not_handled_in_a_child() -> None:
@@ -147,11 +146,9 @@ def test_jobs_that_no_child_answers_for_are_left_to_the_caller() -> None:
     assert dict(answers(3, 9, square)) == {job: job * job for job in range(9) if job != 3}
     assert dict(answers(1, 9, square)) == {0: 0, 1: 1, 2: 4}
     assert dict(answers(0, 9, square)) == {}
-    assert_no_children()
 
 
 def test_answers_nobody_waits_for_any_more_end_the_children() -> None:
     asked = answers(2, 100, lambda job: bytes(1 << 20))
     next(asked)
     asked.close()
-    assert_no_children()
