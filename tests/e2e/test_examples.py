@@ -47,3 +47,18 @@ def test_the_example_of_a_prompt_prints_the_index_of_the_auditor(
     done = run(project, "system_prompt.py", str(folder))
     assert (done.returncode, done.stderr) == (0, "")
     assert "▸ oracle-manipulation: " in done.stdout
+
+
+def test_the_example_of_two_agents_merges_what_both_learned(project: Path, tmp_path: Path) -> None:
+    done = run(project, "two_agents.py", str(tmp_path / "team"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "oracle-manipulation: 2 and 2 became 3" in done.stdout
+    assert "Check the age of every price.\n\nCompare three sources." in done.stdout
+    assert '"night: a feed was stale"' in done.stdout and '"day: all quiet"' in done.stdout
+    assert "skills/bridge-review/SKILL.md needs a decision: content" in done.stdout
+
+
+def test_every_example_is_run_here(project: Path) -> None:
+    text = Path(__file__).read_text("utf-8")
+    scripts = sorted(script.name for script in (project / "examples").glob("*.py"))
+    assert [name for name in scripts if f'"{name}"' not in text] == []
