@@ -126,13 +126,10 @@ def _edited(session: Session, path: str) -> bytes:
 
 def _decided(session: Session, rows: tuple[Row, ...]) -> Choose:
     """Return the decisions of `rows`; one holds only for the sides it was made about."""
-    known: dict[tuple[object, ...], Row] = {
-        (row.path, row.base, row.ours, row.theirs): row for row in rows if row.choice
-    }
+    known = {midst.sides_of(row): row for row in rows if row.choice}
 
     def choose(contest: Contest) -> str | bytes | None:
-        path, *sides = contest
-        row = known.get((path, *(side.blob if side else b"" for side in sides)))
+        row = known.get(midst.sides_of(midst.row_of(Clash(contest, "", None))))
         if row is None:
             return None
         return session.reader.read_blob(row.chosen) if row.choice == CONTENT else row.choice
@@ -149,7 +146,7 @@ def _merge(session: Session, asked: Midst, choose: Choose, progress: Progress) -
         clashes = work.outcome.clashes
         fast_forward = not clashes and work.bases == [ours]
         if clashes:
-            asked = asked._replace(rows=_rows(clashes, asked.rows))
+            asked = asked._replace(rows=_rows(work.outcome, asked.rows))
         elif fast_forward and asked.theirs != ours:
             mine.advance(asked.theirs)
             mine.writes.update(work.outcome.edits)
@@ -217,11 +214,16 @@ def _record(mine: Turn, asked: Midst, work: _Work) -> None:
     mine.writes.update(work.outcome.edits)
 
 
-def _rows(clashes: list[Clash], earlier: tuple[Row, ...]) -> tuple[Row, ...]:
-    """Return the clashes as rows; what was decided about the same sides stays decided."""
-    known: dict[tuple[object, ...], Row] = {row[:5]: row for row in earlier}
-    rows = map(midst.row_of, clashes)
-    return tuple(known.get(row[:5], row) for row in rows)
+def _rows(outcome: Outcome, earlier: tuple[Row, ...]) -> tuple[Row, ...]:
+    """Return what is to decide, and what was decided, so that it need not be asked again."""
+    chosen = {midst.sides_of(row): row for row in earlier if row.choice}
+    rows = list(map(midst.row_of, outcome.clashes))
+    for contest, choice in outcome.decided:
+        row = midst.row_of(Clash(contest, midst.reason_of(contest), None))
+        if isinstance(choice, str):
+            row = row._replace(choice=choice)
+        rows.append(chosen.get(midst.sides_of(row), row))
+    return tuple(sorted(rows))
 
 
 def _outcome(

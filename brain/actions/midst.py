@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ..encoding import pack, unpack
 from ..errors import Conflict, NotFound, StoreError, printable
 from ..merging import contents
+from ..merging.trees import Contest
 from ..results import MergeConflict
 from ..session import CONTROL, Session
 from ..store.protocol import Transaction
@@ -89,6 +90,18 @@ def row_of(clash: Clash) -> Row:
     path, *sides = clash.contest
     base, ours, theirs = (side.blob if side else b"" for side in sides)
     return Row(path, clash.reason, base, ours, theirs, "", b"")
+
+
+def sides_of(row: Row) -> tuple[str, bytes, bytes, bytes]:
+    """Return what a decision is about: it holds for no other contents."""
+    return row.path, row.base, row.ours, row.theirs
+
+
+def reason_of(contest: Contest) -> str:
+    """Return why a contest that is decided already was one, as far as its sides tell."""
+    if contest.ours is None or contest.theirs is None:
+        return "deleted_by_ours" if contest.ours is None else "deleted_by_theirs"
+    return "content"
 
 
 def conflicts(session: Session) -> list[MergeConflict]:

@@ -13,7 +13,7 @@ from .. import limits
 from ..digest import blob_id
 from ..errors import InvalidInput
 from ..merging import contents, trees
-from ..merging.contents import BOTH, OURS, THEIRS, Draft, Sides
+from ..merging.contents import BOTH, CHOICES, OURS, THEIRS, Draft, Sides
 from ..merging.trees import Contest, Edits, State
 from ..objects import ancestry
 from ..objects import bundle as bundles
@@ -40,12 +40,14 @@ class Clash(NamedTuple):
 class Outcome(NamedTuple):
     """What a merge does to our side.
 
-    `skills` are (slug, version of ours, of theirs, merged version) by slug.
+    `skills` are (slug, version of ours, of theirs, merged version) by slug; `decided`
+    are the contests that a choice settled.
     """
 
     edits: Edits
     skills: list[tuple[str, str, str, str]]
     clashes: list[Clash]
+    decided: list[tuple[Contest, str | bytes]]
 
 
 Choose = Callable[[Contest], "str | bytes | None"]
@@ -73,15 +75,26 @@ class Merger:
         edits = found.edits
         skills: list[tuple[str, str, str, str]] = []
         clashes: list[Clash] = []
+        decided: list[tuple[Contest, str | bytes]] = []
         for contest in found.contests:
-            clash = self._decide(contest, ours, choose(contest), edits, skills)
+            choice = choose(contest)
+            clash = self._decide(contest, ours, choice, edits, skills)
             if clash is not None:
                 clashes.append(clash)
-        for mine, other in found.collisions:
-            clash = self._part(mine, other, ours, edits, choose)
-            if clash is not None:
-                clashes.append(clash)
-        return Outcome(edits, sorted(skills), sorted(clashes, key=lambda c: c.contest.path))
+            elif choice is not None:
+                decided.append((contest, choice))
+        for pair in found.collisions:
+            collision = self._collision(*pair, ours, edits)
+            if collision is None:
+                continue
+            choice = choose(collision)
+            if choice not in CHOICES:
+                clashes.append(Clash(collision, "collides", None))
+            else:
+                _part(pair[0], collision, choice, edits)
+                decided.append((collision, choice))
+        clashes.sort(key=lambda clash: clash.contest.path)
+        return Outcome(edits, sorted(skills), clashes, decided)
 
     def base(
         self, bases: Sequence[bytes], merges: Sequence[tuple[bytes, int]], depth: int = 0
@@ -163,28 +176,12 @@ class Merger:
             return Clash(contest, reason, None)
         return None
 
-    def _part(
-        self, mine: str, other: str, ours: State, edits: Edits, choose: Choose
-    ) -> Clash | None:
-        """Decide about two paths that no folder holds together; the contest has theirs."""
-        session = self._session
-        here = ours.edits.get(mine) or bundles.get(session.nodes, ours.bundle, mine)
+    def _collision(self, mine: str, other: str, ours: State, edits: Edits) -> Contest | None:
+        """Return two paths that no folder holds together as a contest about theirs."""
+        here = ours.edits.get(mine) or bundles.get(self._session.nodes, ours.bundle, mine)
         there = edits.get(other)
-        if here is None or there is None:
-            return None
-        contest = Contest(other, None, here, there)
-        choice = choose(contest)
-        if choice == OURS:
-            del edits[other]
-        elif choice == THEIRS:
-            edits[mine] = None
-        elif choice == BOTH:
-            del edits[other]
-            name = beside(other, there.blob)
-            edits[name] = there._replace(path=name)
-        else:
-            return Clash(contest, "collides", None)
-        return None
+        gone = mine in edits and edits[mine] is None
+        return Contest(other, None, here, there) if here and there and not gone else None
 
     def _sides(self, contest: Contest) -> Sides:
         base = contest.base and self.read(contest.base.blob)
@@ -205,6 +202,19 @@ class Merger:
         if derived.is_skill(self._session, ours.bundle, path):
             return derived.place_of(path)
         return ""
+
+
+def _part(mine: str, collision: Contest, choice: str | bytes, edits: Edits) -> None:
+    """Take one of two paths, or both, theirs under another name."""
+    other, _, _, there = collision
+    assert there is not None
+    if choice == THEIRS:
+        edits[mine] = None
+        return
+    del edits[other]
+    if choice == BOTH:
+        name = beside(other, there.blob)
+        edits[name] = there._replace(path=name)
 
 
 def beside(path: str, blob: bytes) -> str:

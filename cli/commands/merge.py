@@ -63,8 +63,9 @@ def command(
             done = app.brain.merge(rev, choice, message or "", progress=bar)
     emit(app, done, _lines(done))
     if done.conflicts:
+        left = sum(row.choice is None for row in done.conflicts)
         raise Conflict(
-            f"{count(len(done.conflicts), 'conflict')} to decide; nothing was merged yet",
+            f"{count(left, 'conflict')} to decide; nothing was merged yet",
             code="merge_conflict",
             hint="decide with `brain resolve`, then `brain merge --continue`, or `--abort`",
         )

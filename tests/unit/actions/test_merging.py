@@ -307,3 +307,38 @@ def test_undo_takes_a_merge_back_with_its_files(brain: Brain) -> None:
     assert not (brain.root / "skills/theirs").exists()
     assert brain.redo().snapshot == merged
     assert brain.status().clean
+
+
+def test_what_was_decided_is_not_asked_again_while_something_else_is(brain: Brain) -> None:
+    diverge(
+        brain,
+        lambda b: (write(b, "prompts/system.md", "A.\n"), write(b, "prompts/more.md", "A.\n")),
+        lambda b: (write(b, "prompts/system.md", "B.\n"), write(b, "prompts/more.md", "B.\n")),
+    )
+    brain.merge("idea")
+    brain.resolve(["prompts/system.md"], "theirs")
+    left = brain.continue_merge().conflicts
+    assert [(row.path, row.choice) for row in left] == [
+        ("prompts/more.md", None),
+        ("prompts/system.md", "theirs"),
+    ]
+    brain.resolve(["prompts/more.md"], "ours")
+    assert brain.continue_merge().conflicts == []
+    assert (read(brain, "prompts/system.md"), read(brain, "prompts/more.md")) == ("B.\n", "A.\n")
+
+
+def test_a_choice_that_cannot_be_done_is_asked_about_and_the_others_are_kept(brain: Brain) -> None:
+    diverge(
+        brain,
+        lambda b: (b.upsert_skill("Oracle", description="A"), write(b, "prompts/system.md", "A\n")),
+        lambda b: (b.upsert_skill("Oracle", description="B"), write(b, "prompts/system.md", "B\n")),
+    )
+    left = brain.merge("idea", "both").conflicts
+    assert [(row.path, row.choice) for row in left] == [
+        ("prompts/system.md", "both"),
+        ("skills/oracle/SKILL.md", None),
+    ]
+    brain.resolve(["skills/oracle/SKILL.md"], "theirs")
+    assert brain.continue_merge().conflicts == []
+    assert brain.view_skill("oracle").description == "B"
+    assert read(brain, "prompts/system.md") == "A\nB\n"
