@@ -67,17 +67,11 @@ def show(session: Session, revision: str = "@") -> Shown:
 def skill_rows(session: Session, head: bytes, text: str) -> list[SkillRow]:
     """Return what changed a skill in the lineage of `head`, oldest first.
 
-    Raises `NotFound` (`no_skill`) if nothing ever did.
+    It goes on where the skill was before it was moved. Raises `NotFound` (`no_skill`)
+    if nothing ever did.
     """
-    from . import derived
-
-    paths = _paths_of(session, text)
-    rows = [
-        row
-        for path in paths
-        for row in derived.log_of(session, path)
-        if lineage.is_ancestor(session.load, row.snapshot, head)
-    ]
+    rows = [row for path in _paths_of(session, text) for row in _rows_at(session, head, path)]
+    rows += _before_moves(session, rows)
     if not rows:
         raise NotFound(
             f"no skill {printable(text)} in this lineage",
@@ -85,6 +79,37 @@ def skill_rows(session: Session, head: bytes, text: str) -> list[SkillRow]:
             hint="see `brain skill list`",
         )
     return sorted(rows, key=lambda row: session.load(row.snapshot).generation)
+
+
+def _rows_at(session: Session, head: bytes, path: str) -> list[SkillRow]:
+    from . import derived
+
+    return [
+        row
+        for row in derived.log_of(session, path)
+        if lineage.is_ancestor(session.load, row.snapshot, head)
+    ]
+
+
+def _before_moves(session: Session, rows: list[SkillRow]) -> list[SkillRow]:
+    """Return what changed the skill under the paths it had before."""
+    from . import derived, renames
+
+    out: list[SkillRow] = []
+    seen = {row.path for row in rows}
+    waiting = list(rows)
+    while waiting:
+        row = waiting.pop()
+        snapshot = session.load(row.snapshot)
+        if row.change != derived.ADDED or snapshot.operation[0] in ("upsert", "genesis"):
+            continue
+        parent = snapshot.parents[0]
+        moved = renames.source(session, parent, row.snapshot, row.path)
+        if moved is not None and moved.path not in seen:
+            seen.add(moved.path)
+            waiting += (older := _rows_at(session, parent, moved.path))
+            out += older
+    return out
 
 
 def _paths_of(session: Session, text: str) -> list[str]:

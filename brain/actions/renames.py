@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from ..merging import lines
 from ..merging.match import NONE, partners
 from ..objects import bundle as bundles
@@ -13,6 +15,8 @@ _ALIKE = 0.5
 """Part of the lines that must be the same for a skill to count as moved."""
 _MOST = 64
 """Skills that vanished in one snapshot among which the old one is looked for."""
+_SEEN = 4096
+"""Differences of one snapshot that are looked through; a first load has more."""
 
 
 def source(session: Session, before: bytes, after: bytes, path: str) -> Entry | None:
@@ -24,9 +28,10 @@ def source(session: Session, before: bytes, after: bytes, path: str) -> Entry | 
     entry = bundles.get(session.nodes, now, path)
     if entry is None or entry.kind == LINK:
         return None
+    found = islice(bundles.compare(session.nodes, was, now), _SEEN)
     gone = [
         old
-        for name, old, new in bundles.compare(session.nodes, was, now)
+        for name, old, new in found
         if old and not new and old.kind != LINK and derived.may_be_skill(name)
     ]
     same = [old for old in gone if old.blob == entry.blob]

@@ -82,3 +82,29 @@ def test_an_unknown_skill_has_no_lines_to_blame(brain: Brain) -> None:
     with pytest.raises(NotFound) as caught:
         brain.blame("nothing")
     assert caught.value.code == "no_skill"
+
+
+def test_the_history_of_a_skill_goes_on_before_its_renames(brain: Brain) -> None:
+    brain.upsert_skill("Oracle", "a\nb\nc\n")
+    brain.upsert_skill("Oracle", "a\nb\nc\nd\n")
+    (brain.root / "skills/oracle").rename(brain.root / "skills/prophet")
+    brain.snapshot()
+    brain.upsert_skill("Oracle", "a\nb\nc\nd\ne\n")
+    (brain.root / "skills/prophet").rename(brain.root / "skills/seer")
+    brain.snapshot()
+    rows = brain.skill_history("seer")
+    assert [(row.version, row.change, row.path.split("/")[1]) for row in rows] == [
+        (3, "added", "seer"),
+        (3, "upgraded", "prophet"),
+        (2, "added", "prophet"),
+        (2, "upgraded", "oracle"),
+        (1, "added", "oracle"),
+    ]
+    assert brain.view_skill("seer@1").body.strip() == "a\nb\nc"
+
+
+def test_a_skill_made_anew_is_not_taken_for_one_that_went(brain: Brain) -> None:
+    brain.upsert_skill("Oracle", "one\ntwo\nthree\nfour\nfive\n")
+    brain.delete_skill("oracle")
+    brain.upsert_skill("Seer", "quite another text\n")
+    assert [row.path for row in brain.skill_history("seer")] == ["skills/seer/SKILL.md"]
