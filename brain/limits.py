@@ -33,3 +33,5 @@ MAX_BRANCH = 200
 """UTF-8 bytes in the name of a branch."""
 MAX_MERGED_BYTES = 16 << 20
 """Size of a file merged by its lines; longer memories are united by what was added."""
+MAX_SNAPSHOTS = 10_000_000
+"""Snapshots in the file of a lineage."""

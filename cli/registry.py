@@ -32,6 +32,7 @@ ROOT: Table = {
         "diff": Entry("diff", "Say what differs between two states."),
         "blame": Entry("blame", "Tell which snapshot wrote each line of a skill."),
         "bisect": Entry("bisect", "Find the snapshot that made a check fail."),
+        "lineage": Entry("lineage", "Write a lineage to a file, without what it holds."),
         "ancestry": Entry("ancestry", "Tell whether a snapshot descends from another."),
         "verify": Entry("verify", "Check the lineage back to its first snapshot."),
     },

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
-from .opened import Opened, given
+from .opened import Opened, given, told
 
 if TYPE_CHECKING:
     from .. import results
@@ -107,3 +107,19 @@ class Lineage(Opened):
         from ..actions import descent
 
         return self._do(descent.between, old, new)
+
+    def export_lineage(self, rev: str = "@") -> Iterator[bytes]:
+        """Yield the file of a lineage: its snapshots alone, which show ancestry to anybody."""
+        from ..actions import descent
+
+        return self._each(descent.export, rev)
+
+    @staticmethod
+    def ancestry_in(source: BinaryIO, old: str, new: str | None = None) -> results.Ancestry:
+        """Tell from such a file alone whether `new`, by default its head, descends from `old`.
+
+        Raises `FormatError` for a file that is not whole, `InvalidInput` or `NotFound`.
+        """
+        from ..actions import descent
+
+        return told(descent.between_in, source, old, new)

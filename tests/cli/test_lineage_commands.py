@@ -167,3 +167,18 @@ def test_a_check_that_cannot_be_run_is_an_error_in_words(agent: Path, cli: Call)
         learn(cli)
     told = cli("bisect", "--good", "@~2", "--", "no-such-command-anywhere")
     assert told.status == 1 and "no-such-command-anywhere" in told.err
+
+
+def test_ancestry_is_told_from_a_file_where_no_brain_is(
+    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = cli("show", "--json").document["snapshot"]
+    cli("fork", "../child")
+    assert cli("-C", "../child", "lineage", "-o", "../lineage.bin").status == 0
+    monkeypatch.chdir(agent.parent)
+    told = cli("ancestry", first, "--lineage", "lineage.bin")
+    assert told.status == 0 and "descends from" in told.out
+    data = Path("lineage.bin").read_bytes()
+    Path("lineage.bin").write_bytes(data[:-1])
+    told = cli("ancestry", first, "--lineage", "lineage.bin", "--json")
+    assert told.status == 1 and told.error["code"] == "bad_lineage"

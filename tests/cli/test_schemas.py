@@ -135,6 +135,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("log", ["log"], lambda cli: (diverge(cli), cli("merge", "idea", "--ours"))),
     ("fork", ["fork", "../child"], None),
     ("ancestry", ["ancestry", "@~1"], upsert),
+    ("lineage", ["lineage", "-o", "l.bin"], upsert),
     ("blame", ["blame", "oracle-manipulation"], upsert),
     ("bisect", ["bisect", "--good", "@~2", "true"], lambda cli: (upsert(cli), upsert(cli))),
     ("index", ["index"], None),

@@ -1,0 +1,100 @@
+"""A lineage by itself: the snapshots without what they hold, in one file.
+
+The file is the line "brain lineage 1", then each snapshot as four bytes of length,
+most significant first, and its canonical bytes; descendants before ancestors, and
+across forks. The first one is the one it is the lineage of. Ids are not in it:
+they follow from the bytes, so whoever knows one id needs to trust nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+from .. import limits
+from ..encoding import MAX_BYTES
+from ..errors import FormatError
+from . import lineage, operation
+from . import snapshot as snapshots
+from .lineage import Load
+from .snapshot import Snapshot
+
+MAGIC = b"brain lineage 1\n"
+_LENGTH = 4
+
+
+class Exported(NamedTuple):
+    """A lineage that was read: the id it leads back from, and all snapshots by id."""
+
+    head: bytes
+    snapshots: dict[bytes, Snapshot]
+
+
+def write(load: Load, start: bytes) -> Iterator[bytes]:
+    """Yield the file of the lineage of `start`, back through all forks whose origin is here."""
+    yield MAGIC
+    while start:
+        following = b""
+        for _, snapshot in lineage.history(load, start):
+            data = snapshots.encode(snapshot)
+            yield len(data).to_bytes(_LENGTH, "big") + data
+            if snapshot.is_genesis:
+                following = operation.origin(snapshot.operation)
+        start = following
+
+
+def read(source: BinaryIO) -> Exported:
+    """Return the lineage in a file, after checking that it is whole and in order.
+
+    Every parent is there, generations and jumps are right, and each snapshot names
+    its brain. Raises `FormatError`: `bad_lineage`, `incomplete_lineage`, and what
+    decoding a snapshot raises.
+    """
+    if source.read(len(MAGIC)) != MAGIC:
+        raise FormatError("not a file of a lineage", code="bad_lineage")
+    found: dict[bytes, Snapshot] = {}
+    while length := source.read(_LENGTH):
+        if len(found) >= limits.MAX_SNAPSHOTS:
+            raise FormatError("a lineage of too many snapshots", code="too_large")
+        data = source.read(min(int.from_bytes(length, "big"), MAX_BYTES + 1))
+        if len(length) < _LENGTH or len(data) != int.from_bytes(length, "big"):
+            raise FormatError("the file of the lineage is cut off", code="bad_lineage")
+        found[snapshots.snapshot_id(data)] = snapshots.decode(data)
+    if not found:
+        raise FormatError("a lineage without snapshots", code="bad_lineage")
+    for here, snapshot in found.items():
+        _check_parents(found, here, snapshot)
+    for here, snapshot in sorted(found.items(), key=lambda item: item[1].generation):
+        _check(found, here, snapshot)
+    return Exported(next(iter(found)), found)
+
+
+def _check_parents(found: dict[bytes, Snapshot], here: bytes, snapshot: Snapshot) -> None:
+    for parent in snapshot.parents:
+        if parent not in found:
+            raise FormatError(
+                f"the parent {parent.hex()} of {here.hex()} is not in the lineage",
+                code="incomplete_lineage",
+            )
+        if (found[parent].brain or parent) != snapshot.brain:
+            raise _wrong(here, "is of another brain than its parent")
+        if found[parent].generation >= snapshot.generation:
+            raise _wrong(here, "is not after its parent")
+
+
+def _check(found: dict[bytes, Snapshot], here: bytes, snapshot: Snapshot) -> None:
+    """Check a snapshot whose ancestors have been checked."""
+    if snapshot.is_genesis:
+        origin = operation.origin(snapshot.operation)
+        if origin in found and found[origin].bundle != snapshot.bundle:
+            raise _wrong(here, "does not begin with what its origin held")
+        return
+    parents = [found[parent] for parent in snapshot.parents]
+    if snapshot.generation != lineage.generation_after(parents):
+        raise _wrong(here, "has a wrong generation")
+    if snapshot.jump != lineage.jump_after(found.__getitem__, snapshot.parents[0], parents[0]):
+        raise _wrong(here, "has a wrong jump")
+
+
+def _wrong(here: bytes, what: str) -> FormatError:
+    return FormatError(f"snapshot {here.hex()} {what}", code="bad_lineage")
