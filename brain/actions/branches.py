@@ -7,7 +7,6 @@ import re
 from .. import limits
 from ..errors import Conflict, InvalidInput, NotFound, printable
 from ..objects import bundle as bundles
-from ..objects import lineage
 from ..results import Branch, Branches, Switched
 from ..session import Session, head_ref
 from . import folder, midst
@@ -15,6 +14,7 @@ from .files import Progress, no_progress
 from .record import record_by_hand
 from .revisions import resolve
 from .turn import locked, log_operation, recording, transaction
+from .within import Within
 
 _NAME = re.compile(r"[^\W_][\w.+-]*(?:/[^\W_][\w.+-]*)*")
 _LIKE_AN_ID = re.compile(r"[0-9a-f]{6,64}")
@@ -82,7 +82,7 @@ def delete(session: Session, name: str) -> Branch:
             )
         ref = head_ref(name)
         others = [head for other, head in session.reader.refs().items() if other != ref]
-        if not any(lineage.is_ancestor(session.load, at, head) for head in others):
+        if not any(at in Within(session, head) for head in others):
             raise Conflict(
                 f"{printable(name)} holds snapshots that no other branch has",
                 code="not_merged",

@@ -13,6 +13,7 @@ from ..objects.snapshot import Snapshot
 from ..results import SectionInfo, Shown, SkillVersion, SnapshotInfo
 from ..session import Session
 from .revisions import resolve
+from .within import Within
 
 if TYPE_CHECKING:  # a plain log needs nothing of skills, and starts the faster for it
     from ..store.protocol import SkillRow
@@ -70,7 +71,8 @@ def skill_rows(session: Session, head: bytes, text: str) -> list[SkillRow]:
     It goes on where the skill was before it was moved. Raises `NotFound` (`no_skill`)
     if nothing ever did.
     """
-    rows = [row for path in _paths_of(session, text) for row in _rows_at(session, head, path)]
+    inside = Within(session, head)
+    rows = [row for path in _paths_of(session, text) for row in _rows_at(session, inside, path)]
     rows += _before_moves(session, rows)
     if not rows:
         raise NotFound(
@@ -81,14 +83,10 @@ def skill_rows(session: Session, head: bytes, text: str) -> list[SkillRow]:
     return sorted(rows, key=lambda row: session.load(row.snapshot).generation)
 
 
-def _rows_at(session: Session, head: bytes, path: str) -> list[SkillRow]:
+def _rows_at(session: Session, inside: Within, path: str) -> list[SkillRow]:
     from . import derived
 
-    return [
-        row
-        for row in derived.log_of(session, path)
-        if lineage.is_ancestor(session.load, row.snapshot, head)
-    ]
+    return [row for row in derived.log_of(session, path) if row.snapshot in inside]
 
 
 def _before_moves(session: Session, rows: list[SkillRow]) -> list[SkillRow]:
@@ -107,7 +105,7 @@ def _before_moves(session: Session, rows: list[SkillRow]) -> list[SkillRow]:
         moved = renames.source(session, parent, row.snapshot, row.path)
         if moved is not None and moved.path not in seen:
             seen.add(moved.path)
-            waiting += (older := _rows_at(session, parent, moved.path))
+            waiting += (older := _rows_at(session, Within(session, parent), moved.path))
             out += older
     return out
 

@@ -11,13 +11,15 @@ from ..objects.bundle import Bundle
 from ..objects.entry import Entry
 from ..results import Notice, Recorded, Status
 from ..session import Session
-from . import folder, loading, midst
+from . import folder, loading
 from .files import Progress, no_progress
 from .turn import Turn, locked, recording
 
 
 def status(session: Session, progress: Progress = no_progress) -> Status:
     """Compare the folder with the head; writes nothing."""
+    from . import midst
+
     head = session.head()
     target = session.bundle_of(head)
     seen = folder.look(session, progress)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..digest import EMPTY
 from ..errors import Conflict, InvalidInput, printable
 from ..objects import bundle as bundles
-from ..objects import lineage, operation, paths
+from ..objects import operation, paths
 from ..objects.entry import FILE, Entry
 from ..results import Upserted
 from ..session import Session
@@ -21,6 +21,7 @@ from ..skills.slug import same_skill, slugify
 from . import derived, find, folder
 from .record import record_by_hand
 from .turn import Turn, turn
+from .within import Within
 
 
 class Wish(NamedTuple):
@@ -162,11 +163,12 @@ def _put(mine: Turn, path: str, content: bytes) -> Entry:
 
 def last_version(session: Session, mine: Turn, slug: str) -> str | None:
     """Return the version at which a skill of that slug was last seen in the lineage."""
+    inside = Within(session, mine.head)
     seen = [
         (session.load(row.snapshot).generation, row.version)
         for path in find.known_paths(session, slug)
         for row in derived.log_of(session, path)
-        if lineage.is_ancestor(session.load, row.snapshot, mine.head)
+        if row.snapshot in inside
     ]
     return max(seen)[1] if seen else None
 
