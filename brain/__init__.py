@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         StoreError,
         VerificationFailed,
     )
+    from .proofs.told import check_proof
 
 __all__ = [
     "Brain",
@@ -44,10 +45,11 @@ __all__ = [
     "StoreError",
     "VerificationFailed",
     "__version__",
+    "check_proof",
     "find",
 ]
 
-_FACADE = frozenset({"Brain", "find"})
+_HOMES = {"Brain": ".brain", "find": ".brain", "check_proof": ".proofs.told"}
 
 
 def __getattr__(name: str) -> Any:
@@ -56,7 +58,7 @@ def __getattr__(name: str) -> Any:
 
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(".brain" if name in _FACADE else ".errors", __name__), name)
+    value = getattr(import_module(_HOMES.get(name, ".errors"), __name__), name)
     globals()[name] = value
     return value
 

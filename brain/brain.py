@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .facade.lineage import Lineage
 from .facade.opened import given, told
+from .facade.proving import Proving
 from .facade.trust import Trust
 from .session import CONTROL, Session, find
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Brain", "find"]
 
 
-class Brain(Lineage, Trust):
+class Brain(Lineage, Proving, Trust):
     """A folder of skills, memory and prompts under version control.
 
     Open one with `Brain.open`, make one with `Brain.init`. Ids are hex text, times

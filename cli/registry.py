@@ -36,6 +36,10 @@ ROOT: Table = {
         "ancestry": Entry("ancestry", "Tell whether a snapshot descends from another."),
         "verify": Entry("verify", "Check the lineage back to its first snapshot."),
     },
+    "Prove": {
+        "prove": Entry("prove", "Prove to somebody without the brain what is in it."),
+        "check-proof": Entry("check_proof", "Check a proof, with no brain at hand."),
+    },
     "Branch and merge": {
         "branch": Entry("branch", "List branches, make one, or remove one."),
         "switch": Entry("switch", "Go on with another branch."),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..actions.undo import decode
 from ..digest import EMPTY, domain
 from ..errors import BrainError
-from ..objects import lineage
+from ..objects import lineage, operation
 from ..objects.snapshot import Jump, Snapshot
 from ..results import Finding
 from ..session import Session, head_ref
@@ -74,6 +74,7 @@ def check(session: Session, here: bytes, snapshot: Snapshot) -> Iterator[Finding
         if here != brain:
             message = f"a genesis that is not this brain's, {brain.hex()}"
             yield Finding("foreign_genesis", "error", name, "", message)
+        yield from _origin(session, name, snapshot)
         return
     if snapshot.brain != brain:
         message = f"names another brain, {snapshot.brain.hex()}"
@@ -92,6 +93,21 @@ def check(session: Session, here: bytes, snapshot: Snapshot) -> Iterator[Finding
     if late > SKEW:
         message = f"is {late / 1000:.0f} s older than its parent"
         yield Finding("time_backwards", "warning", name, "", message)
+
+
+def _origin(session: Session, name: str, genesis: Snapshot) -> Iterator[Finding]:
+    """Check that a fork begins with the bundle of the snapshot it came from, if that is here."""
+    origin = operation.origin(genesis.operation)
+    if origin == EMPTY or not session.reader.has(origin):
+        return
+    try:
+        bundle = session.load(origin).bundle
+    except BrainError as error:
+        yield Finding(error.code, "error", name, "", error.message)
+        return
+    if bundle != genesis.bundle:
+        message = f"begins with another bundle than {origin.hex()}, which it says it came from"
+        yield Finding("bad_origin", "error", name, "", message)
 
 
 def _about_jump(found: Jump, right: Jump) -> str:

@@ -43,7 +43,11 @@ def path_proof(nodes: Nodes, bundle: Bundle, snapshot: Snapshot, path: str) -> P
     root = bundle.get(section)
     way = _way_to(nodes, root, inner) if root else []
     if root is None or not _is_at(way, inner):
-        raise NotFound(f"no such file in the snapshot: {printable(path)}")
+        raise NotFound(
+            f"no such file in the snapshot: {printable(path)}",
+            code="no_path",
+            hint="a proof of absence shows that it is not there",
+        )
     return PathProof(_head(snapshot), _file_line(section, way), _above(bundle, section))
 
 
@@ -72,7 +76,9 @@ def absence_proof(
 def section_proof(bundle: Bundle, snapshot: Snapshot, name: str) -> SectionProof:
     """Prove that the section `name` of `bundle` is in `snapshot`. Raises `NotFound`."""
     if name not in bundle:
-        raise NotFound(f"no such section in the snapshot: {printable(name)}")
+        raise NotFound(
+            f"no such folder at the top of the brain: {printable(name)}", code="no_section"
+        )
     _, _, steps = _above(bundle, name)
     return SectionProof(_head(snapshot), SectionLine(name, bundle[name], steps))
 

@@ -34,7 +34,7 @@ from .proof import (
 
 FORMAT = "brain v1 proof"
 
-_TYPES = ("file", "executable", "link")
+TYPES = ("file", "executable", "link")
 _HEAD = ("format", "kind", "brain", "snapshot", "bundle", "encoded")
 _FILE = ("path", "type", "blob", "size", "climb")
 _SECTION = ("section", "root", "files", "bytes", "steps")
@@ -98,7 +98,7 @@ def _with_head(kind: str, head: Head, body: dict[str, Any]) -> dict[str, Any]:
 
 def _file_line(line: FileLine) -> dict[str, Any]:
     path, kind, blob, size = line.entry
-    fields = (path, _TYPES[kind], blob.hex(), size, _climb(line.climb))
+    fields = (path, TYPES[kind], blob.hex(), size, _climb(line.climb))
     return dict(zip(_FILE, fields, strict=True))
 
 
@@ -195,11 +195,11 @@ def _read_if_any(
 
 def _read_file(fields: list[Any]) -> FileLine:
     path, kind, blob, size, climb = fields
-    if kind not in _TYPES:
-        raise strict.bad(kind, f"one of {', '.join(_TYPES)}")
+    if kind not in TYPES:
+        raise strict.bad(kind, f"one of {', '.join(TYPES)}")
     entry = Entry(
         strict.path(path),
-        _TYPES.index(kind),
+        TYPES.index(kind),
         strict.digest(blob),
         strict.number(size, 0, MAX_SIZE),
     )

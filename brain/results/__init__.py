@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .folder import Init, Notice, Recorded, Restored, Status
     from .lineage import Operation, SectionInfo, Shown, SnapshotInfo
     from .merges import MergeConflict, Merged, MergedSkill
+    from .proofs import Proof
     from .searches import Bisected, BlameLine, Tested
     from .skills import Skill, SkillProblem, SkillVersion, SkillView, Upserted
     from .trust import Checkup, Finding, Verified
@@ -42,6 +43,7 @@ __all__ = [
     "Notice",
     "Operation",
     "Prompt",
+    "Proof",
     "Recorded",
     "Restored",
     "SectionInfo",
@@ -68,6 +70,7 @@ _KINDS = {
     "differences": "Change Diff SkillChange Stat",
     "folder": "Init Notice Recorded Restored Status",
     "lineage": "Operation SectionInfo Shown SnapshotInfo",
+    "proofs": "Proof",
     "skills": "Skill SkillProblem SkillVersion SkillView Upserted",
     "trust": "Checkup Finding Verified",
 }

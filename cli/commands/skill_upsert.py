@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from brain import limits
-from brain.errors import InvalidInput, printable
 
 from ..command import OVERWRITES
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
 from ..params import Once, SlugType, TextType
+from ..reading import read
 from ..text import short
 from ..words import upserted
 
@@ -83,20 +82,6 @@ def command(
         base=base or "",
     )
     emit(app, done, _lines(done))
-
-
-def read(name: str, most: int) -> bytes:
-    """Return the bytes of the file `name` ("-": standard input), at most `most` of them."""
-    if name != "-":
-        with open(name, "rb") as source:
-            data = source.read(most + 1)
-    elif sys.stdin is None:
-        raise InvalidInput("standard input is closed", code="no_input")
-    else:
-        data = sys.stdin.buffer.read(most + 1)
-    if len(data) > most:
-        raise InvalidInput(f"{printable(name)} is larger than {most} bytes", code="too_large")
-    return data
 
 
 def _lines(done: Upserted) -> Iterator[str]:

@@ -60,6 +60,7 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("mergedSkill", results.MergedSkill),
         ("fork", results.Forked),
         ("ancestry", results.Ancestry),
+        ("check-proof", results.Proof),
         ("blameLine", results.BlameLine),
         ("bisect", results.Bisected),
         ("tested", results.Tested),
@@ -99,6 +100,11 @@ def diverge(cli: Call) -> None:
     cli("switch", "main")
 
 
+def proven(*what: str) -> Prepare:
+    """Return what writes a proof to the file proof.json."""
+    return lambda cli: cli("prove", *what, "-o", "proof.json")
+
+
 Prepare = Callable[[Call], Any]
 CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("init", ["init", "other"], None),
@@ -136,6 +142,12 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("fork", ["fork", "../child"], None),
     ("ancestry", ["ancestry", "@~1"], upsert),
     ("lineage", ["lineage", "-o", "l.bin"], upsert),
+    ("prove", ["prove", "memory/notes.md"], None),
+    ("prove", ["prove", "memory/", "-o", "proof.json"], None),
+    ("check-proof", ["check-proof", "proof.json"], proven("memory/notes.md")),
+    ("check-proof", ["check-proof", "proof.json"], proven("memory/none.md", "--absent")),
+    ("check-proof", ["check-proof", "proof.json"], proven("skills/")),
+    ("check-proof", ["check-proof", "proof.json"], proven("--ancestor", "@~1")),
     ("blame", ["blame", "oracle-manipulation"], upsert),
     ("bisect", ["bisect", "--good", "@~2", "true"], lambda cli: (upsert(cli), upsert(cli))),
     ("index", ["index"], None),

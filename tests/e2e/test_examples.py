@@ -62,3 +62,16 @@ def test_every_example_is_run_here(project: Path) -> None:
     text = Path(__file__).read_text("utf-8")
     scripts = sorted(script.name for script in (project / "examples").glob("*.py"))
     assert [name for name in scripts if f'"{name}"' not in text] == []
+
+
+def test_the_example_of_a_fork_is_believed_by_a_third_party_and_a_forgery_is_not(
+    project: Path, tmp_path: Path
+) -> None:
+    done = run(project, "fork_ancestry.py", str(tmp_path / "family"))
+    assert (done.returncode, done.stderr) == (0, "")
+    size, believed, *refused = done.stdout.splitlines()
+    assert size.startswith("a proof of ") and " descends from brain " in believed
+    assert len(refused) == 2 and all(line.startswith("refused: ") for line in refused)
+    assert "does not lead to" in refused[1]
+    held = [path.name for path in (tmp_path / "family/third-party").iterdir()]
+    assert held == ["descent.json"]

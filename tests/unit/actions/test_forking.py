@@ -1,10 +1,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from brain import Brain, InvalidInput
+from brain.actions.turn import log_operation
+from brain.objects import bundle as bundles
+from brain.objects import snapshot as snapshots
+from brain.store.protocol import Kind
+from brain.verify import verify_folder
 
 
 @pytest.fixture
@@ -58,6 +64,43 @@ def test_a_fork_from_an_earlier_snapshot_is_as_it_was_then(brain: Brain, tmp_pat
     with Brain.open(tmp_path / "child") as child:
         assert child.view_skill("oracle").body.strip() == "One."
         assert not (child.root / "memory/long.txt").exists()
+
+
+def begun_anew(child: Brain, **said: Any) -> None:
+    """Put another genesis, which says something else, in the place of the first."""
+    session = child._session
+    before = session.head()
+    data = snapshots.encode(session.load(before)._replace(**said))
+    genesis = snapshots.snapshot_id(data)
+    with session.store.transaction() as tx:
+        session.reader = tx
+        tx.put(Kind.BUNDLE, bundles.bundle_id(bundles.EMPTY), bundles.encode(bundles.EMPTY))
+        tx.put(Kind.SNAPSHOT, genesis, data)
+        tx.set_meta("brain", genesis)
+        tx.set_ref("heads/main", before, genesis)
+        log_operation(session, tx, "fork", "forged", [("heads/main", before, genesis)])
+
+
+def test_a_fork_that_begins_with_another_bundle_than_its_origin_is_found(
+    brain: Brain, tmp_path: Path
+) -> None:
+    brain.fork(tmp_path / "child")
+    with Brain.open(tmp_path / "child") as child:
+        begun_anew(child, author="forger")
+        assert verify_folder(child.root, False).findings == []
+        begun_anew(child, bundle=bundles.bundle_id(bundles.EMPTY))
+    (finding,) = verify_folder(tmp_path / "child", False).findings
+    assert (finding.code, finding.severity) == ("bad_origin", "error")
+    assert brain.head in finding.message
+
+
+def test_an_origin_that_is_not_at_hand_is_not_compared(brain: Brain, tmp_path: Path) -> None:
+    brain.fork(tmp_path / "child")
+    with Brain.open(tmp_path / "child") as child:
+        db = child._session.store._db  # type: ignore[attr-defined]
+        db.run("DELETE FROM objects WHERE id = ?", (bytes.fromhex(brain.head),))
+        begun_anew(child, bundle=bundles.bundle_id(bundles.EMPTY))
+    assert verify_folder(tmp_path / "child", False).findings == []
 
 
 def test_a_folder_that_holds_anything_is_refused_and_left_alone(
