@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .facade.keys import Keys
 from .facade.lineage import Lineage
 from .facade.opened import given, told
 from .facade.proving import Proving
@@ -15,11 +16,12 @@ from .session import CONTROL, Session, find
 if TYPE_CHECKING:
     from . import results
     from .actions.files import Progress
+    from .session import SignWith
 
 __all__ = ["Brain", "find"]
 
 
-class Brain(Lineage, Proving, Trust):
+class Brain(Lineage, Proving, Keys, Trust):
     """A folder of skills, memory and prompts under version control.
 
     Open one with `Brain.open`, make one with `Brain.init`. Ids are hex text, times
@@ -31,20 +33,32 @@ class Brain(Lineage, Proving, Trust):
 
     @classmethod
     def init(
-        cls, path: str | Path, *, name: str = "", layout: str = "directory", author: str = ""
+        cls,
+        path: str | Path,
+        *,
+        name: str = "",
+        layout: str = "directory",
+        author: str = "",
+        sign_with: SignWith | None = None,
     ) -> Brain:
         """Make a brain in a folder, new or not; `layout` is that of new skills.
 
+        `sign_with` is as for `open`.
         Raises `InvalidInput` (`brain_exists`, `not_a_folder`, `bad_manifest`).
         """
         from .actions.create import create
 
-        session, _ = told(create, Path(path), name, layout, author)
+        session, _ = told(create, Path(path), name, layout, author, sign_with)
         return cls(session)
 
     @classmethod
-    def open(cls, path: str | Path, *, author: str = "") -> Brain:
+    def open(
+        cls, path: str | Path, *, author: str = "", sign_with: SignWith | None = None
+    ) -> Brain:
         """Open the brain whose folder is `path`; see `find` for looking upwards.
+
+        With `sign_with`, which returns a private key (32 bytes) when one is needed, each
+        snapshot is signed in the transaction that records it.
 
         Where the store cannot be written, everything that only reads works. Raises
         `NoBrain`, or `StoreError` for a store that cannot be used.
@@ -55,7 +69,9 @@ class Brain(Lineage, Proving, Trust):
         root = Path(path).absolute()
         if not (root / CONTROL / "store.db").is_file():
             raise NoBrain(f"no brain in {printable(root)}", hint="make one with `brain init`")
-        return cls(Session(root, told(open_as_allowed, root / CONTROL), author))
+        session = Session(root, told(open_as_allowed, root / CONTROL), author)
+        session.sign_with = sign_with
+        return cls(session)
 
     # Recording
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 CONTROL = ".brain"
 """The folder, inside a brain's, that holds the store."""
 
+SignWith = Callable[[], bytes]
+"""Returns a private key, 32 bytes; called whenever one is needed, and not before."""
+
 _KEPT_SNAPSHOTS = 4096
 _KEPT_BUNDLES = 64
 _KEPT_CARDS = 4096
@@ -35,6 +38,7 @@ def now() -> int:
 class Session:
     """What every action works on. `clock` gives milliseconds since 1970.
 
+    `sign_with`, if set, gives the key that signs each snapshot that is recorded.
     `named_otherwise` has, by blob, the names of skills that went through the open
     transaction and bear another name than their place.
     """
@@ -46,6 +50,7 @@ class Session:
         self.store = store
         self.author = checked_text(author, limits.MAX_AUTHOR_BYTES, "author")
         self.clock = clock
+        self.sign_with: SignWith | None = None
         self.reader: Reader = store
         self.nodes = Nodes(lambda node_id: self.reader.get(Kind.NODE, node_id))
         self.named_otherwise: dict[bytes, str] = {}

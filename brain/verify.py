@@ -14,18 +14,24 @@ In the order of the steps, each repeated as a comment at its code:
    skill changed otherwise without a higher version is a warning.
 8. Refs and operation log agree.
 9. Deeply: every blob is read again, hashes to its id, and has the size its entries say.
+10. Signatures fit, and each snapshot behind the head was signed by those who had the
+   right to: see `trust.verify`, whose steps these are. Asked of a brain that has a trust
+   file or signatures, or if the caller demands it. That a key signed two continuations
+   of one snapshot, on whatever branch, is a warning.
 
-What is reached is level L0: hashes alone. They show that nothing was changed
-since the ids were given out; who gave them out is for signatures and ledgers.
+What is reached is level L0: hashes and signatures alone. Hashes show that nothing was
+changed since the ids were given out, signatures who gave them out; neither shows when,
+nor that there is no other story, which is for ledgers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from .actions.files import Progress, no_progress
-from .checks import edges, lineages, rows
+from .checks import edges, lineages, rows, signatures
+from .checks.signatures import NOTHING, Demand
 from .checks.sizes import Sizes
 from .errors import BrainError, StoreError
 from .results import Finding, Verified
@@ -37,32 +43,43 @@ MAX_FINDINGS = 1000
 """Findings listed; a brain in ruins is not told in full."""
 
 
-def verify(session: Session, progress: Progress = no_progress) -> Verified:
+def demand(required: bool, roots: Sequence[str]) -> Demand:
+    """Return what is asked of signatures; raises `InvalidInput` (`bad_key`)."""
+    from .trust.statement import parse_key
+
+    return Demand(required, frozenset(map(parse_key, roots)))
+
+
+def verify(session: Session, asked: Demand = NOTHING, progress: Progress = no_progress) -> Verified:
     """Check everything but the content of blobs."""
-    work = _Verification(session, progress)
+    work = _Verification(session, asked, progress)
     work.run()
     return work.outcome()
 
 
-def verify_deeply(session: Session, progress: Progress = no_progress) -> Verified:
+def verify_deeply(
+    session: Session, asked: Demand = NOTHING, progress: Progress = no_progress
+) -> Verified:
     """Check everything, reading every blob again.
 
     Raises `BrainError` (`worker_died`) if a process that shared the work was killed.
     """
     sizes = Sizes()
     with session.reader.check_blobs() as verdicts:
-        work = _Verification(session, progress, sizes)
+        work = _Verification(session, asked, progress, sizes)
         work.run()
         # 9. Every blob is read again and hashes to its id; the sizes are for step 6.
         blobs = list(rows.blobs(session, progress, verdicts, sizes))
     if sizes.true:
-        work = _Verification(session, progress, sizes)
+        work = _Verification(session, asked, progress, sizes)
         work.run()
     work.replace(blobs)
     return work.outcome()
 
 
-def verify_folder(root: Path, deep: bool, progress: Progress = no_progress) -> Verified:
+def verify_folder(
+    root: Path, deep: bool, asked: Demand = NOTHING, progress: Progress = no_progress
+) -> Verified:
     """Open the brain at `root` and verify it; a store that does not open is a finding."""
     from .store.opening import open_as_allowed
 
@@ -72,7 +89,7 @@ def verify_folder(root: Path, deep: bool, progress: Progress = no_progress) -> V
         found = [Finding(error.code, "error", "", "", error.message)]
         return Verified(False, "", "", 0, 0, TRUST_LEVEL, found)
     try:
-        return (verify_deeply if deep else verify)(session, progress)
+        return (verify_deeply if deep else verify)(session, asked, progress)
     finally:
         session.store.close()
 
@@ -80,8 +97,11 @@ def verify_folder(root: Path, deep: bool, progress: Progress = no_progress) -> V
 class _Verification:
     """One pass over a brain; counts what it saw and collects what it found."""
 
-    def __init__(self, session: Session, progress: Progress, sizes: Sizes | None = None) -> None:
+    def __init__(
+        self, session: Session, asked: Demand, progress: Progress, sizes: Sizes | None = None
+    ) -> None:
         self._session = session
+        self._asked = asked
         self._progress = progress
         self._sizes = sizes
         self._findings: list[Finding] = []
@@ -89,7 +109,7 @@ class _Verification:
         self._failed = False
 
     def run(self) -> None:
-        """Take steps 1 to 8."""
+        """Take steps 1 to 8, and 10."""
         try:
             self._run()
         except BrainError as error:
@@ -122,6 +142,15 @@ class _Verification:
         # 3. Every ref leads to a snapshot, and one branch is the current one.
         starts, faults = lineages.heads(session)
         self.take(faults)
+        with signatures.checking(session, self._asked) as signed:
+            self._walk(starts, signed)
+            # 8. Refs and operation log agree.
+            self.take(lineages.operations(session))
+            # 10. Signatures, by the rights in force.
+            self.take(signed.findings())
+
+    def _walk(self, starts: list[bytes], signed: signatures.Check) -> None:
+        session = self._session
         for here, snapshot in lineages.reachable(session, starts):
             if isinstance(snapshot, BrainError):
                 self.take([Finding(snapshot.code, "error", here.hex(), "", snapshot.message)])
@@ -130,11 +159,10 @@ class _Verification:
             self.take(lineages.check(session, here, snapshot))
             # 6. Trees, paths, blobs. 7. Versions.
             self.take(edges.check(session, here, snapshot, self._sizes))
+            signed.meet(here, snapshot)
             self._snapshots += 1
             if self._snapshots % 256 == 0:
                 self._progress("snapshots", self._snapshots, 0)
-        # 8. Refs and operation log agree.
-        self.take(lineages.operations(session))
 
     def outcome(self) -> Verified:
         """Return what was found."""

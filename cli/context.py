@@ -11,6 +11,7 @@ from .errors import USAGE, Failure
 
 if TYPE_CHECKING:
     from brain import Brain
+    from brain.session import SignWith
 
 
 class App:
@@ -25,6 +26,7 @@ class App:
         self.directory = os.environ.get("BRAIN_DIR") or None if directory is None else directory
         self.author = author or os.environ.get("BRAIN_AUTHOR") or login_name()
         self.json = as_json
+        self.sign_with: SignWith | None = None
         self._brain: Brain | None = None
 
     @property
@@ -36,8 +38,20 @@ class App:
         if self._brain is None:
             from brain import Brain
 
-            self._brain = Brain.open(self.folder(), author=self.author)
+            self._brain = Brain.open(self.folder(), author=self.author, sign_with=self.signer())
         return self._brain
+
+    def signer(self) -> SignWith | None:
+        """Return what gives the key that signs new snapshots, None if they are not signed.
+
+        It is what the command chose, else the own key that BRAIN_SIGN_KEY names.
+        """
+        name = os.environ.get("BRAIN_SIGN_KEY")
+        if self.sign_with is None and name:
+            from . import keys
+
+            self.sign_with = keys.unasked(name)
+        return self.sign_with
 
     def note(self, text: str) -> None:
         """Say something on stderr that is not the answer; programs find it in the JSON."""

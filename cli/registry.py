@@ -40,6 +40,10 @@ ROOT: Table = {
         "prove": Entry("prove", "Prove to somebody without the brain what is in it."),
         "check-proof": Entry("check_proof", "Check a proof, with no brain at hand."),
     },
+    "Vouch": {
+        "key": Entry("key", "Make keys, and say whose signatures count."),
+        "sign": Entry("sign", "Sign a snapshot, and so all before it."),
+    },
     "Branch and merge": {
         "branch": Entry("branch", "List branches, make one, or remove one."),
         "switch": Entry("switch", "Go on with another branch."),
@@ -81,5 +85,20 @@ SKILL: Table = {
 OP: Table = {
     "Read": {
         "log": Entry("op_log", "List operations, newest first."),
+    },
+}
+
+KEY: Table = {
+    "Own keys": {
+        "new": Entry("key_new", "Make a key of your own."),
+        "list": Entry("key_list", "List your own keys."),
+    },
+    "Trust": {
+        "trust": Entry("key_trust", "Let a key sign the snapshots of this brain."),
+        "retire": Entry("key_retire", "End the rights of a key; what it signed stays good."),
+        "revoke": Entry("key_revoke", "Let no signature of a key count any more."),
+        "threshold": Entry("key_threshold", "Say how many keys have to sign."),
+        "trusted": Entry("key_trusted", "List who may sign what comes next."),
+        "accuse": Entry("key_accuse", "Prove which keys signed two stories."),
     },
 }

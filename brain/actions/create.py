@@ -16,17 +16,19 @@ from ..objects.bundle import Bundle
 from ..objects.entry import FILE, Entry
 from ..objects.snapshot import FORMAT, Jump, Snapshot
 from ..results import Init
-from ..session import CONTROL, Session, head_ref
+from ..session import CONTROL, Session, SignWith, head_ref
 from ..store.opening import create_store, open_store
 from ..store.protocol import Kind, Pending, Transaction
 from . import derived
-from .turn import locked, log_operation
+from .turn import locked, log_operation, sign_new
 
 BRANCH = "main"
 FOLDERS = ("skills", "memory", "prompts")
 
 
-def create(path: Path, name: str, layout: str, author: str) -> tuple[Session, Init]:
+def create(
+    path: Path, name: str, layout: str, author: str, sign_with: SignWith | None = None
+) -> tuple[Session, Init]:
     """Make a brain in the folder `path`, which may hold files already; return it open.
 
     The genesis holds the manifest if this wrote it; everything else waits for
@@ -49,7 +51,7 @@ def create(path: Path, name: str, layout: str, author: str) -> tuple[Session, In
     fresh = not any(root.iterdir())
     writes_manifest = not os.path.lexists(root / manifest.PATH)
     try:
-        genesis = _build(staging, author, text if writes_manifest else None)
+        genesis = _build(staging, author, sign_with, text if writes_manifest else None)
         if fresh:
             for folder in FOLDERS:
                 (root / folder).mkdir()
@@ -59,15 +61,17 @@ def create(path: Path, name: str, layout: str, author: str) -> tuple[Session, In
         raise
     sync(root)
     session = Session(root, open_store(root / CONTROL), author)
+    session.sign_with = sign_with
     with locked(session):  # which writes the manifest, as it would after a kill
         return session, Init(genesis.hex(), genesis.hex(), str(root))
 
 
-def _build(staging: Path, author: str, text: bytes | None) -> bytes:
+def _build(staging: Path, author: str, sign_with: SignWith | None, text: bytes | None) -> bytes:
     """Make a store with a genesis in the folder `staging`; return the id of the genesis."""
     store = create_store(staging)
     try:
         session = Session(staging, store, author)
+        session.sign_with = sign_with
         with store.transaction() as tx:
             session.reader = tx
             tx.reset_derived(derived.VERSION)
@@ -121,6 +125,7 @@ def begin(session: Session, tx: Transaction, bundle: Bundle, kind: str, origin: 
     data = snapshots.encode(first)
     genesis = snapshots.snapshot_id(data)
     tx.put(Kind.SNAPSHOT, genesis, data)
+    sign_new(session, tx, genesis, first)
     tx.set_meta("brain", genesis)
     tx.set_meta("branch", BRANCH.encode())
     tx.set_ref(head_ref(BRANCH), None, genesis)

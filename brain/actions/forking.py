@@ -71,6 +71,7 @@ def _build(session: Session, staging: Path, origin: bytes, progress: Progress) -
     store = create_store(staging)
     try:
         child = Session(staging, store, session.author)
+        child.sign_with = session.sign_with
         bundle = session.bundle_of(origin)
         size = bundles.total(bundle).bytes
         with store.transaction(expected_bytes=size) as tx:

@@ -50,7 +50,9 @@ def log_of_skill(
 
 
 def show(session: Session, revision: str = "@") -> Shown:
-    """Return one snapshot, its counts against its first parent, and its sections."""
+    """Return one snapshot, its counts against its first parent, sections and signatures."""
+    from .signing import signatures_of
+
     snapshot_id = resolve(session, revision)
     snapshot = session.load(snapshot_id)
     after = session.bundle(snapshot.bundle)
@@ -62,7 +64,8 @@ def show(session: Session, revision: str = "@") -> Shown:
     sections = {
         name: SectionInfo(root.node.hex(), root.files, root.bytes) for name, root in after.items()
     }
-    return Shown(info(snapshot_id, snapshot), counts, sections)
+    signed = signatures_of(session, snapshot_id)
+    return Shown(info(snapshot_id, snapshot), counts, sections, signed)
 
 
 def skill_rows(session: Session, head: bytes, text: str) -> list[SkillRow]:

@@ -87,6 +87,7 @@ class Turn:
         snapshot_id = snapshots.snapshot_id(data)
         self.tx.put(Kind.SNAPSHOT, snapshot_id, data)
         session.keep(snapshot_id, snapshot)
+        sign_new(session, self.tx, snapshot_id, snapshot)
         if merged:
             self.tx.note_merge(snapshot_id, snapshot.generation)
         derived.record(session, self.tx, snapshot_id, before, after, edits)
@@ -183,6 +184,15 @@ def apply(
     if writes:
         files.write(session, writes, progress, contents)
         session.store.settle()
+
+
+def sign_new(session: Session, tx: Transaction, snapshot_id: bytes, snapshot: Snapshot) -> None:
+    """Sign a new snapshot where it is recorded, if the session has a key."""
+    if session.sign_with is not None:
+        from ..trust import statement
+
+        made = statement.sign(session.sign_with(), snapshot_id, snapshot)
+        tx.put_signature(snapshot_id, made.key, made.signature)
 
 
 def log_operation(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .opened import Opened, given
@@ -14,12 +15,24 @@ if TYPE_CHECKING:
 class Trust(Opened):
     """Verification, and what surrounds it."""
 
-    def verify(self, deep: bool = False, progress: Progress | None = None) -> results.Verified:
-        """Check the whole brain; `deep` reads every blob again. See `brain.verify`."""
+    def verify(
+        self,
+        deep: bool = False,
+        progress: Progress | None = None,
+        *,
+        require_signatures: bool = False,
+        roots: Sequence[str] = (),
+    ) -> results.Verified:
+        """Check the whole brain; `deep` reads every blob again. See `brain.verify`.
+
+        With `require_signatures` each snapshot has to be signed, or to come before a trust
+        file; `roots` are keys (`ed25519:…`) known from elsewhere that must have signed the
+        first trust file. Raises `InvalidInput` (`bad_key`).
+        """
         from .. import verify
 
         check = verify.verify_deeply if deep else verify.verify
-        return self._do(check, *given(progress))
+        return self._do(check, verify.demand(require_signatures, roots), *given(progress))
 
     def doctor(self) -> list[results.Checkup]:
         """Check what surrounds the brain: store, file system, caches, rights."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .branches import Ancestry, Branch, Branches, Forked, Switched
     from .differences import Change, Diff, SkillChange, Stat
     from .folder import Init, Notice, Recorded, Restored, Status
+    from .keys import Equivocation, Revocation, Signature, TrustChanged, Trusted, TrustedKey
     from .lineage import Operation, SectionInfo, Shown, SnapshotInfo
     from .merges import MergeConflict, Merged, MergedSkill
     from .proofs import Proof
@@ -33,6 +34,7 @@ __all__ = [
     "Change",
     "Checkup",
     "Diff",
+    "Equivocation",
     "Finding",
     "Forked",
     "Index",
@@ -46,8 +48,10 @@ __all__ = [
     "Proof",
     "Recorded",
     "Restored",
+    "Revocation",
     "SectionInfo",
     "Shown",
+    "Signature",
     "Skill",
     "SkillChange",
     "SkillProblem",
@@ -58,6 +62,9 @@ __all__ = [
     "Status",
     "Switched",
     "Tested",
+    "TrustChanged",
+    "Trusted",
+    "TrustedKey",
     "Upserted",
     "Verified",
 ]
@@ -69,6 +76,7 @@ _KINDS = {
     "agent": "Index Prompt",
     "differences": "Change Diff SkillChange Stat",
     "folder": "Init Notice Recorded Restored Status",
+    "keys": "Equivocation Revocation Signature Trusted TrustChanged TrustedKey",
     "lineage": "Operation SectionInfo Shown SnapshotInfo",
     "proofs": "Proof",
     "skills": "Skill SkillProblem SkillVersion SkillView Upserted",

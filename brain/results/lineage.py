@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from .keys import Signature
 
 
 class SnapshotInfo(NamedTuple):
@@ -28,11 +31,15 @@ class SectionInfo(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A snapshot with its counts against its first parent and its sections."""
+    """A snapshot with its counts against its first parent, its sections and who signed it.
+
+    The signatures are as they are kept; verification checks them.
+    """
 
     info: SnapshotInfo
     counts: dict[str, int]
     sections: dict[str, SectionInfo]
+    signatures: list[Signature]
 
 
 class Operation(NamedTuple):

@@ -36,23 +36,46 @@ class Child(NamedTuple):
     keys: tuple[bytes, ...]
 
 
+class Families:
+    """The snapshots that continue the same one, gathered in a walk from children to parents.
+
+    Memory grows with the width of the walk, and with the families of more than one child.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[bytes, list[tuple[bytes, int]]] = {}
+        self._found: list[tuple[bytes, list[tuple[bytes, int]]]] = []
+
+    def meet(self, here: bytes, snapshot: Snapshot) -> None:
+        """Take the next snapshot of the walk."""
+        children = self._waiting.pop(here, [])
+        if len(children) > 1:
+            self._found.append((here, children))
+        if snapshot.parents:
+            child = (here, snapshot.generation)
+            self._waiting.setdefault(snapshot.parents[0], []).append(child)
+
+    def equivocations(self, load: Load, signers: Signers) -> Iterator[Equivocation]:
+        """Yield the equivocations among those met; raises what `load` raises."""
+        for parent, children in self._found:
+            known = [
+                Child(here, generation, signers.get(here, NOBODY).good)
+                for here, generation in children
+            ]
+            yield from among(load, parent, known)
+
+
 def find(
     load: Load, walk: Iterator[tuple[bytes, Snapshot]], signers: Signers
 ) -> Iterator[Equivocation]:
     """Yield equivocations in a walk, in which children come before parents.
 
-    Each child is told against one sibling, not against all. Memory grows with the width
-    of the walk. Raises what `load` and `walk` raise.
+    Each child is told against one sibling, not against all. Raises what `load` and `walk` raise.
     """
-    waiting: dict[bytes, list[Child]] = {}
+    families = Families()
     for here, snapshot in walk:
-        siblings = waiting.pop(here, [])
-        if len(siblings) > 1:
-            yield from among(load, here, siblings)
-        keys = signers.get(here, NOBODY).good
-        if keys and snapshot.parents:
-            child = Child(here, snapshot.generation, keys)
-            waiting.setdefault(snapshot.parents[0], []).append(child)
+        families.meet(here, snapshot)
+    yield from families.equivocations(load, signers)
 
 
 def among(load: Load, parent: bytes, siblings: list[Child]) -> Iterator[Equivocation]:

@@ -41,7 +41,13 @@ def command(app: App, directory: str | None, name: str | None, layout: str | Non
     if directory == "":
         raise click.BadParameter("the folder is empty text", param_hint="DIR")
     path = Path(directory or app.directory or ".").absolute()
-    brain = Brain.init(path, name=name or "", layout=layout or "directory", author=app.author)
+    brain = Brain.init(
+        path,
+        name=name or "",
+        layout=layout or "directory",
+        author=app.author,
+        sign_with=app.signer(),
+    )
     with brain:
         made = Init(brain.id, brain.head, str(brain.root))
     emit(app, made, [f"Brain {short(made.brain)} created in {escape(made.path)}"])

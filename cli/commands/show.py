@@ -28,7 +28,8 @@ def command(app: App, rev: str | None) -> None:
     default) or @~N. The counts are against its first parent.
     """
     shown = app.brain.show(rev or "@")
-    document = {**to_json(shown.info), "counts": shown.counts, "sections": shown.sections}
+    document = {**to_json(shown.info), **shown._asdict()}
+    del document["info"]
     emit(app, document, _lines(shown))
 
 
@@ -44,6 +45,7 @@ def _lines(shown: Shown) -> Iterator[str]:
     ]
     if info.receipt:
         fields.append(("receipt", info.receipt))
+    fields.extend(("signed by", row.key) for row in shown.signatures)
     yield from columns(fields)
     if info.message:
         yield ""

@@ -9,9 +9,11 @@ import click
 
 from brain.errors import VerificationFailed
 
+from .. import keys
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
+from ..params import TextType
 from ..progress import Bar
 from ..terminal import escape
 from ..text import count, paint, short
@@ -19,28 +21,58 @@ from ..text import count, paint, short
 if TYPE_CHECKING:
     from brain.results import Finding, Verified
 
+_OF_SIGNATURES = {"unsigned", "below_threshold", "unknown_key", "expired_rights", "revoked_key"}
+
 
 @brain_command(
-    "verify", examples=("brain verify", "brain verify --deep --json"), exits=(0, 1, 2, 3, 10, 130)
+    "verify",
+    examples=(
+        "brain verify",
+        "brain verify --deep --json",
+        "brain verify --require-signatures --root auditor",
+    ),
+    exits=(0, 1, 2, 3, 10, 130),
 )
 @click.option("--deep", is_flag=True, help="Read and hash the content of every file again.")
-def command(app: App, deep: bool) -> None:
+@click.option(
+    "--require-signatures",
+    is_flag=True,
+    help="Refuse snapshots that nobody signed, but for those before the trust file.",
+)
+@click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    type=TextType("bad_key"),
+    metavar="KEY",
+    help="A key you know, which must have signed the first trust file; may be repeated.",
+)
+def command(app: App, deep: bool, require_signatures: bool, roots: tuple[str, ...]) -> None:
     """Check the lineage back to its first snapshot.
 
     Objects hash to their ids, trees are canonical, parents lead to one genesis,
-    versions only rise. Any error ends with exit status 3, warnings alone do not.
+    versions only rise, and where there is a trust file, those have signed who may.
+    Any error ends with exit status 3, warnings alone do not.
     """
-    from brain.verify import verify_folder
+    from brain.verify import demand, verify_folder
 
+    asked = demand(require_signatures, [keys.public(root) for root in roots])
     with Bar(app) as bar:
-        found = verify_folder(app.folder(), deep, bar)
+        found = verify_folder(app.folder(), deep, asked, bar)
     emit(app, found, _lines(found))
     if not found.ok:
         errors = sum(finding.severity == "error" for finding in found.findings)
         raise VerificationFailed(
             f"verification found {count(errors, 'error')}",
-            hint="nothing was changed; restore the store from a copy, or ask 'brain doctor'",
+            hint=_hint(found.findings),
         )
+
+
+def _hint(findings: list[Finding]) -> str:
+    wrong = {finding.code for finding in findings if finding.severity == "error"}
+    if wrong <= _OF_SIGNATURES:
+        return "nothing was changed; ask who may to 'brain sign', or do not trust it"
+    return "nothing was changed; restore the store from a copy, or ask 'brain doctor'"
 
 
 def _lines(found: Verified) -> Iterator[str]:

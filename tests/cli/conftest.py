@@ -37,6 +37,15 @@ class Outcome(NamedTuple):
 Call = Callable[..., Outcome]
 
 
+@pytest.fixture(autouse=True)
+def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the user's keys, which is not that of whoever runs the tests."""
+    for name in ("BRAIN_SIGN_KEY", "BRAIN_PASSPHRASE_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("BRAIN_KEYS", str(tmp_path / "keys"))
+    return tmp_path / "keys"
+
+
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str]) -> Call:
     """Run the command line in this process."""

@@ -71,6 +71,11 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("restored", results.Restored),
         ("logEntry", results.Operation),
         ("finding", results.Finding),
+        ("signature", results.Signature),
+        ("revocation", results.Revocation),
+        ("trustedKey", results.TrustedKey),
+        ("key-trusted", results.Trusted),
+        ("trustChanged", results.TrustChanged),
         ("checkup", results.Checkup),
     ],
 )
@@ -79,7 +84,8 @@ def test_a_schema_has_the_fields_of_the_library(schema: str, kind: Any) -> None:
     found = shared.get(schema.removesuffix("-entry"))
     if found is None or schema == "snapshot":
         found = brain._schemas.load(schema)
-    assert list(found["properties"]) == list(kind._fields) == found["required"]
+    fields = [name.rstrip("_") for name in kind._fields]
+    assert list(found["properties"]) == fields == found["required"]
     assert found["additionalProperties"] is False
 
 
@@ -103,6 +109,19 @@ def diverge(cli: Call) -> None:
 def proven(*what: str) -> Prepare:
     """Return what writes a proof to the file proof.json."""
     return lambda cli: cli("prove", *what, "-o", "proof.json")
+def trust(cli: Call) -> None:
+    """Trust two own keys."""
+    for name in ("ada", "bob"):
+        cli("key", "new", name)
+        assert cli("key", "trust", name, "--as", name, "--key", "ada").status == 0
+
+
+def equivocate(cli: Call) -> None:
+    """Sign two continuations of one snapshot."""
+    cli("key", "new")
+    diverge(cli)
+    for name in ("main~1", "idea~1"):
+        assert cli("sign", name).status == 0
 
 
 Prepare = Callable[[Call], Any]
@@ -150,6 +169,18 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("check-proof", ["check-proof", "proof.json"], proven("--ancestor", "@~1")),
     ("blame", ["blame", "oracle-manipulation"], upsert),
     ("bisect", ["bisect", "--good", "@~2", "true"], lambda cli: (upsert(cli), upsert(cli))),
+    ("sign", ["sign", "@~1"], lambda cli: cli("key", "new")),
+    ("show", ["show"], trust),
+    ("key-new", ["key", "new", "work"], None),
+    ("key-list", ["key", "list"], trust),
+    ("key-trust", ["key", "trust", "default", "--as", "Ada"], lambda cli: cli("key", "new")),
+    ("key-retire", ["key", "retire", "bob", "--key", "ada"], trust),
+    ("key-revoke", ["key", "revoke", "bob", "--reason", "lost", "--key", "ada"], trust),
+    ("key-threshold", ["key", "threshold", "2", "--key", "bob"], trust),
+    ("key-trusted", ["key", "trusted"], trust),
+    ("key-trusted", ["key", "trusted"], None),
+    ("key-accuse", ["key", "accuse", "proofs"], equivocate),
+    ("verify", ["verify", "--require-signatures"], trust),
     ("index", ["index"], None),
     ("prompt", ["prompt"], None),
     ("verify", ["verify", "--deep"], upsert),

@@ -1,0 +1,44 @@
+"""Signatures beside snapshots: adding one, and listing them."""
+
+from __future__ import annotations
+
+from ..errors import StoreError
+from ..results import Signature
+from ..session import Session
+from ..trust import statement
+from .revisions import resolve
+from .turn import locked, transaction
+
+
+def sign(session: Session, revision: str, seed: bytes) -> Signature:
+    """Sign a snapshot with a private key; signing twice changes nothing.
+
+    Raises `StoreError` (`bad_signature`) if the store holds another signature of that
+    key, which cannot fit: those of Ed25519 are always the same.
+    """
+    with locked(session):
+        snapshot_id = resolve(session, revision)
+        made = statement.sign(seed, snapshot_id, session.load(snapshot_id))
+        with transaction(session) as tx:
+            tx.put_signature(snapshot_id, made.key, made.signature)
+            if made not in tx.signatures(snapshot_id):
+                raise StoreError(
+                    f"{statement.key_text(made.key)} has a signature here that does not fit",
+                    code="bad_signature",
+                    hint="restore the folder .brain from a copy, or sign with another key",
+                )
+    return _described(snapshot_id, *made)
+
+
+def signatures(session: Session, revision: str = "@") -> list[Signature]:
+    """Return the signatures of a snapshot by key, as they are kept: `verify` checks them."""
+    return signatures_of(session, resolve(session, revision))
+
+
+def signatures_of(session: Session, snapshot_id: bytes) -> list[Signature]:
+    """Return the signatures of a snapshot by its id."""
+    return [_described(snapshot_id, *row) for row in session.reader.signatures(snapshot_id)]
+
+
+def _described(snapshot_id: bytes, key: bytes, signature: bytes) -> Signature:
+    return Signature(statement.key_text(key), snapshot_id.hex(), signature.hex())

@@ -1,0 +1,146 @@
+"""Checks of signatures: who signed what, whether they might, and who told two stories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from ..digest import EMPTY
+from ..errors import BrainError, InvalidInput
+from ..objects.snapshot import Snapshot
+from ..results import Equivocation, Finding
+from ..session import Session
+from ..store.protocol import Kind
+from ..trust import accusation, equivocation, place, verify
+from ..trust.accusation import Signed
+from ..trust.equivocation import Families
+from ..trust.judge import Verdict
+from ..trust.outline import Outline, Source
+from ..trust.proving import Row, Signers, proving
+from ..trust.statement import key_text
+from . import lineages
+
+
+class Demand(NamedTuple):
+    """What is asked beyond what the brain asks of itself.
+
+    `required`: all snapshots must be signed, or come before a trust file. `roots`: keys
+    known from elsewhere, which must have signed the first trust file.
+    """
+
+    required: bool = False
+    roots: frozenset[bytes] = frozenset()
+
+
+NOTHING = Demand()
+
+
+class Check:
+    """The check of one brain, fed with the walk over its lineage, children before parents."""
+
+    def __init__(
+        self,
+        session: Session,
+        demand: Demand,
+        finish: Callable[[], Signers],
+        fault: BrainError | None,
+    ) -> None:
+        self._session = session
+        self._demand = demand
+        self._finish = finish
+        self._fault = fault
+        self._locate = place.locator(session.nodes, session.bundle)
+        self._families = Families()
+        self._held = False
+
+    def meet(self, here: bytes, snapshot: Snapshot) -> None:
+        """Take the next snapshot of the walk."""
+        self._families.meet(here, snapshot)
+        if not self._held:
+            try:
+                self._held = self._locate(snapshot) != b""
+            except BrainError:  # what cannot be read gives nobody a right
+                self._held = True
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is wrong, of the head by the rights that hold for it, else by itself.
+
+        Nothing is, if there is neither a trust file, now or before, nor a signature, nor a
+        demand.
+        """
+        if self._fault:
+            yield Finding(self._fault.code, "error", "", "", self._fault.message)
+            return
+        signers = self._finish()
+        if self._held or signers or self._demand != NOTHING:
+            yield from self._judged(signers)
+        for found in self._families.equivocations(self._session.load, signers):
+            yield equivocation.finding(found)
+
+    def _judged(self, signers: Signers) -> Iterator[Finding]:
+        session, demand = self._session, self._demand
+        source = Source(session.load, self._locate, session.reader.read_blob)
+        verdicts = verify.judged(Outline(source, session.head()), signers, demand.roots)
+        tell = verify.findings_if_required if demand.required else verify.findings
+        elsewhere = {here for here, signed in signers.items() if signed.bad}
+        yield from tell(_striking(elsewhere, verdicts))
+        for here in sorted(elsewhere):
+            for key in signers[here].bad:
+                text = f"the signature of {key_text(key)} does not fit"
+                yield Finding("bad_signature", "error", here.hex(), "", text)
+
+
+@contextmanager
+def checking(session: Session, demand: Demand) -> Iterator[Check]:
+    """Check all signatures, in other processes where there are, while the block runs."""
+    rows: list[Row] = []
+    brain, fault = EMPTY, None
+    try:
+        brain = session.brain_id()
+        rows = list(session.reader.all_signatures())
+    except BrainError as error:
+        fault = error
+    with proving(brain, rows) as finish:
+        yield Check(session, demand, finish, fault)
+
+
+def equivocations(session: Session) -> list[Equivocation]:
+    """Return where one key signed two continuations of one snapshot, from all refs."""
+    rows = list(session.reader.all_signatures())
+    starts, _ = lineages.heads(session)
+    families = Families()
+    with proving(session.brain_id(), rows) as finish:
+        for here, snapshot in lineages.reachable(session, starts):
+            if isinstance(snapshot, BrainError):
+                raise snapshot
+            families.meet(here, snapshot)
+        signers = finish()
+    made = {(here, key): signature for here, key, signature in rows}
+    return [
+        _described(session, found, made) for found in families.equivocations(session.load, signers)
+    ]
+
+
+def _described(
+    session: Session,
+    found: equivocation.Equivocation,
+    made: Mapping[tuple[bytes, bytes], bytes],
+) -> Equivocation:
+    both = [
+        Signed(session.reader.get(Kind.SNAPSHOT, here), made[here, found.key])
+        for here in (found.first, found.second)
+    ]
+    try:
+        proof = accusation.render(found, *both).decode()
+    except InvalidInput:  # the two snapshots alone do not show it
+        proof = None
+    names = [found.first.hex(), found.second.hex()]
+    return Equivocation(key_text(found.key), found.parent.hex(), names, proof)
+
+
+def _striking(waiting: set[bytes], verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+    """Yield verdicts, and strike off those that waited for theirs."""
+    for verdict in verdicts:
+        waiting.discard(verdict.snapshot)
+        yield verdict

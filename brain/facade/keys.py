@@ -1,0 +1,73 @@
+"""Who signs snapshots, and who may."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .opened import Opened
+
+if TYPE_CHECKING:
+    from .. import results
+
+
+class Keys(Opened):
+    """Signatures and the trust file. A key is `ed25519:` and 64 hex digits."""
+
+    def sign(self, rev: str = "@", *, key: bytes) -> results.Signature:
+        """Sign a snapshot, and so all before it, with a private key of 32 bytes.
+
+        `brain.trust.keyfile` makes such keys and keeps them.
+        """
+        from ..actions import signing
+
+        return self._do(signing.sign, rev, key)
+
+    def signatures(self, rev: str = "@") -> list[results.Signature]:
+        """Return the signatures of a snapshot, unchecked; `verify` checks them."""
+        from ..actions import signing
+
+        return self._do(signing.signatures, rev)
+
+    def trusted(self, rev: str = "@") -> results.Trusted:
+        """Return who may sign what comes after a snapshot. Raises `InvalidInput` (`bad_trust`)."""
+        from ..actions import trusting
+
+        return self._do(trusting.trusted, rev)
+
+    def trust_key(self, key: str, name: str) -> results.TrustChanged:
+        """Let a key sign; the first one makes the trust file.
+
+        Open the brain with `sign_with`, or sign afterwards: the change counts once enough
+        of those who had rights before have signed it. Raises `InvalidInput` (`bad_key`,
+        `bad_trust`).
+        """
+        from ..actions import trusting
+
+        return self._do(trusting.trust_key, key, name)
+
+    def end_key(self, key: str, until: str = "@") -> results.TrustChanged:
+        """End the rights of a key with a snapshot; what it signed before stays good.
+
+        Raises `InvalidInput` (`bad_key`, `bad_trust`) or `NotFound` (`no_trust`).
+        """
+        from ..actions import trusting
+
+        return self._do(trusting.end_key, key, until)
+
+    def revoke_key(self, key: str, reason: str, since: str = "") -> results.TrustChanged:
+        """Let no signature of a key count from a snapshot on, or ever. Raises as `end_key`."""
+        from ..actions import trusting
+
+        return self._do(trusting.revoke_key, key, reason, since)
+
+    def set_threshold(self, threshold: int) -> results.TrustChanged:
+        """Say how many keys have to sign. Raises as `end_key`."""
+        from ..actions import trusting
+
+        return self._do(trusting.set_threshold, threshold)
+
+    def equivocations(self) -> list[results.Equivocation]:
+        """Return where one key signed two continuations of one snapshot, on all branches."""
+        from ..checks import signatures
+
+        return self._do(signatures.equivocations)

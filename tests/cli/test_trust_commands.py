@@ -1,0 +1,270 @@
+"""Keys, signatures and trust, as people and programs use them."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from brain.trust import accusation
+
+from .conftest import Call, environment
+from .test_commands import learn, masked
+from .test_start_up import loaded
+
+
+def new(cli: Call, *names: str) -> list[str]:
+    """Make own keys and return them in public."""
+    return [cli("key", "new", name).out.strip() for name in names]
+
+
+def codes(cli: Call, *more: str) -> set[str]:
+    """Verify with signatures required, and return the codes of the errors."""
+    told = cli("verify", "--require-signatures", *more, "--json")
+    found = {one["code"] for one in told.document["findings"] if one["severity"] == "error"}
+    assert told.status == (3 if found else 0) and told.document["ok"] == (not found)
+    assert told.document["trust_level"] == "L0"
+    return found
+
+
+def test_a_session_from_a_new_key_to_a_signed_brain(agent: Path, cli: Call, keys: Path) -> None:
+    told = cli("key", "new")
+    key = told.out.strip()
+    assert key.startswith("ed25519:") and told.err == f"Key default is in {keys / 'default.pem'}\n"
+    assert stat.S_IMODE((keys / "default.pem").stat().st_mode) == 0o600
+    assert masked(cli("sign")) == "ID12 signed by ed25519:ID64\n"
+    told = cli("key", "trust", key, "--as", "auditor")
+    assert told.out.splitlines()[:2] == ["1 signature needed, of:", f"{key}  auditor"]
+    assert told.out.splitlines()[2].endswith(", signed") and told.err == ""
+    told = cli("verify", "--require-signatures")
+    assert told.status == 0 and "Verified 3 snapshots" in told.out
+    assert codes(cli, "--root", "default") == set()
+
+
+def test_every_command_signs_what_it_records_with_the_key_of_the_environment(
+    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new(cli, "ada")
+    monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
+    cli("key", "trust", "ada", "--as", "Ada")
+    learn(cli, "one", "text")
+    cli("branch", "idea")
+    learn(cli, "two", "text")
+    cli("switch", "idea")
+    learn(cli, "three", "text")
+    assert cli("merge", "main").status == 0
+    Path("memory/notes.md").write_text("three\n")
+    for call in (["snapshot"], ["skill", "delete", "two"], ["restore", "@~1"], ["undo"]):
+        assert cli(*call).status == 0
+    assert cli("fork", "../child").status == 0
+    assert codes(cli, "--root", "ada") == set()
+    assert cli("-C", "../child", "verify", "--require-signatures").status == 0
+    (signed,) = cli("show", "--json").document["signatures"]
+    assert f"signed by  {signed['key']}" in cli("show").out
+
+
+def test_a_new_brain_is_signed_from_its_first_snapshot(
+    folder: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new(cli, "ada")
+    monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
+    assert cli("init").status == 0
+    assert len(cli("show", "--json").document["signatures"]) == 1
+
+
+@pytest.fixture
+def trusting(agent: Path, cli: Call) -> Call:
+    """A brain that trusts ada and bob; mallory is a stranger."""
+    new(cli, "ada", "bob", "mallory")
+    for name in ("ada", "bob"):
+        assert cli("key", "trust", name, "--as", name, "--key", "ada").status == 0
+    assert codes(cli) == set()
+    return cli
+
+
+def test_an_unsigned_snapshot_after_the_trust_file_fails(trusting: Call) -> None:
+    learn(trusting)
+    told = trusting("verify")
+    assert told.status == 3 and "brain sign" in told.err
+    assert codes(trusting) == {"unsigned"}
+    trusting("sign", "--key", "bob")
+    assert codes(trusting) == set()
+
+
+def test_the_key_of_a_stranger_fails(trusting: Call) -> None:
+    learn(trusting)
+    trusting("sign", "--key", "mallory")
+    assert codes(trusting) == {"unknown_key", "below_threshold"}
+    told = trusting("key", "trust", "mallory", "--as", "friend", "--key", "mallory")
+    assert told.status == 0 and codes(trusting) == {"unknown_key", "below_threshold"}
+
+
+def test_a_revoked_key_fails_from_the_snapshot_on_that_is_named(trusting: Call) -> None:
+    learn(trusting)
+    trusting("sign", "--key", "bob")
+    learn(trusting)
+    trusting("sign", "--key", "ada")
+    told = trusting("key", "revoke", "bob", "--reason", "lost", "--since", "@", "--key", "ada")
+    assert "revoked since" in told.out and codes(trusting) == set()
+    learn(trusting)
+    trusting("sign", "--key", "bob")
+    assert codes(trusting) == {"revoked_key", "below_threshold"}
+
+
+def test_a_retired_key_fails_afterwards(trusting: Call) -> None:
+    assert "until" in trusting("key", "retire", "bob", "--key", "bob").out
+    assert codes(trusting) == set()
+    learn(trusting)
+    trusting("sign", "--key", "bob")
+    assert codes(trusting) == {"expired_rights", "below_threshold"}
+
+
+def test_below_the_threshold_fails(trusting: Call) -> None:
+    assert trusting("key", "threshold", "2", "--key", "ada").status == 0
+    learn(trusting)
+    trusting("sign", "--key", "ada")
+    assert codes(trusting) == {"below_threshold"}
+    trusting("sign", "--key", "bob")
+    assert codes(trusting) == set()
+
+
+def test_a_forged_author_fails(trusting: Call) -> None:
+    bob = trusting("key", "list", "--json").document["keys"][1]["key"]
+    assert trusting("--author", bob, "skill", "upsert", "x", "-d", "y").status == 0
+    trusting("sign", "--key", "ada")
+    assert codes(trusting) == {"forged_author"}
+
+
+def test_a_root_that_signed_nothing_fails(trusting: Call) -> None:
+    assert codes(trusting, "--root", "mallory") == {"below_threshold"}
+
+
+def test_the_rights_are_listed(trusting: Call) -> None:
+    told = trusting("key", "trusted", "@~1")
+    assert told.out.splitlines()[0] == "1 signature needed, of:" and len(told.out.split("\n")) == 3
+    assert "No trust file" in trusting("key", "trusted", "@~2").out
+
+
+def test_a_key_with_a_passphrase_signs_only_with_it(
+    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("../word").write_text("open sesame\n")
+    Path("../wrong").write_text("open barley\n")
+    cli("key", "new", "safe", "--passphrase-file", "../word")
+    assert "with passphrase" in cli("key", "list").out
+    assert cli("sign", "--json").error["code"] == "passphrase_needed"
+    assert cli("sign", "--passphrase-file", "../wrong", "--json").error["code"] == (
+        "wrong_passphrase"
+    )
+    assert cli("sign", "--passphrase-file", "../word").status == 0
+    monkeypatch.setenv("BRAIN_SIGN_KEY", "safe")
+    before = cli("show", "--json").document["snapshot"]
+    told = cli("skill", "upsert", "x", "-d", "y", "--json")
+    assert told.status == 1 and told.error["code"] == "passphrase_needed"
+    assert cli("show", "--json").document["snapshot"] == before
+    monkeypatch.setenv("BRAIN_PASSPHRASE_FILE", "../word")
+    assert cli("skill", "upsert", "x", "-d", "y").status == 0
+    assert len(cli("show", "--json").document["signatures"]) == 1
+
+
+def test_a_file_without_a_passphrase_is_refused(agent: Path, cli: Call) -> None:
+    Path("../word").write_text("\n")
+    told = cli("key", "new", "--passphrase-file", "../word", "--json")
+    assert told.error["code"] == "no_passphrase"
+    assert cli("key", "new", "--passphrase-file", "../none", "--json").error["code"] == (
+        "no_such_file"
+    )
+    assert cli("key", "new", "--passphrase", "--json").error["code"] == "passphrase_needed"
+
+
+def test_without_a_key_nothing_is_signed_and_one_is_told_so(agent: Path, cli: Call) -> None:
+    assert cli("sign", "--json").error["code"] == "no_key"
+    assert cli("key", "list").out == ""
+    stranger = "ed25519:3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"
+    told = cli("key", "trust", stranger, "--as", "ada")
+    assert told.status == 0 and told.err.startswith("Note: not signed")
+    assert codes(cli) == {"unsigned"}
+
+
+def test_of_several_keys_one_has_to_be_named(agent: Path, cli: Call) -> None:
+    new(cli, "ada", "bob")
+    told = cli("sign", "--json")
+    assert told.error["code"] == "which_key" and "ada, bob" in told.error["hint"]
+    assert cli("sign", "--key", "carol", "--json").error["code"] == "no_key"
+    assert cli("key", "new", "ada").status == 12
+    assert cli("key", "new", "../ada", "--json").error["code"] == "bad_name"
+
+
+@pytest.mark.parametrize(
+    ("call", "status"),
+    [
+        (["key", "trust", "ed25519:00", "--as", "x"], 1),
+        (["key", "trust", "ada"], 2),
+        (["key", "revoke", "ada"], 2),
+        (["key", "threshold", "-1"], 2),
+        (["key", "threshold", "0", "--key", "ada"], 1),
+        (["verify", "--root", "nobody"], 1),
+        (["key"], 2),
+    ],
+)
+def test_a_call_that_does_not_add_up_is_refused(
+    trusting: Call, call: list[str], status: int
+) -> None:
+    assert trusting(*call).status == status
+
+
+def test_a_key_that_others_may_read_does_not_sign(agent: Path, cli: Call, keys: Path) -> None:
+    new(cli, "ada")
+    (keys / "ada.pem").chmod(0o644)
+    assert cli("sign", "--json").error["code"] == "unsafe_key_file"
+
+
+def test_who_signed_two_stories_is_accused_with_a_proof_that_stands_alone(
+    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "No key signed two" in cli("key", "accuse", "proofs").out
+    (key,) = new(cli, "ada")
+    monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
+    cli("branch", "idea")
+    learn(cli, "one", "text")
+    cli("switch", "idea")
+    learn(cli, "two", "text")
+    told = cli("verify", "--json")
+    assert told.status == 0
+    assert [one["code"] for one in told.document["findings"]] == ["equivocation"]
+    (row,) = cli("key", "accuse", "../proofs", "--json").document["equivocations"]
+    text = Path(row["file"]).read_bytes()
+    assert row["key"] == key and accusation.check(text).key.hex() == key[8:]
+    assert json.loads(text)["parent"] == row["parent"]
+
+
+def test_the_keys_are_with_the_settings_of_the_user(agent: Path, process: Call) -> None:
+    home = agent.parent / "home"
+    home.mkdir()
+    env = environment(HOME=str(home), XDG_CONFIG_HOME=str(home / "config"), BRAIN_KEYS="")
+    told = process("key", "new", "--json", env=env)
+    assert told.status == 0 and Path(told.document["path"]).is_relative_to(home)
+    assert stat.S_IMODE(Path(told.document["path"]).parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["status"],
+        ["log"],
+        ["show"],
+        ["skill", "upsert", "x", "-d", "y"],
+        ["snapshot"],
+        ["verify"],
+        ["key", "list"],
+        ["key", "trusted"],
+    ],
+)
+def test_a_command_that_neither_signs_nor_meets_a_signature_imports_no_cryptography(
+    agent: Path, call: list[str]
+) -> None:
+    modules = loaded(*call, cwd=agent)
+    assert "cryptography" not in modules
+    assert "platformdirs" not in modules

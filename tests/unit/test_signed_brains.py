@@ -1,0 +1,268 @@
+"""Step 10 of verification, over brains with a store: who signed, and whether they might."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.actions.turn import turn
+from brain.errors import InvalidInput
+from brain.objects import operation
+from brain.objects.entry import FILE, Entry
+from brain.session import Session
+from brain.trust import accusation, place, verify
+from brain.trust.outline import Source
+from brain.trust.statement import key_text
+from tests.signing import KEYS, SEEDS
+
+NAMES = [key_text(key) for key in KEYS]
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Iterator[Brain]:
+    with Brain.init(tmp_path / "agent", author="tester") as made:
+        yield made
+
+
+def session_of(brain: Brain) -> Session:
+    return brain._session
+
+
+def sign_with(brain: Brain, number: int | None) -> None:
+    """Let a key sign what comes, or none."""
+    session_of(brain).sign_with = None if number is None else lambda: SEEDS[number]
+
+
+def trusting(brain: Brain, *numbers: int, by: int = 0) -> None:
+    sign_with(brain, by)
+    for number in numbers:
+        brain.trust_key(NAMES[number], f"key {number}")
+
+
+def told(brain: Brain, *, required: bool = False, roots: list[int] | None = None) -> set[str]:
+    """Return the codes of the errors, and check that they decide."""
+    names = [NAMES[number] for number in roots or []]
+    found = brain.verify(require_signatures=required, roots=names)
+    errors = {one.code for one in found.findings if one.severity == "error"}
+    assert found.ok == (not errors) and found.trust_level == "L0"
+    return errors
+
+
+def warned(brain: Brain) -> list[str]:
+    return [one.code for one in brain.verify().findings if one.severity == "warning"]
+
+
+def learn(brain: Brain, by: int | None, slug: str = "reentrancy") -> str:
+    sign_with(brain, by)
+    return brain.upsert_skill(slug, "Check calls.\n").snapshot
+
+
+def put(brain: Brain, row: tuple[str, bytes, bytes]) -> None:
+    """Put a signature into the store as it is."""
+    with session_of(brain).store.transaction() as tx:
+        tx.put_signature(bytes.fromhex(row[0]), *row[1:])
+
+
+def test_a_brain_without_trust_file_and_signatures_needs_none(brain: Brain) -> None:
+    learn(brain, None)
+    assert told(brain) == set() and brain.verify().findings == []
+
+
+def test_signatures_that_are_required_are_missed(brain: Brain) -> None:
+    learn(brain, 0)
+    assert told(brain) == set()
+    assert told(brain, required=True) == {"unsigned"}
+    assert told(brain, roots=[0]) == set()
+    assert told(brain, roots=[1]) == {"below_threshold"}
+
+
+def test_what_came_before_the_trust_file_is_vouched_for_by_its_signers(brain: Brain) -> None:
+    learn(brain, None)
+    trusting(brain, 0)
+    learn(brain, 0)
+    assert told(brain, required=True) == set() == told(brain, required=True, roots=[0])
+    found = brain.verify(require_signatures=True).findings
+    assert [(one.code, one.severity) for one in found] == [("unsigned", "warning")]
+
+
+def test_the_first_trust_file_has_to_be_signed_by_the_roots(brain: Brain) -> None:
+    trusting(brain, 0)
+    assert told(brain, roots=[0]) == set()
+    assert told(brain, roots=[1]) == {"below_threshold"}
+
+
+def test_a_snapshot_that_nobody_signed_after_the_trust_file_is_an_error(brain: Brain) -> None:
+    trusting(brain, 0)
+    here = learn(brain, None)
+    assert told(brain) == {"unsigned"}
+    brain.sign(here, key=SEEDS[0])
+    assert told(brain) == set()
+
+
+def test_a_key_that_nobody_trusts_does_not_count(brain: Brain) -> None:
+    trusting(brain, 0)
+    here = learn(brain, 1)
+    assert told(brain) == {"unknown_key", "below_threshold"}
+    brain.sign(here, key=SEEDS[0])
+    assert told(brain) == set() and warned(brain) == ["unknown_key"]
+
+
+def test_nobody_signs_himself_in(brain: Brain) -> None:
+    trusting(brain, 0)
+    trusting(brain, 1, by=1)
+    assert told(brain) == {"unknown_key", "below_threshold"}
+
+
+def test_a_revoked_key_does_not_count_even_for_what_it_signed_before(brain: Brain) -> None:
+    trusting(brain, 0, 1)
+    here = learn(brain, 1)
+    sign_with(brain, 0)
+    done = brain.revoke_key(NAMES[1], "stolen")
+    assert done.keys[1].revoked == (None, "stolen")
+    assert told(brain) == {"revoked_key", "below_threshold"}
+    brain.sign(here, key=SEEDS[0])
+    assert told(brain) == set()
+
+
+def test_a_revocation_may_spare_what_came_before_a_snapshot(brain: Brain) -> None:
+    trusting(brain, 0, 1)
+    learn(brain, 1)
+    bad = learn(brain, 0, "later")
+    sign_with(brain, 0)
+    brain.revoke_key(NAMES[1], "stolen", since=bad)
+    assert told(brain) == set()
+    learn(brain, 1)
+    assert told(brain) == {"revoked_key", "below_threshold"}
+
+
+def test_rights_that_ended_are_over_but_what_was_signed_stays_good(brain: Brain) -> None:
+    trusting(brain, 0, 1)
+    learn(brain, 1)
+    sign_with(brain, 0)
+    brain.end_key(NAMES[1])
+    assert told(brain) == set()
+    learn(brain, 1)
+    assert told(brain) == {"expired_rights", "below_threshold"}
+
+
+def test_below_the_threshold_a_snapshot_is_refused(brain: Brain) -> None:
+    trusting(brain, 0, 1)
+    assert brain.set_threshold(2).threshold == 2
+    here = learn(brain, 0)
+    assert told(brain) == {"below_threshold"}
+    brain.sign(here, key=SEEDS[0])
+    assert told(brain) == {"below_threshold"}
+    brain.sign(here, key=SEEDS[1])
+    assert told(brain) == set()
+
+
+def test_an_author_that_is_a_key_has_to_have_signed(brain: Brain) -> None:
+    with Brain.open(brain.root, author=NAMES[1], sign_with=lambda: SEEDS[0]) as forger:
+        forger.upsert_skill("x", "y\n")
+    assert told(brain) == {"forged_author"}
+    brain.sign(key=SEEDS[1])
+    assert told(brain) == set()
+
+
+def test_a_signature_of_another_snapshot_does_not_fit(brain: Brain) -> None:
+    first, second = learn(brain, 0), learn(brain, None)
+    (row,) = brain.signatures(first)
+    put(brain, (second, KEYS[0], bytes.fromhex(row.signature)))
+    assert told(brain) == {"bad_signature"}
+
+
+def test_a_signature_that_does_not_fit_is_found_beside_the_head_too(brain: Brain) -> None:
+    brain.create_branch("idea")
+    brain.switch("idea")
+    here = learn(brain, None)
+    brain.switch("main")
+    put(brain, (here, KEYS[0], bytes(64)))
+    found = [one for one in brain.verify().findings if one.severity == "error"]
+    assert [(one.code, one.snapshot) for one in found] == [("bad_signature", here)]
+
+
+def test_taking_the_trust_file_out_unsigned_is_noticed(brain: Brain) -> None:
+    trusting(brain, 0)
+    sign_with(brain, None)
+    (brain.root / "trust.yaml").unlink()
+    brain.snapshot()
+    assert told(brain) == {"unsigned"}
+    session_of(brain).store._db.run("DELETE FROM signatures")  # type: ignore[attr-defined]
+    assert told(brain) == {"unsigned"}
+
+
+def test_a_trust_file_that_is_none_gives_nobody_a_right(brain: Brain) -> None:
+    trusting(brain, 0)
+    (brain.root / "trust.yaml").write_text("threshold: 0\nkeys: []\n")
+    brain.snapshot()
+    assert told(brain) == {"bad_trust"}
+    learn(brain, 0)
+    assert told(brain) == {"bad_trust"}
+
+
+def test_a_damaged_row_of_signatures_is_a_finding(brain: Brain) -> None:
+    trusting(brain, 0)
+    run = session_of(brain).store._db.run  # type: ignore[attr-defined]
+    run("UPDATE signatures SET signature = zeroblob(64)")
+    assert told(brain) == {"corrupt_signature"}
+
+
+def test_a_key_that_signed_two_branches_is_a_warning_with_a_proof(brain: Brain) -> None:
+    brain.create_branch("idea")
+    first = learn(brain, 0, "one")
+    brain.switch("idea")
+    second = learn(brain, 0, "two")
+    assert told(brain, required=False) == set() and warned(brain) == ["equivocation"]
+    (found,) = brain.equivocations()
+    assert found.key == NAMES[0] and set(found.snapshots) == {first, second}
+    assert found.proof is not None
+    shown = accusation.check(found.proof.encode())
+    assert {one.hex() for one in shown.snapshots} == {first, second}
+    assert shown.brain.hex() == brain.id
+
+
+def test_a_fork_of_a_brain_that_trusts_has_to_be_signed_too(brain: Brain, tmp_path: Path) -> None:
+    trusting(brain, 0)
+    brain.fork(tmp_path / "signed")
+    sign_with(brain, None)
+    brain.fork(tmp_path / "unsigned")
+    with Brain.open(tmp_path / "signed") as child:
+        assert told(child, required=True, roots=[0]) == set()
+    with Brain.open(tmp_path / "unsigned") as child:
+        assert told(child) == {"unsigned"}
+        child.sign(key=SEEDS[0])
+        assert told(child, required=True, roots=[0]) == set()
+
+
+def test_a_root_that_is_no_key_is_refused(brain: Brain) -> None:
+    with pytest.raises(InvalidInput):
+        brain.verify(roots=["ed25519:00"])
+
+
+def long_lineage(brain: Brain, count: int) -> None:
+    """Record many snapshots, some of them unsigned, some by strangers, with a revocation."""
+    trusting(brain, 0, 1)
+    session = session_of(brain)
+    with turn(session, "snapshot", "many") as mine:
+        for number in range(count):
+            sign_with(brain, [0, 1, 0, None, 1, 0, 2][number % 7])
+            blob = mine.tx.put_blob(b"%d\n" % number)
+            mine.commit({"n": Entry("n", FILE, blob, len(b"%d\n" % number))}, operation.snapshot())
+    sign_with(brain, 0)
+    brain.revoke_key(NAMES[1], "lost", since=f"@~{count // 2}")
+
+
+def test_two_thousand_signed_snapshots_are_judged_as_by_the_pure_check(brain: Brain) -> None:
+    long_lineage(brain, 2000)
+    session = session_of(brain)
+    locate = place.locator(session.nodes, session.bundle)
+    source = Source(session.load, locate, session.reader.read_blob)
+    rows = list(session.reader.all_signatures())
+    verdicts = verify.check(session.brain_id(), session.head(), source, rows)
+    pure = list(verify.findings(verdicts))
+    found = brain.verify().findings
+    assert len(pure) > 1000 and len({one.code for one in pure}) == 4
+    assert found == pure[: len(found)] and len(found) == 1000
