@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..encoding import pack, unpack
 from ..errors import Conflict, NotFound, StoreError, printable
-from ..merging import contents
-from ..merging.trees import Contest
 from ..results import MergeConflict
 from ..session import CONTROL, Session
 from ..store.protocol import Transaction
-from .reconcile import Clash
+
+if TYPE_CHECKING:  # a status, which asks for the merge that waits, merges nothing
+    from ..merging.trees import Contest
+    from .reconcile import Clash
 
 FOLDER = "conflicts"
 _KEY = "merge"
@@ -137,6 +138,8 @@ def _name(path: str) -> str:
 
 def write_marked(session: Session, clashes: list[Clash], ours: str, theirs: str) -> None:
     """Write the texts with markers, replacing those of an earlier merge."""
+    from ..merging import contents
+
     clear_marked(session)
     for clash in clashes:
         if clash.draft is not None:
