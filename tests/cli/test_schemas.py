@@ -109,6 +109,8 @@ def diverge(cli: Call) -> None:
 def proven(*what: str) -> Prepare:
     """Return what writes a proof to the file proof.json."""
     return lambda cli: cli("prove", *what, "-o", "proof.json")
+
+
 def trust(cli: Call) -> None:
     """Trust two own keys."""
     for name in ("ada", "bob"):
