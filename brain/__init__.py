@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         VerificationFailed,
     )
     from .proofs.told import check_proof
+    from .trust.told import check_equivocation
 
 __all__ = [
     "Brain",
@@ -45,11 +46,17 @@ __all__ = [
     "StoreError",
     "VerificationFailed",
     "__version__",
+    "check_equivocation",
     "check_proof",
     "find",
 ]
 
-_HOMES = {"Brain": ".brain", "find": ".brain", "check_proof": ".proofs.told"}
+_HOMES = {
+    "Brain": ".brain",
+    "find": ".brain",
+    "check_equivocation": ".trust.told",
+    "check_proof": ".proofs.told",
+}
 
 
 def __getattr__(name: str) -> Any:

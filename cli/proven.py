@@ -9,7 +9,7 @@ from .terminal import escape
 from .text import columns, count, size
 
 if TYPE_CHECKING:
-    from brain.results import Proof
+    from brain.results import Equivocal, Proof
 
 _TYPES = {"file": "a file", "executable": "an executable file", "link": "a link"}
 _IDS = ("blob", "root", "ancestor", "ancestor_brain", "bundle", "snapshot", "brain")
@@ -66,3 +66,12 @@ def besides(proof: Proof, snapshot: str) -> Iterator[str]:
         yield from ADVICE
     if proof.kind == "absence":
         yield CAUTION
+
+
+def equivocation(found: Equivocal) -> Iterator[str]:
+    """Say what a proof of equivocation shows, and what it does not."""
+    yield "Proven: one key signed two continuations of one snapshot"
+    first, second = found.snapshots
+    rows = (("key", found.key), ("signed", first), ("and", second), ("after", found.parent))
+    yield from columns((*rows, ("brain", found.brain)))
+    yield "It may be a branch that was made on purpose, which looks the same."

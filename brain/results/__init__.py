@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from .branches import Ancestry, Branch, Branches, Forked, Switched
     from .differences import Change, Diff, SkillChange, Stat
     from .folder import Init, Notice, Recorded, Restored, Status
-    from .keys import Equivocation, Revocation, Signature, TrustChanged, Trusted, TrustedKey
+    from .keys import (
+        Equivocal,
+        Equivocation,
+        Revocation,
+        Signature,
+        TrustChanged,
+        Trusted,
+        TrustedKey,
+    )
     from .lineage import Operation, SectionInfo, Shown, SnapshotInfo
     from .merges import MergeConflict, Merged, MergedSkill
     from .proofs import Proof
@@ -34,6 +42,7 @@ __all__ = [
     "Change",
     "Checkup",
     "Diff",
+    "Equivocal",
     "Equivocation",
     "Finding",
     "Forked",
@@ -76,7 +85,7 @@ _KINDS = {
     "agent": "Index Prompt",
     "differences": "Change Diff SkillChange Stat",
     "folder": "Init Notice Recorded Restored Status",
-    "keys": "Equivocation Revocation Signature Trusted TrustChanged TrustedKey",
+    "keys": "Equivocal Equivocation Revocation Signature Trusted TrustChanged TrustedKey",
     "lineage": "Operation SectionInfo Shown SnapshotInfo",
     "proofs": "Proof",
     "skills": "Skill SkillProblem SkillVersion SkillView Upserted",

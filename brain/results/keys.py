@@ -65,3 +65,17 @@ class Equivocation(NamedTuple):
     parent: str
     snapshots: list[str]
     proof: str | None
+
+
+class Equivocal(NamedTuple):
+    """What a proof of equivocation shows: `key` signed both snapshots, which continue `parent`.
+
+    `kind` is "equivocation"; `ok` is true: a proof that does not hold is an error.
+    """
+
+    ok: bool
+    kind: str
+    brain: str
+    parent: str
+    key: str
+    snapshots: list[str]

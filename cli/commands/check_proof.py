@@ -11,7 +11,7 @@ from ..command import command as brain_command
 from ..context import App
 from ..output import emit
 from ..params import Once, TextType
-from ..proven import besides, claim, ids
+from ..proven import besides, claim, equivocation, ids
 from ..reading import read
 
 if TYPE_CHECKING:
@@ -43,20 +43,41 @@ def command(
 ) -> None:
     """Check a proof, with no brain at hand.
 
-    FILE is what `brain prove` wrote; - is standard input. Says what it shows, and
-    of which snapshot: anybody can make a brain and prove what is in it, so that id
-    has to be known from elsewhere. Ids are given in full, 64 digits. For a link the
-    content is its target. A proof that does not hold ends with exit status 3.
+    FILE is what `brain prove` or `brain key accuse` wrote; - is standard input. Says
+    what it shows, and of which snapshot: anybody can make a brain and prove what is
+    in it, so that id has to be known from elsewhere. Ids are given in full, 64
+    digits. For a link the content is its target. A proof that does not hold ends
+    with exit status 3.
     """
     from brain.limits import MAX_PROOF_BYTES
 
     data = read(file, MAX_PROOF_BYTES)
+    if _is_of_equivocation(data):
+        if content is not None:
+            raise click.UsageError("A proof of equivocation says nothing of a content.")
+        _equivocation(app, data, snapshot, brain)
+        return
     if content is None:
         found = _checked(data, None, snapshot, brain)
     else:
         with open(content, "rb", buffering=0) as source:
             found = _checked(data, source, snapshot, brain)
     emit(app, found, _lines(found, content is not None, snapshot or ""))
+
+
+def _is_of_equivocation(data: bytes) -> bool:
+    if b"equivocation" not in data:  # what follows is not needed for other proofs
+        return False
+    from brain.trust.told import is_of_equivocation
+
+    return is_of_equivocation(data)
+
+
+def _equivocation(app: App, data: bytes, snapshot: str | None, brain: str | None) -> None:
+    from brain import check_equivocation
+
+    found = check_equivocation(data, snapshot=snapshot or "", brain=brain or "")
+    emit(app, found, equivocation(found))
 
 
 def _checked(

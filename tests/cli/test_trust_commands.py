@@ -10,7 +10,7 @@ import pytest
 
 from brain.trust import accusation
 
-from .conftest import Call, environment
+from .conftest import Call, validate
 from .test_commands import learn, masked
 from .test_start_up import loaded
 
@@ -147,38 +147,6 @@ def test_the_rights_are_listed(trusting: Call) -> None:
     assert "No trust file" in trusting("key", "trusted", "@~2").out
 
 
-def test_a_key_with_a_passphrase_signs_only_with_it(
-    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path("../word").write_text("open sesame\n")
-    Path("../wrong").write_text("open barley\n")
-    cli("key", "new", "safe", "--passphrase-file", "../word")
-    assert "with passphrase" in cli("key", "list").out
-    assert cli("sign", "--json").error["code"] == "passphrase_needed"
-    assert cli("sign", "--passphrase-file", "../wrong", "--json").error["code"] == (
-        "wrong_passphrase"
-    )
-    assert cli("sign", "--passphrase-file", "../word").status == 0
-    monkeypatch.setenv("BRAIN_SIGN_KEY", "safe")
-    before = cli("show", "--json").document["snapshot"]
-    told = cli("skill", "upsert", "x", "-d", "y", "--json")
-    assert told.status == 1 and told.error["code"] == "passphrase_needed"
-    assert cli("show", "--json").document["snapshot"] == before
-    monkeypatch.setenv("BRAIN_PASSPHRASE_FILE", "../word")
-    assert cli("skill", "upsert", "x", "-d", "y").status == 0
-    assert len(cli("show", "--json").document["signatures"]) == 1
-
-
-def test_a_file_without_a_passphrase_is_refused(agent: Path, cli: Call) -> None:
-    Path("../word").write_text("\n")
-    told = cli("key", "new", "--passphrase-file", "../word", "--json")
-    assert told.error["code"] == "no_passphrase"
-    assert cli("key", "new", "--passphrase-file", "../none", "--json").error["code"] == (
-        "no_such_file"
-    )
-    assert cli("key", "new", "--passphrase", "--json").error["code"] == "passphrase_needed"
-
-
 def test_without_a_key_nothing_is_signed_and_one_is_told_so(agent: Path, cli: Call) -> None:
     assert cli("sign", "--json").error["code"] == "no_key"
     assert cli("key", "list").out == ""
@@ -186,15 +154,6 @@ def test_without_a_key_nothing_is_signed_and_one_is_told_so(agent: Path, cli: Ca
     told = cli("key", "trust", stranger, "--as", "ada")
     assert told.status == 0 and told.err.startswith("Note: not signed")
     assert codes(cli) == {"unsigned"}
-
-
-def test_of_several_keys_one_has_to_be_named(agent: Path, cli: Call) -> None:
-    new(cli, "ada", "bob")
-    told = cli("sign", "--json")
-    assert told.error["code"] == "which_key" and "ada, bob" in told.error["hint"]
-    assert cli("sign", "--key", "carol", "--json").error["code"] == "no_key"
-    assert cli("key", "new", "ada").status == 12
-    assert cli("key", "new", "../ada", "--json").error["code"] == "bad_name"
 
 
 @pytest.mark.parametrize(
@@ -213,12 +172,6 @@ def test_a_call_that_does_not_add_up_is_refused(
     trusting: Call, call: list[str], status: int
 ) -> None:
     assert trusting(*call).status == status
-
-
-def test_a_key_that_others_may_read_does_not_sign(agent: Path, cli: Call, keys: Path) -> None:
-    new(cli, "ada")
-    (keys / "ada.pem").chmod(0o644)
-    assert cli("sign", "--json").error["code"] == "unsafe_key_file"
 
 
 def test_who_signed_two_stories_is_accused_with_a_proof_that_stands_alone(
@@ -240,13 +193,37 @@ def test_who_signed_two_stories_is_accused_with_a_proof_that_stands_alone(
     assert json.loads(text)["parent"] == row["parent"]
 
 
-def test_the_keys_are_with_the_settings_of_the_user(agent: Path, process: Call) -> None:
-    home = agent.parent / "home"
-    home.mkdir()
-    env = environment(HOME=str(home), XDG_CONFIG_HOME=str(home / "config"), BRAIN_KEYS="")
-    told = process("key", "new", "--json", env=env)
-    assert told.status == 0 and Path(told.document["path"]).is_relative_to(home)
-    assert stat.S_IMODE(Path(told.document["path"]).parent.stat().st_mode) == 0o700
+def test_a_proof_of_equivocation_is_checked_where_there_is_no_brain(
+    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (key,) = new(cli, "ada")
+    brain = cli("log", "--json").document["snapshots"][-1]["snapshot"]
+    cli("branch", "idea")
+    for name in ("main", "idea"):
+        cli("switch", name)
+        learn(cli, name, "text")
+        cli("sign")
+    (row,) = cli("key", "accuse", "../elsewhere", "--json").document["equivocations"]
+    elsewhere = agent.parent / "elsewhere"
+    monkeypatch.chdir(elsewhere)
+    (proof,) = elsewhere.iterdir()
+    told = cli("check-proof", proof.name, "--json", "--brain", brain)
+    assert told.status == 0
+    validate("check-proof", told.document)
+    assert told.document == {"ok": True, "kind": "equivocation", "brain": brain} | {
+        name: row[name] for name in ("parent", "key", "snapshots")
+    }
+    lines = cli("check-proof", proof.name, "--snapshot", row["snapshots"][1]).out.splitlines()
+    assert lines[0].startswith("Proven: one key signed two") and lines[1] == f"key     {key}"
+    assert cli("check-proof", proof.name, "--content", proof.name).status == 2
+    for more in (["--brain", row["parent"]], ["--snapshot", "0" * 64]):
+        told = cli("check-proof", proof.name, *more, "--json")
+        assert told.status == 3 and told.error["code"].startswith("not_this_")
+    text = proof.read_text().replace(
+        key[8:], "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"
+    )
+    proof.write_text(text)
+    assert cli("check-proof", proof.name, "--json").error["code"] == "bad_signature"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,67 @@
+"""Keys of one's own: where they are, who may read them, and what opens them."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from .conftest import Call, environment
+from .test_trust_commands import new
+
+
+def test_a_key_with_a_passphrase_signs_only_with_it(
+    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("../word").write_text("open sesame\n")
+    Path("../wrong").write_text("open barley\n")
+    cli("key", "new", "safe", "--passphrase-file", "../word")
+    assert "with passphrase" in cli("key", "list").out
+    assert cli("sign", "--json").error["code"] == "passphrase_needed"
+    assert cli("sign", "--passphrase-file", "../wrong", "--json").error["code"] == (
+        "wrong_passphrase"
+    )
+    assert cli("sign", "--passphrase-file", "../word").status == 0
+    monkeypatch.setenv("BRAIN_SIGN_KEY", "safe")
+    before = cli("show", "--json").document["snapshot"]
+    told = cli("skill", "upsert", "x", "-d", "y", "--json")
+    assert told.status == 1 and told.error["code"] == "passphrase_needed"
+    assert cli("show", "--json").document["snapshot"] == before
+    monkeypatch.setenv("BRAIN_PASSPHRASE_FILE", "../word")
+    assert cli("skill", "upsert", "x", "-d", "y").status == 0
+    assert len(cli("show", "--json").document["signatures"]) == 1
+
+
+def test_a_file_without_a_passphrase_is_refused(agent: Path, cli: Call) -> None:
+    Path("../word").write_text("\n")
+    told = cli("key", "new", "--passphrase-file", "../word", "--json")
+    assert told.error["code"] == "no_passphrase"
+    assert cli("key", "new", "--passphrase-file", "../none", "--json").error["code"] == (
+        "no_such_file"
+    )
+    assert cli("key", "new", "--passphrase", "--json").error["code"] == "passphrase_needed"
+
+
+def test_of_several_keys_one_has_to_be_named(agent: Path, cli: Call) -> None:
+    new(cli, "ada", "bob")
+    told = cli("sign", "--json")
+    assert told.error["code"] == "which_key" and "ada, bob" in told.error["hint"]
+    assert cli("sign", "--key", "carol", "--json").error["code"] == "no_key"
+    assert cli("key", "new", "ada").status == 12
+    assert cli("key", "new", "../ada", "--json").error["code"] == "bad_name"
+
+
+def test_a_key_that_others_may_read_does_not_sign(agent: Path, cli: Call, keys: Path) -> None:
+    new(cli, "ada")
+    (keys / "ada.pem").chmod(0o644)
+    assert cli("sign", "--json").error["code"] == "unsafe_key_file"
+
+
+def test_the_keys_are_with_the_settings_of_the_user(agent: Path, process: Call) -> None:
+    home = agent.parent / "home"
+    home.mkdir()
+    env = environment(HOME=str(home), XDG_CONFIG_HOME=str(home / "config"), BRAIN_KEYS="")
+    told = process("key", "new", "--json", env=env)
+    assert told.status == 0 and Path(told.document["path"]).is_relative_to(home)
+    assert stat.S_IMODE(Path(told.document["path"]).parent.stat().st_mode) == 0o700
