@@ -56,6 +56,7 @@ class Session:
         self.named_otherwise: dict[bytes, str] = {}
         self.cards: dict[bytes, Card] = {}
         self._brain = b""
+        self._epoch = 0
         self._snapshots: dict[bytes, Snapshot] = {}
         self._bundles: dict[bytes, Bundle] = {}
 
@@ -107,6 +108,13 @@ class Session:
         self.nodes.forget()
         self._snapshots.clear()
         self._bundles.clear()
+
+    def refresh(self) -> None:
+        """Forget what was at hand if anything was taken out of the store since."""
+        epoch = self.reader.epoch()
+        if epoch != self._epoch:
+            self._epoch = epoch
+            self.forget()
 
     def bundle_of(self, snapshot_id: bytes) -> Bundle:
         """Return the bundle of a snapshot."""

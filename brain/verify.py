@@ -26,7 +26,7 @@ nor that there is no other story, which is for ledgers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from .actions.files import Progress, no_progress
@@ -39,6 +39,8 @@ from .session import CONTROL, Session
 
 TRUST_LEVEL = "L0"
 
+ATTEMPTS = 3
+"""Times to check a brain from which others take something out at the same time."""
 MAX_FINDINGS = 1000
 """Findings listed; a brain in ruins is not told in full."""
 
@@ -52,9 +54,13 @@ def demand(required: bool, roots: Sequence[str]) -> Demand:
 
 def verify(session: Session, asked: Demand = NOTHING, progress: Progress = no_progress) -> Verified:
     """Check everything but the content of blobs."""
-    work = _Verification(session, asked, progress)
-    work.run()
-    return work.outcome()
+
+    def once() -> Verified:
+        work = _Verification(session, asked, progress)
+        work.run()
+        return work.outcome()
+
+    return _undisturbed(session, once)
 
 
 def verify_deeply(
@@ -64,6 +70,28 @@ def verify_deeply(
 
     Raises `BrainError` (`worker_died`) if a process that shared the work was killed.
     """
+    return _undisturbed(session, lambda: _deeply(session, asked, progress))
+
+
+def _undisturbed(session: Session, check: Callable[[], Verified]) -> Verified:
+    """Check again if something was taken out of the store meanwhile, which looks like damage."""
+    for _ in range(ATTEMPTS - 1):
+        epoch = _epoch(session)
+        found = check()
+        if found.ok or _epoch(session) == epoch:
+            return found
+        session.forget()
+    return check()
+
+
+def _epoch(session: Session) -> int:
+    try:
+        return session.reader.epoch()
+    except StoreError:  # a finding of its own
+        return 0
+
+
+def _deeply(session: Session, asked: Demand, progress: Progress) -> Verified:
     sizes = Sizes()
     with session.reader.check_blobs() as verdicts:
         work = _Verification(session, asked, progress, sizes)

@@ -57,6 +57,10 @@ ROOT: Table = {
         "redo": Entry("redo", "Do again what was undone."),
         "op": Entry("op", "Look at the operation log."),
     },
+    "Forget": {
+        "redact": Entry("redact", "Destroy the content of a file for good."),
+        "gc": Entry("gc", "Remove what nothing needs any more, and give its space back."),
+    },
     "Feed an agent": {
         "index": Entry("index", "Print the Level-0 index: one line per skill."),
         "prompt": Entry("prompt", "Print the system prompt."),

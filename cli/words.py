@@ -104,4 +104,9 @@ def notices(found: list[Notice]) -> Iterator[str]:
 def restored(done: Restored) -> str:
     """Say where the head is after a restore, an undo or a redo."""
     files = f"{count(len(done.written), 'file')} written, {len(done.removed)} removed"
-    return f"Head is {short(done.snapshot)}; {files}"
+    return f"Head is {short(done.snapshot)}; {files}{left_out(done.redacted)}"
+
+
+def left_out(redacted: list[str]) -> str:
+    """Say which files could not be written, for their content was redacted."""
+    return f"; redacted: {', '.join(map(escape, redacted))}" if redacted else ""

@@ -40,6 +40,8 @@ def unite(session: Session, contest: Contest) -> Grown | None:
     settle = contents.rule(path)
     if base is None or ours is None or theirs is None or settle is lines.contest:
         return None
+    if session.reader.redacted([base.blob]):
+        return None
     longest = max(ours.size, theirs.size)
     if base.size < LARGE or longest - base.size > limits.MAX_MERGED_BYTES:
         return None

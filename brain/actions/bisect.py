@@ -19,6 +19,7 @@ from ..objects.bundle import Bundle
 from ..results import Bisected, Tested
 from ..session import Session
 from . import files
+from .redacted import left_out
 from .revisions import resolve
 
 Check = Callable[[Path, str], bool | None]
@@ -64,7 +65,9 @@ class _Bench:
         """Make the folder what a snapshot holds."""
         target = self.session.bundle_of(snapshot_id)
         found = bundles.compare(self.session.nodes, self._there, target)
-        files.lay_out(self.session, self.folder, {path: now for path, _, now in found})
+        writes = {path: now for path, _, now in found}
+        writes.update(dict.fromkeys(left_out(self.session, writes.values())))
+        files.lay_out(self.session, self.folder, writes)
         self._there = target
 
 

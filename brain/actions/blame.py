@@ -64,7 +64,7 @@ def _found(session: Session, state: _State) -> Iterator[_State]:
                 continue
             path, entry = moved.path, moved
         left = _left(session, parent, path)
-        if left is not None:
+        if left is not None and not session.reader.redacted([entry.blob]):
             content = session.reader.read_blob(entry.blob)
             yield _State(left[0], path, lines.split(content), [])
 

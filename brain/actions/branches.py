@@ -12,6 +12,7 @@ from ..session import Session, head_ref
 from . import folder, midst
 from .files import Progress, no_progress
 from .record import record_by_hand
+from .redacted import left_out
 from .revisions import resolve
 from .turn import locked, log_operation, recording, transaction
 from .within import Within
@@ -97,9 +98,10 @@ def switch(session: Session, name: str, progress: Progress = no_progress) -> Swi
     """Go on with another branch, and make the folder what it holds.
 
     What would be overwritten unrecorded is recorded first, on the branch that is
-    left; other changes of the folder stay. Raises `NotFound` (`no_branch`), or
-    `Conflict` (`merging`) in the midst of a merge.
+    left; other changes of the folder stay, and redacted files are left out. Raises
+    `NotFound` (`no_branch`), or `Conflict` (`merging`) in the midst of a merge.
     """
+    redacted: set[str] = set()
     with locked(session):
         midst.refuse(session)
         with recording(session, "switch", f"switch to {name}", progress) as mine:
@@ -110,9 +112,12 @@ def switch(session: Session, name: str, progress: Progress = no_progress) -> Swi
                 record_by_hand(mine, folder.edits_at(session, mine.tx, mine.bundle, differing))
                 found = bundles.compare(session.nodes, mine.bundle, target)
                 mine.writes = {path: now for path, _, now in found}
+                redacted = left_out(session, mine.writes.values())
+                mine.writes.update(dict.fromkeys(redacted))
                 mine.leave_for(name)
     written = sorted(path for path, entry in mine.writes.items() if entry is not None)
-    return Switched(name, at.hex(), written, sorted(mine.writes.keys() - set(written)), [])
+    removed = sorted(mine.writes.keys() - {*written, *redacted})
+    return Switched(name, at.hex(), written, removed, sorted(redacted), [])
 
 
 def _standing(session: Session, name: str) -> bytes:

@@ -83,9 +83,11 @@ def _cards_from_store(session: Session, blobs: list[bytes]) -> dict[bytes, Card]
 
 def read_cards(session: Session, blobs: list[bytes]) -> dict[bytes, Card]:
     """Return the cards of SKILL.md blobs, from their content."""
-    contents = skill_contents(session, blobs)
+    gone = session.reader.redacted(blobs)
+    contents = skill_contents(session, [blob for blob in blobs if blob not in gone])
     out = {blob: read_card(content, "") for blob, content in contents}
-    return {blob: out.get(blob) or Card("", "", "1", "too_large") for blob in blobs}
+    rest = {blob: "redacted" if blob in gone else "too_large" for blob in blobs}
+    return {blob: out.get(blob) or Card("", "", "1", flag) for blob, flag in rest.items()}
 
 
 def skill_contents(session: Session, blobs: list[bytes]) -> Iterator[tuple[bytes, bytes]]:

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..digest import blob_id, stream_id
+from ..digest import EMPTY, blob_id, stream_id
 from ..errors import Conflict, InvalidInput, NotFound, printable
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
@@ -51,6 +51,17 @@ def look(session: Session, progress: Progress = no_progress) -> Look:
         except NotFound:  # the cache is of another store
             cache = None
     return Look(scan(session.root, rules, cache, progress), base, {})
+
+
+def cached_bundle(session: Session) -> bytes:
+    """Return the bundle that the next scan will begin from, empty if from none."""
+    from ..worktree import statcache
+    from ..worktree.ignore import IgnoreRules
+
+    rules = IgnoreRules.load(session.root)
+    with opened(session.root) as root_fd:
+        cache = statcache.load(root_fd, rules.fingerprint)
+    return cache.bundle if cache else EMPTY
 
 
 def remember(session: Session, seen: Look, bundle: Bundle) -> None:

@@ -79,6 +79,8 @@ def _build(session: Session, staging: Path, origin: bytes, progress: Progress) -
             tx.reset_derived(0)
             _copy_lineage(session, tx, origin)
             tx.set_pending(list(_copy(session, tx, bundle, progress)))
+            for blob, snapshot_id in session.reader.all_redacted().items():
+                tx.redact(blob, snapshot_id, lambda others: others)
             genesis = begin(child, tx, bundle, "fork", origin)
             derived.ensure(child, tx)
             return genesis

@@ -184,7 +184,8 @@ class Merger:
         return Contest(other, None, here, there) if here and there and not gone else None
 
     def _sides(self, contest: Contest) -> Sides:
-        base = contest.base and self.read(contest.base.blob)
+        known = contest.base and not self._session.reader.redacted([contest.base.blob])
+        base = self.read(contest.base.blob) if contest.base and known else None
         assert contest.ours and contest.theirs
         return Sides(base, self.read(contest.ours.blob), self.read(contest.theirs.blob))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..errors import NotFound, printable
 from ..objects import bundle as bundles
@@ -14,6 +14,7 @@ from ..session import Session
 from . import folder, loading
 from .files import Progress, no_progress
 from .record import record_by_hand
+from .redacted import left_out
 from .revisions import resolve
 from .turn import Turn, locked, recording
 
@@ -26,8 +27,8 @@ def restore(
     """Make files, all or those at or below the paths `wanted`, as they were at `revision`.
 
     What would be overwritten unrecorded is recorded first. Files the head does not
-    know are left alone unless the revision has them. Raises `NotFound` (`no_path`)
-    for a path that neither the revision nor the head knows.
+    know are left alone unless the revision has them, and so is what was redacted. Raises
+    `NotFound` (`no_path`) for a path that neither the revision nor the head knows.
     """
     wanted = [paths.check(path.rstrip("/")) for path in wanted]
     with locked(session):
@@ -43,17 +44,18 @@ def restore(
             }
             record_by_hand(mine, unseen)
             known = {**head, **unseen}
-            edits = _towards(known, target)
+            gone = left_out(session, target.values())
+            edits = _towards(known, target, gone)
             if edits:
                 mine.commit(edits, operation.restore(source))
-            mine.writes = _towards({**known, **disk}, target)
-    return restored(mine.head, mine.writes)
+            mine.writes = _towards({**known, **disk}, target, gone)
+    return restored(mine.head, mine.writes, gone)
 
 
-def _towards(now: Mapping[str, Entry | None], target: Mapping[str, Entry]) -> Edits:
+def _towards(now: Mapping[str, Entry | None], target: Mapping[str, Entry], gone: set[str]) -> Edits:
     return {
         path: target.get(path)
-        for path in sorted({*now, *target})
+        for path in sorted({*now, *target} - gone)
         if now.get(path) != target.get(path)
     }
 
@@ -86,10 +88,13 @@ def _select(session: Session, bundle: Bundle, wanted: Sequence[str]) -> Mapping[
     }
 
 
-def restored(head: bytes, writes: Mapping[str, Entry | None]) -> Restored:
-    """Return the outcome of writing files."""
+def restored(
+    head: bytes, writes: Mapping[str, Entry | None], redacted: Collection[str] = ()
+) -> Restored:
+    """Return the outcome of writing files; `redacted` are those left out."""
     return Restored(
         head.hex(),
         sorted(path for path, entry in writes.items() if entry is not None),
         sorted(path for path, entry in writes.items() if entry is None),
+        sorted(redacted),
     )

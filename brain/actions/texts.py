@@ -56,7 +56,9 @@ def _content(session: Session, blob: str | None, path: str, *, stored: bool) -> 
     blob_id = bytes.fromhex(blob)
     try:
         size = session.reader.blob_size(blob_id)
-    except NotFound:
+    except NotFound as error:
+        if error.code == "redacted":
+            return None
         if stored:
             raise
         return reading.read_whole(session.root, path, limit=MAX_TEXT_BYTES)

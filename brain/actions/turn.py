@@ -137,6 +137,7 @@ def transaction(session: Session, expected_bytes: int = 0) -> Iterator[Transacti
     try:
         with session.store.transaction(expected_bytes) as tx:
             session.reader = tx
+            session.refresh()
             derived.ensure(session, tx)
             yield tx
     except BaseException:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..digest import SIZE
+from ..digest import EMPTY, SIZE
 from ..encoding import unpack
 from ..errors import Conflict, FormatError, NotFound, printable
 from ..objects import bundle as bundles
@@ -119,8 +119,18 @@ def _to_undo(reader: Reader) -> Record:
         elif not record.refs:  # a switch of branches, which `brain switch` takes back
             number -= 1
         else:
-            return record
+            return _reversible(record)
     raise NotFound("nothing to undo", code="nothing_to_undo", hint="see `brain op log`")
+
+
+def _reversible(record: Record) -> Record:
+    if record.kind == "redact":
+        raise Conflict(
+            "what was redacted is gone for good, and that it was stays recorded",
+            code="redacted",
+            hint="bring other files back with `brain restore REV PATH`",
+        )
+    return record
 
 
 def _to_redo(reader: Reader) -> Record:
@@ -152,6 +162,13 @@ def _move(
     The folder is that of the current branch; refs of others move without it.
     """
     current = head_ref(session.branch())
+    wanted = {*moved, *(new for _, _, new in refs)} - {EMPTY}
+    if tx.missing(wanted):
+        raise NotFound(
+            f"{kind} would lead to a snapshot that was removed",
+            code="collected",
+            hint="`brain gc` removes what no branch holds, once its grace period is over",
+        )
     for name, old, new in refs:
         if name == current and not new:
             raise Conflict(

@@ -37,6 +37,7 @@ def check(
         yield Finding(error.code, "error", name, "", error.message)
         return
     lost = session.reader.missing(line[2] for _, lines in fresh for line in lines)
+    redacted = session.reader.redacted(list(lost))
     true: dict[bytes, int] = {}
     if sizes is not None:
         for _, lines in fresh:
@@ -44,18 +45,26 @@ def check(
         true = sizes.true
     if lost or true:
         for section, lines in fresh:
-            yield from _unfit(name, section, lines, lost, true)
+            yield from _unfit(name, section, lines, lost, redacted, true)
     if snapshot.parents:
         yield from _versions(session, name, snapshot, before, after)
 
 
 def _unfit(
-    name: str, section: str, lines: list[Line], lost: set[bytes], true: dict[bytes, int]
+    name: str,
+    section: str,
+    lines: list[Line],
+    lost: set[bytes],
+    redacted: dict[bytes, bytes],
+    true: dict[bytes, int],
 ) -> Iterator[Finding]:
     """Tell which new entries of a section name a blob that is missing or of another size."""
     for inner, _, blob, size in lines:
         path = paths.join(section, inner)
-        if blob in lost:
+        if blob in redacted:
+            message = f"redacted by snapshot {redacted[blob].hex()[:12]}; its id stays"
+            yield Finding("redacted", "note", name, path, message)
+        elif blob in lost:
             message = f"blob {blob.hex()} is missing"
             yield Finding("missing_object", "error", name, path, message)
         elif true.get(blob, size) != size:
@@ -91,6 +100,8 @@ def _upserted(
     mine = [d for d in changed if d.after and slug_of(paths.split(d.path)[1]) == slug]
     blobs = [entry.blob for d in mine for entry in (d.before, d.after) if entry]
     cards = derived.read_cards(session, blobs)
+    if any(cards[blob].flags == "redacted" for blob in blobs):
+        return  # of the versions in it nothing can be said any more
     if not any(d.after and cards[d.after.blob].version == to_version for d in mine):
         message = f"says {slug} became {to_version}, which its text does not"
         yield Finding("version_mismatch", "error", name, "", message)
@@ -121,6 +132,8 @@ def _edited(
         if not (was_skill(path) and is_skill(path)):
             continue
         old, new = cards[was.blob].version, cards[now.blob].version
+        if "redacted" in (cards[was.blob].flags, cards[now.blob].flags):
+            continue
         if compare_versions(new, old) <= 0:
             message = f"changed by hand without a higher version ({old} → {new})"
             yield Finding("version_not_raised", "warning", name, path, message)

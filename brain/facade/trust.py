@@ -34,6 +34,28 @@ class Trust(Opened):
         check = verify.verify_deeply if deep else verify.verify
         return self._do(check, verify.demand(require_signatures, roots), *given(progress))
 
+    def redact(
+        self, path: str, *, reason: str, rev: str = "@", history: bool = False
+    ) -> results.Redacted:
+        """Destroy what a file held at a revision, with `history` all it ever held, for good.
+
+        Its id stays in the lineage, which still verifies; the head no longer has the
+        file. Raises `NotFound` (`no_path`, `redacted`), `InvalidInput` or `Conflict`
+        (`unrecorded_changes`, `merging`).
+        """
+        from ..actions import redact
+
+        return self._do(redact.redact, path, reason, rev, history)
+
+    def gc(self, grace: int = 30, progress: Progress | None = None) -> results.Collected:
+        """Remove what no branch holds and no operation of the last `grace` days needs.
+
+        Raises `StoreError` (`incomplete`), having removed nothing, if the store is damaged.
+        """
+        from ..actions import collect
+
+        return self._do(collect.collect, grace, *given(progress))
+
     def doctor(self) -> list[results.Checkup]:
         """Check what surrounds the brain: store, file system, caches, rights."""
         from ..actions import checkup

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .lineage import Operation, SectionInfo, Shown, SnapshotInfo
     from .merges import MergeConflict, Merged, MergedSkill
     from .proofs import Proof
+    from .removals import Collected, Redacted
     from .searches import Bisected, BlameLine, Tested
     from .skills import Skill, SkillProblem, SkillVersion, SkillView, Upserted
     from .trust import Checkup, Finding, Verified
@@ -41,6 +42,7 @@ __all__ = [
     "Branches",
     "Change",
     "Checkup",
+    "Collected",
     "Diff",
     "Equivocal",
     "Equivocation",
@@ -56,6 +58,7 @@ __all__ = [
     "Prompt",
     "Proof",
     "Recorded",
+    "Redacted",
     "Restored",
     "Revocation",
     "SectionInfo",
@@ -79,6 +82,7 @@ __all__ = [
 ]
 
 _KINDS = {
+    "removals": "Redacted Collected",
     "searches": "BlameLine Tested Bisected",
     "merges": "MergedSkill MergeConflict Merged",
     "branches": "Branch Branches Switched Forked Ancestry",

@@ -25,12 +25,16 @@ class Branches(NamedTuple):
 
 
 class Switched(NamedTuple):
-    """The outcome of a switch; `written` and `removed` are the paths it changed, sorted."""
+    """The outcome of a switch; path lists are sorted.
+
+    `redacted` are files of the branch that cannot be written, for their content is gone.
+    """
 
     branch: str
     snapshot: str
     written: list[str]
     removed: list[str]
+    redacted: list[str]
     conflicts: list[MergeConflict]
 
 

@@ -57,8 +57,12 @@ class Recorded(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """The outcome of a restore, an undo or a redo; path lists are sorted."""
+    """The outcome of a restore, an undo or a redo; path lists are sorted.
+
+    `redacted` are files that were left alone, for their earlier content is gone.
+    """
 
     snapshot: str
     written: list[str]
     removed: list[str]
+    redacted: list[str]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Finding(NamedTuple):
-    """Something verification found; `severity` is error or warning."""
+    """Something verification found; `severity` is error, warning or note."""
 
     code: str
     severity: str

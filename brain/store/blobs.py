@@ -75,12 +75,18 @@ class BlobReader(Connected):
     def _lost(self, id: bytes) -> NotFound | StoreError:
         """Return the error for a blob that a look-up did not bring."""
         listed = self._db.one("SELECT 1 FROM blobs WHERE id = ?", (id,))
-        return corrupt(id, "the index leads to another row") if listed else absent(id)
+        return corrupt(id, "the index leads to another row") if listed else self._gone(id)
+
+    def _gone(self, id: bytes) -> NotFound:
+        """Return the error for a blob that is not here."""
+        from . import redactions
+
+        return redactions.lost(self._db, id) or absent(id)
 
     def _blob_row(self, id: bytes) -> tuple[int, bytes]:
         row = self._db.one(f"SELECT {_CONTENT} FROM blobs WHERE id = ?", (id,))
         if row is None:
-            raise absent(id)
+            raise self._gone(id)
         return row[0], row[1]
 
     def _content(self, id: bytes, codec: int, data: bytes) -> bytes:

@@ -79,6 +79,7 @@ class BulkTransaction(SqliteTransaction):
         self._waiting.difference_update(row[0] for row in rows)
 
     def _insert(self, rows: list[Row]) -> None:
+        self._refuse_redacted(rows)
         self._connection.run_many(INSERT, rows)
 
     def _begin(self) -> None:

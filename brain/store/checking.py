@@ -1,9 +1,10 @@
 """Reading every blob again: small ones by all processors, then large ones.
 
 The rows are cut into parts, which are taken in turn by this process and by forked
-children, each over a connection of its own. Rows are only ever added, so a part that
-ends at a row that was there at the start is the same to all of them. Verdicts come in
-the order of the rows, whoever gave them.
+children, each over a connection of its own. Rows are added behind the last part, so the
+parts are the same to all of them; if rows are taken out meanwhile, which the epoch of the
+store tells, the caller begins again. Verdicts come in the order of the rows, whoever gave
+them.
 
 Large blobs come in the order in which they were kept, so one that only grew is
 hashed on from where the one before it ended. A thousand versions of a growing

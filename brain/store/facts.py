@@ -21,6 +21,10 @@ META = "meta:"
 OPERATIONS = "operations"
 """Name of the fact that holds number and id of the latest operation."""
 DERIVED = "derived"
+REDACTIONS = "redactions"
+"""Name of the fact that holds how many blobs were redacted; absent if none."""
+EPOCH = "epoch"
+"""Name of the fact that holds how often something was taken out of the store."""
 
 
 def load(db: Connection) -> dict[str, bytes]:
@@ -60,6 +64,11 @@ def _seal(facts: dict[str, bytes]) -> bytes:
 def refs(facts: dict[str, bytes]) -> dict[str, bytes]:
     """Return the refs among the facts."""
     return {name[len(REF) :]: facts[name] for name in sorted(facts) if name.startswith(REF)}
+
+
+def raised(facts: dict[str, bytes], name: str) -> bytes:
+    """Return the count that a fact holds, absent for 0, plus one."""
+    return (int.from_bytes(facts.get(name, b""), "big") + 1).to_bytes(8, "big")
 
 
 def move(facts: dict[str, bytes], name: str, old: bytes | None, new: bytes | None) -> None:

@@ -1,16 +1,21 @@
-"""What the store in memory knows about snapshots beside their content: signatures, merges."""
+"""What the store in memory knows of snapshots beside their content, and what is taken out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..errors import NotFound
+from . import facts, redactions
+from .blobs import absent
+from .lineage import Named
+
 if TYPE_CHECKING:
-    from .memory import State
+    from .memory_state import State
 
 
 class MemoryLineageReader:
-    """The part of `Reader` that deals with signatures and merges."""
+    """The part of `Reader` that deals with snapshots as such, and with what is gone."""
 
     _state: State
 
@@ -27,11 +32,32 @@ class MemoryLineageReader:
         """See `Reader.merges`."""
         return list(self._state.merges.items())
 
+    def redacted(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
+        """See `Reader.redacted`."""
+        known = self._state.redactions
+        return {blob: known[blob] for blob in blobs if blob in known}
 
-class MemoryLineageWriter:
-    """The part of `Transaction` that deals with signatures and merges."""
+    def all_redacted(self) -> dict[bytes, bytes]:
+        """See `Reader.all_redacted`."""
+        return dict(sorted(self._state.redactions.items()))
 
-    _state: State
+    def epoch(self) -> int:
+        """See `Reader.epoch`."""
+        return int.from_bytes(self._state.facts.get(facts.EPOCH, b""), "big")
+
+    def lost(self, blob: bytes) -> NotFound:
+        """Return the error for a blob that is not here."""
+        snapshot = self._state.redactions.get(blob)
+        if snapshot is None:
+            return absent(blob)
+        return redactions.gone(blob, snapshot, self._data(snapshot))
+
+    def _data(self, snapshot: bytes) -> bytes | None:
+        return self._state.objects.get(snapshot, (0, None))[1]
+
+
+class MemoryLineageWriter(MemoryLineageReader):
+    """The part of `Transaction` that deals with snapshots as such, and with what is to go."""
 
     def put_signature(self, snapshot: bytes, key: bytes, signature: bytes) -> None:
         """See `Transaction.put_signature`."""
@@ -40,3 +66,30 @@ class MemoryLineageWriter:
     def note_merge(self, snapshot: bytes, generation: int) -> None:
         """See `Transaction.note_merge`."""
         self._state.merges[snapshot] = generation
+
+    def redact(self, blob: bytes, snapshot: bytes, named: Named) -> None:
+        """See `Transaction.redact`; blobs are whole, so no other one is concerned."""
+        self._state.blobs.pop(blob, None)
+        self._state.cards.pop(blob, None)
+        self._state.redactions.setdefault(blob, snapshot)
+        self._state.facts[facts.EPOCH] = facts.raised(self._state.facts, facts.EPOCH)
+
+    def sweep(self, kept: set[bytes], most: int) -> int:
+        """See `Transaction.sweep`."""
+        state = self._state
+        state.facts[facts.EPOCH] = facts.raised(state.facts, facts.EPOCH)
+        gone = [id for id in (*reversed(state.objects), *state.blobs) if id not in kept][:most]
+        for id in gone:
+            state.objects.pop(id, None)
+            state.blobs.pop(id, None)
+            state.cards.pop(id, None)
+            state.merges.pop(id, None)
+        here = state.objects
+        state.signatures = {key: row for key, row in state.signatures.items() if key[0] in here}
+        state.skills = tuple(row for row in state.skills if row.snapshot in here)
+        return len(gone)
+
+    def refuse_redacted(self, blobs: Iterable[bytes]) -> None:
+        """Raise `Conflict` (`redacted`) if one of `blobs` was redacted."""
+        for blob, snapshot in self.redacted(list(blobs)).items():
+            raise redactions.unwelcome(blob, snapshot, self._data(snapshot))

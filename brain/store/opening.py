@@ -22,6 +22,10 @@ class ReadOnlyStore(SqliteReader):
         """Refuse; see `Store.transaction`."""
         raise database.not_writable()
 
+    def compact(self) -> bool:
+        """Refuse; see `Store.compact`."""
+        raise database.not_writable()
+
     def settle(self) -> None:
         """Refuse; see `Store.settle`."""
         raise database.not_writable()

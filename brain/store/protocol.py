@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
+from .lineage import LineageReader, LineageWriter
+
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Protocol
@@ -96,12 +98,13 @@ class Source(Protocol):
         """Go to `offset` bytes from the start."""
 
 
-class Reader(Protocol):
+class Reader(LineageReader, Protocol):
     """Everything that can be asked of a store without changing it.
 
     Unless said otherwise, what is absent raises `NotFound` (`missing_object`) and
     what fails its check raises `StoreError` (`corrupt_object`, `corrupt_ref`,
-    `corrupt_operation`, `corrupt_signature`, `corrupt_pending`, `corrupt_derived`).
+    `corrupt_operation`, `corrupt_signature`, `corrupt_redaction`, `corrupt_pending`,
+    `corrupt_derived`). Content that was redacted raises `NotFound` (`redacted`).
     """
 
     def get(self, kind: int, id: bytes) -> bytes:
@@ -169,12 +172,6 @@ class Reader(Protocol):
     def operations(self) -> Iterator[OperationRow]:
         """Stream the operations, newest first, checking the chain."""
 
-    def signatures(self, snapshot: bytes) -> list[tuple[bytes, bytes]]:
-        """Return the signatures of a snapshot as (key, signature), by key; unverified."""
-
-    def all_signatures(self) -> Iterator[tuple[bytes, bytes, bytes]]:
-        """Stream (snapshot, key, signature) of everything that is signed, sorted."""
-
     def pending(self) -> list[Pending]:
         """Return the files of the work tree that have yet to be written, by path."""
 
@@ -186,9 +183,6 @@ class Reader(Protocol):
 
     def skill_log(self, path: str) -> list[SkillRow]:
         """Return the history of the skill at `path`, oldest first."""
-
-    def merges(self) -> list[tuple[bytes, int]]:
-        """Return (snapshot, generation) of the snapshots with several parents, in any order."""
 
     def derived_version(self) -> int:
         """Return what `reset_derived` was last given, 0 if never."""
@@ -203,8 +197,11 @@ class Reader(Protocol):
         """Give everything back; closing twice does no harm."""
 
 
-class Transaction(Reader, Protocol):
-    """A change in progress; its reads see its own writes."""
+class Transaction(Reader, LineageWriter, Protocol):
+    """A change in progress; its reads see its own writes.
+
+    Keeping content that was redacted raises `Conflict` (`redacted`).
+    """
 
     def put(self, kind: int, id: bytes, data: bytes) -> None:
         """Keep a structured object; nothing happens if it is here."""
@@ -241,11 +238,11 @@ class Transaction(Reader, Protocol):
     def append_operation(self, data: bytes) -> bytes:
         """Append to the operation log and return the id of the new operation."""
 
-    def put_signature(self, snapshot: bytes, key: bytes, signature: bytes) -> None:
-        """Keep a signature; nothing happens if there is one of that key. Verify it before."""
-
     def set_pending(self, rows: Iterable[Pending]) -> None:
-        """Note files that have yet to be written, replacing earlier notes on the same paths."""
+        """Note files that have yet to be written, replacing earlier notes on the same paths.
+
+        Raises `NotFound` (`redacted`) for content that nobody can write any more.
+        """
 
     def clear_pending(self, paths: Iterable[str]) -> None:
         """Drop the notes on `paths`."""
@@ -258,9 +255,6 @@ class Transaction(Reader, Protocol):
 
     def name_skills(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Note, as `log_skills` does, at which paths skills lie, given as (slug, path)."""
-
-    def note_merge(self, snapshot: bytes, generation: int) -> None:
-        """Note a snapshot with several parents."""
 
     def reset_derived(self, version: int) -> None:
         """Forget cards, histories and merges, and note the version of what will replace them."""
@@ -288,6 +282,12 @@ class Store(Reader, Protocol):
 
         What it wrote is durable when the `with` block ends. `expected_bytes` of
         content let the store prepare for a large load.
+        """
+
+    def compact(self) -> bool:
+        """Give free space back, so that of what was removed no trace is left in any file.
+
+        False if there is no room for that now, or readers are at what was there before.
         """
 
     def settle(self) -> None:

@@ -15,6 +15,7 @@ from .connection import Connection
 from .derived import DerivedReader
 from .merges import MergeReader
 from .protocol import Checked, OperationRow, Pending
+from .redactions import RedactionReader
 from .signatures import SignatureReader
 from .structured import ObjectReader
 
@@ -25,7 +26,9 @@ INTEGRITY_CACHE_KIB = 16 << 10
 SIDE_FILES = ("", "-wal", "-shm", "-journal")
 
 
-class SqliteReader(ObjectReader, BlobReader, SignatureReader, DerivedReader, MergeReader):
+class SqliteReader(
+    ObjectReader, BlobReader, SignatureReader, RedactionReader, DerivedReader, MergeReader
+):
     """Answers from one SQLite file; see `Reader` for what each method promises."""
 
     def __init__(self, db: Connection, path: str) -> None:
@@ -51,6 +54,10 @@ class SqliteReader(ObjectReader, BlobReader, SignatureReader, DerivedReader, Mer
     def derived_version(self) -> int:
         """See `Reader.derived_version`."""
         return int.from_bytes(self._facts().get(facts.DERIVED, b""), "big")
+
+    def epoch(self) -> int:
+        """See `Reader.epoch`."""
+        return int.from_bytes(self._facts().get(facts.EPOCH, b""), "big")
 
     def operation_count(self) -> int:
         """See `Reader.operation_count`."""

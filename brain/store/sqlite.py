@@ -21,6 +21,12 @@ class SqliteStore(SqliteReader):
 
         return BulkTransaction(self._db, self._path)
 
+    def compact(self) -> bool:
+        """See `Store.compact`."""
+        from . import sweep
+
+        return sweep.compact(self._db, self._path)
+
     def settle(self) -> None:
         """See `Store.settle`."""
         self._db.run("PRAGMA synchronous=NORMAL")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from ..digest import blob_id
 from ..errors import StoreError
@@ -15,6 +15,7 @@ from . import derived, facts, mark, merges, oplog, signatures
 from . import pending as notes
 from .codec import INSERT, RAW, RECIPE
 from .connection import WAL_BYTES, Connection
+from .lineage import Named
 from .protocol import LARGE, Packing, Pending, SkillRow, Source
 from .reading import SqliteReader
 from .recipe import Recipe, pack
@@ -126,6 +127,7 @@ class SqliteTransaction(SqliteReader):
 
     def put_recipe(self, id: bytes, recipe: Recipe) -> None:
         """Keep a large blob whose chunks are here."""
+        self._refuse_redacted([(id,)])
         self._db.run(INSERT, (id, RECIPE, pack(id, recipe)))
 
     def put_chunks(self, batch: list[tuple[bytes, bytes]]) -> None:
@@ -134,12 +136,20 @@ class SqliteTransaction(SqliteReader):
 
     def _keep(self, batch: list[tuple[bytes, bytes]]) -> None:
         """Insert blobs, packed if there is enough to make up for loading Zstandard."""
+        self._refuse_redacted(batch)
         if sum(len(content) for _, content in batch) < PACKED:
             self._db.run_many(INSERT, [(id, RAW, content) for id, content in batch])
             return
         from .encoder import Encoder, keep
 
         keep(self._db, Encoder(self._db), batch)
+
+    def _refuse_redacted(self, rows: Sequence[tuple[bytes, *tuple[Any, ...]]]) -> None:
+        """Refuse rows, each of which begins with the id of a blob, that were redacted."""
+        if facts.REDACTIONS in self._now:
+            from . import redactions
+
+            redactions.refuse(self._connection, [row[0] for row in rows])
 
     def set_ref(self, name: str, old: bytes | None, new: bytes | None) -> None:
         """See `Transaction.set_ref`."""
@@ -163,8 +173,29 @@ class SqliteTransaction(SqliteReader):
         """See `Transaction.put_signature`."""
         signatures.put(self._db, snapshot, key, signature)
 
+    def redact(self, blob: bytes, snapshot: bytes, named: Named) -> None:
+        """See `Transaction.redact`."""
+        from . import destroying, redactions
+
+        if self.has(blob):
+            destroying.destroy(self, blob, named)
+        redactions.note(self._db, blob, snapshot)
+        self._now[facts.REDACTIONS] = facts.raised(self._now, facts.REDACTIONS)
+        self._now[facts.EPOCH] = facts.raised(self._now, facts.EPOCH)
+
+    def sweep(self, kept: set[bytes], most: int) -> int:
+        """See `Transaction.sweep`."""
+        from . import sweep
+
+        self._now[facts.EPOCH] = facts.raised(self._now, facts.EPOCH)
+        return sweep.sweep(self, kept, most)
+
     def set_pending(self, rows: Iterable[Pending]) -> None:
         """See `Transaction.set_pending`."""
+        rows = list(rows)
+        if facts.REDACTIONS in self._now:
+            for blob in self.redacted([row.blob for row in rows if row.blob]):
+                raise self._gone(blob)
         notes.note(self._db, rows)
 
     def clear_pending(self, paths: Iterable[str]) -> None:

@@ -12,6 +12,7 @@ from ..params import BranchType
 from ..progress import Bar
 from ..terminal import escape
 from ..text import count, short
+from ..words import left_out
 
 
 @brain_command(
@@ -30,4 +31,5 @@ def command(app: App, name: str, new: bool) -> None:
     with Bar(app) as bar:
         done = app.brain.switch(name, progress=bar)
     files = f"{count(len(done.written), 'file')} written, {len(done.removed)} removed"
+    files += left_out(done.redacted)
     emit(app, done, [f"On {escape(done.branch)} at {short(done.snapshot)}; {files}"])

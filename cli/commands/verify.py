@@ -52,7 +52,7 @@ def command(app: App, deep: bool, require_signatures: bool, roots: tuple[str, ..
 
     Objects hash to their ids, trees are canonical, parents lead to one genesis,
     versions only rise, and where there is a trust file, those have signed who may.
-    Any error ends with exit status 3, warnings alone do not.
+    Any error ends with exit status 3; warnings and notes do not.
     """
     from brain.verify import demand, verify_folder
 
@@ -66,6 +66,9 @@ def command(app: App, deep: bool, require_signatures: bool, roots: tuple[str, ..
             f"verification found {count(errors, 'error')}",
             hint=_hint(found.findings),
         )
+
+
+_COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
 def _hint(findings: list[Finding]) -> str:
@@ -87,9 +90,8 @@ def _lines(found: Verified) -> Iterator[str]:
 
 
 def _finding(finding: Finding) -> str:
-    colour = "red" if finding.severity == "error" else "yellow"
     parts = [
-        paint(finding.severity, colour),
+        paint(finding.severity, _COLOURS[finding.severity]),
         finding.code,
         *([f"snapshot {short(finding.snapshot)}"] if finding.snapshot else []),
         *([escape(finding.path)] if finding.path else []),

@@ -1,0 +1,193 @@
+"""Collecting garbage: what no branch, no late operation and no waiting work needs goes.
+
+First everything that is needed is followed to its last blob. If anything of it is
+missing, the store is damaged, and nothing is removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from ..digest import EMPTY
+from ..errors import BrainError, InvalidInput, StoreError
+from ..objects import bundle as bundles
+from ..objects import node as nodes
+from ..objects import operation
+from ..objects import snapshot as snapshots
+from ..objects.node import LEAF
+from ..objects.snapshot import Snapshot
+from ..results import Collected
+from ..session import Session
+from ..store.protocol import Kind, Reader
+from ..store.sweep import incomplete
+from . import folder, midst
+from .files import Progress, no_progress
+from .turn import locked, transaction
+from .undo import decode
+
+GRACE_DAYS = 30
+_DAY = 86_400_000
+_LET_GO = "let-go"
+"""Names the fact that holds the last operation whose snapshots may be gone."""
+_ALL = 1 << 62
+_AT_ONCE = 32
+"""Objects removed by one transaction on a full disk."""
+_STEP = 256
+
+
+def collect(
+    session: Session, grace: int = GRACE_DAYS, progress: Progress = no_progress
+) -> Collected:
+    """Remove what nothing needs, and give the space back.
+
+    Needed is what branches reach, what operations of the last `grace` days went from
+    and to, files still to be written and a merge that waits. Raises `InvalidInput`
+    (`bad_grace`), `StoreError` (`incomplete`).
+    """
+    if grace < 0:
+        raise InvalidInput("a grace period of less than no days", code="bad_grace")
+    with locked(session):
+        before = session.store.size_on_disk()
+        with transaction(session) as tx:
+            let_go = _let_go(session, grace)
+            cached = folder.cached_bundle(session)
+            kept = _Marking(tx, session.brain_id(), progress).run(_roots(session, let_go), cached)
+            kept.update(row.blob for row in tx.pending())
+            kept.update(_waiting_blobs(session))
+            _check(tx, kept)
+            count = tx.count_objects()
+        removed = _sweep(session, kept, let_go)
+        compacted = session.store.compact()
+        after = session.store.size_on_disk()
+        session.forget()
+    head = session.head().hex()
+    return Collected(
+        head, removed, count - removed, max(before - after, 0), before, after, compacted
+    )
+
+
+def _sweep(session: Session, kept: set[bytes], let_go: int) -> int:
+    """Remove all but `kept` at once, or bit by bit where there is no room for that."""
+    try:
+        return _removed(session, kept, let_go, _ALL)
+    except StoreError as error:
+        if error.code != "no_space":
+            raise
+    total = 0
+    while True:
+        session.store.compact()  # what the log takes is room for the next transaction
+        removed = _removed(session, kept, let_go, _AT_ONCE)
+        total += removed
+        if removed < _AT_ONCE:
+            return total
+
+
+def _removed(session: Session, kept: set[bytes], let_go: int, most: int) -> int:
+    with transaction(session) as tx:
+        tx.set_meta(_LET_GO, let_go.to_bytes(8, "big"))
+        return tx.sweep(kept, most)
+
+
+def _let_go(session: Session, grace: int) -> int:
+    """Return the last operation that is older than the grace period, or was let go before."""
+    known = int.from_bytes(session.reader.meta(_LET_GO) or b"", "big")
+    oldest = session.time() - grace * _DAY
+    for row in session.reader.operations():
+        if row.number <= known or decode(row).time <= oldest:
+            return max(row.number, known)
+    return known
+
+
+def _roots(session: Session, let_go: int) -> set[bytes]:
+    roots = set(session.reader.refs().values())
+    for row in session.reader.operations():
+        if row.number <= let_go:
+            break
+        record = decode(row)
+        roots.update(record.moved, *((old, new) for _, old, new in record.refs))
+    waiting = midst.load(session)
+    if waiting is not None:
+        roots.add(waiting.theirs)
+    return roots - {EMPTY}
+
+
+def _waiting_blobs(session: Session) -> Iterator[bytes]:
+    """Yield the blobs that a merge which waits was decided with; its sides may be of no file."""
+    waiting = midst.load(session)
+    for row in waiting.rows if waiting else ():
+        if row.chosen:
+            yield row.chosen
+
+
+def _check(reader: Reader, kept: set[bytes]) -> None:
+    kept.discard(EMPTY)
+    missing = reader.missing(kept)
+    missing.difference_update(reader.redacted(list(missing)))
+    if missing:
+        raise incomplete(f"object {min(missing).hex()} is missing")
+
+
+class _Marking:
+    """Follows snapshots to all that they are made of, reading nothing but the store."""
+
+    def __init__(self, reader: Reader, brain: bytes, progress: Progress) -> None:
+        self._reader = reader
+        self._brain = brain
+        self._progress = progress
+        self._kept: set[bytes] = set()
+        self._blobs: set[bytes] = set()
+
+    def run(self, roots: set[bytes], cached: bytes) -> set[bytes]:
+        """Return the ids of `roots` and of all they reach, blobs included.
+
+        Of the bundle `cached`, which scans compare with, the trees are enough.
+        """
+        try:
+            self._snapshots(list(roots))
+        except BrainError as error:
+            raise incomplete(error.message) from error
+        found = self._kept | self._blobs
+        with suppress(BrainError):  # it is a cache, maybe of another store
+            self._trees(cached)
+            found |= self._kept
+        return found
+
+    def _snapshots(self, left: list[bytes]) -> None:
+        done = 0
+        while left:
+            here = left.pop()
+            if here in self._kept:
+                continue
+            self._kept.add(here)
+            snapshot = snapshots.decode(self._reader.get(Kind.SNAPSHOT, here))
+            left.extend(snapshot.parents)
+            if snapshot.is_genesis and (origin := operation.origin(snapshot.operation)):
+                left.append(origin)
+            if (snapshot.brain or here) == self._brain:  # else the files are with its own brain
+                self._content(snapshot)
+            done += 1
+            if done % _STEP == 0:
+                self._progress("snapshots", done, 0)
+
+    def _content(self, snapshot: Snapshot) -> None:
+        if snapshot.receipt:
+            self._blobs.add(snapshot.receipt)
+        self._trees(snapshot.bundle)
+
+    def _trees(self, bundle_id: bytes) -> None:
+        if bundle_id in self._kept:
+            return
+        self._kept.add(bundle_id)
+        bundle = bundles.decode(self._reader.get(Kind.BUNDLE, bundle_id))
+        left = [root.node for root in bundle.values()]
+        while left:
+            here = left.pop()
+            if here in self._kept:
+                continue
+            self._kept.add(here)
+            node = nodes.decode(self._reader.get(Kind.NODE, here))
+            if node.kind == LEAF:
+                self._blobs.update(line[2] for line in node.entries)
+            else:
+                left.extend(line[1] for line in node.entries)

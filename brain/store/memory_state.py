@@ -1,0 +1,29 @@
+"""What the store in memory is made of."""
+
+from __future__ import annotations
+
+from .protocol import OperationRow, Pending, SkillRow
+
+
+class State:
+    """Everything a store holds."""
+
+    def __init__(self) -> None:
+        self.objects: dict[bytes, tuple[int, bytes]] = {}
+        self.blobs: dict[bytes, bytes] = {}
+        self.facts: dict[str, bytes] = {}
+        self.operations: tuple[OperationRow, ...] = ()
+        self.signatures: dict[tuple[bytes, bytes], bytes] = {}
+        self.pending: dict[str, Pending] = {}
+        self.cards: dict[bytes, bytes] = {}
+        self.skills: tuple[SkillRow, ...] = ()
+        self.skill_paths: tuple[tuple[str, str], ...] = ()
+        self.merges: dict[bytes, int] = {}
+        self.redactions: dict[bytes, bytes] = {}
+
+    def copy(self) -> State:
+        """Return a state of its own; what it holds is immutable."""
+        twin = State()
+        for name, value in vars(self).items():
+            setattr(twin, name, value if isinstance(value, tuple) else dict(value))
+        return twin

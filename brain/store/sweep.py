@@ -1,0 +1,105 @@
+"""Taking out of the store what nothing needs any more, and giving its space back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from ..errors import StoreError
+from . import derived
+from .codec import RECIPE
+from .connection import Connection
+from .protocol import Kind, SkillRow
+from .schema import columns
+
+if TYPE_CHECKING:
+    from .writing import SqliteTransaction
+
+_ORDER = (Kind.SNAPSHOT, Kind.BUNDLE, Kind.NODE)
+"""What refers to others goes first, so that nothing ever refers to what is gone."""
+
+
+def incomplete(what: str) -> StoreError:
+    """Return the error for a store that lacks something which it needs."""
+    return StoreError(
+        f"nothing was removed, for the store is not whole: {what}",
+        code="incomplete",
+        hint="see `brain verify --deep`, and restore the folder .brain from a copy",
+    )
+
+
+def sweep(tx: SqliteTransaction, kept: set[bytes], most: int) -> int:
+    """Remove at most so many objects that are not `kept`; see `Transaction.sweep`."""
+    db = tx._db
+    whole = kept | _parts(tx, kept)
+    objects = list(islice(_objects(db, whole), most))
+    blobs = list(islice(_blobs(db, whole), most - len(objects)))
+    db.run_many("DELETE FROM objects WHERE number = ?", objects)
+    db.run_many("DELETE FROM blobs WHERE number = ?", blobs)
+    if objects or blobs:
+        _clean_up(db)
+    return len(objects) + len(blobs)
+
+
+def _parts(tx: SqliteTransaction, kept: set[bytes]) -> set[bytes]:
+    """Return the chunks and prefixes, all the way down, that large blobs among `kept` have."""
+    rows = tx._db.all("SELECT id, data FROM blobs WHERE codec = ?", (RECIPE,))
+    recipes = {id: tx._recipe(id, data) for id, data in rows}
+    parts: set[bytes] = set()
+    stack = [id for id in recipes if id in kept]
+    while stack:
+        recipe = recipes[stack.pop()]
+        parts.update(recipe.chunks)
+        if recipe.depth and recipe.prefix not in parts:
+            parts.add(recipe.prefix)
+            if recipe.prefix in recipes:
+                stack.append(recipe.prefix)
+    if missing := tx.missing(parts):
+        raise incomplete(f"chunk {min(missing).hex()} is missing")
+    return parts
+
+
+def _objects(db: Connection, kept: set[bytes]) -> Iterator[tuple[int]]:
+    sql = f"SELECT number, {columns('id BLOB')} FROM objects WHERE kind = ? ORDER BY number DESC"
+    for kind in _ORDER:
+        yield from [(number,) for number, id in db.stream(sql, (kind,)) if id not in kept]
+
+
+def _blobs(db: Connection, kept: set[bytes]) -> Iterator[tuple[int]]:
+    sql = f"SELECT number, {columns('id BLOB')} FROM blobs ORDER BY number DESC"
+    yield from [(number,) for number, id in db.stream(sql) if id not in kept]
+
+
+def _clean_up(db: Connection) -> None:
+    """Drop what was noted about objects that are gone."""
+    db.run("DELETE FROM cards WHERE blob NOT IN (SELECT id FROM blobs)")
+    for table in ("signatures", "merges"):
+        db.run(f"DELETE FROM {table} WHERE snapshot NOT IN (SELECT id FROM objects)")
+    gone = "snapshot NOT IN (SELECT id FROM objects)"
+    paths = [path for (path,) in db.all(f"SELECT DISTINCT path FROM skill_log WHERE {gone}")]
+    here = {id for (id,) in db.all("SELECT id FROM objects WHERE kind = ?", (Kind.SNAPSHOT,))}
+    for path in paths:
+        log: list[SkillRow] = derived.DerivedReader(db).skill_log(path)
+        db.run("DELETE FROM skill_log WHERE path = ?", (path,))
+        derived.log_skills(db, [row for row in log if row.snapshot in here])
+
+
+def compact(db: Connection, path: str) -> bool:
+    """Give free pages back and leave no old page behind; see `Store.compact`."""
+    done = _has_room(path)
+    if done:
+        db.run("PRAGMA temp_store=FILE")
+        try:
+            db.run("VACUUM")
+        finally:
+            db.run("PRAGMA temp_store=MEMORY")
+    ((busy, _, _),) = db.all("PRAGMA wal_checkpoint(TRUNCATE)")
+    return done and not busy
+
+
+def _has_room(path: str) -> bool:
+    """Tell whether the store fits on its disk twice more: in a file aside, and in the log."""
+    return shutil.disk_usage(os.path.dirname(path)).free > 2 * os.stat(path).st_size

@@ -1,0 +1,230 @@
+"""What every store promises of what is taken out of it, asked of both alike."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from brain.digest import blob_id, domain
+from brain.errors import BrainError, Conflict, NotFound, StoreError
+from brain.store.memory import MemoryStore
+from brain.store.opening import create_store, open_reader
+from brain.store.protocol import LARGE, Kind, Pending, SkillRow, Store
+
+BULK = 32 << 20
+
+digest = domain("a test object")
+SNAPSHOT = digest(b"a snapshot")
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    made: Store = MemoryStore() if request.param == "memory" else create_store(tmp_path / ".brain")
+    yield made
+    made.close()
+
+
+def none(others: set[bytes]) -> set[bytes]:
+    return set()
+
+
+def redacted(store: Store, content: bytes) -> bytes:
+    with store.transaction() as tx:
+        blob = tx.put_blob(content)
+        tx.put_cards([(blob, b"a card")])
+    with store.transaction() as tx:
+        tx.redact(blob, SNAPSHOT, none)
+    return blob
+
+
+def code_of(error: pytest.ExceptionInfo[BrainError]) -> str:
+    return error.value.code
+
+
+def test_a_redacted_blob_is_gone_and_known(store: Store) -> None:
+    blob = redacted(store, b"a secret")
+    assert not store.has(blob)
+    assert store.cards([blob]) == {}
+    assert store.redacted([blob, SNAPSHOT]) == {blob: SNAPSHOT} == store.all_redacted()
+    for ask in (
+        lambda: store.read_blob(blob),
+        lambda: store.blob_size(blob),
+        lambda: list(store.stream_blob(blob)),
+        lambda: list(store.read_blobs([blob])),
+    ):
+        with pytest.raises(NotFound) as error:
+            ask()
+        assert code_of(error) == "redacted"
+
+
+@pytest.mark.parametrize("size", [20, LARGE + 1])
+@pytest.mark.parametrize("expected", [0, BULK])
+def test_redacted_content_is_refused_whichever_way_it_comes(
+    store: Store, size: int, expected: int
+) -> None:
+    content = bytes(number % 251 for number in range(size))
+    blob = redacted(store, content)
+    ways = [
+        lambda tx: tx.put_blob(content),
+        lambda tx: tx.put_blobs([(blob, content)]),
+        lambda tx: tx.put_stream(io.BytesIO(content), size, None),
+    ]
+    for put in ways:
+        with pytest.raises(Conflict) as error, store.transaction(expected) as tx:
+            put(tx)
+        assert code_of(error) == "redacted"
+    assert not store.has(blob)
+
+
+def test_a_file_to_be_written_may_not_be_a_redacted_one(store: Store) -> None:
+    blob = redacted(store, b"a secret")
+    with pytest.raises(NotFound) as error, store.transaction() as tx:
+        tx.set_pending([Pending("a", 0, blob, b""), Pending("b", 0, b"", b"")])
+    assert code_of(error) == "redacted"
+    assert store.pending() == []
+
+
+def test_a_blob_that_is_not_here_can_be_refused_from_the_start(store: Store) -> None:
+    blob = blob_id(b"a secret")
+    with store.transaction() as tx:
+        tx.redact(blob, SNAPSHOT, none)
+    with pytest.raises(Conflict), store.transaction() as tx:
+        tx.put_blob(b"a secret")
+
+
+def test_a_redaction_that_is_rolled_back_destroys_nothing(store: Store) -> None:
+    with store.transaction() as tx:
+        blob = tx.put_blob(b"a secret")
+    with pytest.raises(ZeroDivisionError), store.transaction() as tx:
+        tx.redact(blob, SNAPSHOT, none)
+        raise ZeroDivisionError
+    assert store.read_blob(blob) == b"a secret"
+    assert store.epoch() == 0
+
+
+def grown(store: Store, times: int) -> list[tuple[bytes, bytes]]:
+    """Keep a large blob and what it grows to; return ids and contents."""
+    content = b"".join(b"%d\n" % number for number in range(60_000))
+    found: list[tuple[bytes, bytes]] = []
+    for step in range(times):
+        content += b"step %d\n" % step
+        with store.transaction() as tx:
+            base = found[-1][0] if found else None
+            found.append((tx.put_stream(io.BytesIO(content), len(content), base), content))
+    return found
+
+
+@pytest.mark.parametrize("gone", [0, 40, 70, 139])
+def test_what_grew_from_a_redacted_blob_reads_as_before(store: Store, gone: int) -> None:
+    blobs = grown(store, 140)
+    with store.transaction() as tx:
+        tx.redact(blobs[gone][0], SNAPSHOT, none)
+    for number, (blob, content) in enumerate(blobs):
+        if number != gone:
+            assert store.read_blob(blob) == content
+    with store.check_blobs() as verdicts:
+        assert [fault for checked in verdicts for fault in checked.faults] == []
+
+
+def test_chunks_go_with_the_last_blob_that_needs_them(store: Store) -> None:
+    blobs = grown(store, 3)
+    kept = []
+    for blob, _ in blobs:
+        with store.transaction() as tx:
+            tx.redact(blob, SNAPSHOT, none)
+        kept.append(store.count_objects())
+    assert kept[-1] == 0
+
+
+def test_a_chunk_that_is_a_file_of_its_own_stays(tmp_path: Path) -> None:
+    store = create_store(tmp_path / ".brain")
+    ((blob, content),) = grown(store, 1)
+    (first, *_) = [id for _, id in store.objects() if id != blob]
+    with store.transaction() as tx:
+        tx.redact(blob, SNAPSHOT, lambda others: others & {first})
+    assert store.read_blob(first) in content
+    assert store.count_objects() == 1
+    store.close()
+
+
+def test_sweeping_keeps_what_is_kept_and_its_parts(store: Store) -> None:
+    blobs = grown(store, 100)
+    with store.transaction() as tx:
+        for name in (b"a", b"b"):
+            tx.put(Kind.NODE, digest(name), name)
+            tx.put(Kind.SNAPSHOT, digest(b"s" + name), name)
+            tx.put_signature(digest(b"s" + name), bytes(32), bytes(64))
+            tx.note_merge(digest(b"s" + name), 3)
+            tx.put_cards([(tx.put_blob(name * 9), b"card")])
+        rows = [
+            SkillRow("skills/x.md", digest(b"s" + name), 0, "1", ()) for name in (b"b", b"a", b"b")
+        ]
+        tx.log_skills(rows)
+    kept = {digest(b"a"), digest(b"sa"), blob_id(b"a" * 9), blobs[-1][0]}
+    with store.transaction() as tx:
+        assert tx.sweep(kept, 1 << 30) > 3
+    with store.transaction() as tx:
+        assert tx.sweep(kept, 1 << 30) == 0
+    assert store.read_blob(blobs[-1][0]) == blobs[-1][1]
+    assert store.missing(kept) == set()
+    assert [row[0] for row in store.all_signatures()] == [digest(b"sa")]
+    assert store.merges() == [(digest(b"sa"), 3)]
+    assert store.cards([blob_id(b"b" * 9)]) == {}
+    assert store.skill_log("skills/x.md") == [rows[1]]
+    assert store.epoch() == 2
+
+
+def test_a_sweep_of_a_few_at_a_time_ends_where_one_of_all_does(store: Store) -> None:
+    with store.transaction() as tx:
+        ids = [tx.put_blob(b"%d" % number) for number in range(20)]
+    removed = []
+    while not removed or removed[-1] == 7:
+        with store.transaction() as tx:
+            removed.append(tx.sweep(set(ids[:3]), 7))
+    assert removed == [7, 7, 3]
+    assert {id for _, id in store.objects()} == set(ids[:3])
+
+
+def test_a_sweep_refuses_a_store_that_lacks_a_chunk(tmp_path: Path) -> None:
+    store = create_store(tmp_path / ".brain")
+    ((blob, _),) = grown(store, 1)
+    store._db.run("DELETE FROM blobs WHERE codec != 1 AND number = 2")
+    count = store.count_objects()
+    with pytest.raises(StoreError) as error, store.transaction() as tx:
+        tx.sweep({blob}, 1 << 30)
+    assert code_of(error) == "incomplete"
+    assert store.count_objects() == count
+    store.close()
+
+
+def test_space_is_given_back_unless_a_reader_holds_on_to_what_was(tmp_path: Path) -> None:
+    store = create_store(tmp_path / ".brain")
+    with store.transaction() as tx:
+        ids = [tx.put_blob(bytes([number]) * 50_000) for number in range(40)]
+    with store.transaction() as tx:
+        tx.sweep(set(ids[:1]), 1 << 30)
+    before = store.size_on_disk()
+    store._db.run("PRAGMA busy_timeout=0")
+    reader = open_reader(tmp_path / ".brain")
+    held = reader.objects()
+    next(held)
+    assert not store.compact()
+    list(held)
+    reader.close()
+    assert store.compact()
+    assert store.size_on_disk() < before - 1_000_000
+    assert store.read_blob(ids[0]) == bytes(50_000)
+    store.close()
+
+
+def test_a_redaction_whose_note_is_damaged_is_told(tmp_path: Path) -> None:
+    store = create_store(tmp_path / ".brain")
+    blob = redacted(store, b"a secret")
+    store._db.run("UPDATE redactions SET snapshot = ?", (bytes(32),))
+    with pytest.raises(StoreError) as error:
+        store.redacted([blob])
+    assert code_of(error) == "corrupt_redaction"
+    store.close()
