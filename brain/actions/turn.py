@@ -126,6 +126,8 @@ def locked(session: Session) -> Iterator[None]:
             from ..worktree import leftovers
 
             leftovers.clean_temps(session.root, [row.path for row in rows])
+            if session.store.has_traces():
+                session.store.compact()
         if rows:
             _finish(session, rows)
         yield

@@ -23,6 +23,8 @@ OPERATIONS = "operations"
 DERIVED = "derived"
 REDACTIONS = "redactions"
 """Name of the fact that holds how many blobs were redacted; absent if none."""
+TRACES = "traces"
+"""Name of the fact that is there while old pages may hold what was redacted."""
 EPOCH = "epoch"
 """Name of the fact that holds how often something was taken out of the store."""
 

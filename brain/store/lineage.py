@@ -29,6 +29,9 @@ class LineageReader(Protocol):
     def all_redacted(self) -> dict[bytes, bytes]:
         """Return all redacted blobs, sorted, each with the snapshot that says so."""
 
+    def has_traces(self) -> bool:
+        """Tell whether old pages may still hold what was redacted, until `Store.compact`."""
+
     def epoch(self) -> int:
         """Return how often something was taken out of the store."""
 

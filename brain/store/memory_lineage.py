@@ -41,6 +41,10 @@ class MemoryLineageReader:
         """See `Reader.all_redacted`."""
         return dict(sorted(self._state.redactions.items()))
 
+    def has_traces(self) -> bool:
+        """See `Reader.has_traces`; there are no pages."""
+        return False
+
     def epoch(self) -> int:
         """See `Reader.epoch`."""
         return int.from_bytes(self._state.facts.get(facts.EPOCH, b""), "big")

@@ -59,6 +59,10 @@ class SqliteReader(
         """See `Reader.epoch`."""
         return int.from_bytes(self._facts().get(facts.EPOCH, b""), "big")
 
+    def has_traces(self) -> bool:
+        """See `Reader.has_traces`."""
+        return facts.TRACES in self._facts()
+
     def operation_count(self) -> int:
         """See `Reader.operation_count`."""
         return self._log_head()[0]

@@ -25,7 +25,12 @@ class SqliteStore(SqliteReader):
         """See `Store.compact`."""
         from . import sweep
 
-        return sweep.compact(self._db, self._path)
+        if not sweep.compact(self._db, self._path):
+            return False
+        if self.has_traces():
+            with SqliteTransaction(self._db, self._path) as transaction:
+                transaction.forget_traces()
+        return True
 
     def settle(self) -> None:
         """See `Store.settle`."""

@@ -182,6 +182,11 @@ class SqliteTransaction(SqliteReader):
         redactions.note(self._db, blob, snapshot)
         self._now[facts.REDACTIONS] = facts.raised(self._now, facts.REDACTIONS)
         self._now[facts.EPOCH] = facts.raised(self._now, facts.EPOCH)
+        self._now[facts.TRACES] = b"\x01"
+
+    def forget_traces(self) -> None:
+        """Note that no old page holds what was redacted."""
+        self._now.pop(facts.TRACES, None)
 
     def sweep(self, kept: set[bytes], most: int) -> int:
         """See `Transaction.sweep`."""

@@ -163,6 +163,26 @@ def _delete(folder: Path) -> str:
         return brain.delete_skill(TARGET).snapshot
 
 
+def _with_garbage(folder: Path) -> None:
+    """The same after work that was given up."""
+    _recorded(folder)
+    with opened(folder) as brain:
+        for number in range(5):
+            write(folder, f"memory/{number}.md", f"Given up {number}.\n" * 200)
+            brain.snapshot()
+            brain.undo()
+
+
+def _redact(folder: Path) -> str:
+    with opened(folder) as brain:
+        return brain.redact("memory/notes.md", reason="A key", history=True).snapshot
+
+
+def _gc(folder: Path) -> str:
+    with opened(folder) as brain:
+        return brain.gc(grace=0).snapshot
+
+
 def _init(folder: Path) -> str:
     with Brain.init(folder, name=NAME, author=AUTHOR) as brain:
         return brain.head
@@ -186,5 +206,7 @@ SCENARIOS = {
     "redo": Scenario(_undone, _redo),
     "delete": Scenario(_recorded, _delete),
     "revert": Scenario(_recorded, _revert),
+    "redact": Scenario(_recorded, _redact),
+    "gc": Scenario(_with_garbage, _gc),
     "finish": Scenario(_left, _upsert_again),
 }

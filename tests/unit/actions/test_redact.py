@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -285,3 +287,51 @@ def test_history_is_looked_at_over_what_was_redacted(brain: Brain) -> None:
         tx.reset_derived(0)
     brain.upsert_skill("b", "New.\n")
     assert {code for code, _, _ in told(brain)} == {"redacted"}
+
+
+DYING = """
+import os, sys
+from brain import Brain
+from brain.store.sqlite import SqliteStore
+SqliteStore.compact = lambda self: os._exit(9)
+with Brain.open(sys.argv[1]) as brain:
+    brain.redact("memory/notes.md", reason="x")
+"""
+
+
+def test_what_a_killed_redaction_left_in_old_pages_the_next_writer_clears(
+    brain: Brain, project: Path
+) -> None:
+    word = secret()
+    write(brain, NOTES, word)
+    brain.snapshot()
+    brain.close()
+    done = subprocess.run([sys.executable, "-c", DYING, brain.root], cwd=project, check=False)
+    assert done.returncode == 9
+    wal = brain.root / ".brain/store.db-wal"
+    assert word.encode() in wal.read_bytes()
+    with Brain.open(brain.root) as after:
+        after.upsert_skill("A", "One.\n")
+        assert holders(after, word) == []
+        assert not after._session.store.has_traces()
+        assert told(after) == [("redacted", "note", NOTES)]
+
+
+def test_while_a_reader_holds_old_pages_that_is_said_and_a_collection_clears_them(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    word = secret()
+    write(brain, NOTES, word)
+    for number in range(3):
+        write(brain, f"memory/{number}.md", f"{number}\n")
+    brain.snapshot()
+    brain._session.store._db._raw.set_busy_timeout(0)  # type: ignore[attr-defined]
+    with Brain.open(brain.root) as other:
+        rows = other._session.store.objects()
+        next(rows)
+        assert not brain.redact(NOTES, reason="x").scrubbed
+        list(rows)
+    assert brain._session.store.has_traces()
+    assert brain.gc().compacted
+    assert not brain._session.store.has_traces()
+    assert holders(brain, word) == []
