@@ -162,15 +162,18 @@ def _put(mine: Turn, path: str, content: bytes) -> Entry:
 
 
 def last_version(session: Session, mine: Turn, slug: str) -> str | None:
-    """Return the version at which a skill of that slug was last seen in the lineage."""
+    """Return the greatest version that a skill of that slug ever had in the lineage.
+
+    The latest is not enough: a merge may have kept a removal and left greater versions behind.
+    """
     inside = Within(session, mine.head)
     seen = [
-        (session.load(row.snapshot).generation, row.version)
+        row.version
         for path in find.known_paths(session, slug)
         for row in derived.log_of(session, path)
         if row.snapshot in inside
     ]
-    return max(seen)[1] if seen else None
+    return version.greatest(seen) if seen else None
 
 
 def _outcome(

@@ -342,3 +342,16 @@ def test_a_choice_that_cannot_be_done_is_asked_about_and_the_others_are_kept(bra
     assert brain.continue_merge().conflicts == []
     assert brain.view_skill("oracle").description == "B"
     assert read(brain, "prompts/system.md") == "A\nB\n"
+
+
+def test_a_skill_that_comes_back_after_a_kept_removal_is_above_both_sides(brain: Brain) -> None:
+    diverge(
+        brain,
+        lambda b: [
+            *(b.upsert_skill("Other", f"{n}\n") for n in range(5)),
+            b.delete_skill("oracle"),
+        ],
+        lambda b: [b.upsert_skill("Oracle", f"{n}\n") for n in range(3)],
+    )
+    brain.merge("idea", "ours")
+    assert brain.upsert_skill("Oracle", "again\n").version == 5

@@ -1,0 +1,182 @@
+"""A brain beside its model: what is there, and how the model follows a command."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis.stateful import RuleBasedStateMachine
+
+from brain import Brain, BrainError, NotFound
+from brain.objects import bundle as bundles
+from brain.results import Merged
+
+from .model import Files, Model, Step, differing, merge, replaced
+
+BY_HAND = "Record changes made by hand"
+SLUGS = ("alpha", "beta")
+PLAIN = ("prompts/system.md", "memory/log.jsonl", "memory/deep/notes.bin")
+BRANCHES = ("main", "idea", "other")
+CHOICES = ("ours", "theirs", "both")
+
+
+def place(slug: str) -> str:
+    """Return where the skill of a slug lies."""
+    return f"skills/{slug}/SKILL.md"
+
+
+class Beside(RuleBasedStateMachine):
+    """A brain, a model of it, and what the model has to be told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = Path(tempfile.mkdtemp())
+        self.brain = Brain.init(self.root / "agent", author="tester")
+        self.model = Model(self.brain.head, self.on_disk())
+        self.waiting = ""
+        self.count = 0
+
+    def teardown(self) -> None:
+        """Verify every byte, and leave nothing behind."""
+        found = self.brain.verify(deep=True)
+        self.brain.close()
+        shutil.rmtree(self.root)
+        assert found.ok, found.findings
+
+    # What is there
+
+    def on_disk(self) -> Files:
+        """Return the files of the folder."""
+        root = self.brain.root
+        there = [file for file in root.rglob("*") if file.is_file()]
+        named = {file.relative_to(root).as_posix(): file for file in there}
+        return {p: file.read_bytes() for p, file in named.items() if not p.startswith(".brain/")}
+
+    def stored(self, snapshot: str) -> Files:
+        """Return the files of a snapshot."""
+        session = self.brain._session
+        bundle = session.bundle_of(bytes.fromhex(snapshot))
+        return {
+            entry.path: session.reader.read_blob(entry.blob)
+            for entry in bundles.walk(session.nodes, bundle)
+        }
+
+    def fresh(self, path: str) -> bytes:
+        """Return a line that was never there."""
+        self.count += 1
+        return b'{"n":%d,"path":"%s"}\n' % (self.count, path.encode())
+
+    def versions(self, slug: str) -> list[int]:
+        """Return all versions that a skill had in the lineage of the head, without a gap."""
+        try:
+            rows = self.brain.skill_history(slug)
+        except NotFound:
+            return []
+        seen = [row.version for row in rows if isinstance(row.version, int)]
+        assert len(seen) == len(rows)
+        assert set(seen) == set(range(1, max(seen) + 1)), rows
+        return seen
+
+    # How the model follows
+
+    def follow(self, before: str, after: str, written: bool = True) -> str:
+        """Know the snapshots from one head to the next; return the one whose files were replaced.
+
+        What was changed by hand, and is to be replaced, must have been recorded.
+        """
+        model, last = self.model, before
+        new = [info for info in self.brain.log(after) if info.snapshot not in model.parents]
+        for info in reversed(new):
+            files = self.stored(info.snapshot)
+            if info.message == BY_HAND:
+                changed = differing(files, model.files[info.parents[0]])
+                assert files == replaced(model.files[info.parents[0]], model.folder, changed)
+                last = info.snapshot
+            model.record(info.snapshot, files, tuple(info.parents))
+        if written:
+            self.replace(last, after)
+        return last
+
+    def replace(self, old: str, new: str) -> None:
+        """Replace the files of a snapshot in the folder by those of another one."""
+        was, will = self.model.files[old], self.model.files[new]
+        changed = differing(was, will)
+        assert not changed & differing(was, self.model.folder), "an edit would be lost"
+        self.model.folder = replaced(self.model.folder, will, changed)
+
+    def follow_on_branch(self, before: str) -> None:
+        """Follow a command that moved the head of the branch."""
+        after = self.brain.head
+        last = self.follow(before, after)
+        if after != before:
+            moved = (last, after) if last != after else None
+            self.model.log(Step({self.model.branch: (before, after)}, moved))
+
+    def refused(self, attempt: Callable[[], object], *codes: str) -> None:
+        """Assert that a command is refused with one of the codes."""
+        with pytest.raises(BrainError) as caught:
+            attempt()
+        assert caught.value.code in codes
+
+    def merged(self, done: Merged, before: str, theirs: str, chosen: set[str | None]) -> None:
+        """Hold the outcome of a merge against the model."""
+        model, known = self.model, set(self.model.parents)
+        self.follow_on_branch(before)
+        assert done.snapshot == model.head
+        if done.conflicts:
+            self.waiting = theirs
+            assert chosen & {None, "both"}
+        else:
+            self.waiting = ""
+            assert theirs in model.ancestors(model.head)
+        if done.fast_forward:
+            assert model.head == theirs
+        elif done.conflicts:
+            contested = self.contested(model.head, theirs)
+            assert {row.path for row in done.conflicts} <= contested
+        elif model.head not in known:
+            ours, other = model.parents[model.head]
+            assert other == theirs
+            self.check_merge(ours, theirs, done)
+
+    def contested(self, ours: str, theirs: str) -> frozenset[str]:
+        """Return the paths that both sides changed."""
+        model = self.model
+        base = model.base(model.bases(ours, theirs))
+        return merge(base, model.files[ours], model.files[theirs])[1]
+
+    def check_merge(self, ours: str, theirs: str, done: Merged) -> None:
+        """Check that each path is what one side made of it, or what both did."""
+        model = self.model
+        assert done.bases == model.bases(ours, theirs)
+        base = model.base(done.bases)
+        a, b, now = model.files[ours], model.files[theirs], model.recorded
+        plain, contested = merge(base, a, b)
+        assert {p: c for p, c in now.items() if p not in contested} == {
+            p: c for p, c in plain.items() if p not in contested
+        }
+        for row in done.skills:
+            assert row.version == max(row.ours, row.theirs) + 1
+            assert place(row.slug) in contested
+        assert now.keys() <= a.keys() | b.keys() | {p for p in now if "~" in p}
+
+    def moves(self, step: Step, command: Callable[[], object]) -> bool:
+        """Move branches and files; tell whether that went well."""
+        model = self.model
+        if model.branch in step.refs and step.refs[model.branch][1] is None:
+            self.refused(command, "current_branch")
+            return False
+        moved = step.moved if model.branch in step.refs else None
+        if moved:
+            was, will = (model.files[side] for side in moved)
+            if differing(was, will) & differing(was, model.folder):
+                self.refused(command, "unrecorded_changes")
+                return False
+        command()
+        model.move(step.refs)
+        if moved:
+            self.replace(*moved)
+        return True

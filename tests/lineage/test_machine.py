@@ -1,0 +1,14 @@
+"""Random work on branches, skills, files and merges, beside a plain model of it."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from .machine import Lineages
+
+
+def test_a_brain_does_what_plain_dictionaries_do() -> None:
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        Lineages, settings=settings(max_examples=20, stateful_step_count=30, deadline=None)
+    )
