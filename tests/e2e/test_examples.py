@@ -75,3 +75,19 @@ def test_the_example_of_a_fork_is_believed_by_a_third_party_and_a_forgery_is_not
     assert "does not lead to" in refused[1]
     held = [path.name for path in (tmp_path / "family/third-party").iterdir()]
     assert held == ["descent.json"]
+
+
+def test_the_example_of_a_redaction_leaves_nothing_but_the_id_and_the_reason(
+    project: Path, tmp_path: Path
+) -> None:
+    done = run(project, "redaction.py", str(tmp_path / "auditor"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "the password is in 2 files",
+        "redacted: memory/2026-11-20.md, now in 0 files",
+        "recorded: it holds a password",
+        "verified: True, ['redacted']",
+        "undo: what was redacted is gone for good, and that it was stays recorded",
+        "refused: redacted",
+        "collected: True",
+    ]
