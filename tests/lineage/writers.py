@@ -16,6 +16,7 @@ from typing import NamedTuple
 from brain import Brain, BrainError
 
 SHARED = "shared"
+PROJECT = Path(__file__).parents[2]
 
 
 class Written(NamedTuple):
@@ -76,9 +77,8 @@ def run(folder: Path, processes: int, threads: int, times: int, merges: int = 0)
     begin(folder, by_process + by_thread)
     written: list[Written] = []
     faults: list[str] = []
-    looks: list[int] = []
-    over = threading.Event()
-    running = [_start(folder, name, times) for name in by_process]
+    reader = _start("read", folder)
+    running = [_start("write", folder, name, times) for name in by_process]
 
     def in_thread(name: str) -> None:
         try:
@@ -88,8 +88,7 @@ def run(folder: Path, processes: int, threads: int, times: int, merges: int = 0)
 
     writers = [threading.Thread(target=in_thread, args=(name,)) for name in by_thread]
     writers.append(threading.Thread(target=_merge, args=(folder, merges, faults)))
-    reader = threading.Thread(target=lambda: looks.append(_read(folder, over, faults)))
-    for thread in (*writers, reader):
+    for thread in writers:
         thread.start()
     for process in running:
         out, _ = process.communicate()
@@ -99,15 +98,14 @@ def run(folder: Path, processes: int, threads: int, times: int, merges: int = 0)
             written.append(Written(*json.loads(out)))
     for thread in writers:
         thread.join()
-    over.set()
-    reader.join()
-    faults += check(folder, written, times, merges)
-    return Campaign(written, sum(looks), faults)
+    looks, seen = json.loads(reader.communicate()[0])
+    return Campaign(written, looks, [*faults, *seen, *_wrong(folder, written, times, merges)])
 
 
-def _start(folder: Path, name: str, times: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", __name__, str(folder), name, str(times)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE)
+def _start(work: str, *arguments: object) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "tests.lineage.writers", work, *map(str, arguments)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=PROJECT, stdin=pipe, stdout=pipe)
 
 
 def _merge(folder: Path, merges: int, faults: list[str]) -> None:
@@ -138,8 +136,11 @@ def _merge(folder: Path, merges: int, faults: list[str]) -> None:
                 faults.append(f"{name} has conflicts")
 
 
-def _read(folder: Path, over: threading.Event, faults: list[str]) -> int:
-    """Look at the brain until it is over; return how often."""
+def read(folder: Path) -> tuple[int, list[str]]:
+    """Look at the brain until standard input ends; return how often, and what was wrong."""
+    over = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.read(), over.set())).start()
+    faults: list[str] = []
     looks = last = 0
     with Brain.open(folder) as brain:
         while not over.is_set():
@@ -160,12 +161,7 @@ def _read(folder: Path, over: threading.Event, faults: list[str]) -> int:
             if SHARED not in str(brain.index()):
                 faults.append("an index lacks a skill")
             brain.status()
-    return looks
-
-
-def check(folder: Path, written: list[Written], times: int, merges: int) -> list[str]:
-    """Return what is wrong after all."""
-    return list(_wrong(folder, written, times, merges))
+    return looks, faults
 
 
 def _wrong(folder: Path, written: list[Written], times: int, merges: int) -> Iterator[str]:
@@ -192,9 +188,14 @@ def _wrong(folder: Path, written: list[Written], times: int, merges: int) -> Ite
         yield from (f"verify: {found.code}" for found in brain.verify(deep=True).findings)
 
 
-def main(folder: str, name: str, times: str) -> None:
-    """Write as one process, and print what was written."""
-    sys.stdout.write(json.dumps(write(Path(folder), name, int(times))))
+def main(work: str, folder: str, *arguments: str) -> None:
+    """Work as one process, and print what came of it."""
+    done = read(Path(folder)) if work == "read" else _written(Path(folder), *arguments)
+    sys.stdout.write(json.dumps(done))
+
+
+def _written(folder: Path, name: str, times: str) -> Written:
+    return write(folder, name, int(times))
 
 
 if __name__ == "__main__":

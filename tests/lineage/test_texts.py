@@ -1,0 +1,14 @@
+"""A slice of the campaign of texts: `python -m tests.lineage texts` has the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from . import texts
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_git_merges_random_texts_alike(tmp_path: Path, seed: int) -> None:
+    assert list(texts.disagreements(tmp_path, seed, 100)) == []
