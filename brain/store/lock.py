@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 NAME = "lock"
 FIRST_WAIT = 0.001
 LONGEST_WAIT = 0.05
-"""Seconds between two attempts; the wait doubles from the first to the longest."""
+SHORTEST_WAIT = 0.004
+"""Seconds between two attempts. The wait doubles from the first to the longest, and then
+shrinks as one over the seconds waited: of many writers, those that wait long try most often,
+so that hardly one waits many times as long as the others."""
 
 
 @contextmanager
@@ -83,21 +86,26 @@ def _refused(folder: Path, error: OSError) -> StoreError:
     )
 
 
+def next_wait(wait: float, waited: float) -> float:
+    """Return the seconds to the next attempt, after a wait and so many seconds in all."""
+    return min(2 * wait, max(LONGEST_WAIT / (1 + waited), SHORTEST_WAIT))
+
+
 def _acquire(handle: int, timeout: float) -> None:
     import fcntl
 
-    deadline = time.monotonic() + timeout
+    start = time.monotonic()
     wait = FIRST_WAIT
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         except BlockingIOError:
-            left = deadline - time.monotonic()
-            if left <= 0:
+            waited = time.monotonic() - start
+            if waited >= timeout:
                 break
-        time.sleep(min(wait, left))
-        wait = min(2 * wait, LONGEST_WAIT)
+        time.sleep(min(wait, timeout - waited))
+        wait = next_wait(wait, waited)
     holder = os.pread(handle, 32, 0).decode("ascii", "replace").partition("\n")[0]
     by = f" by pid {holder}" if holder.isdigit() else ""
     raise Locked(
