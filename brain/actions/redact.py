@@ -16,6 +16,7 @@ from ..objects.node import LEAF
 from ..results import Redacted
 from ..session import Session, checked_text, head_ref
 from ..store.protocol import Kind, Reader
+from ..trust.policy import PATH as TRUST_FILE
 from . import folder, midst
 from .revisions import resolve
 from .turn import Turn, locked, recording
@@ -32,10 +33,16 @@ def redact(
     """Destroy what a file held at a revision; with `history`, all it ever held.
 
     Each blob is one snapshot, in which every file of the head that holds it is gone.
-    Raises `NotFound` (`no_path`, `redacted`), `InvalidInput` (`too_small`, `no_reason`),
-    `Conflict` (`unrecorded_changes`, `merging`).
+    Raises `NotFound` (`no_path`, `redacted`), `InvalidInput` (`too_small`, `no_reason`,
+    `trust_file`), `Conflict` (`unrecorded_changes`, `merging`).
     """
     path = paths.check(path)
+    if path == TRUST_FILE:
+        raise InvalidInput(
+            "without a trust file of before, nobody could tell any more who might sign",
+            code="trust_file",
+            hint="it holds public keys; change it with `brain key`",
+        )
     if not checked_text(reason, limits.MAX_MESSAGE_BYTES, "reason").strip():
         raise InvalidInput("a redaction needs a reason", code="no_reason", hint="give --reason")
     with locked(session):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from .conftest import Call, environment
+from .conftest import COMMAND, Call, environment
 from .test_trust_commands import new
 
 
@@ -30,6 +33,36 @@ def test_a_key_with_a_passphrase_signs_only_with_it(
     assert cli("show", "--json").document["snapshot"] == before
     monkeypatch.setenv("BRAIN_PASSPHRASE_FILE", "../word")
     assert cli("skill", "upsert", "x", "-d", "y").status == 0
+    assert len(cli("show", "--json").document["signatures"]) == 1
+
+
+def answering(folder: Path, answer: str, *call: str) -> str:
+    """Run the command line at a pseudo-terminal, answer each question, return what it showed."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *call], cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            shown += chunk
+            if shown.endswith(b": "):
+                os.write(ours, answer.encode() + b"\n")
+    except OSError:
+        pass  # Linux reports the end of a pseudo-terminal as EIO
+    finally:
+        os.close(ours)
+    assert process.wait(timeout=60) in (0, 1)
+    return shown.decode()
+
+
+def test_a_person_is_asked_for_the_passphrase_which_is_not_shown(agent: Path, cli: Call) -> None:
+    made = answering(agent, "open sesame", "key", "new", "--passphrase")
+    assert "Passphrase: " in made and "sesame" not in made
+    signed = answering(agent, "open sesame", "sign")
+    assert "Passphrase of the key default: " in signed and " signed by ed25519:" in signed
+    assert "does not open the key" in answering(agent, "open barley", "sign", "@~1")
     assert len(cli("show", "--json").document["signatures"]) == 1
 
 

@@ -237,6 +237,21 @@ def test_a_fork_of_a_brain_that_trusts_has_to_be_signed_too(brain: Brain, tmp_pa
         assert told(child, required=True, roots=[0]) == set()
 
 
+def test_a_trust_file_cannot_be_redacted(brain: Brain) -> None:
+    trusting(brain, 0)
+    with pytest.raises(InvalidInput) as caught:
+        brain.redact("trust.yaml", reason="why not", history=True)
+    assert caught.value.code == "trust_file" and told(brain) == set()
+
+
+def test_a_redaction_is_signed_and_signatures_stay_good(brain: Brain) -> None:
+    trusting(brain, 0)
+    (brain.root / "memory/secret.md").write_text("secret\n")
+    brain.snapshot()
+    brain.redact("memory/secret.md", reason="it was one")
+    assert len(brain.signatures()) == 1 and told(brain) == set()
+
+
 def test_a_root_that_is_no_key_is_refused(brain: Brain) -> None:
     with pytest.raises(InvalidInput):
         brain.verify(roots=["ed25519:00"])
