@@ -69,18 +69,22 @@ def collect(
 
 def _sweep(session: Session, kept: set[bytes], let_go: int) -> int:
     """Remove all but `kept` at once, or bit by bit where there is no room for that."""
-    try:
-        return _removed(session, kept, let_go, _ALL)
-    except StoreError as error:
-        if error.code != "no_space":
-            raise
-    total = 0
+    most, total = _ALL, 0
     while True:
-        session.store.compact()  # what the log takes is room for the next transaction
-        removed = _removed(session, kept, let_go, _AT_ONCE)
-        total += removed
-        if removed < _AT_ONCE:
+        try:
+            removed = _removed(session, kept, let_go, most)
+        except StoreError as error:
+            if error.code != "no_space" or most == 1:
+                raise
+            most = min(most, 2 * _AT_ONCE) // 2
+            folder.forget_cache(session)
+            removed = most
+        else:
+            total += removed
+        if removed < most:
             return total
+        with suppress(StoreError):
+            session.store.compact()  # what the log took is room for the next transaction
 
 
 def _removed(session: Session, kept: set[bytes], let_go: int, most: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..digest import EMPTY, blob_id, stream_id
@@ -62,6 +63,14 @@ def cached_bundle(session: Session) -> bytes:
     with opened(session.root) as root_fd:
         cache = statcache.load(root_fd, rules.fingerprint)
     return cache.bundle if cache else EMPTY
+
+
+def forget_cache(session: Session) -> None:
+    """Give up what scans are faster with, for its space."""
+    from ..worktree.statcache import PLACE
+
+    with suppress(OSError):
+        os.unlink(session.root / PLACE)
 
 
 def remember(session: Session, seen: Look, bundle: Bundle) -> None:

@@ -1,8 +1,8 @@
 """What a store promises, whatever it is made of.
 
-A store keeps objects under their ids for good, a handful of facts that change
-(refs, small settings), a log of operations that only grows, and derived data
-that can be lost without harm. `sqlite` is the store on disk, `memory` its twin;
+A store keeps objects under their ids until they are swept or redacted, a handful of
+facts that change (refs, small settings), a log of operations that only grows, and
+derived data that can be lost without harm. `sqlite` is the store on disk, `memory` its twin;
 both pass the one suite in `tests/conformance/test_store.py`.
 
 A store object belongs to one thread at a time. While a transaction is open, read

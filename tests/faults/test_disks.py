@@ -88,3 +88,26 @@ def _read(folder: Path) -> None:
         assert brain.view_skill("alpha").body
         assert len(list(brain.log())) == len(brain.operations())
         assert brain.diff("@~1", "@").changes
+
+
+@pytest.mark.parametrize("shortened", [False, True], ids=["a log", "a log cut short"])
+def test_a_collection_makes_room_on_a_full_disk(tmp_path: Path, shortened: bool) -> None:
+    """What the log takes is room for it, else it needs some 100 KB."""
+    with disk(tmp_path / "disk", "8m") as place:
+        folder = place / "agent"
+        folder.mkdir()
+        SCENARIOS["gc"].prepare(folder)
+        with opened(folder) as brain:
+            for number in range(8):
+                (folder / "memory" / f"{number}.bin").write_bytes(os.urandom(100_000))
+                brain.snapshot()
+                brain.undo()
+            if shortened:
+                assert brain._session.store.compact()
+        for number in range(8):
+            (folder / "memory" / f"{number}.bin").unlink()
+        fill(place, (128 << 10) if shortened else 0)
+        with opened(folder) as brain:
+            assert brain.gc(grace=0).removed > 8
+            assert brain.upsert_skill("alpha", "There is room again.\n" * 10).changed
+            assert brain.verify(deep=True).ok

@@ -335,3 +335,7 @@ def test_while_a_reader_holds_old_pages_that_is_said_and_a_collection_clears_the
     assert brain.gc().compacted
     assert not brain._session.store.has_traces()
     assert holders(brain, word) == []
+
+
+def test_a_trust_file_cannot_be_redacted(brain: Brain) -> None:
+    assert code_of(lambda: brain.redact("trust.yaml", reason="x"), InvalidInput) == "trust_file"

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from brain import Brain
+
+WRITER = """
+import sys
+from brain import Brain
+with Brain.open(sys.argv[1]) as brain:
+    for number in range(25):
+        brain.upsert_skill(f"{sys.argv[2]} {number % 5}", f"Step {number}.\\n")
+        brain.upsert_skill("shared", f"{sys.argv[2]} {number}.\\n")
+"""
+
+
+def test_collections_beside_writers_and_a_verification_take_nothing_that_is_needed(
+    project: Path, tmp_path: Path
+) -> None:
+    with Brain.init(tmp_path / "agent") as brain:
+        for number in range(20):
+            brain.upsert_skill("Given up", f"{number}\n" * 500)
+            brain.undo()
+        writers = [
+            subprocess.Popen([sys.executable, "-c", WRITER, brain.root, name], cwd=project)
+            for name in ("one", "two", "three")
+        ]
+        removed, rounds = 0, 0
+        while any(writer.poll() is None for writer in writers):
+            removed += brain.gc(grace=0).removed
+            assert brain.verify(deep=True).ok
+            rounds += 1
+        assert [writer.wait() for writer in writers] == [0, 0, 0]
+        assert removed > 20 and rounds > 1
+        brain.gc(grace=0)
+        assert brain.verify(deep=True).ok
+        assert brain.view_skill("shared").version == 75
+        assert brain.view_skill("one-4").version == 5
