@@ -85,6 +85,7 @@ def folder(tmp_path: Path) -> Path:
 def test_sixteen_processes_lose_no_update(
     run: Callable[..., subprocess.Popen[bytes]], folder: Path
 ) -> None:
+    """concurrency-01"""
     writers = [run(UPSERTS, folder, number) for number in range(16)]
     assert [writer.wait() for writer in writers] == [0] * 16
     for writer in writers:

@@ -1,0 +1,197 @@
+"""Lineages and writers that are not as they should be, by the ids of the catalogue of bad input."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from brain import Brain, BrainError
+from brain.errors import FormatError
+from brain.objects import ancestry, lineage, operation
+from brain.objects import snapshot as snapshots
+from brain.objects.snapshot import Snapshot
+from brain.store.opening import open_store
+from brain.store.protocol import Kind
+from tests.dags import Dag
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Iterator[Brain]:
+    with Brain.init(tmp_path / "agent", author="tester") as made:
+        for number in range(3):
+            made.upsert_skill("Oracle", f"{number}\n", description="d")
+        yield made
+
+
+def forge(brain: Brain, change: Callable[[Snapshot], Snapshot]) -> bytes:
+    """Put a snapshot on the head that is as `change` has it; return its id."""
+    session = brain._session
+    head = session.head()
+    parent = session.load(head)
+    honest = parent._replace(
+        parents=(head,),
+        generation=parent.generation + 1,
+        jump=lineage.jump_after(session.load, head, parent),
+        operation=operation.snapshot(),
+    )
+    data = snapshots.encode(change(honest))
+    made = snapshots.snapshot_id(data)
+    with session.store.transaction() as tx:
+        tx.put(Kind.SNAPSHOT, made, data)
+        tx.set_ref("heads/main", head, made)
+    return made
+
+
+FORGED: dict[str, tuple[Callable[[Snapshot], Snapshot], str, str]] = {
+    "lineage-02-tree": (
+        lambda s: s._replace(parents=(s.parents[0], s.bundle)),
+        "wrong_type",
+        "error",
+    ),
+    "lineage-03-second": (lambda s: s._replace(time=s.time - 1000), "", ""),
+    "lineage-03-years": (
+        lambda s: s._replace(time=s.time - 10 * 365 * 86_400_000),
+        "time_backwards",
+        "warning",
+    ),
+    "lineage-23": (
+        lambda s: s._replace(parents=(s.parents[0], b"\7" * 32)),
+        "missing_object",
+        "error",
+    ),
+}
+
+
+@pytest.mark.parametrize("row", FORGED)
+def test_a_lineage_that_is_amiss_is_found_by_name(brain: Brain, row: str) -> None:
+    change, code, severity = FORGED[row]
+    made = forge(brain, change)
+    findings = [f for f in brain.verify().findings if f.code != "bad_operation_log"]
+    about = [f for f in findings if f.code == code]
+    if code:
+        assert about and {f.severity for f in about} == {severity}
+        assert any(made.hex()[:12] in str(f) for f in about)
+    else:
+        assert not [f for f in findings if f.code.startswith("time")]
+
+
+def test_a_missing_parent_is_named_with_its_child(brain: Brain) -> None:
+    """lineage-23"""
+    made = forge(brain, lambda s: s._replace(parents=(s.parents[0], b"\7" * 32)))
+    told = " ".join(map(str, brain.verify().findings))
+    assert made.hex()[:12] in told and (b"\7" * 6).hex() in told
+
+
+def test_of_two_children_of_one_head_the_second_is_refused(brain: Brain) -> None:
+    """lineage-05"""
+    store = brain._session.store
+    head = brain._session.head()
+    forge(brain, lambda s: s)
+    with pytest.raises(BrainError) as caught, store.transaction() as tx:
+        tx.set_ref("heads/main", head, b"\1" * 32)
+    assert caught.value.code == "stale_ref"
+
+
+@pytest.mark.parametrize("count", [17, 1000])
+def test_a_snapshot_has_a_handful_of_parents(brain: Brain, count: int) -> None:
+    """lineage-06"""
+    many = tuple(hashlib.sha256(b"%d" % n).digest() for n in range(count))
+    made = brain._session.load(brain._session.head())._replace(parents=many)
+    with pytest.raises(FormatError):
+        snapshots.decode(snapshots.encode(made))
+
+
+def test_a_parent_stands_in_a_snapshot_once(brain: Brain) -> None:
+    """lineage-06"""
+    last = brain._session.load(brain._session.head())
+    with pytest.raises(FormatError):
+        snapshots.decode(snapshots.encode(last._replace(parents=last.parents * 2)))
+
+
+def test_a_diamond_on_a_diamond_is_walked_in_linear_time() -> None:
+    """lineage-08"""
+    dag = Dag()
+    pair = (0, 0)
+    for _ in range(20):
+        ends = tuple(set(pair))
+        for _ in range(2):
+            dag.add(*ends)
+        pair = (len(dag.ids) - 2, len(dag.ids) - 1)
+    a, b = dag.ids[pair[0]], dag.ids[pair[1]]
+    for ask in (
+        lambda: lineage.is_ancestor(dag.load, dag.ids[1], a),
+        lambda: len(list(lineage.history(dag.load, a))) == len(dag.ids) - 1,
+        lambda: ancestry.merge_bases(dag.load, dag.merges(), a, b) == dag.best(a, b),
+    ):
+        dag.loads.clear()
+        assert ask()
+        assert len(dag.loads) <= 40 * len(dag.ids)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda head: head[:2], id="lineage-20-two-digits"),
+        pytest.param(lambda head: head[:4], id="lineage-20-four-digits"),
+        pytest.param(lambda head: "ABCDEF12", id="lineage-20-upper-case"),
+        pytest.param(lambda head: head + "0", id="lineage-20-65-digits"),
+        pytest.param(lambda head: "sha256:" + head, id="lineage-21-tag"),
+        pytest.param(lambda head: "1220" + head, id="lineage-21-multihash"),
+    ],
+)
+def test_what_is_no_id_names_no_snapshot(brain: Brain, spoil: Callable[[str], str]) -> None:
+    with pytest.raises(BrainError) as caught:
+        brain.show(spoil(brain.head))
+    assert caught.value.code == "bad_revision"
+
+
+def test_an_id_of_20_bytes_names_no_snapshot(brain: Brain) -> None:
+    """lineage-21"""
+    with pytest.raises(BrainError) as caught:
+        brain.show(hashlib.sha1(b"x", usedforsecurity=False).hexdigest())
+    assert caught.value.code == "no_revision"
+
+
+def test_a_start_of_two_ids_names_neither(brain: Brain) -> None:
+    """lineage-20"""
+    session = brain._session
+    with session.store.transaction() as tx:
+        for last in (1, 2):
+            tx.put(Kind.SNAPSHOT, bytes(31) + bytes([last]), b"x")
+    with pytest.raises(BrainError) as caught:
+        brain.show("00000000")
+    assert caught.value.code == "ambiguous_id"
+
+
+def test_reading_beside_an_open_transaction_writes_and_truncates_nothing(brain: Brain) -> None:
+    """concurrency-13"""
+    store = open_store(brain.root / ".brain")
+    with store.transaction() as tx:
+        tx.put_blob(b"not seen yet")
+        before = {f.name: f.stat().st_size for f in (brain.root / ".brain").iterdir()}
+        with Brain.open(brain.root) as reader:
+            assert reader.verify().ok
+            assert len(list(reader.log())) == 4
+            assert reader.status().clean
+        after = {f.name: f.stat().st_size for f in (brain.root / ".brain").iterdir()}
+        assert after == before
+    store.close()
+    assert brain.verify(deep=True).ok
+
+
+def test_a_clock_that_jumps_changes_neither_versions_nor_order(brain: Brain) -> None:
+    """concurrency-16"""
+    session = brain._session
+    day = 86_400_000
+    now = session.time()
+    made = []
+    for step in (-day, 3650 * day, -day, 0):
+        session.clock = lambda step=step: now + step
+        made.append(brain.upsert_skill("Oracle", f"{step} {len(made)}\n"))
+    assert [done.version for done in made] == [4, 5, 6, 7]
+    assert [i.snapshot for i in brain.log(limit=4)] == [d.snapshot for d in reversed(made)]
+    assert [row.version for row in brain.skill_history("oracle")] == [7, 6, 5, 4, 3, 2, 1]
+    assert brain.verify().ok
