@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, BrainError, Conflict, InvalidInput, NotFound
+from brain.digest import blob_id
 from brain.store import sqlite
 from brain.store.codec import Decoder
 from brain.store.schema import TABLES
@@ -104,6 +105,27 @@ def test_what_a_dictionary_was_trained_on_is_gone_from_it_too(
     write(brain, "memory/new.md", "Learnt later.\n" * 50)
     brain.snapshot()
     assert {code for code, _, _ in told(brain)} == {"redacted"}
+
+
+def test_a_reader_in_the_midst_of_a_blob_that_is_packed_anew_gets_its_content(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(1)
+    for number in range(400):
+        text = f"# Note {number}\nWhat was learnt:\n{chance.random()}\n" * 3
+        write(brain, f"memory/{number}.md", text)
+    monkeypatch.setattr(sqlite, "BULK", 1)
+    brain.snapshot()
+    text = (brain.root / "memory/7.md").read_bytes()
+    with Brain.open(brain.root) as other:
+        store = other._session.store
+        row = store._blob_row(blob_id(text))  # type: ignore[attr-defined]
+        for number in range(20, 60):
+            brain.redact(f"memory/{number}.md", reason="x")
+        assert store._blob_row(blob_id(text)) != row  # type: ignore[attr-defined]
+        content = store._content(blob_id(text), *row)  # type: ignore[attr-defined]
+        assert content == text
+        assert dict(store.read_blobs([blob_id(text)])) == {blob_id(text): text}
 
 
 def test_all_a_file_ever_held_goes_with_its_history_also_what_was_undone(brain: Brain) -> None:
