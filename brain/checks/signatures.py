@@ -12,8 +12,7 @@ from ..objects.snapshot import Snapshot
 from ..results import Equivocation, Finding
 from ..session import Session
 from ..store.protocol import Kind
-from ..trust import accusation, equivocation, place, verify
-from ..trust.accusation import Signed
+from ..trust import equivocation, place, verify
 from ..trust.equivocation import Families
 from ..trust.judge import Verdict
 from ..trust.outline import Outline, Source
@@ -127,8 +126,10 @@ def _described(
     found: equivocation.Equivocation,
     made: Mapping[tuple[bytes, bytes], bytes],
 ) -> Equivocation:
+    from ..trust import accusation
+
     both = [
-        Signed(session.reader.get(Kind.SNAPSHOT, here), made[here, found.key])
+        accusation.Signed(session.reader.get(Kind.SNAPSHOT, here), made[here, found.key])
         for here in (found.first, found.second)
     ]
     try:

@@ -24,7 +24,6 @@ import unicodedata
 from typing import Any, NamedTuple
 
 from ..errors import BrainError, InvalidInput, printable
-from ..skills.strict_yaml import load_mapping
 from .statement import parse_key
 
 PATH = "trust.yaml"
@@ -72,6 +71,8 @@ class Policy(NamedTuple):
 
 def parse(content: bytes) -> Policy:
     """Return what the text of trust.yaml says. Raises `InvalidInput` (`bad_trust`)."""
+    from ..skills.strict_yaml import load_mapping
+
     try:
         fields = load_mapping(content.decode("utf-8"))
     except UnicodeDecodeError as error:

@@ -93,6 +93,13 @@ def test_an_upsert_of_an_untouched_skill_imports_neither_scan_nor_zstandard(agen
     assert not modules & unneeded
 
 
+def test_a_verification_of_a_brain_without_a_trust_file_loads_no_yaml(folder: Path) -> None:
+    loaded("init", cwd=folder)
+    modules = loaded("verify", cwd=folder)
+    assert "brain.checks.signatures" in modules
+    assert not modules & {"yaml", "cryptography", "brain.proofs.strict"}
+
+
 def test_a_diff_of_snapshots_does_not_load_what_scans_or_writes_skills(agent: Path) -> None:
     modules = loaded("diff", "@~1", "@", cwd=agent)
     assert "brain.actions.diffs" in modules
