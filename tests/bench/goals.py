@@ -77,6 +77,15 @@ GOALS = (
     ),
     Goal("`brain --version`", "start-up", (NO_BRAIN,), 2.5, 1.6, ("start-up", "python")),
     Goal("`brain log` of 1,000", "log", (B2,), 120, 60, unit=MS, unit_name="ms"),
+    Goal("merge of 2 × 50 changes in-process", "merge", (B3,), 20, None, unit=MS, unit_name="ms"),
+    Goal("merge base in-process", "merge-base", (B3,), 200, None, unit=MS, unit_name="ms"),
+    Goal("prove in-process", "prove", (B3,), 5, None, unit=MS, unit_name="ms"),
+    Goal(
+        *("check a proof in-process", "prove", (B3,), 1, None),
+        contestant="brain checks",
+        unit=MS,
+        unit_name="ms",
+    ),
     Goal("`brain index`", "index", (B2,), 120, 60, unit=MS, unit_name="ms"),
 )
 

@@ -24,14 +24,19 @@ TOGETHER = 1000
 
 def verify_lineage(arena: Arena) -> dict[str, Series]:
     """As many snapshots as there are skills, verified from the last one back to the first."""
-    brain = BrainCli(arena.runner, arena.work / "lineage")
 
     def by_brain(_: int) -> Sample:
-        if not brain.folder.exists():
-            arena.runner.module("lineage", brain.folder, arena.corpus.skills)
-        return brain.run("verify")
+        return BrainCli(arena.runner, long_lineage(arena)).run("verify")
 
     return interleave(arena.repeats, {"brain": by_brain})
+
+
+def long_lineage(arena: Arena) -> Path:
+    """Return the brain of as many snapshots as there are skills, made once."""
+    folder = arena.work / "lineage"
+    if not folder.exists():
+        arena.runner.module("lineage", folder, arena.corpus.skills)
+    return folder
 
 
 def make(folder: Path, snapshots: int) -> None:

@@ -19,6 +19,7 @@ from .brain_worker import CHANGES
 from .contestants import COMMAND, BrainCli, Git, allocated
 from .generate import body, memory_line
 from .lineage import verify_lineage
+from .merges import ROWS as LINEAGE_ROWS
 from .timing import Failed, Runner, Sample, Series, Turn, interleave
 
 Outcome = dict[str, Series]
@@ -308,5 +309,6 @@ ROWS: dict[str, Callable[[Arena], Outcome]] = {
     "log": log,
     "verify": verify,
     "verify-lineage": verify_lineage,
+    **LINEAGE_ROWS,
     "restore": restore,
 }

@@ -1,0 +1,121 @@
+"""Merges, and questions to a lineage, through the library, timed in the process that asks.
+
+`python -m tests.bench.lineage_worker WORK FOLDER COUNT` prints a JSON list of
+milliseconds; WORK is a key of `WORKS`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from brain import Brain
+from brain.objects import ancestry
+from brain.proofs.check import check
+
+SIDE = 50
+"""Skills changed on either side of a merge."""
+VERSIONS = 200
+"""Versions, and lines, of the skill that is blamed."""
+
+
+def merges(folder: str, count: int) -> list[float]:
+    """Time merges of two branches that changed skills of their own, files and all."""
+    times = []
+    with Brain.open(folder, author="bench") as brain:
+        names = [skill.slug for skill in brain.skills()][: 2 * SIDE]
+        for number in range(count):
+            side = f"side-{number}"
+            brain.create_branch(side)
+            _change(brain, names[:SIDE], f"ours {number}\n")
+            brain.switch(side)
+            _change(brain, names[SIDE:], f"theirs {number}\n")
+            brain.switch("main")
+            times.append(_timed(lambda side=side: brain.merge(side).changed))
+    return times
+
+
+def _change(brain: Brain, names: list[str], text: str) -> None:
+    for name in names:
+        brain.upsert_skill(name, text)
+
+
+def bases(folder: str, count: int) -> list[float]:
+    """Time the merge base of the head and a branch that left it half way."""
+    with Brain.open(folder) as brain:
+        has_side = len(brain.branches().branches) > 1
+        if not has_side:
+            brain.create_branch("side", f"@~{sum(1 for _ in brain.log()) // 2}")
+            brain.switch("side")
+            brain.upsert_skill("Aside", "x\n", description="d")
+            brain.switch("main")
+    return [_opened(folder, _base) for _ in range(count)]
+
+
+def _base(brain: Brain) -> object:
+    session = brain._session
+    head, side = (session.reader.ref(f"heads/{name}") or b"" for name in ("main", "side"))
+    return ancestry.merge_bases(session.load, session.reader.merges(), head, side)
+
+
+def logs(folder: str, count: int) -> list[float]:
+    """Time the log of the whole lineage."""
+    return [_opened(folder, lambda brain: list(brain.log())) for _ in range(count)]
+
+
+def blames(folder: str, count: int) -> list[float]:
+    """Time who wrote each line of a skill that changed a line at a time; made if need be."""
+    if not Path(folder).exists():
+        lines = [f"Line {number}.\n\n" for number in range(VERSIONS)]
+        with Brain.init(folder, author="bench") as brain:
+            for number in range(VERSIONS):
+                lines[number] = f"Line {number}, changed.\n\n"
+                brain.upsert_skill("Blamed", "".join(lines), description="d")
+    return [_opened(folder, lambda brain: brain.blame("blamed")) for _ in range(count)]
+
+
+def proofs(folder: str, count: int) -> list[float]:
+    """Time the proof of a file, in one open brain."""
+    with Brain.open(folder) as brain:
+        path = _some(brain)
+        return [_timed(lambda: brain.prove(path)) for _ in range(count)]
+
+
+def checks(folder: str, count: int) -> list[float]:
+    """Time the check of that proof."""
+    with Brain.open(folder) as brain:
+        proof = brain.prove(_some(brain))
+    return [_timed(lambda: check(proof)) for _ in range(count)]
+
+
+def _some(brain: Brain) -> str:
+    found = brain.skills()
+    return found[len(found) // 2].path
+
+
+def _opened(folder: str, ask: Callable[[Brain], object]) -> float:
+    with Brain.open(folder) as brain:
+        return _timed(lambda: ask(brain))
+
+
+def _timed(ask: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    assert ask()
+    return (time.perf_counter() - start) * 1000
+
+
+WORKS = {
+    "merge": merges,
+    "merge-base": bases,
+    "log": logs,
+    "blame": blames,
+    "prove": proofs,
+    "check": checks,
+}
+
+
+if __name__ == "__main__":
+    print(json.dumps(WORKS[sys.argv[1]](sys.argv[2], int(sys.argv[3]))))
