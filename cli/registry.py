@@ -42,7 +42,7 @@ ROOT: Table = {
     },
     "Vouch": {
         "key": Entry("key", "Make keys, and say whose signatures count."),
-        "sign": Entry("sign", "Sign a snapshot, and so all before it."),
+        "sign": Entry("sign", "Sign a snapshot with one of your keys."),
     },
     "Branch and merge": {
         "branch": Entry("branch", "List branches, make one, or remove one."),

@@ -18,7 +18,7 @@ from ..trusting import signing_options
 @click.argument("rev", metavar="[REV]", required=False, type=TextType())
 @signing_options
 def command(app: App, rev: str | None, own: str | None, passphrase_file: str | None) -> None:
-    """Sign a snapshot, and so all before it.
+    """Sign a snapshot with one of your keys.
 
     REV is by default the head. With BRAIN_SIGN_KEY set to the name of a key of yours,
     every snapshot that a command records is signed when it is recorded.
