@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from ..digest import EMPTY
-from ..errors import BrainError, InvalidInput, StoreError
+from ..errors import BrainError, FormatError, InvalidInput, NotFound, StoreError
 from ..objects import bundle as bundles
 from ..objects import node as nodes
 from ..objects import operation
@@ -149,7 +149,11 @@ class _Marking:
         """
         try:
             self._snapshots(list(roots))
-        except BrainError as error:
+        except (NotFound, FormatError) as error:
+            raise incomplete(error.message) from error
+        except StoreError as error:
+            if error.code != "corrupt_object":
+                raise  # the disk fails, which says nothing of what is on it
             raise incomplete(error.message) from error
         found = self._kept | self._blobs
         with suppress(BrainError):  # it is a cache, maybe of another store

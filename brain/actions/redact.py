@@ -37,12 +37,7 @@ def redact(
     `trust_file`), `Conflict` (`unrecorded_changes`, `merging`).
     """
     path = paths.check(path)
-    if path == TRUST_FILE:
-        raise InvalidInput(
-            "without a trust file of before, nobody could tell any more who might sign",
-            code="trust_file",
-            hint="it holds public keys; change it with `brain key`",
-        )
+    _refuse_trust_file([path])
     if not checked_text(reason, limits.MAX_MESSAGE_BYTES, "reason").strip():
         raise InvalidInput("a redaction needs a reason", code="no_reason", hint="give --reason")
     with locked(session):
@@ -52,9 +47,11 @@ def redact(
             blobs = _still_here(session, path, list(dict.fromkeys(found)))
             elsewhere = _branches(mine, set(blobs))
             holders = _holders(session, mine.bundle, blobs)
-            _refuse_unrecorded(mine, [name for names in holders.values() for name in names])
-            for blob, names in holders.items():
-                _destroy(mine, operation.redact(path, blob, reason), blob, names)
+            names = [name for found in holders.values() for name in found]
+            _refuse_trust_file(names)
+            _refuse_unrecorded(mine, names)
+            for blob, there in holders.items():
+                _destroy(mine, operation.redact(path, blob, reason), blob, there)
         scrubbed = session.store.compact()
     return Redacted(
         mine.head.hex(),
@@ -64,6 +61,15 @@ def redact(
         elsewhere,
         scrubbed,
     )
+
+
+def _refuse_trust_file(names: Sequence[str]) -> None:
+    if TRUST_FILE in names:
+        raise InvalidInput(
+            "without a trust file of before, nobody could tell any more who might sign",
+            code="trust_file",
+            hint="it holds public keys; change it with `brain key`",
+        )
 
 
 def _at(session: Session, path: str, revision: str) -> Iterator[bytes]:
