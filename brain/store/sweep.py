@@ -89,23 +89,24 @@ def _clean_up(db: Connection) -> None:
 
 def compact(db: Connection, path: str) -> bool:
     """Give free pages back and leave no old page behind; see `Store.compact`."""
-    done = _has_room(path) and _rewrite(db)
-    ((busy, _, _),) = db.all("PRAGMA wal_checkpoint(TRUNCATE)")
-    return done and not busy
-
-
-def _rewrite(db: Connection) -> bool:
-    """Write the whole store anew; False if the room for that is gone meanwhile."""
-    db.run("PRAGMA temp_store=FILE")
     try:
-        db.run("VACUUM")
+        rewritten = _has_room(path)
+        if rewritten:
+            _rewrite(db)
+        ((busy, _, _),) = db.all("PRAGMA wal_checkpoint(TRUNCATE)")
     except StoreError as error:
         if error.code != "no_space":
             raise
         return False
+    return rewritten and not busy
+
+
+def _rewrite(db: Connection) -> None:
+    db.run("PRAGMA temp_store=FILE")  # it takes as much as the store
+    try:
+        db.run("VACUUM")
     finally:
         db.run("PRAGMA temp_store=MEMORY")
-    return True
 
 
 def _has_room(path: str) -> bool:
