@@ -91,11 +91,12 @@ class Lineages(Beside):
 
     @rule(slug=slugs)
     def upsert(self, slug: str) -> None:
-        """Write a skill; its version is one above all it had in this lineage."""
+        """Write a skill; its version is one above the text, or above all it had if it is new."""
         before, known = self.model.head, self.versions(slug)
         body = self.fresh(place(slug))
         done = self.brain.upsert_skill(slug, body, description="d")
-        assert done.version == max(known, default=0) + 1
+        last = done.previous_version
+        assert done.version == 1 + (last if isinstance(last, int) else max(known, default=0))
         view = self.brain.view_skill(slug)
         assert (view.version, view.body.strip()) == (done.version, body.decode().strip())
         self.follow_on_branch(before)
