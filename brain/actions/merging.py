@@ -15,7 +15,7 @@ from ..objects import bundle as bundles
 from ..results import MergeConflict, Merged, MergedSkill
 from ..session import Session
 from ..skills import version
-from . import appended, derived, folder, midst
+from . import appended, derived, folder, kept, midst
 from .files import Progress, no_progress
 from .midst import Midst, Row
 from .reconcile import Choose, Clash, Merger, Outcome, paths_of
@@ -183,6 +183,7 @@ def _work(mine: Turn, theirs: bytes, choose: Choose) -> _Work:
         outcome = merger.merge(base, State(mine.bundle, {}), other, choose)
         by_hand = folder.edits_at(session, mine.tx, mine.bundle, paths_of(outcome))
         if not by_hand:
+            kept.raise_versions(mine, theirs, outcome, merger)
             return _Work(bases, _without_noops(mine, outcome), merger)
         record_by_hand(mine, by_hand)
 

@@ -153,7 +153,7 @@ class Merger:
             content = contents.finished(draft, choice)
         if content is None:
             return Clash(contest, "content", draft)
-        edits[path] = self._make(path, kind, content)
+        edits[path] = self.make(path, kind, content)
         if draft.skill:
             skills.append((slug, draft.skill.ours, draft.skill.theirs, draft.skill.version))
         return None
@@ -171,7 +171,7 @@ class Merger:
         elif choice == BOTH:
             edits[beside(path, b.blob)] = b._replace(path=beside(path, b.blob))
         elif isinstance(choice, bytes):
-            edits[path] = self._make(path, a.kind, choice)
+            edits[path] = self.make(path, a.kind, choice)
         else:
             return Clash(contest, reason, None)
         return None
@@ -194,7 +194,8 @@ class Merger:
         made = self.made.get(blob)
         return self._session.reader.read_blob(blob) if made is None else made
 
-    def _make(self, path: str, kind: int, content: bytes) -> Entry:
+    def make(self, path: str, kind: int, content: bytes) -> Entry:
+        """Return the entry of a content that is kept here until the merge is recorded."""
         blob = blob_id(content)
         self.made[blob] = content
         return Entry(path, kind, blob, len(content))

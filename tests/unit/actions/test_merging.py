@@ -355,3 +355,42 @@ def test_a_skill_that_comes_back_after_a_kept_removal_is_above_both_sides(brain:
     )
     brain.merge("idea", "ours")
     assert brain.upsert_skill("Oracle", "again\n").version == 5
+
+
+@pytest.mark.parametrize("choice", ["ours", "both"])
+def test_a_skill_kept_against_a_removal_goes_on_above_all_its_versions(
+    brain: Brain, choice: str
+) -> None:
+    diverge(
+        brain,
+        lambda b: b.upsert_skill("Oracle", "ours\n"),
+        lambda b: (
+            b.upsert_skill("Oracle", "two\n"),
+            b.upsert_skill("Oracle", "three\n"),
+            b.upsert_skill("Oracle", "four\n"),
+            b.delete_skill("oracle"),
+        ),
+    )
+    assert [row.reason for row in brain.merge("idea").conflicts] == ["deleted_by_theirs"]
+    brain.resolve(["skills/oracle/SKILL.md"], choice)
+    done = brain.continue_merge()
+    assert [tuple(skill) for skill in done.skills] == [("oracle", 2, "", 5)]
+    assert brain.view_skill("oracle").version == 5
+    assert brain.upsert_skill("Oracle", "next\n").version == 6
+    assert brain.verify(deep=True).findings == []
+
+
+def test_a_skill_taken_back_from_them_goes_on_above_what_we_removed(brain: Brain) -> None:
+    diverge(
+        brain,
+        lambda b: (
+            b.upsert_skill("Oracle", "two\n"),
+            b.upsert_skill("Oracle", "three\n"),
+            b.delete_skill("oracle"),
+        ),
+        lambda b: b.upsert_skill("Oracle", "theirs\n"),
+    )
+    done = brain.merge("idea", "theirs")
+    assert [tuple(skill) for skill in done.skills] == [("oracle", "", 2, 4)]
+    assert brain.view_skill("oracle").version == 4
+    assert brain.view_skill("oracle").body.strip() == "theirs"
