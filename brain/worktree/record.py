@@ -37,16 +37,19 @@ def _replace(
     folder_fd: int, name: str, scan: Scan, bundle: bytes, proven: Mapping[str, bytes]
 ) -> None:
     temporary = TEMPORARY + os.urandom(8).hex()
-    fd = os.open(temporary, _CREATE, 0o600, dir_fd=folder_fd)
-    try:
+    fd = -1
+    try:  # before the file is made: a signal may raise as soon as it is there
+        fd = os.open(temporary, _CREATE, 0o600, dir_fd=folder_fd)
         moment = stats.horizon(scan.started, os.fstat(fd).st_mtime_ns)
         write_all(fd, encode(following(scan, bundle, proven, moment)))
         os.replace(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
     except BaseException:
-        os.unlink(temporary, dir_fd=folder_fd)
+        with suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=folder_fd)
         raise
     finally:
-        os.close(fd)
+        if fd >= 0:
+            os.close(fd)
 
 
 def following(scan: Scan, bundle: bytes, proven: Mapping[str, bytes], moment: int) -> StatCache:
