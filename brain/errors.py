@@ -65,6 +65,12 @@ class StoreError(BrainError):
     code = "bad_store"
 
 
+class LedgerError(BrainError):
+    """A ledger, or a node that speaks for one, does not answer as it should."""
+
+    code = "ledger_failed"
+
+
 class VerificationFailed(BrainError):
     """Verification found the brain, or a part of it, not to be what it claims."""
 

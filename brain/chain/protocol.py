@@ -1,0 +1,112 @@
+"""What a ledger is: a place that orders the snapshots of a brain, each after the one before.
+
+A commitment is compare-and-swap on the ledger's head of that brain, so a lineage that
+forked cannot be committed on both sides unseen: who comes second is told the head.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+NO_PARENT = bytes(32)
+"""The parent of the first commitment of a brain."""
+
+PENDING = "pending"
+INCLUDED = "included"
+SAFE = "safe"
+FINALIZED = "finalized"
+REPLACED = "replaced"
+"""Another transaction took the place of this one, which can never be included."""
+FAILED = "failed"
+"""The ledger refused it: it is recorded, and changed nothing."""
+
+PROGRESS = (PENDING, INCLUDED, SAFE, FINALIZED)
+"""What a commitment goes through, each harder to take back than the one before."""
+
+
+class LedgerHead(NamedTuple):
+    """The last commitment of a brain: `seq` counts from 1, `owner` is "" where none is known."""
+
+    seq: int
+    snapshot: bytes
+    owner: str
+    signer: str
+
+
+class Commitment(NamedTuple):
+    """One snapshot of a brain, recorded in a ledger after the one before it.
+
+    `identity` names the ledger wherever it is spoken of: `tlog:ORIGIN` or
+    `eip155:CHAIN:CONTRACT`. `parent` is `NO_PARENT` for the first. `time` is in ms UTC,
+    0 while unknown. `transaction`, `block_hash` are 0x… text, `fee` is in wei; of a
+    log, `block` is the place of the entry, and the other four are empty.
+    """
+
+    ledger: str
+    identity: str
+    brain: bytes
+    seq: int
+    snapshot: bytes
+    parent: bytes
+    status: str
+    time: int
+    block: int | None = None
+    transaction: str = ""
+    block_hash: str = ""
+    sender: str = ""
+    gas: int | None = None
+    fee: int | None = None
+
+
+class Wish(NamedTuple):
+    """A snapshot to be committed after `parent`, which is `NO_PARENT` to open the brain."""
+
+    brain: bytes
+    snapshot: bytes
+    parent: bytes
+
+
+class Fault(NamedTuple):
+    """Something a ledger found wrong with itself: `code` in snake case, in words `message`."""
+
+    code: str
+    message: str
+
+
+class Ledger(Protocol):
+    """What all ledgers do; `tests/conformance/test_ledger.py` says it in full.
+
+    Ids are 32 bytes. Every method may raise `LedgerError` where the ledger cannot
+    be reached or does not answer as it should.
+    """
+
+    name: str
+    identity: str
+
+    def head(self, brain: bytes) -> LedgerHead | None:
+        """Return the last commitment of a brain, None if it was never opened here."""
+
+    def open(self, brain: bytes, snapshot: bytes) -> Commitment:
+        """Make the first commitment of a brain. Raises `Conflict` (`already_open`)."""
+
+    def commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Commitment:
+        """Record `snapshot` after `parent`, which must be the head.
+
+        If the head is `snapshot` already, nothing is sent and its commitment returned.
+        Raises `Conflict` (`stale_parent`) or `NotFound` (`not_open`).
+        """
+
+    def status(self, brain: bytes, snapshot: bytes) -> Commitment:
+        """Return how far a commitment is. Raises `NotFound` (`not_committed`)."""
+
+    def history(self, brain: bytes) -> list[Commitment]:
+        """Return all commitments of a brain, the first first; none if it was never opened."""
+
+    def evidence(self, brain: bytes, snapshot: bytes) -> dict[str, Any]:
+        """Return the ledger's part of the evidence of a commitment: fields `log`, `chain`.
+
+        Raises `NotFound` (`not_committed`).
+        """
+
+    def verify(self) -> list[Fault]:
+        """Check the ledger itself, as far as it can be seen from here."""
