@@ -21,7 +21,7 @@ from ..results import Collected
 from ..session import Session
 from ..store.protocol import Kind, Reader
 from ..store.sweep import incomplete
-from . import folder, midst
+from . import committing, folder, midst
 from .files import Progress, no_progress
 from .turn import locked, transaction
 from .undo import decode
@@ -42,7 +42,7 @@ def collect(
     """Remove what nothing needs, and give the space back.
 
     Needed is what branches reach, what operations of the last `grace` days went from
-    and to, files still to be written and a merge that waits. Raises `InvalidInput`
+    and to, files still to be written, a merge that waits and what ledgers hold. Raises `InvalidInput`
     (`bad_grace`), `StoreError` (`incomplete`).
     """
     if grace < 0:
@@ -112,6 +112,7 @@ def _roots(session: Session, let_go: int) -> set[bytes]:
     waiting = midst.load(session)
     if waiting is not None:
         roots.add(waiting.theirs)
+    roots.update(row.snapshot for row in committing.seen(session.reader).values())
     return roots - {EMPTY}
 
 

@@ -108,5 +108,13 @@ class Ledger(Protocol):
         Raises `NotFound` (`not_committed`).
         """
 
+    def trust_level(self, commitment: Commitment) -> str:
+        """Return what a commitment as told by this ledger is worth, "L0" to "L2".
+
+        L0: hashes and signatures of a ledger that somebody runs himself. L1: one node
+        of a chain said so. L2: several nodes agree on a finalized block, and its state
+        was proven against it here. L3 takes a block hash that the reader brings.
+        """
+
     def verify(self) -> list[Fault]:
         """Check the ledger itself, as far as it can be seen from here."""

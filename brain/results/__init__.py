@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Trusted,
         TrustedKey,
     )
+    from .ledgers import Committed, LedgerStatus, NotCommitted, Vouched
     from .lineage import Operation, SectionInfo, Shown, SnapshotInfo
     from .merges import MergeConflict, Merged, MergedSkill
     from .proofs import Proof
@@ -43,6 +44,7 @@ __all__ = [
     "Change",
     "Checkup",
     "Collected",
+    "Committed",
     "Diff",
     "Equivocal",
     "Equivocation",
@@ -50,9 +52,11 @@ __all__ = [
     "Forked",
     "Index",
     "Init",
+    "LedgerStatus",
     "MergeConflict",
     "Merged",
     "MergedSkill",
+    "NotCommitted",
     "Notice",
     "Operation",
     "Prompt",
@@ -79,6 +83,7 @@ __all__ = [
     "TrustedKey",
     "Upserted",
     "Verified",
+    "Vouched",
 ]
 
 _KINDS = {
@@ -90,6 +95,7 @@ _KINDS = {
     "differences": "Change Diff SkillChange Stat",
     "folder": "Init Notice Recorded Restored Status",
     "keys": "Equivocal Equivocation Revocation Signature Trusted TrustChanged TrustedKey",
+    "ledgers": "Committed LedgerStatus NotCommitted Vouched",
     "lineage": "Operation SectionInfo Shown SnapshotInfo",
     "proofs": "Proof",
     "skills": "Skill SkillProblem SkillVersion SkillView Upserted",

@@ -1,0 +1,194 @@
+"""Commitment of snapshots to a ledger, and what it says of the lineage.
+
+The ledger's head of the brain has to be an ancestor of what is committed: a lineage that
+forked has to be merged first. The last commitment seen is noted in the store, so that a
+ledger that forgets it is noticed, and so that its snapshot stays however one goes back.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..chain.protocol import NO_PARENT, Commitment, Ledger, LedgerHead
+from ..encoding import pack, unpack
+from ..errors import Conflict, FormatError, NotFound, VerificationFailed
+from ..objects import ranges
+from ..results import Committed, LedgerStatus
+from ..session import Session
+from ..store.protocol import Reader
+from .revisions import resolve
+from .turn import locked, log_operation, transaction
+from .within import Within
+
+NOTE = "ledgers"
+"""Names the setting of the store that holds the last commitment seen in each ledger."""
+
+
+class Seen(NamedTuple):
+    """The last commitment that was seen in a ledger."""
+
+    identity: str
+    seq: int
+    snapshot: bytes
+
+
+def commit(session: Session, ledger: Ledger, revision: str = "@") -> Committed:
+    """Record a revision in a ledger, after what it holds of this brain.
+
+    Recording it again changes nothing. Raises `Conflict` (`ledger_ahead`, `ledger_forked`,
+    `stale_parent`), `NotFound` (`not_open`), `VerificationFailed` (`rolled_back`) or
+    `LedgerError`.
+    """
+    brain, snapshot = session.brain_id(), resolve(session, revision)
+    head = ledger.head(brain)
+    _refuse_rollback(session, ledger, head)
+    if head is not None and head.snapshot != snapshot:
+        _refuse_fork(session, ledger, head.snapshot, snapshot)
+    made = ledger.commit(brain, snapshot, head.snapshot if head else NO_PARENT)
+    return _recorded(session, ledger, made)
+
+
+def open_in(session: Session, ledger: Ledger, revision: str = "@") -> Committed:
+    """Make the first commitment of the brain. Raises `Conflict` (`already_open`)."""
+    made = ledger.open(session.brain_id(), resolve(session, revision))
+    return _recorded(session, ledger, made)
+
+
+def status(session: Session, ledger: Ledger, revision: str = "@") -> LedgerStatus:
+    """Return where a ledger stands with this brain. Raises `VerificationFailed` (`rolled_back`)."""
+    brain = session.brain_id()
+    head = ledger.head(brain)
+    _refuse_rollback(session, ledger, head)
+    commitments = [described(session, ledger, one) for one in ledger.history(brain)]
+    last = commitments[-1] if commitments else None
+    behind = covered(session, resolve(session, revision), head.snapshot if head else None)
+    return LedgerStatus(
+        ledger.name,
+        ledger.identity,
+        brain.hex(),
+        head.snapshot.hex() if head else None,
+        head.seq if head else 0,
+        last.status if last else "none",
+        last.trust_level if last else "L0",
+        (head.owner or None) if head else None,
+        (head.signer or None) if head else None,
+        behind,
+        last.transaction if last else None,
+        last.gas if last else None,
+        commitments,
+    )
+
+
+def described(session: Session, ledger: Ledger, made: Commitment) -> Committed:
+    """Return a commitment as it is told."""
+    parent = None if made.parent == NO_PARENT else made.parent
+    return Committed(
+        ledger.name,
+        made.identity,
+        made.brain.hex(),
+        made.snapshot.hex(),
+        parent.hex() if parent else None,
+        made.seq,
+        made.status,
+        ledger.trust_level(made),
+        made.time or None,
+        covered(session, made.snapshot, parent),
+        made.block,
+        made.block_hash or None,
+        made.transaction or None,
+        made.sender or None,
+        made.gas,
+        made.fee,
+    )
+
+
+def covered(session: Session, new: bytes, old: bytes | None) -> int | None:
+    """Count the snapshots behind `new` and not behind `old`; None if one is not here."""
+    try:
+        last = session.load(new)
+        first = None if old is None else session.load(old)
+    except NotFound:
+        return None
+    floor = first.generation if first else 0
+    if any(floor < rank <= last.generation for _, rank in session.reader.merges()):
+        return sum(1 for _ in ranges.only_behind(session.load, new, old))
+    # One line: each snapshot knows how many are behind it.
+    return last.jump.depth - (first.jump.depth if first else -1)
+
+
+def seen(reader: Reader) -> dict[str, Seen]:
+    """Return the last commitments seen, by the identity of their ledger.
+
+    Raises `FormatError` (`bad_note`) if the note is not one.
+    """
+    data = reader.meta(NOTE)
+    if data is None:
+        return {}
+    try:
+        rows = [Seen(str(identity), int(seq), bytes(id)) for identity, seq, id in unpack(data)]
+    except (TypeError, ValueError) as error:
+        raise FormatError("the note of ledgers is not one", code="bad_note") from error
+    return {row.identity: row for row in rows}
+
+
+def note(session: Session, made: Commitment) -> None:
+    """Note a commitment as the last one seen, unless a later one was."""
+    known = seen(session.store)
+    last = known.get(made.identity)
+    if last is not None and last.seq >= made.seq:
+        return
+    with locked(session), transaction(session) as tx:
+        known = seen(tx)
+        known[made.identity] = Seen(made.identity, made.seq, made.snapshot)
+        tx.set_meta(NOTE, pack([tuple(row) for _, row in sorted(known.items())]))
+        what = f"commit {made.snapshot.hex()[:12]} to {made.ledger}"
+        log_operation(session, tx, "commit", what, [])
+
+
+def rolled_back(ledger: Ledger, head: LedgerHead | None, last: Seen | None) -> str:
+    """Say how a ledger fell behind what was seen in it; "" if it did not."""
+    now = head.seq if head else 0
+    if last is None or now >= last.seq:
+        return ""
+    return f"{ledger.name} held commitment {last.seq} of this brain, and now ends at {now}"
+
+
+def _recorded(session: Session, ledger: Ledger, made: Commitment) -> Committed:
+    note(session, made)
+    return described(session, ledger, made)
+
+
+def _refuse_rollback(session: Session, ledger: Ledger, head: LedgerHead | None) -> None:
+    fault = rolled_back(ledger, head, seen(session.store).get(ledger.identity))
+    if fault:
+        raise VerificationFailed(
+            fault,
+            code="rolled_back",
+            hint="it is another ledger, a node that lags, or a ledger that forgets; commit to none",
+        )
+
+
+def _refuse_fork(session: Session, ledger: Ledger, there: bytes, here: bytes) -> None:
+    """Refuse to commit what does not descend from the ledger's head."""
+    name = there.hex()[:12]
+    try:
+        session.load(there)
+    except NotFound as error:
+        raise Conflict(
+            f"{ledger.name} holds a snapshot of this brain that is not here: {name}",
+            code="ledger_ahead",
+            hint="another copy of this brain went on; bring its snapshots here and merge them",
+        ) from error
+    if there in Within(session, here):
+        return
+    if here in Within(session, there):
+        raise Conflict(
+            f"{ledger.name} is further already: {name} descends from {here.hex()[:12]}",
+            code="ledger_ahead",
+            hint="a later commitment covers this snapshot; see `brain chain evidence`",
+        )
+    raise Conflict(
+        f"{here.hex()[:12]} does not descend from what {ledger.name} holds, {name}",
+        code="ledger_forked",
+        hint=f"merge it first: `brain merge {name}`",
+    )
