@@ -17,6 +17,7 @@ OUT     ?= docs/performance.md
 ARGS    ?=
 
 PIP     := -m pip --disable-pip-version-check --quiet
+NPM     := solc@0.8.37 @foundry-rs/anvil@1.7.1
 APT     := DEBIAN_FRONTEND=noninteractive apt-get --quiet --quiet
 
 .PHONY: demo test lint bench docs vectors clean
@@ -59,11 +60,24 @@ $(VENV)/test: $(VENV)/installed
 	@$(BIN)/python $(PIP) install --editable ".[test]"
 	@touch $@
 
-# The tests drive these programs: fault injection, the oracle for merges, the oracle for hashes.
-$(VENV)/tools: | $(BIN)/python
+# The tests drive these programs: fault injection, the oracle for merges, the oracle for hashes,
+# and what runs the compiler of contracts.
+$(VENV)/tools: $(VENV)/node | $(BIN)/python
+	@touch $@
+
+# The compiler of contracts and a node of Ethereum to run them on; nothing of it is for users.
+$(VENV)/node: $(VENV)/programs
+	@npm install --prefix $@ --silent --no-save --no-package-lock --no-audit --no-fund \
+		$(NPM) || { rm -rf $@; echo "The tests need $(NPM) of npm," \
+		"which could not be installed: is there a network?" >&2; exit 1; }
+	@touch $@
+
+$(VENV)/programs: | $(BIN)/python
 	@missing=; for tool in strace git b3sum; do \
 		command -v $$tool >/dev/null || missing="$$missing $$tool"; \
 	done; \
+	command -v node >/dev/null || missing="$$missing nodejs"; \
+	command -v npm >/dev/null || missing="$$missing npm"; \
 	if [ -n "$$missing" ]; then \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			echo "Installing$$missing"; \

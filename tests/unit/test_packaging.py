@@ -104,7 +104,7 @@ def test_the_wheel_and_the_sdist_hold_every_module_schema_and_marker(
 ) -> None:
     sources = [
         file.relative_to(source_tree)
-        for pattern in ("brain/**/*.py", "brain/py.typed", "cli/**/*.py", "schemas/*")
+        for pattern in ("brain/**/*.*", "cli/**/*.py", "schemas/*")
         for file in source_tree.glob(pattern)
         if file.is_file()
     ]

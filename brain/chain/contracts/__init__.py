@@ -1,0 +1,40 @@
+"""BrainRegistry: its source beside this file, what the compiler made of it, and its hash.
+
+Evidence is checked against `RUNTIME_HASH` alone; the artifact is read when first asked for.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+RUNTIME_HASH = bytes.fromhex("8f0249f4c63fa086d09c5499d0a287e47425d31c56440a34f869ebff2f04e9f0")
+"""Keccak-256 of the code of a deployed BrainRegistry, the same on every chain."""
+
+
+@cache
+def artifact() -> dict[str, Any]:
+    """Return `contract`, `compiler`, `hashes`, `abi`, and in hex `bytecode` and `runtime`."""
+    import json
+    from importlib.resources import files
+
+    content: dict[str, Any] = json.loads(
+        files(__name__).joinpath("BrainRegistry.json").read_bytes()
+    )
+    return content
+
+
+def abi() -> list[dict[str, Any]]:
+    """Return the functions, events and errors, in the ABI's JSON."""
+    entries: list[dict[str, Any]] = artifact()["abi"]
+    return entries
+
+
+def creation() -> bytes:
+    """Return the code that a transaction deploys BrainRegistry with; it takes no arguments."""
+    return bytes.fromhex(artifact()["bytecode"][2:])
+
+
+def runtime() -> bytes:
+    """Return the code of a deployed BrainRegistry, whose hash is `RUNTIME_HASH`."""
+    return bytes.fromhex(artifact()["runtime"][2:])
