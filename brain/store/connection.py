@@ -15,7 +15,7 @@ closing any handle on it would drop the engine's POSIX locks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -48,17 +48,43 @@ PRAGMA wal_autocheckpoint={WAL_PAGES};
 PRAGMA journal_size_limit={WAL_BYTES};
 """
 
-_DAMAGED = "run `brain verify` for details, and restore the folder .brain from a copy"
+
+class Told(NamedTuple):
+    """What messages say of a database file.
+
+    `what` is the file, `whole` what it is the memory of, `folder` where both are;
+    `damaged` says what to do about damage.
+    """
+
+    what: str
+    whole: str
+    folder: str
+    damaged: str
+
+
+STORE = Told(
+    "the store",
+    "the brain",
+    "the folder .brain",
+    "run `brain verify` for details, and restore the folder .brain from a copy",
+)
+
+_WRITERS = "check who may write to {folder}"
 _ERRORS: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
     (apsw.FullError, "no_space", "no space left", "free some space and try again"),
-    (apsw.ReadOnlyError, "read_only", "cannot be written", "check who may write to .brain"),
-    (apsw.PermissionsError, "read_only", "cannot be written", "check who may write to .brain"),
-    (apsw.CantOpenError, "cannot_open", "cannot be opened", "check who may read and write .brain"),
-    (apsw.NotADBError, "bad_store", "is not a store", _DAMAGED),
-    (apsw.CorruptError, "bad_store", "is damaged", _DAMAGED),
-    (apsw.ConstraintError, "bad_store", "is damaged", _DAMAGED),
-    (apsw.SQLError, "bad_store", "is damaged", _DAMAGED),
-    (apsw.TooBigError, "bad_store", "is damaged", _DAMAGED),
+    (apsw.ReadOnlyError, "read_only", "cannot be written", _WRITERS),
+    (apsw.PermissionsError, "read_only", "cannot be written", _WRITERS),
+    (
+        apsw.CantOpenError,
+        "cannot_open",
+        "cannot be opened",
+        "check who may read and write {folder}",
+    ),
+    (apsw.NotADBError, "bad_store", "is not a store", "{damaged}"),
+    (apsw.CorruptError, "bad_store", "is damaged", "{damaged}"),
+    (apsw.ConstraintError, "bad_store", "is damaged", "{damaged}"),
+    (apsw.SQLError, "bad_store", "is damaged", "{damaged}"),
+    (apsw.TooBigError, "bad_store", "is damaged", "{damaged}"),
     (apsw.IOError, "io_error", "cannot be read or written", "check the disk and its free space"),
     (apsw.NoMemError, "no_memory", "needs more memory than there is", "free some memory"),
 )
@@ -68,29 +94,34 @@ _FAILURES = (apsw.Error, UnicodeDecodeError)
 """What the engine raises; the latter for text that is not UTF-8."""
 
 
-def typed(error: Exception, name: str) -> Exception:
+def typed(error: Exception, name: str, told: Told = STORE) -> Exception:
     """Return what to raise for an engine error; misuse by this program stays as it is."""
     if isinstance(error, UnicodeDecodeError):
-        return StoreError(f"{name} is damaged: text that is not UTF-8", hint=_DAMAGED)
+        return StoreError(f"{name} is damaged: text that is not UTF-8", hint=told.damaged)
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return Locked(
-            "another process is writing to the brain",
+            f"another process is writing to {told.whole}",
             hint="wait until it is done, and try again",
         )
     for kind, code, what, hint in _ERRORS:
         if isinstance(error, kind):
-            return StoreError(f"{name} {what}: {error}", code=code, hint=hint)
+            return StoreError(
+                f"{name} {what}: {error}", code=code, hint=hint.format_map(told._asdict())
+            )
     return error
 
 
 class Connection:
     """A connection to one database file; raises only typed errors.
 
-    `name` stands for the file in messages.
+    `name` stands for the file in messages, which speak of it as `told` says.
     """
 
-    def __init__(self, filename: str, flags: int, *, timeout: float, name: str) -> None:
+    def __init__(
+        self, filename: str, flags: int, *, timeout: float, name: str, told: Told = STORE
+    ) -> None:
         self.name = name
+        self._told = told
         self._held = False
         self._timeout = int(timeout * 1000)
         try:
@@ -100,7 +131,7 @@ class Connection:
             self._raw.set_busy_timeout(self._timeout)
             self._raw.execute(_SETTINGS).fetchall()
         except _FAILURES as error:
-            raise typed(error, name) from error
+            raise typed(error, name, told) from error
 
     def run(self, sql: str, args: Sequence[Any] = ()) -> None:
         """Run one statement to its end."""
@@ -108,7 +139,7 @@ class Connection:
         try:
             self._raw.execute(sql, args).fetchall()
         except _FAILURES as error:
-            raise typed(error, self.name) from error
+            raise typed(error, self.name, self._told) from error
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run one statement for each of `rows`."""
@@ -116,7 +147,7 @@ class Connection:
         try:
             self._raw.executemany(sql, rows)
         except _FAILURES as error:
-            raise typed(error, self.name) from error
+            raise typed(error, self.name, self._told) from error
 
     def one(self, sql: str, args: Sequence[Any] = ()) -> Row | None:
         """Return the first row, or None."""
@@ -124,14 +155,14 @@ class Connection:
             row: Row | None = self._raw.execute(sql, args).fetchone()
             return row
         except _FAILURES as error:
-            raise typed(error, self.name) from error
+            raise typed(error, self.name, self._told) from error
 
     def all(self, sql: str, args: Sequence[Any] = ()) -> list[Row]:
         """Return all rows."""
         try:
             return self._raw.execute(sql, args).fetchall()
         except _FAILURES as error:
-            raise typed(error, self.name) from error
+            raise typed(error, self.name, self._told) from error
 
     def stream(self, sql: str, args: Sequence[Any] = ()) -> Iterator[Row]:
         """Yield the rows one by one."""
@@ -139,12 +170,12 @@ class Connection:
         try:
             yield from cursor.execute(sql, args)
         except _FAILURES as error:
-            raise typed(error, self.name) from error
+            raise typed(error, self.name, self._told) from error
         finally:
             cursor.close(True)
 
     def among(self, sql: str, keys: Sequence[Any]) -> Iterator[Row]:
-        """Yield the rows of `sql`, in which `{keys}` stands for a list of keys.
+        """Yield the rows of `sql`, in which `{keys}` stands for a list of keys, `{rows}` for rows.
 
         Keys are looked up in slices, so any number is fine. The last slice is
         padded with its own last key, so that there are few statements, not many.
@@ -153,7 +184,9 @@ class Connection:
             some = list(keys[start : start + SLICE])
             width = next(width for width in _WIDTHS if width >= len(some))
             some += some[-1:] * (width - len(some))
-            yield from self.all(sql.format(keys=",".join("?" * width)), some)
+            yield from self.all(
+                sql.format(keys=",".join("?" * width), rows=",".join(["(?)"] * width)), some
+            )
 
     def try_now(self, sql: str) -> list[Row]:
         """Return the rows of a statement, or none if it would have to wait for others."""

@@ -28,20 +28,20 @@ so that hardly one waits many times as long as the others."""
 
 
 @contextmanager
-def writer_lock(folder: Path, timeout: float) -> Iterator[bool]:
-    """Hold the lock of the store in `folder` for the length of the block.
+def writer_lock(folder: Path, timeout: float, whole: str = "the brain") -> Iterator[bool]:
+    """Hold the lock in `folder`, which guards `whole`, for the length of the block.
 
     Yields whether the last holder died while it held it. Raises `Locked` with the
     holder's process id if another one keeps it for `timeout` seconds, `StoreError`
     (`read_only`, `cannot_open`) if the lock cannot be taken. The file stays:
     removing it would let two in.
     """
-    handle = _open(folder)
+    handle = _open(folder, whole)
     try:
         try:
-            _acquire(handle, timeout)
+            _acquire(handle, timeout, whole)
         except OSError as error:
-            raise _refused(folder, error) from error
+            raise _refused(folder, whole, error) from error
         died = os.fstat(handle).st_size > 0
         _sign(handle)
         try:
@@ -64,7 +64,7 @@ def _sign(handle: int) -> None:
         os.ftruncate(handle, len(name))
 
 
-def _open(folder: Path) -> int:
+def _open(folder: Path, whole: str) -> int:
     path = os.path.join(folder, NAME)
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -75,14 +75,14 @@ def _open(folder: Path) -> int:
             os.fchown(handle, owner.st_uid, owner.st_gid)
         return handle
     except OSError as error:
-        raise _refused(folder, error) from error
+        raise _refused(folder, whole, error) from error
 
 
-def _refused(folder: Path, error: OSError) -> StoreError:
+def _refused(folder: Path, whole: str, error: OSError) -> StoreError:
     return StoreError(
-        f"cannot take the lock of the brain: {error.strerror}",
+        f"cannot take the lock of {whole}: {error.strerror}",
         code="cannot_open" if os.access(folder, os.W_OK) else "read_only",
-        hint="writing needs write access to the folder .brain",
+        hint=f"writing needs write access to the folder {os.path.basename(folder)}",
     )
 
 
@@ -91,7 +91,7 @@ def next_wait(wait: float, waited: float) -> float:
     return min(2 * wait, max(LONGEST_WAIT / (1 + waited), SHORTEST_WAIT))
 
 
-def _acquire(handle: int, timeout: float) -> None:
+def _acquire(handle: int, timeout: float, whole: str) -> None:
     import fcntl
 
     start = time.monotonic()
@@ -109,6 +109,6 @@ def _acquire(handle: int, timeout: float) -> None:
     holder = os.pread(handle, 32, 0).decode("ascii", "replace").partition("\n")[0]
     by = f" by pid {holder}" if holder.isdigit() else ""
     raise Locked(
-        f"the brain is locked{by}",
+        f"{whole} is locked{by}",
         hint="wait until the other command is done, and try again",
     )

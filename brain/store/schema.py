@@ -8,6 +8,7 @@ slower to fill.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..errors import StoreError, printable
@@ -116,14 +117,14 @@ def added(after: int) -> list[str]:
     return [sql for version in range(after + 1, VERSION + 1) for sql in TABLES[version]]
 
 
-def expected(version: int) -> set[tuple[str, str, str, str | None]]:
-    """Return what `sqlite_schema` says of a store of that version, and nothing else."""
+def expected(statements: Iterable[str]) -> set[tuple[str, str, str, str | None]]:
+    """Return what `sqlite_schema` says of a file that holds these tables, and nothing else."""
     rows: set[tuple[str, str, str, str | None]] = set()
-    for sql in (sql for number in range(1, version + 1) for sql in TABLES[number]):
+    for sql in statements:
         name = sql.split()[2]
         rows.add(("table", name, name, sql))
-        if "UNIQUE" in sql:
-            rows.add(("index", f"sqlite_autoindex_{name}_1", name, None))
+        for number in range(sql.count("UNIQUE")):
+            rows.add(("index", f"sqlite_autoindex_{name}_{number + 1}", name, None))
     return rows
 
 
@@ -161,7 +162,12 @@ def compare(db: Connection, version: int) -> None:
 
     Raises `StoreError` (`bad_store`) naming what is foreign: a table, a trigger, a view.
     """
-    right = expected(version)
+    compare_tables(db, [sql for number in range(1, version + 1) for sql in TABLES[number]])
+
+
+def compare_tables(db: Connection, statements: Iterable[str]) -> None:
+    """Check that a file holds the tables that `statements` make; raises as `compare`."""
+    right = expected(statements)
     found = db.all("SELECT type, name, tbl_name, sql FROM sqlite_schema")
     if len(found) == len(right) and set(found) == right:
         return
@@ -169,7 +175,7 @@ def compare(db: Connection, version: int) -> None:
     missing = sorted(f"{row[0]} {row[1]}" for row in right - set(found))
     what = f"has a foreign {printable(foreign[0])}" if foreign else f"lacks the {missing[0]}"
     raise StoreError(
-        f"the schema of the store {what}",
+        f"the schema of {db.name} {what}",
         hint="this file was not written by this program; do not trust it",
     )
 

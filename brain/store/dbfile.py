@@ -1,0 +1,113 @@
+"""A database file on the disk: looking at it before it is opened, and opening it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import apsw
+
+from ..errors import NotFound, StoreError
+from .connection import Connection, Told
+
+
+def inspect(path: str, told: Told) -> None:
+    """Look at what lies at `path` without opening it.
+
+    Root may open anybody's file: it could read it anyway. Anybody else's file that we do
+    not own might have been planted for us. Raises `NotFound` (`no_store`), `StoreError`
+    (`bad_store`, `foreign_owner`, `cannot_open`, `io_error`).
+    """
+    import stat
+
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError as error:
+        raise NotFound(f"{told.what} is not here", code="no_store") from error
+    except OSError as error:
+        raise refused(error, told) from error
+    if not stat.S_ISREG(found.st_mode):
+        raise StoreError(f"{told.what} is not a regular file")
+    if os.geteuid() not in (0, found.st_uid):
+        raise StoreError(
+            f"{told.what} belongs to another user",
+            code="foreign_owner",
+            hint=f"copy {told.whole} to a folder of your own",
+        )
+
+
+def writable(path: str, timeout: float, told: Told) -> Connection:
+    """Open a file for writing; `timeout` is in seconds, for another process's transaction."""
+    name = os.path.basename(path)
+    return Connection(path, apsw.SQLITE_OPEN_READWRITE, timeout=timeout, name=name, told=told)
+
+
+def readable(
+    path: str, timeout: float, told: Told, check: Callable[[Connection], None]
+) -> Connection:
+    """Open a file for reading, and `check` it.
+
+    On a medium that cannot be written the engine cannot share its log's index.
+    If the log is empty the file is then read as it stands (`immutable`); if it
+    is not, that would show a state that never was, and `StoreError`
+    (`read_only`) is raised.
+    """
+    name, flags = os.path.basename(path), apsw.SQLITE_OPEN_READONLY
+    try:
+        return _checked(Connection(path, flags, timeout=timeout, name=name, told=told), check)
+    except StoreError as error:
+        if error.code not in ("cannot_open", "read_only") or not os.access(path, os.R_OK):
+            raise
+        if _has_content(f"{path}-wal") or _has_content(f"{path}-journal"):
+            raise StoreError(
+                f"{told.what} holds changes that only a writer can take over",
+                code="read_only",
+                hint=f"run any command that writes; it needs write access to {told.folder}",
+            ) from error
+    return _checked(_immutable(path, timeout, told), check)
+
+
+def _immutable(path: str, timeout: float, told: Told) -> Connection:
+    from urllib.parse import quote
+
+    uri = f"file:{quote(os.path.abspath(path))}?immutable=1"
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    return Connection(uri, flags, timeout=timeout, name=os.path.basename(path), told=told)
+
+
+def _checked(db: Connection, check: Callable[[Connection], None]) -> Connection:
+    try:
+        check(db)
+        db.run("PRAGMA query_only=ON")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _has_content(path: str) -> bool:
+    try:
+        return os.stat(path).st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def sync_folder(folder: str) -> None:
+    """Make names that were put into a folder survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def refused(error: OSError, told: Told) -> StoreError:
+    """Return the error for a file that the system does not let be made or opened."""
+    import errno
+
+    codes = {errno.ENOSPC: "no_space", errno.EROFS: "read_only", errno.EACCES: "cannot_open"}
+    return StoreError(
+        f"{told.what} cannot be made or opened: {error.strerror}",
+        code=codes.get(error.errno or 0, "io_error"),
+        hint=f"check {told.folder}, its owner and the free space",
+    )
