@@ -1,0 +1,166 @@
+"""Appending to the log: entries, hashes, indexes and checkpoint in one durable transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+
+from ...errors import Conflict, NotFound, VerificationFailed
+from ...store import mark
+from ...store.connection import Connection
+from ...trust import ed25519
+from ..protocol import NO_PARENT, Wish
+from . import shape
+from .checkpoint import Checkpoint
+from .cosignature import Cosigned
+from .entry import Entry, encode
+from .hashing import leaf_hash
+from .note import Note
+from .reading import LogReader, Placed, damaged
+
+Row = tuple[int, bytes, int, bytes, bytes, int, bytes]
+
+
+class LogWriter(LogReader):
+    """A log that can be appended to; `path` is its file, beside which the mark is kept."""
+
+    def __init__(self, db: Connection, path: str) -> None:
+        super().__init__(db)
+        self._path = path
+
+    def append(self, wishes: Sequence[Wish], time: int, seed: bytes) -> list[Placed]:
+        """Record all wishes, or none of them, and return their entries in the same order.
+
+        A wish for what is its brain's head already gets the entry of that. New entries
+        stand in the order of their brains, which fills the indexes from left to right.
+        Raises `Conflict` (`stale_parent`), `NotFound` (`not_open`), and
+        `VerificationFailed` (`rolled_back`, `log_forked`) if the log is not the one that
+        was last appended to.
+        """
+        with self._writing():
+            last = self.last().checkpoint
+            edge = self._edge(last)
+            self.refuse_loss(mark.read(self._path))
+            placed = self._decide(wishes, last.size, time)
+            fresh = [one for one in placed if one.place >= last.size]
+            if fresh:
+                self._write(sorted(set(fresh)), edge)
+                self._sign(last.size, Checkpoint(self.origin, edge.size, edge.root()), seed)
+        self._note()
+        return placed
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        self._db.begin()
+        try:
+            yield
+            self._db.commit()
+        except BaseException:
+            self._db.abandon()
+            raise
+
+    def _edge(self, last: Checkpoint) -> shape.Edge:
+        """Return the right edge, which must lead to the root that was signed last."""
+        edge = shape.Edge(last.size, self.hashes(shape.cover(0, last.size)))
+        if edge.root() != last.root:
+            raise damaged("its hashes do not lead to the root of its checkpoint")
+        return edge
+
+    def refuse_loss(self, noted: bytes) -> None:
+        """Refuse to go on if the log does not hold a state, noted as size and root."""
+        found = behind(self, noted, self.last().checkpoint)
+        if found:
+            code, message = found
+            raise VerificationFailed(
+                message,
+                code=code,
+                hint="bring the folder of the log back from a copy that is not older;"
+                " appending would fork the log",
+            )
+
+    def _decide(self, wishes: Sequence[Wish], size: int, time: int) -> list[Placed]:
+        heads = self.heads(list({wish.brain for wish in wishes}))
+        out: dict[int, Placed] = {}
+        numbers = count(size)
+        for place in sorted(range(len(wishes)), key=lambda place: wishes[place].brain):
+            wish = wishes[place]
+            head = heads.get(wish.brain)
+            if head is None or head.entry.snapshot != wish.snapshot:
+                head = heads[wish.brain] = Placed(next(numbers), _after(head, wish, time))
+            out[place] = head
+        return [out[place] for place in range(len(wishes))]
+
+    def _write(self, fresh: Sequence[Placed], edge: shape.Edge) -> None:
+        first = shape.inner_nodes(edge.size)
+        rows: list[Row] = []
+        nodes: list[bytes] = []
+        for index, entry in fresh:
+            leaf = leaf_hash(encode(entry))
+            rows.append((index, *entry, leaf))
+            nodes += edge.append(leaf)
+        self._db.run_many("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        self._db.run_many("INSERT INTO nodes VALUES (?, ?)", enumerate(nodes, first))
+
+    def _sign(self, before: int, now: Checkpoint, seed: bytes) -> None:
+        """Sign the new state; of the one before only what a witness cosigned is kept."""
+        signature = ed25519.sign(seed, now.text.encode())
+        self._keep(now, signature)
+        self._db.run(
+            "DELETE FROM checkpoints WHERE size = ?1"
+            " AND NOT EXISTS (SELECT 1 FROM cosignatures WHERE size = ?1)",
+            (before,),
+        )
+
+    def _keep(self, checkpoint: Checkpoint, signature: bytes) -> None:
+        self._db.run(
+            "INSERT OR IGNORE INTO checkpoints VALUES (?, ?, ?)",
+            (checkpoint.size, checkpoint.root, signature),
+        )
+
+    def _note(self) -> None:
+        last = self.last().checkpoint
+        mark.write(self._path, last.size.to_bytes(8, "big") + last.root)
+
+    def cosign(self, told: Note, state: Checkpoint, judges: Sequence[Cosigned]) -> None:
+        """Keep a checkpoint of this log with the lines of witnesses, which were verified."""
+        own = told.by(self.key)
+        lines = [(one.key, told.by(one.key)) for one in judges]
+        assert own is not None
+        with self._writing():
+            self._keep(state, own.signature)
+            self._db.run_many(
+                "INSERT OR REPLACE INTO cosignatures VALUES (?, ?, ?)",
+                [(state.size, str(key), line.signature) for key, line in lines if line],
+            )
+
+
+def behind(log: LogReader, noted: bytes, last: Checkpoint) -> tuple[str, str] | None:
+    """Return in a code and in words how a log fell behind what was noted of it."""
+    size, root = int.from_bytes(noted[:8], "big"), noted[8:]
+    if size > last.size:
+        return "rolled_back", f"the log held {size} entries, and now ends at {last.size}"
+    if noted and log.root(size) != root:
+        return "log_forked", f"the first {size} entries are not those that were acknowledged"
+    return None
+
+
+def _after(head: Placed | None, wish: Wish, time: int) -> Entry:
+    """Return the entry of a wish; the parent it names must be the head."""
+    if head is None:
+        if wish.parent != NO_PARENT:
+            raise NotFound(
+                f"the log does not hold the brain {wish.brain.hex()}",
+                code="not_open",
+                hint="open it first",
+            )
+        return Entry(wish.brain, 1, wish.snapshot, NO_PARENT, time)
+    last = head.entry
+    if wish.parent != last.snapshot:
+        raise Conflict(
+            f"the log's head of the brain is {last.snapshot.hex()}, commitment {last.seq},"
+            f" not {wish.parent.hex()}",
+            code="stale_parent",
+            hint="merge it, and commit after it",
+        )
+    return Entry(wish.brain, last.seq + 1, wish.snapshot, last.snapshot, time)

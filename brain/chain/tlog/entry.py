@@ -1,0 +1,63 @@
+"""An entry of the log: one commitment, as the bytes of its leaf."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...encoding import pack, unpack
+from ...errors import FormatError
+from ..protocol import NO_PARENT
+
+FORMAT = 1
+MAX_BYTES = 256
+"""Size of an entry that is read; the longest has 121 bytes."""
+MAX_SEQ = (1 << 63) - 1
+MAX_TIME = 253_402_300_799_999
+"""The last millisecond of the year 9999, UTC, as in snapshots."""
+
+_ID = 32
+
+
+class Entry(NamedTuple):
+    """The commitment `seq` of a brain: `snapshot` after `parent`, at `time` in ms UTC."""
+
+    brain: bytes
+    seq: int
+    snapshot: bytes
+    parent: bytes
+    time: int
+
+
+def encode(entry: Entry) -> bytes:
+    """Return the data of the leaf of an entry."""
+    return pack((FORMAT, *entry))
+
+
+def decode(data: bytes) -> Entry:
+    """Return the entry that the data of a leaf stands for.
+
+    Raises `FormatError`: `bad_entry`, and the codes of `encoding.unpack`.
+    """
+    if len(data) > MAX_BYTES:
+        raise FormatError(f"an entry of {len(data)} bytes", code="too_large")
+    fields = unpack(data)
+    if type(fields) is not tuple or [type(field) for field in fields] != _TYPES:
+        raise FormatError("not an entry of the log", code="bad_entry")
+    form, entry = fields[0], Entry(*fields[1:])
+    if form != FORMAT or not _is_valid(entry):
+        raise FormatError("an entry with a field out of range", code="bad_entry")
+    return entry
+
+
+_TYPES = [int, bytes, int, bytes, bytes, int]
+
+
+def _is_valid(entry: Entry) -> bool:
+    ids = entry.brain, entry.snapshot, entry.parent
+    return (
+        all(len(id) == _ID for id in ids)
+        and entry.snapshot != NO_PARENT
+        and (entry.parent == NO_PARENT) == (entry.seq == 1)
+        and 1 <= entry.seq <= MAX_SEQ
+        and entry.time <= MAX_TIME
+    )

@@ -1,0 +1,244 @@
+"""Reading the log: entries, heads, hashes and proofs, each held against what must fit it.
+
+An entry is proven by the hash of its leaf, a hash by the root that it leads to, and the
+root by the signature of the checkpoint. So damage is an error, never an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from typing import NamedTuple
+
+from ...errors import StoreError
+from ...store.connection import Connected, Connection, Row
+from ...store.schema import columns
+from ..protocol import NO_PARENT
+from . import shape
+from .checkpoint import Checkpoint
+from .entry import Entry, encode
+from .hashing import leaf_hash
+from .note import Line
+from .shape import Range, Subtree
+from .vkey import ED25519, VerifierKey
+
+_ENTRY = columns(
+    "number INTEGER, brain BLOB, seq INTEGER, snapshot BLOB, parent BLOB, time INTEGER, hash BLOB"
+)
+_CHECKPOINT = columns("size INTEGER, root BLOB, signature BLOB")
+_HEADS = f"""
+WITH wanted(id) AS (VALUES {{rows}})
+SELECT {_ENTRY}, EXISTS (
+  SELECT 1 FROM entries AS child
+  WHERE child.brain = last.brain AND child.parent = last.snapshot AND child.seq > last.seq)
+FROM wanted JOIN entries AS last ON last.brain = wanted.id
+AND last.seq = (SELECT max(seq) FROM entries WHERE brain = wanted.id)
+"""
+_OPENED = (
+    "SELECT CAST(brain AS BLOB) FROM entries WHERE parent = zeroblob(32) AND brain IN ({keys})"
+)
+
+
+class Placed(NamedTuple):
+    """An entry and its place in the log, from 0."""
+
+    place: int
+    entry: Entry
+
+
+class Signed(NamedTuple):
+    """A checkpoint and the log's signature of it, 64 bytes."""
+
+    checkpoint: Checkpoint
+    signature: bytes
+
+
+def origin_of(key: bytes) -> str:
+    """Return what a log with that public key calls itself."""
+    return f"brain.local/{sha256(key).hexdigest()[:16]}"
+
+
+class LogReader(Connected):
+    """What can be asked of a log; errors are those of `Connection`, and `StoreError`
+    (`bad_log`) for what does not fit together."""
+
+    def __init__(self, db: Connection) -> None:
+        super().__init__(db)
+        rows = db.all(f"SELECT {columns('key BLOB, file TEXT')} FROM identity")
+        if len(rows) != 1:
+            raise damaged("it does not say who it is")
+        ((key, self.key_file),) = rows
+        self.key = VerifierKey(origin_of(key), ED25519, key)
+
+    @property
+    def origin(self) -> str:
+        """What the log calls itself."""
+        return self.key.name
+
+    def last(self) -> Signed:
+        """Return the checkpoint of the whole log."""
+        row = self._db.one(f"SELECT {_CHECKPOINT} FROM checkpoints ORDER BY size DESC LIMIT 1")
+        if row is None:
+            return Signed(Checkpoint(self.origin, 0, shape.folded([])), b"")
+        return self._signed(row)
+
+    def signed(self, size: int) -> Signed | None:
+        """Return the checkpoint of a size, None if it is not kept."""
+        row = self._db.one(f"SELECT {_CHECKPOINT} FROM checkpoints WHERE size = ?", (size,))
+        return self._signed(row) if row else None
+
+    def _signed(self, row: Row) -> Signed:
+        size, root, signature = row
+        return Signed(Checkpoint(self.origin, size, root), signature)
+
+    def cosigned_size(self, least: int) -> int | None:
+        """Return the greatest size, from `least` on, that a witness cosigned."""
+        row = self._db.one("SELECT max(size) FROM cosignatures WHERE size >= ?", (least,))
+        return row[0] if row else None
+
+    def cosignatures(self, size: int) -> list[tuple[str, bytes]]:
+        """Return the verifier keys of the witnesses of a size, and what they signed."""
+        sql = f"SELECT {columns('key TEXT, signature BLOB')} FROM cosignatures"
+        return [
+            (key, signature) for key, signature in self._db.all(f"{sql} WHERE size = ?", (size,))
+        ]
+
+    def line(self, signature: bytes) -> Line:
+        """Return the line by which the log signs."""
+        return Line(self.key.name, self.key.id, signature)
+
+    def head(self, brain: bytes) -> Placed | None:
+        """Return the last entry of a brain."""
+        return self.heads([brain]).get(brain)
+
+    def heads(self, brains: Sequence[bytes]) -> dict[bytes, Placed]:
+        """Return the last entries of those brains that have one.
+
+        Both indexes are asked: one for the last entry, the other for one that follows it.
+        """
+        opened = {brain for (brain,) in self._db.among(_OPENED, brains)}
+        out = {}
+        for *row, followed in self._db.among(_HEADS, brains):
+            placed = proven(row)
+            if followed:
+                raise damaged(f"its indexes do not agree on what follows entry {placed.place}")
+            out[placed.entry.brain] = placed
+        if opened - out.keys():
+            raise damaged("its indexes do not agree on which brains it holds")
+        return out
+
+    def find(self, brain: bytes, snapshot: bytes) -> Placed | None:
+        """Return the last entry of a brain that is about a snapshot."""
+        head = self.head(brain)
+        if head is None or head.entry.snapshot == snapshot:
+            return head
+        child = "SELECT max(seq) FROM entries WHERE brain = ? AND parent = ?"
+        row = self._db.one(
+            f"SELECT {_ENTRY} FROM entries WHERE brain = ? AND seq = ({child}) - 1",
+            (brain, brain, snapshot),
+        )
+        if row is None:
+            return None
+        placed = proven(row)
+        if placed.entry.snapshot != snapshot:
+            raise damaged(f"entry {placed.place} is not what the next one follows")
+        return placed
+
+    def history(self, brain: bytes) -> list[Placed]:
+        """Return all entries of a brain, the first first."""
+        sql = f"SELECT {_ENTRY} FROM entries WHERE brain = ? ORDER BY seq"
+        return chained([proven(row) for row in self._db.all(sql, (brain,))])
+
+    def hashes(self, subtrees: Iterable[Subtree]) -> list[bytes]:
+        """Return the hashes of complete subtrees."""
+        wanted = [(one.level > 0, shape.number(one)) for one in subtrees]
+        found = {
+            (inner, number): hash
+            for inner, table in enumerate(("entries", "nodes"))
+            for number, hash in self._db.among(
+                f"SELECT number, CAST(hash AS BLOB) FROM {table} WHERE number IN ({{keys}})",
+                [number for above, number in wanted if above == inner],
+            )
+        }
+        try:
+            return [found[one] for one in wanted]
+        except KeyError as error:
+            raise damaged("a hash of it is missing") from error
+
+    def ranges(self, ranges: Sequence[Range]) -> list[bytes]:
+        """Return the hashes of ranges of leaves."""
+        covers = [shape.cover(*one) for one in ranges]
+        hashes = iter(self.hashes(subtree for cover in covers for subtree in cover))
+        return [shape.folded([next(hashes) for _ in cover]) for cover in covers]
+
+    def kept(self) -> list[Signed]:
+        """Return the checkpoints that are kept, the last one among them."""
+        sql = f"SELECT {_CHECKPOINT} FROM checkpoints ORDER BY size"
+        return [self._signed(row) for row in self._db.all(sql)]
+
+    def root(self, size: int) -> bytes:
+        """Return the root of the first entries."""
+        return shape.folded(self.hashes(shape.cover(0, size)))
+
+    def integrity(self) -> list[str]:
+        """Return what the engine finds wrong with the file and its indexes."""
+        found = [str(line) for (line,) in self._db.all("PRAGMA integrity_check(100)")]
+        return [] if found == ["ok"] else found
+
+    def overhang(self) -> bool:
+        """Tell whether entries or hashes reach beyond the last checkpoint, or end before."""
+        row = self._db.one(
+            "SELECT ifnull((SELECT max(size) FROM checkpoints), 0),"
+            " ifnull((SELECT max(number) + 1 FROM entries), 0),"
+            " ifnull((SELECT max(number) + 1 FROM nodes), 0)"
+        )
+        assert row is not None
+        size, entries, nodes = row
+        return bool(entries != size or nodes != shape.inner_nodes(size))
+
+    def every_entry(self, size: int) -> Iterator[Row]:
+        """Yield the first rows of entries, unproven."""
+        sql = f"SELECT {_ENTRY} FROM entries WHERE number < ? ORDER BY number"
+        return self._db.stream(sql, (size,))
+
+    def by_brain(self) -> Iterator[Row]:
+        """Yield all rows of entries, unproven, those of a brain together and in order."""
+        return self._db.stream(f"SELECT {_ENTRY} FROM entries ORDER BY brain, seq")
+
+    def every_node(self, most: int) -> Iterator[bytes]:
+        """Yield the first hashes of complete subtrees of level 1 or more."""
+        sql = "SELECT CAST(hash AS BLOB) FROM nodes WHERE number < ? ORDER BY number"
+        for (hash,) in self._db.stream(sql, (most,)):
+            yield hash
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+
+def proven(row: Sequence[object]) -> Placed:
+    """Return the entry of a row, whose leaf must have the hash in the row."""
+    index, *fields, expected = row
+    entry = Entry(*fields)  # type: ignore[arg-type]
+    if leaf_hash(encode(entry)) != expected:
+        raise damaged(f"entry {index} does not fit its hash")
+    return Placed(index, entry)  # type: ignore[arg-type]
+
+
+def chained(history: list[Placed]) -> list[Placed]:
+    """Return the entries of a brain, each of which must follow the one before."""
+    parent = NO_PARENT
+    for seq, (index, entry) in enumerate(history, 1):
+        if (entry.seq, entry.parent) != (seq, parent):
+            raise damaged(f"entry {index} does not follow the one before")
+        parent = entry.snapshot
+    return history
+
+
+def damaged(what: str) -> StoreError:
+    """Return the error for a log that is not what it was."""
+    return StoreError(
+        f"the log is damaged: {what}",
+        code="bad_log",
+        hint="bring the folder of the log back from a copy that is not older",
+    )

@@ -1,0 +1,81 @@
+"""The tables of the log, and what is made sure of before they are used.
+
+`entries` holds the commitments with the hashes of their leaves, `nodes` the hashes of
+complete subtrees as they were completed; both only grow. A brain's head is the entry
+without a child, which two indexes have to agree on. Of `checkpoints` the last is kept,
+and each that a witness cosigned.
+"""
+
+from __future__ import annotations
+
+from ...errors import StoreError
+from ...store.connection import Connection
+from ...store.schema import compare_tables
+
+APPLICATION_ID = 0x62726C31
+"""Marks the file as a log (SQLite header, offset 68): "brl1"."""
+VERSION = 1
+
+TABLES = (
+    """CREATE TABLE identity (
+  key BLOB PRIMARY KEY,
+  file TEXT NOT NULL
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE entries (
+  number INTEGER PRIMARY KEY,
+  brain BLOB NOT NULL,
+  seq INTEGER NOT NULL,
+  snapshot BLOB NOT NULL,
+  parent BLOB NOT NULL,
+  time INTEGER NOT NULL,
+  hash BLOB NOT NULL,
+  UNIQUE (brain, seq),
+  UNIQUE (brain, parent, seq)
+) STRICT""",
+    """CREATE TABLE nodes (
+  number INTEGER PRIMARY KEY,
+  hash BLOB NOT NULL
+) STRICT""",
+    """CREATE TABLE checkpoints (
+  size INTEGER PRIMARY KEY,
+  root BLOB NOT NULL,
+  signature BLOB NOT NULL
+) STRICT""",
+    """CREATE TABLE cosignatures (
+  size INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  signature BLOB NOT NULL,
+  PRIMARY KEY (size, key)
+) STRICT, WITHOUT ROWID""",
+)
+
+
+def build(db: Connection, key: bytes, file: str) -> None:
+    """Make the tables of a log whose public key is `key`, kept in `file`, in one transaction."""
+    db.begin()
+    for sql in TABLES:
+        db.run(sql)
+    db.run("INSERT INTO identity VALUES (?, ?)", (key, file))
+    db.run(f"PRAGMA application_id={APPLICATION_ID}")
+    db.run(f"PRAGMA user_version={VERSION}")
+    db.commit()
+
+
+def check(db: Connection) -> None:
+    """Make sure that a file is a log of this version, and nothing more.
+
+    Raises `StoreError`: `bad_store`, `unsupported_version`.
+    """
+    ((application,), (version,)) = (db.all(f"PRAGMA {name}")[0] for name in _MARKS)
+    if application != APPLICATION_ID:
+        raise StoreError(f"{db.name} is not a log")
+    if version != VERSION:
+        raise StoreError(
+            f"the log has version {version}, this program knows {VERSION}",
+            code="unsupported_version",
+            hint="a newer release wrote it; upgrade to read it",
+        )
+    compare_tables(db, TABLES)
+
+
+_MARKS = ("application_id", "user_version")

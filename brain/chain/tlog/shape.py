@@ -1,0 +1,126 @@
+"""Which hashes a proof is made of: the shape of the tree of RFC 6962, in numbers alone.
+
+A range of leaves [start, end) is covered by complete subtrees, each named by its level
+(0 for leaves) and its place in that level. These never change once they are complete,
+so they are what is stored; every hash of every tree size is joined from few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .hashing import EMPTY_ROOT, join
+
+
+class Subtree(NamedTuple):
+    """The complete subtree over the leaves [place << level, place + 1 << level)."""
+
+    level: int
+    place: int
+
+
+Range = tuple[int, int]
+"""Leaves from the first to before the second, as the RFC splits them."""
+
+
+def cover(start: int, end: int) -> list[Subtree]:
+    """Return the complete subtrees that make up a range, greatest and leftmost first."""
+    out = []
+    while start < end:
+        level = (end - start).bit_length() - 1
+        out.append(Subtree(level, start >> level))
+        start += 1 << level
+    return out
+
+
+def folded(hashes: Sequence[bytes]) -> bytes:
+    """Return the hash of a range from those of its cover; `EMPTY_ROOT` from none."""
+    if not hashes:
+        return EMPTY_ROOT
+    whole = hashes[-1]
+    for left in reversed(hashes[:-1]):
+        whole = join(left + whole)
+    return whole
+
+
+def _split(start: int, end: int) -> int:
+    """Return where the children of a range meet: at the greatest power of two below its width."""
+    return start + (1 << (end - start - 1).bit_length() - 1)
+
+
+def inclusion(index: int, size: int) -> list[Range]:
+    """Return the ranges whose hashes are PATH(index, size), RFC 6962, section 2.1.1."""
+    out = []
+    start, end = 0, size
+    while end - start > 1:
+        middle = _split(start, end)
+        if index < middle:
+            out.append((middle, end))
+            end = middle
+        else:
+            out.append((start, middle))
+            start = middle
+    return out[::-1]
+
+
+def consistency(old: int, new: int) -> list[Range]:
+    """Return the ranges whose hashes are PROOF(old, new), RFC 6962, section 2.1.2.
+
+    None if one of the sizes is 0 or both are the same.
+    """
+    if old in (0, new):
+        return []
+    out = []
+    start, end = 0, new
+    while old < end:
+        middle = _split(start, end)
+        if old <= middle:
+            out.append((middle, end))
+            end = middle
+        else:
+            out.append((start, middle))
+            start = middle
+    if start:  # else the old root itself is where the way begins
+        out.append((start, end))
+    return out[::-1]
+
+
+def number(subtree: Subtree) -> int:
+    """Return the place of a subtree where its like stand in the order of their completion.
+
+    Leaves stand among leaves, and all other subtrees among each other.
+    """
+    if not subtree.level:
+        return subtree.place
+    end = (subtree.place + 1) << subtree.level
+    return inner_nodes(end - 1) + subtree.level - 1
+
+
+def inner_nodes(size: int) -> int:
+    """Return how many complete subtrees of level 1 or more a tree of that size has."""
+    return size - size.bit_count()
+
+
+class Edge:
+    """The right edge of a growing tree: the hashes of the cover of all its leaves."""
+
+    def __init__(self, size: int, hashes: Sequence[bytes]) -> None:
+        self.size = size
+        self._hashes = list(hashes)
+
+    def append(self, leaf: bytes) -> list[bytes]:
+        """Take a leaf hash; return the hashes of the subtrees it completes, level 1 first."""
+        completed = []
+        size, whole = self.size, leaf
+        while size & 1:
+            whole = join(self._hashes.pop() + whole)
+            completed.append(whole)
+            size >>= 1
+        self._hashes.append(whole)
+        self.size += 1
+        return completed
+
+    def root(self) -> bytes:
+        """Return the root of the tree as it is now."""
+        return folded(self._hashes)
