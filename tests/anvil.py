@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import IO, Any, Self
 
 import pytest
 
@@ -76,7 +76,7 @@ class Anvil:
         self.accounts: list[str] = self.call("eth_accounts")
         self.chain = int(self.call("eth_chainId"), 16)
 
-    def _listening(self, lines: TextIO) -> int:
+    def _listening(self, lines: IO[str]) -> int:
         for line in lines:
             self.said.append(line)
             if line.startswith("Listening on "):
@@ -85,7 +85,7 @@ class Anvil:
         lines.close()
         raise AssertionError("anvil did not start:\n" + "".join(self.said))
 
-    def _listen(self, lines: TextIO) -> None:
+    def _listen(self, lines: IO[str]) -> None:
         with lines:
             self.said.extend(lines)
 
@@ -121,7 +121,7 @@ class Anvil:
         return self.calls([(method, params)])[0]
 
     def calls(self, wanted: Iterable[tuple[str, Sequence[object]]]) -> list[Any]:
-        """Return the results of many calls in one request. Raises `Refused` for the first bad."""
+        """Return the results of calls that are made at once, in no order. Raises `Refused`."""
         body = [
             {"jsonrpc": "2.0", "id": place, "method": method, "params": params}
             for place, (method, params) in enumerate(wanted)
@@ -165,7 +165,7 @@ class Anvil:
     def transact(
         self, sender: str, to: str | None, data: bytes, **fields: object
     ) -> dict[str, Any]:
-        """Send a transaction and return its receipt. Raises `Refused` if it reverts."""
+        """Send a transaction and return its receipt, whose `status` is 0x0 if it reverted."""
         call = {"from": sender, "data": "0x" + data.hex()} | ({"to": to} if to else {})
         receipt: dict[str, Any] = self.call("eth_sendTransactionSync", call | fields)
         return receipt

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from eth_utils import keccak
+from eth_utils.crypto import keccak
 
 from brain.chain import contracts
 from tests import anvil

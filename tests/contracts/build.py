@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from eth_utils import keccak
+from eth_utils.crypto import keccak
 
 from tests.contracts import solc
 
@@ -22,8 +22,7 @@ ARTIFACT = "BrainRegistry.json"
 def files(folder: Path = FOLDER) -> dict[str, bytes]:
     """Return the input of the compiler and the artifact, as they follow from the source."""
     source = (folder / SOURCE).read_text("utf-8")
-    asked = solc.asked(SOURCE, source)
-    built = solc.compiled(asked)[SOURCE]["BrainRegistry"]
+    built = solc.compiled(SOURCE, source)["BrainRegistry"]
     creation = built["evm"]["bytecode"]["object"]
     runtime = built["evm"]["deployedBytecode"]["object"]
     artifact = {
@@ -38,7 +37,7 @@ def files(folder: Path = FOLDER) -> dict[str, bytes]:
         "bytecode": f"0x{creation}",
         "runtime": f"0x{runtime}",
     }
-    return {INPUT: written(asked), ARTIFACT: written(artifact)}
+    return {INPUT: written(solc.asked(SOURCE, source)), ARTIFACT: written(artifact)}
 
 
 def hashed(content: bytes) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,14 @@ def asked(name: str, source: str) -> dict[str, Any]:
     return {"language": "Solidity", "sources": {name: {"content": source}}, "settings": SETTINGS}
 
 
-def compiled(asked: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return what the compiler made of its input: by file, by contract. A warning is an error."""
+@cache
+def compiled(name: str, source: str) -> dict[str, Any]:
+    """Return what the compiler made of one file, by contract. A warning is an error."""
     if not COMPILER.exists():
         pytest.skip("solc is not installed; `make test` installs it")
     done = subprocess.run(
         ["node", str(COMPILER), "--standard-json"],
-        input=json.dumps(asked),
+        input=json.dumps(asked(name, source)),
         capture_output=True,
         text=True,
         check=True,
@@ -43,7 +45,7 @@ def compiled(asked: dict[str, Any]) -> dict[str, dict[str, Any]]:
     answer = json.loads(done.stdout[done.stdout.index("{") :])
     said = [error["formattedMessage"] for error in answer.get("errors", [])]
     assert not said, "\n".join(said)
-    contracts: dict[str, dict[str, Any]] = answer["contracts"]
+    contracts: dict[str, Any] = answer["contracts"][name]
     return contracts
 
 

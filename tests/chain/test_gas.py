@@ -1,0 +1,39 @@
+"""What the contract costs, against what it should cost at most."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.chain import gas
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[gas.Row]:
+    return gas.rows()
+
+
+@pytest.fixture(scope="module")
+def costs(rows: list[gas.Row]) -> dict[str, float]:
+    return dict(rows)
+
+
+def test_an_update_is_near_what_any_update_must_cost(costs: dict[str, float]) -> None:
+    assert costs["`commit` by the owner"] <= min(36_000, 1.25 * gas.FLOOR)
+
+
+def test_an_update_by_the_signer_costs_one_more_cold_slot(costs: dict[str, float]) -> None:
+    extra = costs["`commit` by the signer"] - costs["`commit` by the owner"]
+    assert 2_100 <= extra <= 2_150
+
+
+def test_opening_costs_three_fresh_words_and_little_else(costs: dict[str, float]) -> None:
+    assert costs["`open`"] <= 75_000
+
+
+def test_a_brain_in_a_batch_of_a_thousand_costs_next_to_nothing(costs: dict[str, float]) -> None:
+    assert costs["– per brain, 1,000 in a batch"] <= 30
+
+
+def test_the_documentation_shows_what_is_measured(rows: list[gas.Row]) -> None:
+    page = gas.PAGE.read_text("utf-8")
+    assert gas.replaced(page, gas.table(rows)) == page

@@ -1,0 +1,155 @@
+"""Wallet contracts as owner and signer, by ERC-1271: honest ones, and others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from eth_abi.abi import encode
+from eth_utils.crypto import keccak
+
+from tests import anvil
+from tests.chain.registry import Event, Registry, encoded, wallet, word
+from tests.chain.signing import Commit, message, signature
+from tests.contracts import solc
+
+KEY, STRANGER = wallet("behind the wallet"), wallet("stranger")
+S = [word(f"snapshot {n}") for n in range(6)]
+LATER = 2**40
+MANNERS = "honest, wrong word, reverting, short, dirty, nothing, long, busy, committing".split(", ")
+
+
+class Wallet(NamedTuple):
+    """A wallet contract, and the account that pays for what it does."""
+
+    node: anvil.Anvil
+    address: str
+    payer: str
+
+    def behave(self, manner: str) -> None:
+        number = MANNERS.index(manner)
+        data = keccak(text="behave(uint8)")[:4] + encode(["uint8"], [number])
+        assert self.node.transact(self.payer, self.address, data)["status"] == "0x1"
+
+    def execute(self, to: str, data: bytes) -> None:
+        call = encode(["address", "bytes"], [to, data])
+        data = keccak(text="execute(address,bytes)")[:4] + call
+        assert self.node.transact(self.payer, self.address, data)["status"] == "0x1"
+
+
+@pytest.fixture(scope="module")
+def creation() -> bytes:
+    source = Path(solc.__file__).with_name("Wallet.sol").read_text("utf-8")
+    built = solc.compiled("Wallet.sol", source)["Wallet"]
+    code = bytes.fromhex(built["evm"]["bytecode"]["object"])
+    return code + encode(["address"], [KEY.address])
+
+
+@pytest.fixture
+def contract(node: anvil.Anvil, creation: bytes) -> Wallet:
+    return Wallet(node, node.deploy(creation), node.accounts[0])
+
+
+@pytest.fixture
+def brain(registry: Registry, contract: Wallet) -> bytes:
+    """A brain opened by the wallet itself."""
+    contract.execute(registry.address, encoded("open", S[0], S[1]))
+    opened: bytes = registry.ask("idOf", contract.address, S[0])[0]
+    assert registry.brain(opened).owner == contract.address
+    return opened
+
+
+def test_a_wallet_that_owns_a_brain_commits(
+    registry: Registry, contract: Wallet, brain: bytes
+) -> None:
+    contract.execute(registry.address, encoded("commit", brain, S[2], S[1]))
+    assert registry.brain(brain).head == S[2]
+
+
+def test_what_a_wallet_accepts_moves_the_head(
+    registry: Registry, contract: Wallet, brain: bytes
+) -> None:
+    commit = Commit(brain, S[2], S[1], 2, LATER)
+    by = signature(KEY, message(registry, commit))
+    told = registry.send(contract.payer, "commitFor", *commit.values(by))
+    assert told == [Event("Committed", (brain, S[2], S[1], 2))]
+
+
+def test_a_wallet_may_be_the_signer_of_a_brain_that_a_key_owns(
+    registry: Registry, contract: Wallet
+) -> None:
+    owner = registry.node.accounts[1]
+    brain = registry.opened(owner, word(contract.address), S[1])
+    registry.send(owner, "setSigner", brain, contract.address)
+    commit = Commit(brain, S[2], S[1], 2, LATER)
+    by = signature(KEY, message(registry, commit))
+    registry.send(contract.payer, "commitFor", *commit.values(by))
+    assert registry.brain(brain).head == S[2]
+
+
+def test_a_key_may_be_the_signer_of_a_brain_that_a_wallet_owns(
+    registry: Registry, contract: Wallet, brain: bytes
+) -> None:
+    contract.execute(registry.address, encoded("setSigner", brain, STRANGER.address))
+    commit = Commit(brain, S[2], S[1], 2, LATER)
+    by = signature(STRANGER, message(registry, commit))
+    registry.send(contract.payer, "commitFor", *commit.values(by))
+    assert registry.brain(brain).head == S[2]
+
+
+def test_what_a_wallet_does_not_accept_is_refused(
+    registry: Registry, contract: Wallet, brain: bytes
+) -> None:
+    commit = Commit(brain, S[2], S[1], 2, LATER)
+    for by in (signature(STRANGER, message(registry, commit)), b"", bytes(65), bytes(1000)):
+        error = registry.refuses(contract.payer, "commitFor", *commit.values(by))
+        assert error == ("Unauthorized",)
+
+
+BAD = [manner for manner in MANNERS if manner not in ("honest", "long")]
+
+
+@pytest.mark.parametrize("manner", BAD)
+def test_a_wallet_that_does_not_say_the_word_has_not_accepted(
+    registry: Registry, contract: Wallet, brain: bytes, manner: str
+) -> None:
+    commit = Commit(brain, S[2], S[1], 2, LATER)
+    by = signature(KEY, message(registry, commit))
+    contract.behave(manner)
+    error = registry.refuses(contract.payer, "commitFor", *commit.values(by))
+    assert error == ("Unauthorized",)
+    assert registry.brain(brain).seq == 1
+
+
+def test_of_a_long_answer_only_the_word_is_read(
+    registry: Registry, contract: Wallet, brain: bytes
+) -> None:
+    commit = Commit(brain, S[2], S[1], 2, LATER)
+    by = signature(KEY, message(registry, commit))
+    contract.behave("long")
+    registry.send(contract.payer, "commitFor", *commit.values(by))
+    assert registry.brain(brain).head == S[2]
+
+
+def test_a_wallet_asked_for_another_brain_has_not_accepted(
+    registry: Registry, contract: Wallet, brain: bytes
+) -> None:
+    owner = registry.node.accounts[1]
+    other = registry.opened(owner, word("another brain"), S[1])
+    commit = Commit(other, S[2], S[1], 2, LATER)
+    by = signature(KEY, message(registry, commit))
+    error = registry.refuses(contract.payer, "commitFor", *commit.values(by))
+    assert error == ("Unauthorized",)
+
+
+def test_an_owner_that_has_code_by_delegation_still_signs_with_its_key(
+    registry: Registry, node: anvil.Anvil, contract: Wallet
+) -> None:
+    with node.impersonating(STRANGER.address) as owner:
+        brain = registry.opened(owner, S[0], S[1])
+    node.set_code(STRANGER.address, bytes.fromhex("ef0100" + contract.address[2:]))
+    commit = Commit(brain, S[2], S[1], 2, LATER)
+    by = signature(STRANGER, message(registry, commit))
+    registry.send(contract.payer, "commitFor", *commit.values(by))
+    assert registry.brain(brain).head == S[2]
