@@ -1,0 +1,142 @@
+"""The node of the tests does what the tests rely on."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests import anvil
+from tests.chain.registry import Registry, encoded, word
+
+ROOTS = [word("root 0"), word("root 1")]
+
+
+def alive(process: int) -> bool:
+    """Say whether a process runs; one that ended and was not waited for does not."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state not in "ZX"
+
+
+@pytest.mark.parametrize("end", [anvil.Anvil.stop, anvil.Anvil.kill], ids=["stop", "kill"])
+def test_a_node_that_ended_is_gone_and_ends_only_once(end: Callable[[anvil.Anvil], None]) -> None:
+    with anvil.running() as node:
+        end(node)
+        assert node.process.returncode is not None
+        with pytest.raises(OSError):
+            node.number()
+
+
+def test_a_node_ends_with_the_process_that_started_it() -> None:
+    code = "from tests import anvil; n = anvil.Anvil(); print(n.process.pid, flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    ) as starter:
+        assert starter.stdout is not None
+        node = int(starter.stdout.readline())
+        assert alive(node)
+        handle = os.pidfd_open(node)
+        starter.send_signal(signal.SIGKILL)
+    assert waited(handle)
+    assert not alive(node)
+
+
+def waited(handle: int) -> bool:
+    """Wait for a process that is not ours to end."""
+    ready, _, _ = select.select([handle], [], [], anvil.MOMENT)
+    os.close(handle)
+    return bool(ready)
+
+
+def test_a_node_started_again_with_its_state_knows_what_it_knew(tmp_path: Path) -> None:
+    state = "--state", tmp_path / "state.json"
+    with anvil.running(*state) as node:
+        registry = Registry(node)
+        registry.send(node.accounts[1], "anchor", ROOTS[0], 1)
+        number, port = node.number(), node.port
+    with anvil.running(*state, port=port) as again:
+        assert (again.port, again.number()) == (port, number)
+        answer = again.read(registry.address, encoded("anchorOf", again.accounts[1]))
+        assert answer == ROOTS[0]
+
+
+def test_a_state_can_be_carried_to_another_node(registry: Registry) -> None:
+    account = registry.node.accounts[1]
+    registry.send(account, "anchor", ROOTS[1], 1)
+    state = registry.node.dump()
+    with anvil.running() as other:
+        other.load(state)
+        assert other.read(registry.address, encoded("anchorOf", account)) == ROOTS[1]
+
+
+def test_a_reorg_takes_back_what_was_mined_and_changes_the_hashes(registry: Registry) -> None:
+    node, account = registry.node, registry.node.accounts[2]
+    node.mine(2)
+    registry.send(account, "anchor", ROOTS[0], 1)
+    before = node.block()
+    assert registry.ask("anchorOf", account) == (ROOTS[0],)
+    node.reorg(1)
+    after = node.block()
+    assert registry.ask("anchorOf", account) == (bytes(32),)
+    assert after["number"] == before["number"]
+    assert after["hash"] != before["hash"]
+
+
+def test_what_is_not_mined_at_once_waits_until_it_is(registry: Registry) -> None:
+    node, account = registry.node, registry.node.accounts[3]
+    node.automine(False)
+    data = encoded("anchor", ROOTS[0], 1)
+    gone, kept = (node.send(sender, registry.address, data) for sender in node.accounts[3:5])
+    assert node.receipt(kept) is None
+    node.drop(gone)
+    node.mine()
+    node.automine(True)
+    receipt = node.receipt(kept)
+    assert receipt is not None
+    assert receipt["status"] == "0x1"
+    assert node.receipt(gone) is None
+    assert registry.ask("anchorOf", account) == (bytes(32),)
+
+
+def test_the_next_block_has_the_time_and_the_base_fee_that_were_set(node: anvil.Anvil) -> None:
+    moment = node.now() + 1000
+    node.set_next_time(moment)
+    node.set_next_base_fee(12_345_678_901)
+    node.mine()
+    assert node.now() == moment
+    assert int(node.block()["baseFeePerGas"], 16) == 12_345_678_901
+
+
+def test_code_can_be_put_anywhere_and_taken_away(registry: Registry) -> None:
+    node, place = registry.node, "0x" + "ab" * 20
+    code = bytes.fromhex(node.call("eth_getCode", registry.address, "latest")[2:])
+    node.set_code(place, code)
+    assert node.read(place, encoded("anchorOf", node.accounts[0])) == bytes(32)
+    node.set_code(place, b"")
+    assert node.read(place, encoded("anchorOf", node.accounts[0])) == b""
+
+
+def test_a_snapshot_brings_back_what_was(registry: Registry) -> None:
+    node, account = registry.node, registry.node.accounts[6]
+    name = node.snapshot()
+    registry.send(account, "anchor", ROOTS[0], 1)
+    node.revert(name)
+    assert registry.ask("anchorOf", account) == (bytes(32),)
+
+
+def test_a_node_that_cannot_start_says_why() -> None:
+    with pytest.raises(AssertionError, match="--no-such-option"):
+        anvil.Anvil("--no-such-option")
