@@ -161,9 +161,9 @@ def _log(
     )
 
 
-def log_of(session: Session, path: str) -> Iterator[SkillRow]:
-    """Yield what changed the skill at a full path, in no order, in any lineage."""
-    yield from session.reader.skill_log(path)
+def log_of(session: Session, path: str, version: str | None = None) -> Iterator[SkillRow]:
+    """Yield what changed the skill at a full path, in any lineage; see `Reader.skill_log`."""
+    yield from session.reader.skill_log(path, version)
     for many in session.reader.skill_log(_MANY):
         snapshot = session.load(many.snapshot)
         after = session.bundle(snapshot.bundle)

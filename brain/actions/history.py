@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -74,43 +75,53 @@ def skill_rows(session: Session, head: bytes, text: str) -> list[SkillRow]:
     It goes on where the skill was before it was moved. Raises `NotFound` (`no_skill`)
     if nothing ever did.
     """
-    inside = Within(session, head)
-    rows = [row for path in _paths_of(session, text) for row in _rows_at(session, inside, path)]
-    rows += _before_moves(session, rows)
+    rows = [row for row, inside in _logged(session, head, text) if row.snapshot in inside]
     if not rows:
         raise NotFound(
             f"no skill {printable(text)} in this lineage",
             code="no_skill",
             hint="see `brain skill list`",
         )
-    return sorted(rows, key=lambda row: session.load(row.snapshot).generation)
+    return sorted(rows, key=partial(_generation, session))
 
 
-def _rows_at(session: Session, inside: Within, path: str) -> list[SkillRow]:
+def _logged(
+    session: Session, head: bytes, text: str, version: str | None = None
+) -> Iterator[tuple[SkillRow, Within]]:
+    """Yield what `derived.log_of` does, each row with the lineage it belongs to, or not.
+
+    It goes on with the paths the skill had before it was moved. Whether a row belongs to
+    its lineage is the costly question, so it is asked of those alone that matter.
+    """
     from . import derived
 
-    return [row for row in derived.log_of(session, path) if row.snapshot in inside]
-
-
-def _before_moves(session: Session, rows: list[SkillRow]) -> list[SkillRow]:
-    """Return what changed the skill under the paths it had before."""
-    from . import derived, renames
-
-    out: list[SkillRow] = []
-    seen = {row.path for row in rows}
-    waiting = list(rows)
+    waiting = [(path, Within(session, head)) for path in _paths_of(session, text)]
+    seen = {path for path, _ in waiting}
     while waiting:
-        row = waiting.pop()
-        snapshot = session.load(row.snapshot)
-        if row.change != derived.ADDED or snapshot.operation[0] in ("upsert", "genesis"):
-            continue
-        parent = snapshot.parents[0]
-        moved = renames.source(session, parent, row.snapshot, row.path)
-        if moved is not None and moved.path not in seen:
-            seen.add(moved.path)
-            waiting += (older := _rows_at(session, Within(session, parent), moved.path))
-            out += older
-    return out
+        path, inside = waiting.pop()
+        for row in derived.log_of(session, path, version):
+            yield row, inside
+            if row.change == derived.ADDED and row.snapshot in inside:
+                moved = _moved_from(session, row)
+                if moved is not None and moved[0] not in seen:
+                    seen.add(moved[0])
+                    waiting.append(moved)
+
+
+def _moved_from(session: Session, row: SkillRow) -> tuple[str, Within] | None:
+    """Return where a skill was before it appeared at a path, and in which lineage."""
+    snapshot = session.load(row.snapshot)
+    if snapshot.operation[0] in ("upsert", "genesis"):
+        return None
+    from . import renames
+
+    parent = snapshot.parents[0]
+    moved = renames.source(session, parent, row.snapshot, row.path)
+    return (moved.path, Within(session, parent)) if moved is not None else None
+
+
+def _generation(session: Session, row: SkillRow) -> int:
+    return session.load(row.snapshot).generation
 
 
 def _paths_of(session: Session, text: str) -> list[str]:
@@ -164,12 +175,15 @@ def at_version(session: Session, head: bytes, text: str, wanted: str) -> tuple[b
     """
     from . import derived, find
 
-    rows = skill_rows(session, head, text)
-    for row in reversed(rows):
-        if row.version == wanted and row.change != derived.REMOVED:
-            bundle = session.bundle_of(row.snapshot)
-            return row.snapshot, find.at(session, bundle, row.path)
-    known = list(dict.fromkeys(row.version for row in rows))
+    found = [
+        row
+        for row, inside in _logged(session, head, text, wanted)
+        if row.version == wanted and row.change != derived.REMOVED and row.snapshot in inside
+    ]
+    if found:
+        row = max(found, key=partial(_generation, session))
+        return row.snapshot, find.at(session, session.bundle_of(row.snapshot), row.path)
+    known = list(dict.fromkeys(row.version for row in skill_rows(session, head, text)))
     raise NotFound(
         f"{printable(text)} has no version {printable(wanted)}",
         code="no_version",

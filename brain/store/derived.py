@@ -49,17 +49,20 @@ class DerivedReader(Connected):
         rows = self._db.all(sql, (slug,))
         return [path for (path,) in rows]
 
-    def skill_log(self, path: str) -> list[SkillRow]:
+    def skill_log(self, path: str, version: str | None = None) -> list[SkillRow]:
         """See `Reader.skill_log`."""
-        rows = self._db.all(
-            f"SELECT {_LOG} FROM skill_log WHERE path = ? ORDER BY number",
-            (path,),
-        )
+        sql = f"SELECT {_LOG} FROM skill_log WHERE path = ?{{more}} ORDER BY number"
+        if version is None:
+            rows = self._db.all(sql.format(more=""), (path,))
+        else:
+            more = " AND (change = 0 OR version = ?)"
+            rows = self._db.all(sql.format(more=more), (path, version))
         log = []
-        for expected, (snapshot, change, version, slugs, number, checksum) in enumerate(rows, 1):
+        for expected, (snapshot, change, said, slugs, number, checksum) in enumerate(rows, 1):
             names = tuple(slugs.split("\n")) if slugs else ()
-            row = SkillRow(path, snapshot, change, version, names)
-            if number != expected or _stored(row, number)[-1] != checksum:
+            row = SkillRow(path, snapshot, change, said, names)
+            missing = version is None and number != expected
+            if missing or _stored(row, number)[-1] != checksum:
                 raise StoreError(
                     "the history of a skill is damaged",
                     code="corrupt_derived",

@@ -132,9 +132,12 @@ class MemoryReader(MemoryLineageReader):
         """See `Reader.skill_paths`."""
         return sorted({path for known, path in self._state.skill_paths if known == slug})
 
-    def skill_log(self, path: str) -> list[SkillRow]:
+    def skill_log(self, path: str, version: str | None = None) -> list[SkillRow]:
         """See `Reader.skill_log`."""
-        return [row for row in self._state.skills if row.path == path]
+        log = [row for row in self._state.skills if row.path == path]
+        if version is None:
+            return log
+        return [row for row in log if row.change == 0 or row.version == version]
 
     def derived_version(self) -> int:
         """See `Reader.derived_version`."""

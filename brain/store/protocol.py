@@ -181,8 +181,11 @@ class Reader(LineageReader, Protocol):
     def skill_paths(self, slug: str) -> list[str]:
         """Return all paths ever logged under a slug, sorted."""
 
-    def skill_log(self, path: str) -> list[SkillRow]:
-        """Return the history of the skill at `path`, oldest first."""
+    def skill_log(self, path: str, version: str | None = None) -> list[SkillRow]:
+        """Return the history of the skill at `path`, oldest first.
+
+        With `version`, return of it where the skill was added, and where it had that version.
+        """
 
     def derived_version(self) -> int:
         """Return what `reset_derived` was last given, 0 if never."""

@@ -303,6 +303,11 @@ def test_the_history_of_a_skill_is_kept_oldest_first(store: Store) -> None:
     assert store.skill_log("skills/y.md") == [bare]
     assert store.skill_log("skills/none.md") == []
     with store.transaction() as tx:
+        tx.log_skills([third := second._replace(snapshot=b"3" * 32, version="3")])
+    assert store.skill_log("skills/a.md", "2") == [first, second]
+    assert store.skill_log("skills/a.md", "3") == [first, third]
+    assert store.skill_log("skills/a.md", "1") == store.skill_log("skills/a.md", "9") == [first]
+    with store.transaction() as tx:
         tx.name_skills([("alias", "skills/b/a.md"), ("alias", "skills/a.md")])
     assert store.skill_paths("alias") == ["skills/a.md", "skills/b/a.md"]
     assert store.skill_paths("a") == ["skills/a.md", "skills/x/SKILL.md"]

@@ -309,9 +309,10 @@ def test_an_altered_pending_note_or_history_is_found(
     with pytest.raises(StoreError) as error:
         store.pending()
     assert error.value.code == "corrupt_pending"
-    with pytest.raises(StoreError) as error:
-        store.skill_log("p")
-    assert error.value.code == "corrupt_derived"
+    for version in (None, "99"):
+        with pytest.raises(StoreError) as error:
+            store.skill_log("p", version)
+        assert error.value.code == "corrupt_derived"
     store.close()
 
 

@@ -50,3 +50,12 @@ def test_a_base_that_never_was_or_is_gone_is_refused(brain: Brain) -> None:
     with pytest.raises(Conflict) as caught:
         brain.upsert_skill("Oracle", "x\n", base=1)
     assert caught.value.code == "stale_base"
+
+
+def test_what_it_costs_does_not_grow_with_the_versions_that_lie_before(brain: Brain) -> None:
+    for number in range(300):
+        brain.upsert_skill("Oracle", f"one\n\n{number}\n\nthree\n")
+    with Brain.open(brain.root) as late:
+        done = late.upsert_skill("Oracle", "one\n\n297\n\nTHREE\n", base=299)
+        assert done.version == 302 and len(late._session._snapshots) < 40
+    assert body(brain) == "one\n\n299\n\nTHREE"
