@@ -17,7 +17,7 @@ In the order of the steps, each repeated as a comment at its code:
 10. Signatures fit, and each snapshot behind the head was signed by those who had the
    right to: see `trust.verify`, whose steps these are. Asked of a brain that has a trust
    file or signatures, or if the caller demands it. That a key signed two continuations
-   of one snapshot, on whatever branch, is a warning.
+   of one snapshot, on whatever branch, is a warning, unless the head descends from both.
 
 What is reached is level L0: hashes and signatures alone. Hashes show that nothing was
 changed since the ids were given out, signatures who gave them out; neither shows when,

@@ -72,16 +72,20 @@ class Check:
             yield Finding(self._fault.code, "error", "", "", self._fault.message)
             return
         signers = self._finish()
-        if self._held or signers or self._demand != NOTHING:
-            yield from self._judged(signers)
-        for found in self._families.equivocations(self._session.load, signers):
+        if not (self._held or signers or self._demand != NOTHING):
+            return
+        session = self._session
+        source = Source(session.load, self._locate, session.reader.read_blob)
+        outline = Outline(source, session.head())
+        yield from self._judged(outline, signers)
+        read = {step.id for step in outline.steps}
+        for found in self._families.equivocations(session.load, signers, read):
             yield equivocation.finding(found)
 
-    def _judged(self, signers: Signers) -> Iterator[Finding]:
-        session, demand = self._session, self._demand
-        source = Source(session.load, self._locate, session.reader.read_blob)
-        verdicts = verify.judged(Outline(source, session.head()), signers, demand.roots)
-        tell = verify.findings_if_required if demand.required else verify.findings
+    def _judged(self, outline: Outline, signers: Signers) -> Iterator[Finding]:
+        verdicts = verify.judged(outline, signers, self._demand.roots)
+        required = self._demand.required
+        tell = verify.findings_if_required if required else verify.findings
         elsewhere = {here for here, signed in signers.items() if signed.bad}
         yield from tell(_striking(elsewhere, verdicts))
         for here in sorted(elsewhere):

@@ -4,11 +4,15 @@ Two snapshots with the same first parent, of which neither descends from the oth
 both signed by one key. It may be a key in two hands, or one hand that tells two stories;
 it may also be a branch that was made on purpose, which looks the same. So it is a
 warning, and a fact to ask about: the key did sign both.
+
+Where a head descends from both, whoever reads that head has both stories before him, and
+they are one again: nothing is kept from him. The key signed both all the same, which may
+matter to who was shown one of them alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from ..objects import lineage
@@ -55,39 +59,57 @@ class Families:
             child = (here, snapshot.generation)
             self._waiting.setdefault(snapshot.parents[0], []).append(child)
 
-    def equivocations(self, load: Load, signers: Signers) -> Iterator[Equivocation]:
-        """Yield the equivocations among those met; raises what `load` raises."""
+    def equivocations(
+        self, load: Load, signers: Signers, read: Collection[bytes] = ()
+    ) -> Iterator[Equivocation]:
+        """Yield the equivocations among those met, as `among` does."""
         for parent, children in self._found:
             known = [
                 Child(here, generation, signers.get(here, NOBODY).good)
                 for here, generation in children
             ]
-            yield from among(load, parent, known)
+            yield from among(load, parent, known, read)
 
 
 def find(
-    load: Load, walk: Iterator[tuple[bytes, Snapshot]], signers: Signers
+    load: Load,
+    walk: Iterator[tuple[bytes, Snapshot]],
+    signers: Signers,
+    read: Collection[bytes] = (),
 ) -> Iterator[Equivocation]:
-    """Yield equivocations in a walk, in which children come before parents.
+    """Yield equivocations in a walk, in which children come before parents, as `among` does.
 
-    Each child is told against one sibling, not against all. Raises what `load` and `walk` raise.
+    Raises what `load` and `walk` raise.
     """
     families = Families()
     for here, snapshot in walk:
         families.meet(here, snapshot)
-    yield from families.equivocations(load, signers)
+    yield from families.equivocations(load, signers, read)
 
 
-def among(load: Load, parent: bytes, siblings: list[Child]) -> Iterator[Equivocation]:
-    """Yield equivocations among the children of one first parent."""
+def among(
+    load: Load, parent: bytes, siblings: list[Child], read: Collection[bytes] = ()
+) -> Iterator[Equivocation]:
+    """Yield equivocations among the children of one first parent; raises what `load` raises.
+
+    Each child is told against one sibling, not against all. Two that are both among `read`,
+    the snapshots that a reader's head descends from, are none to that reader.
+    """
     ordered = sorted(siblings, key=lambda child: (child.generation, child.id))
     for key in sorted({key for child in ordered for key in child.keys}):
-        signed = [child for child in ordered if key in child.keys]
-        for place, second in enumerate(signed):
-            for first in signed[:place]:
+        earlier: list[Child] = []
+        unread: list[Child] = []
+        for second in ordered:
+            if key not in second.keys:
+                continue
+            merged = second.id in read
+            for first in unread if merged else earlier:
                 if not lineage.is_ancestor(load, first.id, second.id):
                     yield Equivocation(parent, key, first.id, second.id)
                     break
+            earlier.append(second)
+            if not merged:
+                unread.append(second)
 
 
 def finding(found: Equivocation) -> Finding:

@@ -26,7 +26,8 @@ def command(app: App, directory: str) -> None:
 
     Where one key signed two continuations of one snapshot, on whatever branch, a file
     in DIR proves it to anybody: 'brain check-proof' needs nothing else. It may be a
-    branch made on purpose, which looks the same.
+    branch made on purpose, which looks the same; those that were merged since are shown
+    too, though 'brain verify' no longer warns of them.
     """
     found = app.brain.equivocations()
     rows = [_row(one, Path(directory)) for one in found]

@@ -137,9 +137,12 @@ def test_a_signature_more_never_makes_a_trusted_snapshot_refused(line: Signing, 
 
 
 @settings(max_examples=200, deadline=None)
-@given(lineages())
-def test_equivocation_is_found_wherever_two_signed_children_are_strangers(line: Signing) -> None:
+@given(lineages(), st.booleans())
+def test_equivocation_is_found_wherever_two_signed_children_are_strangers(
+    line: Signing, merged: bool
+) -> None:
     model = Model(line)
+    read = {line.head, *model.above[line.head]} if merged else set()
     signers = {
         here: Signed(tuple(sorted(key for snapshot, key, _ in line.rows if snapshot == here)), ())
         for here in line.ids
@@ -154,11 +157,13 @@ def test_equivocation_is_found_wherever_two_signed_children_are_strangers(line: 
         if line.known[second].parents[:1] == (parent,)
         and key in signers[first].good
         and key in signers[second].good
+        and not {first, second} <= read
     }
     walk = sorted(line.known.items(), key=lambda row: -row[1].generation)
-    found = list(equivocation.find(line.load, iter(walk), signers))
+    found = list(equivocation.find(line.load, iter(walk), signers, read))
     assert {(one.parent, one.key) for one in found} == expected
     for one in found:
+        assert not {one.first, one.second} <= read
         assert one.first not in model.above[one.second]
         assert one.second not in model.above[one.first]
         assert {one.key} <= {*signers[one.first].good} & {*signers[one.second].good}

@@ -224,6 +224,20 @@ def test_a_key_that_signed_two_branches_is_a_warning_with_a_proof(brain: Brain) 
     assert shown.brain.hex() == brain.id
 
 
+def test_a_head_that_merges_both_stories_warns_of_neither_but_each_alone_does(brain: Brain) -> None:
+    trusting(brain, 0)
+    brain.create_branch("idea")
+    learn(brain, 0, "one")
+    brain.switch("idea")
+    learn(brain, 0, "two")
+    assert warned(brain) == ["equivocation"]
+    brain.merge("main")
+    assert told(brain) == set() and warned(brain) == []
+    assert len(brain.equivocations()) == 1
+    brain.switch("main")
+    assert warned(brain) == ["equivocation"]
+
+
 def test_a_fork_of_a_brain_that_trusts_has_to_be_signed_too(brain: Brain, tmp_path: Path) -> None:
     trusting(brain, 0)
     brain.fork(tmp_path / "signed")

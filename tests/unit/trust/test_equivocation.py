@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import brain._schemas
@@ -21,13 +22,14 @@ from tests.mutants import mutants
 from tests.signing import KEYS, SEEDS, Signing
 
 
-def found(line: Signing) -> list[tuple[int, int, int, int]]:
+def found(line: Signing, read: Iterable[int] = ()) -> list[tuple[int, int, int, int]]:
     """Return parent, key and both children of each equivocation, as numbers."""
+    behind = {line.ids[number] for number in read}
     with proving(line.brain, line.rows) as finish:
         signers = finish()
     walk = sorted(line.known.items(), key=lambda row: -row[1].generation)
     told = []
-    for one in equivocation.find(line.load, iter(walk), signers):
+    for one in equivocation.find(line.load, iter(walk), signers, behind):
         ends = sorted(map(line.ids.index, (one.first, one.second)))
         told.append((line.ids.index(one.parent), KEYS.index(one.key), *ends))
     return sorted(told)
@@ -86,6 +88,22 @@ def test_each_of_many_children_is_told_once_for_each_key() -> None:
     for number in range(6):
         line.add(0, by=[0, 1], author=str(number))
     assert [key for _, key, _, _ in found(line)] == [0] * 5 + [1] * 5
+
+
+def test_two_children_that_a_head_descends_from_are_none_to_who_reads_that_head() -> None:
+    line, a, b = simple()
+    merge = line.add(a, b, by=[0])
+    assert found(line, [0, a, b, merge]) == []
+    assert found(line, [0, a]) == found(line, [0, b]) == [(0, 0, a, b)] == found(line)
+
+
+def test_a_merge_of_two_children_hides_no_third_one_whatever_was_told_first() -> None:
+    line = Signing(by=[0])
+    a = line.add(0, by=[0])
+    third = line.add(0, a, by=[0])
+    b = line.add(0, line.add(line.add(0)), by=[0])
+    head = line.add(a, b)
+    assert found(line, [*range(3, head + 1), 0, a]) == [(0, 0, third, b)]
 
 
 def test_an_equivocation_is_a_warning_on_the_second() -> None:
