@@ -64,6 +64,13 @@ class App:
             self._brain.close()
             self._brain = None
 
+    @property
+    def call(self) -> str:
+        """How a person calls `brain` again for this brain."""
+        import shlex
+
+        return f"brain -C {shlex.quote(self.directory)}" if self.directory else "brain"
+
     def folder(self) -> Path:
         """Return the folder of the brain; see `brain`."""
         from brain import find

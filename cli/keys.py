@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,6 +58,15 @@ def chosen(name: str | None) -> str | None:
             hint=f"name one with --key or BRAIN_SIGN_KEY: {', '.join(names[:8])}",
         )
     return names[0] if names else None
+
+
+def own(trusted: Sequence[str]) -> str | None:
+    """Return the name of the first own key that is among public keys, None if none is."""
+    from brain.trust import keyfile
+    from brain.trust.statement import key_text
+
+    found = (key.name for key in keyfile.every(folder()) if key_text(key.key) in trusted)
+    return next(found, None)
 
 
 def needed(name: str | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -16,7 +16,7 @@ from .text import columns, count, short
 
 if TYPE_CHECKING:
     from brain import Brain
-    from brain.results import TrustChanged, TrustedKey
+    from brain.results import TrustChanged, Trusted, TrustedKey
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -64,6 +64,23 @@ def _lines(done: TrustChanged) -> Iterator[str]:
         return
     yield from rights(done.threshold, done.keys)
     yield f"Snapshot {short(done.snapshot)}{', signed' if done.signature else ''}"
+
+
+def advice(trusted: Trusted, command: str, signed: Iterable[str] = ()) -> str:
+    """Say who has to run a command that signs; `signed` are the keys that have signed already."""
+    may = [key for key in trusted.keys if not (key.until or key.revoked)]
+    missing = [key for key in may if key.key not in signed]
+    more = trusted.threshold - (len(may) - len(missing))
+    mine = keys.own([key.key for key in missing])
+    names = ", ".join(escape(key.name) for key in missing)
+    if not mine:
+        return f"have {_some(more)} of {names} run `{command}`"
+    rest = f", and have {_some(more - 1)} more of {names} do so" if more > 1 else ""
+    return f"run `{command} --key {mine}`{rest}"
+
+
+def _some(number: int) -> str:
+    return "one" if number == 1 else str(number)
 
 
 def rights(threshold: int, trusted: list[TrustedKey]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..errors import StoreError
 from ..results import Signature
 from ..session import Session
+from ..store.protocol import Transaction
 from ..trust import statement
 from .revisions import resolve
 from .turn import locked, transaction
@@ -18,15 +19,21 @@ def sign(session: Session, revision: str, seed: bytes) -> Signature:
     """
     with locked(session):
         snapshot_id = resolve(session, revision)
-        made = statement.sign(seed, snapshot_id, session.load(snapshot_id))
         with transaction(session) as tx:
-            tx.put_signature(snapshot_id, made.key, made.signature)
-            if made not in tx.signatures(snapshot_id):
-                raise StoreError(
-                    f"{statement.key_text(made.key)} has a signature here that does not fit",
-                    code="bad_signature",
-                    hint="restore the folder .brain from a copy, or sign with another key",
-                )
+            return put(session, tx, snapshot_id, seed)
+
+
+def put(session: Session, tx: Transaction, snapshot_id: bytes, seed: bytes) -> Signature:
+    """Sign a snapshot by its id. Raises as `sign`."""
+    made = statement.sign(seed, snapshot_id, session.load(snapshot_id))
+    tx.put_signature(snapshot_id, made.key, made.signature)
+    if made not in tx.signatures(snapshot_id):
+        raise StoreError(
+            f"{statement.key_text(made.key)} has a signature of {snapshot_id.hex()[:12]} here"
+            " that does not fit",
+            code="bad_signature",
+            hint="restore the folder .brain from a copy, or sign with another key",
+        )
     return _described(snapshot_id, *made)
 
 

@@ -22,6 +22,22 @@ class Keys(Opened):
 
         return self._do(signing.sign, rev, key)
 
+    def sign_all(self, rev: str = "@", *, key: bytes) -> list[results.Signature]:
+        """Sign, of a snapshot and all before it, what lacks a signature that this key may give.
+
+        That is where fewer than needed have signed, and where the key is named as author;
+        nothing, then, without a trust file. All in one transaction.
+        """
+        from ..actions import unsigned
+
+        return self._do(unsigned.sign_all, rev, key)
+
+    def unsigned(self, rev: str = "@") -> list[str]:
+        """Return the snapshots that too few have signed, of a snapshot and all before it."""
+        from ..actions import unsigned
+
+        return self._do(unsigned.unsigned, rev)
+
     def signatures(self, rev: str = "@") -> list[results.Signature]:
         """Return the signatures of a snapshot, unchecked; `verify` checks them."""
         from ..actions import signing

@@ -50,7 +50,7 @@ class Verdict(NamedTuple):
 
 def judge(case: Case) -> Verdict:
     """Return the verdict on a case; the numbers are those of the steps in `verify`."""
-    rules = [one for one in case.in_force if isinstance(one, Rules)]
+    rules = _known(case)
     broken = [one for one in case.in_force if isinstance(one, BrainError)]
     # 4. A signature counts if its key has a right to it and is not revoked.
     objections = _objections(case, rules)
@@ -67,13 +67,30 @@ def judge(case: Case) -> Verdict:
     code = "below_threshold" if case.signed.good or case.signed.bad else "unsigned"
     found += [_error(case, code, text) for text in short]
     # 5. An author that is a key must have signed.
-    if case.author and case.author not in _authors(case, rules):
+    if case.author and case.author not in _authors(case):
         found.append(_error(case, "forged_author", f"not signed by its author, {case.author}"))
     # 6. A trust file that is new must be one.
     if case.own:
         found.append(_error(case, case.own.code, case.own.message))
     signers = tuple(key for key in case.signed.good if key not in objections)
     return Verdict(case.snapshot, _standing(case, short, broken), signers, tuple(found))
+
+
+def lacks(case: Case) -> bool:
+    """Tell whether too few have signed, by some of the rights in force."""
+    return any(_count(case, one) < one.threshold for one in _known(case))
+
+
+def misses(case: Case, key: bytes) -> bool:
+    """Tell whether a key has not signed where it may and too few have, or is the author."""
+    if key in case.signed.good:
+        return False
+    if case.author == key_text(key):
+        return not any(one.banned.get(key, 0) & case.mask for one in _binding(case))
+    return any(
+        _count(case, one) < one.threshold and not objection(one, key, case.mask)
+        for one in _known(case)
+    )
 
 
 def _standing(case: Case, short: list[str], broken: list[BrainError]) -> str:
@@ -101,7 +118,7 @@ def _shortcomings(case: Case, rules: list[Rules], objections: dict[bytes, str]) 
     """Return in which ways too few have signed."""
     out = []
     for one in rules:
-        count = sum(not objection(one, key, case.mask) for key in case.signed.good)
+        count = _count(case, one)
         if count < one.threshold:
             out.append(f"signed by {count} of the {one.threshold} keys that are needed")
     signed = {key for key in case.signed.good if key not in objections}
@@ -109,14 +126,27 @@ def _shortcomings(case: Case, rules: list[Rules], objections: dict[bytes, str]) 
     return out
 
 
-def _authors(case: Case, rules: list[Rules]) -> set[str]:
+def _authors(case: Case) -> set[str]:
     """Return the keys that may be named as author: signed, and not revoked."""
-    lists = rules or [case.revoked]
     return {
         key_text(key)
         for key in case.signed.good
-        if not any(one.banned.get(key, 0) & case.mask for one in lists)
+        if not any(one.banned.get(key, 0) & case.mask for one in _binding(case))
     }
+
+
+def _known(case: Case) -> list[Rules]:
+    """Return the rights in force, but for those that nobody can know."""
+    return [one for one in case.in_force if isinstance(one, Rules)]
+
+
+def _binding(case: Case) -> list[Rules]:
+    """Return the rules that revoke keys: those in force, else those that revoke alone."""
+    return _known(case) or [case.revoked]
+
+
+def _count(case: Case, rules: Rules) -> int:
+    return sum(not objection(rules, key, case.mask) for key in case.signed.good)
 
 
 def _error(case: Case, code: str, message: str) -> Finding:

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator
 
 from ..errors import BrainError
 from ..results import Finding
-from .judge import UNSIGNED, VOUCHED, Case, Verdict, judge
+from .judge import UNSIGNED, VOUCHED, Case, Verdict, judge, lacks, misses
 from .outline import Outline, Source
 from .policy import Policy
 from .proving import NOBODY, Row, Signers, proving
@@ -58,10 +58,25 @@ def check(
 def judged(
     outline: Outline, signers: Signers, roots: frozenset[bytes] = _NO_KEYS
 ) -> Iterator[Verdict]:
-    """Yield what `check` does, for who has taken steps 1 and 2 himself, among other work."""
+    """Return what `check` yields, for who has taken steps 1 and 2 himself, among other work."""
+    return map(judge, _cases(outline, signers, roots))
+
+
+def lacking(outline: Outline, signers: Signers) -> Iterator[bytes]:
+    """Yield the snapshots that too few have signed by the rights in force, parents first."""
+    return (case.snapshot for case in _cases(outline, signers) if lacks(case))
+
+
+def missing(outline: Outline, signers: Signers, key: bytes) -> Iterator[bytes]:
+    """Yield the snapshots where a signature by `key` is missed, parents first; see `misses`."""
+    return (case.snapshot for case in _cases(outline, signers) if misses(case, key))
+
+
+def _cases(
+    outline: Outline, signers: Signers, roots: frozenset[bytes] = _NO_KEYS
+) -> Iterator[Case]:
     work = _Judging(outline, signers, roots)
-    for number in reversed(outline.order):
-        yield judge(work.case(number))
+    return (work.case(number) for number in reversed(outline.order))
 
 
 def findings(verdicts: Iterable[Verdict]) -> Iterator[Finding]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
 from ..command import WRITES
@@ -12,6 +14,7 @@ from ..params import Once, TextType
 from ..progress import Bar
 from ..terminal import escape
 from ..text import short
+from ..trusting import advice
 
 
 @brain_command(
@@ -38,3 +41,16 @@ def command(app: App, directory: str, rev: str | None) -> None:
             f"It descends from {short(done.origin)}",
         ],
     )
+    _ask_for_signatures(app, done.path)
+
+
+def _ask_for_signatures(app: App, path: str) -> None:
+    """Say who has to sign the first snapshot of a fork, if its trust file asks for that."""
+    from brain import Brain
+
+    with Brain.open(path) as child:
+        if child.unsigned():
+            signed = [made.key for made in child.signatures()]
+            call = f"brain -C {escape(shlex.quote(path))} sign"
+            asked = advice(child.trusted(), call, signed)
+            app.note(f"Note: 'brain verify' refuses the fork until it is signed: {asked}")

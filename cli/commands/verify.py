@@ -17,11 +17,13 @@ from ..params import TextType
 from ..progress import Bar
 from ..terminal import escape
 from ..text import count, paint, short
+from ..trusting import advice
 
 if TYPE_CHECKING:
     from brain.results import Finding, Verified
 
 _OF_SIGNATURES = {"unsigned", "below_threshold", "unknown_key", "expired_rights", "revoked_key"}
+_OF_SIGNATURES |= {"forged_author"}
 
 
 @brain_command(
@@ -64,18 +66,23 @@ def command(app: App, deep: bool, require_signatures: bool, roots: tuple[str, ..
         errors = sum(finding.severity == "error" for finding in found.findings)
         raise VerificationFailed(
             f"verification found {count(errors, 'error')}",
-            hint=_hint(found.findings),
+            hint=f"nothing was changed; {_advice(app, found.findings)}",
         )
 
 
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
-def _hint(findings: list[Finding]) -> str:
+def _advice(app: App, findings: list[Finding]) -> str:
     wrong = {finding.code for finding in findings if finding.severity == "error"}
-    if wrong <= _OF_SIGNATURES:
-        return "nothing was changed; ask who may to 'brain sign', or do not trust it"
-    return "nothing was changed; restore the store from a copy, or ask 'brain doctor'"
+    if not wrong <= _OF_SIGNATURES:
+        return "restore the store from a copy, or ask 'brain doctor'"
+    if "forged_author" in wrong:
+        return f"do not trust it, or have the authors it names run `{app.call} sign --all`"
+    if not app.brain.trusted().keys:
+        return "say who may sign with `brain key trust KEY --as NAME`, or do not trust it"
+    asked = advice(app.brain.trusted(), f"{app.call} sign --all")
+    return f"do not trust it, or, once it is looked through, {asked}"
 
 
 def _lines(found: Verified) -> Iterator[str]:

@@ -173,6 +173,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("blame", ["blame", "oracle-manipulation"], upsert),
     ("bisect", ["bisect", "--good", "@~2", "true"], lambda cli: (upsert(cli), upsert(cli))),
     ("sign", ["sign", "@~1"], lambda cli: cli("key", "new")),
+    ("sign", ["sign", "--all", "--key", "bob"], lambda cli: (trust(cli), upsert(cli))),
     ("show", ["show"], trust),
     ("key-new", ["key", "new", "work"], None),
     ("key-list", ["key", "list"], trust),

@@ -93,6 +93,85 @@ def test_an_unsigned_snapshot_after_the_trust_file_fails(trusting: Call) -> None
     assert codes(trusting) == set()
 
 
+def test_what_lacks_signatures_is_signed_in_one_go(trusting: Call) -> None:
+    for _ in range(3):
+        learn(trusting)
+    told = trusting("sign", "--all", "--key", "mallory")
+    assert told.out == "Nothing lacks a signature that this key may give\n"
+    signed = trusting("sign", "@~1", "--all", "--key", "bob", "--json").document["signatures"]
+    names = [one["snapshot"] for one in trusting("log", "--json").document["snapshots"]]
+    assert [one["snapshot"] for one in signed] == names[2:0:-1]
+    assert masked(trusting("sign", "--all", "--key", "ada")) == "ID12 signed by ed25519:ID64\n"
+    assert codes(trusting) == set()
+
+
+def test_a_failed_verification_says_exactly_what_to_run(
+    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learn(cli)
+    told = cli("verify", "--require-signatures")
+    assert told.status == 3 and "`brain key trust KEY --as NAME`" in told.err
+    ada, bob, carl = new(cli, "ada", "bob", "carl")
+    for key, name in ((ada, "Ada"), (bob, "Bob"), (carl, "Carl")):
+        cli("key", "trust", key, "--as", name, "--key", "ada")
+    cli("key", "retire", "carl", "--key", "ada")
+    learn(cli)
+    learn(cli)
+    told = cli("-C", str(agent), "verify")
+    call = f"brain -C {agent} sign --all"
+    assert told.status == 3 and told.err.endswith(f"looked through, run `{call} --key ada`\n")
+    assert "nothing was changed; do not trust it, or" in told.err
+    assert cli(*call.split()[1:], "--key", "ada").status == 0
+    assert codes(cli) == set()
+    cli("key", "threshold", "2", "--key", "ada")
+    learn(cli)
+    hint = cli("verify").err
+    assert "run `brain sign --all --key ada`, and have one more of Ada, Bob do so" in hint
+    monkeypatch.setenv("BRAIN_KEYS", str(agent.parent / "none"))
+    assert "have 2 of Ada, Bob run `brain sign --all`" in cli("verify").err
+
+
+def test_a_forged_author_has_to_sign_or_is_not_believed(trusting: Call) -> None:
+    bob = trusting("key", "list", "--json").document["keys"][1]["key"]
+    trusting("--author", bob, "skill", "upsert", "x", "-d", "y")
+    trusting("sign", "--key", "ada")
+    told = trusting("verify")
+    assert told.status == 3 and "have the authors it names run `brain sign --all`" in told.err
+    assert trusting("sign", "--all", "--key", "bob").status == 0
+    assert codes(trusting) == set()
+
+
+def test_a_fork_without_a_key_says_who_has_to_sign_it(
+    trusting: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = trusting("fork", "../my child")
+    assert told.status == 0
+    call = told.err.split("`")[1]
+    assert "brain verify" in told.err and call.endswith("child' sign --key ada")
+    child = ["-C", "../my child"]
+    assert trusting(*child, "verify").status == 3
+    assert trusting(*child, *call.partition("child' ")[2].split()).status == 0
+    assert trusting(*child, "verify").status == 0
+    trusting("key", "threshold", "2", "--key", "ada")
+    trusting("sign", "--key", "bob")
+    monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
+    assert "sign --key bob`\n" in trusting("fork", "../second").err
+    assert trusting("fork", "../third", "--json").err == ""
+    monkeypatch.setenv("BRAIN_KEYS", str(Path("none").absolute()))
+    monkeypatch.delenv("BRAIN_SIGN_KEY")
+    assert "have 2 of ada, bob run `brain -C " in trusting("fork", "../fourth").err
+
+
+def test_a_fork_that_needs_no_signature_asks_for_none(
+    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli("fork", "../plain").err == ""
+    (key,) = new(cli, "ada")
+    cli("key", "trust", key, "--as", "ada")
+    monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
+    assert cli("fork", "../signed").err == ""
+
+
 def test_the_key_of_a_stranger_fails(trusting: Call) -> None:
     learn(trusting)
     trusting("sign", "--key", "mallory")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brain.trust import equivocation
+from brain.trust import equivocation, verify
 from brain.trust.edit import render
+from brain.trust.outline import Outline
 from brain.trust.policy import Policy, Revocation, TrustedKey, parse
-from brain.trust.proving import Signed
+from brain.trust.proving import Signed, proving
 from tests.signing import KEYS, NONE, Signing
 
 numbers = st.integers(0, 3)
@@ -85,13 +86,20 @@ class Model:
             held = [self.policy(here)]
         return [one for one in held if one]
 
+    def signed(self, here: bytes) -> set[bytes]:
+        return {key for snapshot, key, _ in self.line.rows if snapshot == here}
+
+    def unsatisfied(self, here: bytes) -> list[Policy]:
+        return [
+            one
+            for one in self.in_force(here)
+            if sum(self.counts(here, key, one) for key in self.signed(here)) < one.threshold
+        ]
+
     def standing(self, here: bytes) -> str:
-        signed = {key for snapshot, key, _ in self.line.rows if snapshot == here}
-        rights = self.in_force(here)
-        for policy in rights:
-            if sum(self.counts(here, key, policy) for key in signed) < policy.threshold:
-                return "refused"
-        if rights:
+        if self.unsatisfied(here):
+            return "refused"
+        if self.in_force(here):
             return "trusted"
         return "vouched" if self.is_vouched(here) else "unsigned"
 
@@ -122,6 +130,25 @@ def test_every_snapshot_stands_as_the_specification_says(line: Signing) -> None:
                 and any(model.counts(here, key, policy) for policy in model.in_force(here))
             }
             assert set(found[here].signers) == counted
+
+
+@settings(max_examples=200, deadline=None)
+@given(lineages(), st.integers(0, 3))
+def test_a_signature_is_missed_where_it_would_count_and_too_few_have_signed(
+    line: Signing, number: int
+) -> None:
+    model, key = Model(line), KEYS[number]
+    reached = [here for here in line.ids if here in model.above[line.head]]
+    with proving(line.brain, line.rows) as finish:
+        signers = finish()
+    outline = Outline(line.source(), line.head)
+    assert set(verify.lacking(outline, signers)) == set(filter(model.unsatisfied, reached))
+    assert set(verify.missing(outline, signers, key)) == {
+        here
+        for here in reached
+        if key not in model.signed(here)
+        and any(model.counts(here, key, one) for one in model.unsatisfied(here))
+    }
 
 
 @settings(max_examples=100, deadline=None)

@@ -9,7 +9,7 @@ import pytest
 
 from brain import Brain
 from brain.actions.turn import turn
-from brain.errors import InvalidInput
+from brain.errors import InvalidInput, StoreError
 from brain.objects import operation
 from brain.objects.entry import FILE, Entry
 from brain.session import Session
@@ -100,6 +100,47 @@ def test_a_snapshot_that_nobody_signed_after_the_trust_file_is_an_error(brain: B
     assert told(brain) == {"unsigned"}
     brain.sign(here, key=SEEDS[0])
     assert told(brain) == set()
+
+
+def test_what_too_few_signed_is_signed_in_one_transaction(brain: Brain) -> None:
+    assert brain.sign_all(key=SEEDS[0]) == [] == brain.unsigned()
+    learn(brain, None)
+    trusting(brain, 0, 1)
+    missed = [learn(brain, None), learn(brain, None), learn(brain, 2)]
+    learn(brain, 1)
+    assert brain.unsigned() == missed and brain.unsigned("@~3") == missed[:1]
+    assert brain.sign_all(key=SEEDS[2]) == []
+    assert [one.snapshot for one in brain.sign_all("@~2", key=SEEDS[0])] == missed[:2]
+    assert told(brain) == {"unknown_key", "below_threshold"}
+    made = brain.sign_all(key=SEEDS[0])
+    assert [(one.snapshot, one.key) for one in made] == [(missed[2], NAMES[0])]
+    assert told(brain) == set() and brain.sign_all(key=SEEDS[1]) == []
+
+
+def test_if_one_signature_cannot_be_given_none_is(brain: Brain) -> None:
+    trusting(brain, 0)
+    first, second = learn(brain, None), learn(brain, None)
+    put(brain, (second, KEYS[0], bytes(64)))
+    with pytest.raises(StoreError) as caught:
+        brain.sign_all(key=SEEDS[0])
+    assert caught.value.code == "bad_signature" and second[:12] in caught.value.message
+    assert brain.signatures(first) == []
+
+
+def test_a_key_signs_what_a_revocation_left_short_and_what_names_it_as_author(
+    brain: Brain,
+) -> None:
+    trusting(brain, 0, 1)
+    short = learn(brain, 1)
+    with Brain.open(brain.root, author=NAMES[0], sign_with=lambda: SEEDS[1]) as other:
+        forged = other.upsert_skill("x", "y\n").snapshot
+    sign_with(brain, 0)
+    assert [one.snapshot for one in brain.sign_all(key=SEEDS[0])] == [forged]
+    brain.revoke_key(NAMES[1], "stolen")
+    assert brain.unsigned() == [short]
+    assert [one.snapshot for one in brain.sign_all(key=SEEDS[0])] == [short]
+    assert told(brain) == set()
+    assert brain.sign_all(key=SEEDS[1]) == []
 
 
 def test_a_key_that_nobody_trusts_does_not_count(brain: Brain) -> None:
