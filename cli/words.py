@@ -73,7 +73,8 @@ def operation(fields: dict[str, Any]) -> str:
 
 def merged_skill(skill: MergedSkill) -> str:
     """Say what became of a skill that both sides had changed."""
-    return escape(f"{skill.slug} merged {skill.ours} + {skill.theirs} → {skill.version}")
+    ours, theirs = ("removed" if side == "" else side for side in (skill.ours, skill.theirs))
+    return escape(f"{skill.slug} merged {ours} + {theirs} → {skill.version}")
 
 
 def conflict(row: MergeConflict) -> str:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class MergedSkill(NamedTuple):
-    """A skill both sides had changed, and its versions."""
+    """A skill both sides had changed, and its versions; "" on a side that had removed it."""
 
     slug: str
     ours: Version

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from brain_cli import text, words
 
-from brain.results import Change, SkillChange, Upserted
+from brain.results import Change, MergedSkill, SkillChange, Upserted
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,11 @@ from brain.results import Change, SkillChange, Upserted
 )
 def test_a_changed_skill_is_told_in_words(change: SkillChange, expected: str) -> None:
     assert words.skill_change(change) == expected
+
+
+def test_a_merged_skill_is_told_with_the_side_that_had_removed_it() -> None:
+    assert words.merged_skill(MergedSkill("a", 2, 3, 4)) == "a merged 2 + 3 → 4"
+    assert words.merged_skill(MergedSkill("a", 2, "", 5)) == "a merged 2 + removed → 5"
 
 
 @pytest.mark.parametrize(

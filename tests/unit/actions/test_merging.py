@@ -380,6 +380,33 @@ def test_a_skill_kept_against_a_removal_goes_on_above_all_its_versions(
     assert brain.verify(deep=True).findings == []
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_an_edit_by_hand_of_a_skill_kept_against_a_removal_is_not_lost(
+    brain: Brain, at_once: bool
+) -> None:
+    diverge(
+        brain,
+        lambda b: b.upsert_skill("Oracle", "ours\n"),
+        lambda b: (
+            b.upsert_skill("Oracle", "two\n"),
+            b.upsert_skill("Oracle", "three\n"),
+            b.delete_skill("oracle"),
+        ),
+    )
+    if not at_once:
+        brain.merge("idea")
+        brain.resolve(["skills/oracle/SKILL.md"], "ours")
+    file = brain.root / "skills/oracle/SKILL.md"
+    file.write_text(file.read_text() + "By hand.\n")
+    done = brain.merge("idea", "ours") if at_once else brain.continue_merge()
+    if done.conflicts:  # what was decided was about another text
+        brain.resolve(["skills/oracle/SKILL.md"], "ours")
+        done = brain.continue_merge()
+    assert [tuple(skill) for skill in done.skills] == [("oracle", 2, "", 4)]
+    assert "ours" in file.read_text() and file.read_text().endswith("By hand.\n")
+    assert "By hand." in brain.view_skill("oracle").body and brain.status().clean
+
+
 def test_a_skill_taken_back_from_them_goes_on_above_what_we_removed(brain: Brain) -> None:
     diverge(
         brain,
