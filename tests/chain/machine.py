@@ -158,7 +158,7 @@ class RegistryMachine(RuleBasedStateMachine):
         else:
             good = commit.seq == self.model.kept(commit.brain).seq + 1
             author = author if good else None
-            refusal = self.model.commit(author, commit.brain, commit.snapshot, commit.parent)
+            refusal = self.model.commit_for(author, commit.brain, commit.snapshot, commit.parent)
         self.sent(refusal, sender, "commitFor", *commit.values(by))
 
     @rule(sender=senders, number=numbers, signer=anyone)

@@ -40,17 +40,32 @@ class Model:
         self.brains[brain] = Kept(sender, 1, snapshot)
         return None
 
-    def commit(self, author: str | None, brain: bytes, snapshot: bytes, parent: bytes) -> Refusal:
-        """`author` sends it or signed it; None if nobody is known to have signed."""
-        kept = self.kept(brain)
-        if author is None or kept.seq == 0 or author not in (kept.owner, kept.signer):
+    def commit(self, sender: str, brain: bytes, snapshot: bytes, parent: bytes) -> Refusal:
+        if not self._may(sender, brain):
             return UNAUTHORIZED
+        return self._following(brain, snapshot, parent) or self._moved(brain, snapshot)
+
+    def commit_for(
+        self, author: str | None, brain: bytes, snapshot: bytes, parent: bytes
+    ) -> Refusal:
+        """`author` signed it; None if nobody did who could have been meant."""
+        if refusal := self._following(brain, snapshot, parent):
+            return refusal
+        return self._moved(brain, snapshot) if self._may(author, brain) else UNAUTHORIZED
+
+    def _may(self, author: str | None, brain: bytes) -> bool:
+        kept = self.kept(brain)
+        return kept.seq > 0 and author in (kept.owner, kept.signer)
+
+    def _following(self, brain: bytes, snapshot: bytes, parent: bytes) -> Refusal:
+        kept = self.kept(brain)
         if snapshot == ZERO:
             return ("ZeroSnapshot",)
-        if parent != kept.head:
-            return ("StaleParent", kept.head, kept.seq)
+        return None if parent == kept.head else ("StaleParent", kept.head, kept.seq)
+
+    def _moved(self, brain: bytes, snapshot: bytes) -> None:
+        kept = self.kept(brain)
         self.brains[brain] = kept._replace(seq=kept.seq + 1, head=snapshot)
-        return None
 
     def set_signer(self, sender: str, brain: bytes, signer: str) -> Refusal:
         return self._as_owner(sender, brain, signer=signer)

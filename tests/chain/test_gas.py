@@ -37,3 +37,6 @@ def test_a_brain_in_a_batch_of_a_thousand_costs_next_to_nothing(costs: dict[str,
 def test_the_documentation_shows_what_is_measured(rows: list[gas.Row]) -> None:
     page = gas.PAGE.read_text("utf-8")
     assert gas.replaced(page, gas.table(rows)) == page
+    costs = dict(rows)
+    opening, update = (gas.shown(costs[what]) for what in ("`open`", "`commit` by the owner"))
+    assert f"| BrainRegistry | {opening} | {update} |" in page

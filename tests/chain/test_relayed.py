@@ -101,11 +101,18 @@ def test_a_signature_is_for_every_field_it_was_made_for(
     assert case.refuses(case.commit(), by) == REFUSED
 
 
-def test_a_signature_is_used_once(case: Case) -> None:
+def test_a_signature_is_used_once_and_then_the_head_is_named(case: Case) -> None:
     commit = case.commit()
     by = signature(OWNER, message(case.registry, commit))
     case.registry.send(case.relayer, "commitFor", *commit.values(by))
-    assert case.refuses(commit, by) == REFUSED
+    assert case.refuses(commit, by) == ("StaleParent", S[2], 2)
+
+
+def test_a_signature_that_comes_after_another_commitment_is_told_which(case: Case) -> None:
+    commit = case.commit()
+    by = signature(SIGNER, message(case.registry, commit))
+    case.by_owner("commit", S[3], S[1])
+    assert case.refuses(commit, by) == ("StaleParent", S[3], 2)
 
 
 def test_a_signature_is_not_used_again_when_its_parent_is_the_head_once_more(case: Case) -> None:

@@ -104,7 +104,8 @@ contract BrainRegistry {
         address owner = brain_.owner;
         uint64 seq = brain_.seq;
         if (msg.sender != owner && msg.sender != brain_.signer) revert Unauthorized();
-        _advance(brain_, id, seq + 1, snapshot, parent);
+        _check(brain_, snapshot, parent, seq);
+        _advance(brain_, id, snapshot, parent, seq + 1);
     }
 
     /// @notice The same for whoever brings a signature of the owner or the signer and pays the gas.
@@ -126,10 +127,12 @@ contract BrainRegistry {
     ) external {
         if (block.timestamp > deadline) revert Expired();
         Brain storage brain_ = _brains[id];
-        uint64 seq = brain_.seq + 1;
-        bytes32 digest = _digest(id, snapshot, parent, seq, deadline);
+        // Before the signature, which a commitment in between makes worthless: so that is told.
+        uint64 seq = brain_.seq;
+        _check(brain_, snapshot, parent, seq);
+        bytes32 digest = _digest(id, snapshot, parent, seq + 1, deadline);
         if (!_signed(brain_.owner, brain_.signer, digest, signature)) revert Unauthorized();
-        _advance(brain_, id, seq, snapshot, parent);
+        _advance(brain_, id, snapshot, parent, seq + 1);
     }
 
     /// @notice Lets `signer` commit beside the owner, and who did so before no longer.
@@ -230,17 +233,24 @@ contract BrainRegistry {
         return last == 0 && hash == root;
     }
 
-    /// @dev The only way a head moves once a brain is open; the caller has checked who asks.
+    /// @dev Whether a snapshot may follow the head, which is number `seq`.
+    function _check(Brain storage brain_, bytes32 snapshot, bytes32 parent, uint64 seq)
+        private
+        view
+    {
+        if (snapshot == 0) revert ZeroSnapshot();
+        bytes32 head = brain_.head;
+        if (head != parent) revert StaleParent(head, seq);
+    }
+
+    /// @dev The only way a head moves once a brain is open; the callers have checked all there is.
     function _advance(
         Brain storage brain_,
         bytes32 id,
-        uint64 seq,
         bytes32 snapshot,
-        bytes32 parent
+        bytes32 parent,
+        uint64 seq
     ) private {
-        if (snapshot == 0) revert ZeroSnapshot();
-        bytes32 head = brain_.head;
-        if (head != parent) revert StaleParent(head, seq - 1);
         brain_.head = snapshot;
         brain_.seq = seq;
         emit Committed(id, snapshot, parent, seq);

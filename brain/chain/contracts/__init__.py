@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-RUNTIME_HASH = bytes.fromhex("8f0249f4c63fa086d09c5499d0a287e47425d31c56440a34f869ebff2f04e9f0")
+RUNTIME_HASH = bytes.fromhex("9d3cabe9af479b34ce966aef7b1c4761ea279c1e0860a1c83e87ebaea65de34e")
 """Keccak-256 of the code of a deployed BrainRegistry, the same on every chain."""
 
 
