@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .brain import Brain, find
+    from .chain.evidence.told import check_evidence
     from .errors import (
         BrainError,
         Conflict,
@@ -47,6 +48,7 @@ __all__ = [
     "VerificationFailed",
     "__version__",
     "check_equivocation",
+    "check_evidence",
     "check_proof",
     "find",
 ]
@@ -55,6 +57,7 @@ _HOMES = {
     "Brain": ".brain",
     "find": ".brain",
     "check_equivocation": ".trust.told",
+    "check_evidence": ".chain.evidence.told",
     "check_proof": ".proofs.told",
 }
 

@@ -29,6 +29,8 @@ MAX_AUTHOR_BYTES = 1024
 """Size of an author."""
 MAX_PROOF_BYTES = 4 << 20
 """Size of a proof that is read; one of a path takes about 2 kB."""
+MAX_EVIDENCE_BYTES = 4 << 20
+"""Size of evidence that is read, the proofs in it included; it takes some 15 kB."""
 MAX_BRANCH = 200
 """UTF-8 bytes in the name of a branch."""
 MAX_MERGED_BYTES = 16 << 20

@@ -14,7 +14,7 @@ from ..objects import paths
 from .absence import check_gap, check_no_section, require_section
 from .descent import check_descent
 from .document import read
-from .proof import DescentProof, GapProof, NoSectionProof, PathProof
+from .proof import DescentProof, GapProof, NoSectionProof, PathProof, Proof
 from .rise import check_head, require, require_bundle, rise_from_file, rise_from_section
 
 if TYPE_CHECKING:
@@ -53,7 +53,11 @@ def check(data: bytes) -> Proven:
     `wrong_snapshot`, `bad_snapshot`, `wrong_brain`, `wrong_section`, `wrong_bundle`,
     `not_neighbours`, `not_between`, `wrong_ancestor` or `broken_chain`.
     """
-    proof = read(data)
+    return check_read(read(data))
+
+
+def check_read(proof: Proof) -> Proven:
+    """Return what a proof shows that was read, and raise as `check` does."""
     if isinstance(proof, DescentProof):
         brain = check_descent(proof)
         return Proven("descent", *proof[:2], ancestor=proof.ancestor, ancestor_brain=brain)

@@ -128,7 +128,11 @@ def read(data: bytes) -> Proof:
 
     Raises `ProofError`: what proofs/strict.py says, or `unsupported_version`.
     """
-    value = strict.parse(data)
+    return of_json(strict.parse(data))
+
+
+def of_json(value: Any) -> Proof:
+    """Return the proof that a value of JSON writes down, as `read` does of its text."""
     if type(value) is not dict:
         raise strict.bad(value, "a proof")
     found = value.get("format")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .agent import Index, Prompt
     from .branches import Ancestry, Branch, Branches, Forked, Switched
     from .differences import Change, Diff, SkillChange, Stat
+    from .evidence import Evidence, LoggedIn, StoredIn
     from .folder import Init, Notice, Recorded, Restored, Status
     from .keys import (
         Equivocal,
@@ -48,11 +49,13 @@ __all__ = [
     "Diff",
     "Equivocal",
     "Equivocation",
+    "Evidence",
     "Finding",
     "Forked",
     "Index",
     "Init",
     "LedgerStatus",
+    "LoggedIn",
     "MergeConflict",
     "Merged",
     "MergedSkill",
@@ -76,6 +79,7 @@ __all__ = [
     "SnapshotInfo",
     "Stat",
     "Status",
+    "StoredIn",
     "Switched",
     "Tested",
     "TrustChanged",
@@ -93,6 +97,7 @@ _KINDS = {
     "branches": "Branch Branches Switched Forked Ancestry",
     "agent": "Index Prompt",
     "differences": "Change Diff SkillChange Stat",
+    "evidence": "Evidence LoggedIn StoredIn",
     "folder": "Init Notice Recorded Restored Status",
     "keys": "Equivocal Equivocation Revocation Signature Trusted TrustChanged TrustedKey",
     "ledgers": "Committed LedgerStatus NotCommitted Vouched",

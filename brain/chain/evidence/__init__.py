@@ -1,0 +1,1 @@
+"""Evidence: one file that shows a commitment, checked with hashes and signatures alone."""

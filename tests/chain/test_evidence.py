@@ -1,0 +1,176 @@
+"""Evidence of a real log and a real contract: what it shows, and what it does not."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from brain import check_evidence
+from brain.chain.contracts import RUNTIME_HASH
+from brain.errors import BrainError, InvalidInput, ProofError
+from tests.chain import evidences
+from tests.chain.evidences import CONTENT, FIRST, KINDS, LAST, OTHERS, Given
+from tests.chain.mutants import allowed, campaign, put, shown
+from tests.chain.registry import Registry, word
+from tests.mutants import mutants
+
+Cases = dict[str, Given]
+
+
+@pytest.fixture(scope="module")
+def cases(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> Cases:
+    return evidences.all_kinds(registry, tmp_path_factory.mktemp("log") / "log")
+
+
+def code_of(document: Any, known: dict[str, Any]) -> str:
+    """Return why a document is refused."""
+    with pytest.raises(BrainError) as caught:
+        check_evidence(json.dumps(document).encode(), **known)
+    return caught.value.code
+
+
+def test_a_file_is_shown_in_the_head_that_an_account_holds_in_a_block(
+    cases: Cases, registry: Registry
+) -> None:
+    owner, signer = registry.node.accounts[1:3]
+    given = cases["brain"]
+    found = check_evidence(given.data, content=raw(CONTENT), **given.known)
+    block = registry.node.call("eth_getBlockByHash", given.known["block_hash"], False)
+    assert (found.brain, found.snapshot, found.seq) == (FIRST.id.hex(), LAST.id.hex(), 2)
+    assert (found.path, found.committed, found.parent) == (evidences.PATH, LAST.id.hex(), None)
+    assert found.log is None
+    assert found.chain is not None
+    assert (found.chain.owner, found.chain.signer, found.chain.creator) == (owner, signer, owner)
+    assert (found.chain.chain_id, found.chain.contract) == (registry.node.chain, registry.address)
+    assert found.chain.block == int(block["number"], 16)
+    assert found.chain.time == int(block["timestamp"], 16) * 1000
+    assert found.chain.block_hash == block["hash"]
+    assert found.chain.code_hash == "0x" + RUNTIME_HASH.hex()
+    assert (found.trust_level, found.missing) == ("L3", [])
+
+
+def test_a_skipped_snapshot_is_shown_by_the_committed_one_that_descends_from_it(
+    cases: Cases,
+) -> None:
+    found = check_evidence(cases["skipped"].data, **cases["skipped"].known)
+    assert (found.snapshot, found.committed) == (FIRST.id.hex(), LAST.id.hex())
+    assert found.path == evidences.OLD_PATH
+
+
+def test_an_entry_of_a_log_is_shown_under_its_signed_checkpoint(cases: Cases) -> None:
+    given = cases["log"]
+    found = check_evidence(given.data, **given.known)
+    assert found.log is not None and found.chain is None
+    assert (found.log.place, found.log.size) == (OTHERS + 1, OTHERS + 2)
+    assert (found.parent, found.seq) == (FIRST.id.hex(), 2)
+    assert (found.log.known, found.log.witnesses) == (True, [])
+    assert found.trust_level == "L0"
+
+
+def test_a_log_is_shown_to_be_anchored_by_an_account(cases: Cases, registry: Registry) -> None:
+    given = cases["anchor"]
+    found = check_evidence(given.data, content=raw(CONTENT), **given.known)
+    assert found.log is not None and found.chain is not None
+    assert (found.chain.sender, found.chain.owner) == (registry.node.accounts[3], None)
+    assert (found.trust_level, found.missing) == ("L3", [])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_brings_nothing_is_told_what_is_missing(cases: Cases, kind: str) -> None:
+    found = check_evidence(cases[kind].data)
+    assert found.trust_level == "L0"
+    assert any("the file itself" in one for one in found.missing)
+    assert any("hash of block" in one for one in found.missing) == (found.chain is not None)
+    assert any("public key of the log" in one for one in found.missing) == (found.log is not None)
+
+
+@pytest.mark.parametrize(("trust", "missing"), [("L1", 1), ("L2", 1), ("L3", 0)])
+def test_a_block_hash_is_worth_what_its_source_is(cases: Cases, trust: str, missing: int) -> None:
+    given = cases["brain"]
+    found = check_evidence(given.data, content=raw(CONTENT), block_trust=trust, **given.known)
+    assert (found.trust_level, len(found.missing)) == (trust, missing)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_alteration_of_any_place_shows_anything_else(cases: Cases, kind: str) -> None:
+    given, may = cases[kind], allowed(cases[kind])
+    for what, mutant in mutants(given.document):
+        found = shown(json.dumps(mutant).encode(), given.known)
+        assert found is None or found in may, what
+
+
+def test_no_mutant_made_by_chance_shows_anything_else(cases: Cases) -> None:
+    tally = campaign(cases, 1000, 7)
+    assert tally["refused"] > 800
+
+
+def test_what_the_reader_knows_must_fit(cases: Cases, registry: Registry) -> None:
+    other, account = "ab" * 32, registry.node.accounts[5]
+    key = "log.example+19ddaf36+AQnvFmfXCbSLL4W7XwoZRS8nK2Gfw5k0sKSF3RQWHPn4"
+    for kind, known, code in (
+        ("brain", {"block_hash": "0x" + other}, "wrong_block"),
+        ("brain", {"owner": account}, "not_this_owner"),
+        ("brain", {"brain": other}, "not_this_brain"),
+        ("brain", {"snapshot": other}, "not_this_snapshot"),
+        ("skipped", {"snapshot": LAST.id.hex()}, "not_this_snapshot"),
+        ("anchor", {"block_hash": cases["brain"].known["block_hash"]}, "wrong_block"),
+        ("anchor", {"owner": account}, "not_this_owner"),
+        ("log", {"block_hash": "0x" + other}, "no_block"),
+        ("log", {"owner": account}, "no_owner"),
+        ("brain", {"log_key": cases["log"].known["log_key"]}, "no_log"),
+        ("brain", {"owner": "0x12"}, "bad_id"),
+        ("brain", {"block_hash": other}, "bad_id"),
+        ("brain", {"block_trust": "L4"}, "bad_id"),
+        ("log", {"log_key": key[:-1]}, "bad_key"),
+    ):
+        assert code_of(cases[kind].document, known) == code, (kind, known)
+
+
+def raw(content: bytes) -> Any:
+    return io.BytesIO(content)
+
+
+def test_another_content_is_refused_and_none_can_be_compared_where_no_path_is_shown(
+    cases: Cases,
+) -> None:
+    given = cases["brain"]
+    with pytest.raises(ProofError) as caught:
+        check_evidence(given.data, content=raw(b"else"))
+    assert caught.value.code == "wrong_content"
+    bare = json.dumps({**given.document, "proof": None}).encode()
+    with pytest.raises(InvalidInput) as refused:
+        check_evidence(bare, content=raw(CONTENT))
+    assert refused.value.code == "no_content"
+
+
+def test_the_block_is_anybodys_as_long_as_its_hash_is_not_known(cases: Cases) -> None:
+    given = cases["brain"]
+    header = given.document["chain"]["header"]
+    forged = put(given.document, ("chain", "header"), header[:-1] + f"{int(header[-1], 16) ^ 1:x}")
+    found = check_evidence(json.dumps(forged).encode())
+    assert found.trust_level == "L0" and any("hash of block" in one for one in found.missing)
+    assert code_of(forged, given.known) == "wrong_block"
+
+
+def test_addresses_are_taken_in_letters_of_any_case(cases: Cases) -> None:
+    given = cases["brain"]
+    owner = "0x" + given.known["owner"][2:].upper()
+    assert check_evidence(given.data, owner=owner).chain is not None
+
+
+def test_words_are_those_of_other_slots_of_the_same_contract(
+    cases: Cases, registry: Registry
+) -> None:
+    """A head of another brain, captured in earnest, is not taken for this one."""
+    given = cases["brain"]
+    creator = registry.node.accounts[1]
+    names = [f"0x{slot.hex()}" for slot in evidences.slots.brain_slots(
+        evidences.slots.brain_id(bytes.fromhex(creator[2:]), word(3)))]  # fmt: skip
+    number = hex(check_evidence(given.data).chain.block)  # type: ignore[union-attr]
+    proof = registry.node.call("eth_getProof", registry.address, names, number)
+    block = registry.node.call("eth_getBlockByHash", given.known["block_hash"], False)
+    chain = evidences.chain_part(31337, registry.address, "brain", creator, block, proof)
+    assert code_of({**given.document, "chain": chain}, given.known) == "wrong_slot"
