@@ -37,3 +37,5 @@ MAX_MERGED_BYTES = 16 << 20
 """Size of a file merged by its lines; longer memories are united by what was added."""
 MAX_SNAPSHOTS = 10_000_000
 """Snapshots in the file of a lineage."""
+MAX_RPC_BYTES = 16 << 20
+"""Size of one answer of a node of a chain."""

@@ -1,0 +1,108 @@
+"""Keys that send and sign."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from eth_account import Account as Library
+from eth_account.typed_transactions import TypedTransaction
+from hexbytes import HexBytes
+
+from brain.chain.evm import Account
+from brain.chain.evm.account import Transaction, from_keystore, from_text, to_keystore
+from brain.errors import InvalidInput
+from tests.chain.registry import wallet
+
+KEY = wallet("of the account")
+CHEAP = {"kdf": "pbkdf2", "iterations": 2}
+
+
+def keystore(**changes: Any) -> dict[str, Any]:
+    made: dict[str, Any] = KEY.encrypt("open sesame", **CHEAP)
+    return made | changes
+
+
+def refused(content: bytes | str, passphrase: str = "open sesame") -> str:
+    with pytest.raises(InvalidInput) as raised:
+        from_keystore(content.encode() if isinstance(content, str) else content, passphrase)
+    assert "sesame" not in str(raised.value)
+    return raised.value.code
+
+
+def test_a_key_is_read_from_hex_with_or_without_0x() -> None:
+    for text in (KEY.key.hex(), "0x" + KEY.key.hex(), f" 0x{KEY.key.hex()}\n"):
+        assert from_text(text).address == KEY.address.lower()
+
+
+@pytest.mark.parametrize("text", ["", "0x", "zz" * 32, "00" * 32, "ff" * 32, "12" * 31, "é" * 64])
+def test_what_is_no_key_is_refused_without_showing_it(text: str) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        from_text(text)
+    assert raised.value.code == "bad_key"
+    assert text == "" or text not in str(raised.value)
+
+
+def test_a_key_is_never_shown() -> None:
+    made = Account(bytes(KEY.key))
+    assert KEY.key.hex() not in repr(made) + str(made)
+
+
+def test_a_keystore_of_version_3_is_opened_with_its_passphrase() -> None:
+    assert (
+        from_keystore(json.dumps(keystore()).encode(), "open sesame").address == KEY.address.lower()
+    )
+
+
+def test_a_keystore_that_is_written_can_be_opened() -> None:
+    made = Account(bytes(KEY.key))
+    content = to_keystore(made, "open sesame")
+    assert from_keystore(content, "open sesame").address == made.address
+
+
+def test_a_wrong_passphrase_is_told() -> None:
+    assert refused(json.dumps(keystore()), "abracadabra") == "wrong_passphrase"
+
+
+def test_a_missing_passphrase_is_told() -> None:
+    assert refused(json.dumps(keystore()), "") == "passphrase_needed"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "null",
+        "{}",
+        "[" * 100_000,
+        json.dumps(keystore(version=4)),
+        json.dumps(keystore(crypto={})),
+        json.dumps(keystore(crypto=None)),
+        json.dumps(keystore(crypto={"kdf": "scrypt", "kdfparams": {"n": 2**30, "r": 8, "p": 1}})),
+        json.dumps(keystore(crypto={"kdf": "pbkdf2", "kdfparams": {"c": 2**40}})),
+        json.dumps(keystore(crypto={"kdf": "magic", "kdfparams": {"c": 2}})),
+        json.dumps(keystore(padding="x" * (64 << 10))),
+        json.dumps(keystore(address="12" * 20)),
+    ],
+    ids=range(13),
+)
+def test_what_is_no_keystore_is_refused(content: str) -> None:
+    assert refused(content) == "bad_key"
+
+
+def test_what_is_signed_is_what_was_asked_for() -> None:
+    made = Account(bytes(KEY.key))
+    to = "0x" + "12" * 20
+    signed = made.sign(Transaction(5, 7, to, b"\1\2", 50_000, 30, 2))
+    assert Library.recover_transaction(signed.raw).lower() == made.address
+    fields = TypedTransaction.from_bytes(HexBytes(signed.raw)).as_dict()
+    assert {name: fields[name] for name in ("chainId", "nonce", "gas", "value")} == {
+        "chainId": 5,
+        "nonce": 7,
+        "gas": 50_000,
+        "value": 0,
+    }
+    assert (fields["maxFeePerGas"], fields["maxPriorityFeePerGas"]) == (30, 2)
+    assert (HexBytes(fields["to"]).hex(), bytes(HexBytes(fields["data"]))) == ("12" * 20, b"\1\2")

@@ -1,0 +1,94 @@
+"""What is taken as the configuration of a ledger on a chain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from brain.chain.evm import LedgerConfig
+from brain.chain.evm.config import host, parse, to_mapping
+from brain.errors import InvalidInput
+
+GENESIS = "0x" + "ab" * 32
+CONTRACT = "0x" + "Cd" * 20
+GOOD: dict[str, Any] = {"chain_id": 1, "genesis": GENESIS, "rpc": "https://one.example/key"}
+
+BAD = {
+    "no chain id": {"chain_id": None},
+    "a chain id of 0": {"chain_id": 0},
+    "a chain id in words": {"chain_id": "1"},
+    "a chain id that is a truth value": {"chain_id": True},
+    "no genesis": {"genesis": ""},
+    "a genesis that YAML took for a number": {"genesis": int(GENESIS, 16)},
+    "a short genesis": {"genesis": GENESIS[:-2]},
+    "no node": {"rpc": []},
+    "a node that is none": {"rpc": "file:///etc/passwd"},
+    "a node without a host": {"rpc": "http://"},
+    "a node with a space": {"rpc": "http://one.example/ key"},
+    "a node with a port that is none": {"rpc": "http://one.example:99999"},
+    "a node that is a number": {"rpc": [8545]},
+    "a node twice": {"rpc": ["http://one.example", "http://one.example"]},
+    "too many nodes": {"rpc": [f"http://n{n}.example" for n in range(17)]},
+    "a quorum of none": {"quorum": 0},
+    "a quorum of more than there are": {"quorum": 2},
+    "a contract that is none": {"contract": "0x1234"},
+    "latest as final": {"finality": "latest"},
+    "no confirmations": {"finality": 0},
+    "a truth value as finality": {"finality": True},
+    "a price below nothing": {"max_fee_gwei": -1},
+    "a price of nothing": {"max_fee_gwei": 0},
+    "a price in too many decimals": {"max_fee_gwei": "0.0000000001"},
+    "a price that is not a number": {"max_fee_gwei": "nan"},
+    "a cost of nothing": {"max_cost_wei": 0},
+    "a cost that is a fraction": {"max_cost_wei": 1.5},
+    "a creator that is none": {"creator": "me"},
+    "a start before the first block": {"since": -1},
+    "an unknown field": {"chainid": 1},
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_ledger_is_refused_with(what: str) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        parse("main", GOOD | BAD[what])
+    assert raised.value.code == "bad_ledger"
+
+
+@pytest.mark.parametrize("name", ["", "Main", "a b", "-a", "../a", "a" * 65])
+def test_a_ledger_is_refused_by_its_name(name: str) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        parse(name, GOOD)
+    assert raised.value.code == "bad_ledger"
+
+
+def test_what_is_not_said_has_a_careful_default() -> None:
+    config = parse("main", GOOD)
+    assert config == LedgerConfig("main", 1, GENESIS, ("https://one.example/key",), 1)
+    assert config.finality == "finalized"
+    assert (config.max_fee, config.max_cost) == (100 * 10**9, 2 * 10**16)
+
+
+@pytest.mark.parametrize(("nodes", "quorum"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3)])
+def test_the_majority_of_nodes_has_to_agree_unless_said_otherwise(nodes: int, quorum: int) -> None:
+    urls = [f"http://n{n}.example" for n in range(nodes)]
+    assert parse("main", GOOD | {"rpc": urls}).quorum == quorum
+
+
+@pytest.mark.parametrize("gwei", [1, 0.1, 2.5, "0.000000001", 123456])
+def test_a_ledger_is_read_back_as_it_was_written(gwei: Any) -> None:
+    said = GOOD | {
+        "contract": CONTRACT,
+        "finality": 12,
+        "max_fee_gwei": gwei,
+        "creator": CONTRACT,
+        "since": 5,
+    }
+    config = parse("main", said)
+    assert parse("main", to_mapping(config)) == config
+    assert config.contract == CONTRACT.lower()
+    assert config.identity == f"eip155:1:{CONTRACT.lower()}"
+
+
+def test_of_a_url_only_the_host_is_ever_shown() -> None:
+    assert host("https://user:secret@one.example:8545/v3/secret") == "one.example:8545"

@@ -1,0 +1,232 @@
+"""The ledger on a chain, as its protocol has it, on a real node."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from brain.chain.evm import EvmLedger
+from brain.chain.protocol import FINALIZED, INCLUDED, NO_PARENT, PENDING, SAFE
+from brain.errors import Conflict, InvalidInput, NotFound
+from tests.chain.evm import FINAL, account, configured, ledger
+from tests.chain.registry import Registry, word
+
+BRAIN = word("a brain")
+S = [word(f"snapshot {n}") for n in range(8)]
+
+
+@pytest.fixture
+def brain(request: pytest.FixtureRequest) -> bytes:
+    return word(request.node.nodeid)
+
+
+@pytest.fixture
+def opened(registry: Registry, tmp_path: Path, brain: bytes) -> EvmLedger:
+    """A ledger in which the brain was opened with the first snapshot."""
+    made = ledger(registry, tmp_path)
+    made.open(brain, S[0])
+    return made
+
+
+def code_of(call: object, *args: object) -> str:
+    with pytest.raises((Conflict, InvalidInput, NotFound)) as raised:
+        call(*args)  # type: ignore[operator]
+    return raised.value.code
+
+
+def test_importing_the_ledger_imports_neither_web3_nor_eth_account() -> None:
+    code = (
+        "import sys, brain.chain.evm;"
+        "sys.exit(any(name in sys.modules for name in ('web3', 'eth_account', 'requests')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_brain_that_was_never_opened_has_no_head(registry: Registry, tmp_path: Path) -> None:
+    made = ledger(registry, tmp_path)
+    assert made.head(BRAIN) is None
+    assert made.history(BRAIN) == []
+    assert code_of(made.status, BRAIN, S[0]) == "not_committed"
+    assert code_of(made.commit, BRAIN, S[1], S[0]) == "not_open"
+
+
+def test_opening_makes_the_first_commitment(
+    registry: Registry, tmp_path: Path, brain: bytes
+) -> None:
+    made = ledger(registry, tmp_path)
+    first = made.open(brain, S[0])
+    assert (first.seq, first.snapshot, first.parent) == (1, S[0], NO_PARENT)
+    assert first.identity == f"eip155:{registry.node.chain}:{registry.address.lower()}"
+    assert first.status == INCLUDED
+    assert first.gas is not None and first.gas <= 75_000
+    head = made.head(brain)
+    assert head is not None
+    assert (head.seq, head.snapshot, head.owner, head.signer) == (1, S[0], made.creator, "")
+
+
+def test_a_brain_is_opened_once(opened: EvmLedger, brain: bytes) -> None:
+    assert code_of(opened.open, brain, S[0]) == "already_open"
+    assert code_of(opened.open, brain, S[1]) == "already_open"
+
+
+def test_a_commitment_is_recorded_with_what_it_cost(opened: EvmLedger, brain: bytes) -> None:
+    made = opened.commit(brain, S[1], S[0])
+    assert (made.seq, made.snapshot, made.parent, made.sender) == (2, S[1], S[0], opened.creator)
+    assert made.gas is not None and made.gas <= 36_000
+    assert made.fee is not None and made.fee > made.gas
+    assert made.time > 1_600_000_000_000
+    assert opened.status(brain, S[1]) == made
+    assert opened.history(brain)[1:] == [made]
+
+
+def test_a_parent_that_is_not_the_head_is_refused_before_anything_is_sent(
+    opened: EvmLedger, brain: bytes, registry: Registry
+) -> None:
+    opened.commit(brain, S[1], S[0])
+    before = registry.node.number()
+    with pytest.raises(Conflict) as raised:
+        opened.commit(brain, S[2], S[0])
+    assert raised.value.code == "stale_parent"
+    assert S[1].hex()[:12] in raised.value.message
+    assert "2" in raised.value.message
+    assert registry.node.number() == before
+
+
+def test_chain_13_the_same_snapshot_twice_costs_nothing(
+    opened: EvmLedger, brain: bytes, registry: Registry
+) -> None:
+    once = opened.commit(brain, S[1], S[0])
+    before = registry.node.number()
+    assert opened.commit(brain, S[1], S[0]) == once
+    assert opened.commit(brain, S[1], S[1]) == once
+    assert registry.node.number() == before
+
+
+def test_history_is_told_from_the_first_to_the_last(opened: EvmLedger, brain: bytes) -> None:
+    for old, new in itertools.pairwise(S):
+        opened.commit(brain, new, old)
+    history = opened.history(brain)
+    assert [one.snapshot for one in history] == S
+    assert [one.seq for one in history] == list(range(1, len(S) + 1))
+    assert [one.parent for one in history] == [NO_PARENT, *S[:-1]]
+
+
+def test_a_snapshot_committed_again_later_is_told_as_of_then(
+    opened: EvmLedger, brain: bytes
+) -> None:
+    opened.commit(brain, S[1], S[0])
+    opened.commit(brain, S[0], S[1])
+    assert opened.status(brain, S[0]).seq == 3
+
+
+def test_a_commitment_becomes_safe_and_then_final(
+    opened: EvmLedger, brain: bytes, registry: Registry
+) -> None:
+    statuses = []
+    for _ in range(3):
+        statuses.append(opened.status(brain, S[0]).status)
+        registry.node.mine(FINAL // 2)
+    assert statuses == [INCLUDED, SAFE, FINALIZED]
+
+
+def test_final_may_be_so_many_blocks_on_top(
+    registry: Registry, tmp_path: Path, brain: bytes
+) -> None:
+    made = ledger(registry, tmp_path, finality=3)
+    assert made.open(brain, S[0]).status == INCLUDED
+    registry.node.mine(2)
+    assert made.status(brain, S[0]).status == INCLUDED
+    registry.node.mine(1)
+    assert made.status(brain, S[0]).status == FINALIZED
+
+
+def test_safe_may_count_as_final(registry: Registry, tmp_path: Path, brain: bytes) -> None:
+    made = ledger(registry, tmp_path, finality="safe")
+    made.open(brain, S[0])
+    registry.node.mine(FINAL // 2)
+    assert made.status(brain, S[0]).status == FINALIZED
+
+
+def test_a_ledger_is_read_without_a_key(
+    opened: EvmLedger, registry: Registry, brain: bytes
+) -> None:
+    config = configured(registry.node, registry.address, creator=opened.creator)
+    reader = EvmLedger(config, Path("/nonexistent"))
+    assert reader.head(brain) == opened.head(brain)
+    assert reader.history(brain) == opened.history(brain)
+    assert reader.verify() == []
+    assert code_of(reader.commit, brain, S[1], S[0]) == "no_key"
+
+
+def test_without_a_key_and_a_creator_no_brain_is_known(registry: Registry, tmp_path: Path) -> None:
+    nobody = EvmLedger(configured(registry.node, registry.address), tmp_path)
+    assert code_of(nobody.head, BRAIN) == "no_key"
+
+
+def test_a_ledger_without_a_contract_says_so(registry: Registry, tmp_path: Path) -> None:
+    key = account(registry.node, "owner")
+    made = EvmLedger(configured(registry.node), tmp_path, key)
+    assert code_of(made.head, BRAIN) == "bad_ledger"
+
+
+def test_an_account_without_money_is_told_before_it_signs(
+    registry: Registry, tmp_path: Path
+) -> None:
+    made = ledger(registry, tmp_path, "poor")
+    registry.node.set_balance(made.creator, 10**9)
+    assert code_of(made.open, BRAIN, S[0]) == "unfunded"
+    assert list(tmp_path.rglob("*.json")) == []
+
+
+def test_a_quote_tells_the_cost_and_sends_nothing(
+    opened: EvmLedger, registry: Registry, brain: bytes
+) -> None:
+    before = registry.node.number()
+    quote = opened.quote_commit(brain, S[1], S[0])
+    assert registry.node.number() == before
+    made = opened.commit(brain, S[1], S[0])
+    assert made.gas == quote.expected_gas
+    assert made.fee is not None
+    assert made.fee <= quote.expected * 9 // 8  # one block of base fee
+    assert quote.expected <= quote.worst
+
+
+def test_the_cost_is_told_before_anything_is_signed(
+    registry: Registry, tmp_path: Path, brain: bytes
+) -> None:
+    told = []
+
+    def refuse(quote: object) -> None:
+        told.append(quote)
+        raise KeyboardInterrupt
+
+    key = account(registry.node, "owner")
+    config = configured(registry.node, registry.address)
+    made = EvmLedger(config, tmp_path, key, approve=refuse)
+    with pytest.raises(KeyboardInterrupt):
+        made.open(brain, S[0])
+    assert told == [made.quote_open(brain, S[0])]
+    assert list(tmp_path.rglob("*.json")) == []
+    assert made.head(brain) is None
+
+
+def test_pending_is_told_until_a_block_comes(
+    opened: EvmLedger, registry: Registry, brain: bytes
+) -> None:
+    registry.node.automine(False)
+    try:
+        made = opened.commit(brain, S[1], S[0])
+        assert (made.status, made.block, made.seq) == (PENDING, None, 2)
+        assert opened.status(brain, S[1]) == made
+        assert opened.commit(brain, S[1], S[0]) == made
+        assert code_of(opened.commit, brain, S[2], S[0]) == "pending"
+        registry.node.mine()
+    finally:
+        registry.node.automine(True)
+    done = opened.status(brain, S[1])
+    assert (done.status, done.transaction) == (INCLUDED, made.transaction)
+    assert opened.commit(brain, S[2], S[1]).seq == 3

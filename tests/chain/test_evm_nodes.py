@@ -1,0 +1,379 @@
+"""Nodes that lie, lag, babble or stall, alone and among others."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+from collections.abc import Generator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brain.chain.evm import EvmLedger
+from brain.chain.evm.nodes import Nodes
+from brain.errors import BrainError, InvalidInput, LedgerError
+from brain.limits import MAX_RPC_BYTES
+from tests.anvil import Anvil
+from tests.chain.evm import account, configured
+from tests.chain.liar import Liar, lying_before
+from tests.chain.registry import Registry, word
+
+BRAIN = word("a brain among liars")
+S = [word(f"snapshot {n}") for n in range(4)]
+QUICK = 0.4
+"""Seconds an answer may take in these tests."""
+
+
+@pytest.fixture
+def liar(node: Anvil) -> Generator[Liar]:
+    with lying_before(node.url) as liar:
+        yield liar
+
+
+@pytest.fixture
+def liars(node: Anvil) -> Generator[list[Liar]]:
+    with ExitStack() as stack:
+        yield [stack.enter_context(lying_before(node.url)) for _ in range(3)]
+
+
+@pytest.fixture
+def opened(registry: Registry, liar: Liar, tmp_path: Path, request: Any) -> EvmLedger:
+    """A ledger behind one liar, in which `BRAIN` was opened while it was honest."""
+    node = registry.node
+    key = account(node, request.node.nodeid)
+    made = EvmLedger(configured(node, registry.address, rpc=liar.url), tmp_path, key, timeout=2)
+    made.open(BRAIN, S[0])
+    return made
+
+
+def fails(call: Any, *args: object) -> str:
+    with pytest.raises(BrainError) as raised:
+        call(*args)
+    return raised.value.code
+
+
+JUNK: dict[str, bytes] = {
+    "nothing": b"",
+    "HTML": b"<html><body>502</body></html>",
+    "bytes that are no text": b"\xff\xfe\x00",
+    "a text": b'"0x1"',
+    "null": b"null",
+    "a number": b"5",
+    "a number of many digits": b"9" * 10_000,
+    "an empty array": b"[]",
+    "an empty object": b"{}",
+    "no result and no error": b'{"jsonrpc":"2.0","id":0}',
+    "a result and an error": b'{"jsonrpc":"2.0","id":0,"result":1,"error":{"code":1,"message":""}}',
+    "the wrong id": b'{"jsonrpc":"2.0","id":77,"result":"0x7a69"}',
+    "an id in words": b'{"jsonrpc":"2.0","id":"0","result":"0x7a69"}',
+    "an id that is a truth value": b'{"jsonrpc":"2.0","id":false,"result":"0x7a69"}',
+    "an error that is a text": b'{"jsonrpc":"2.0","id":0,"error":"no"}',
+    "an error with status 200": b'{"jsonrpc":"2.0","id":0,"error":{"code":-1,"message":"x"}}',
+    "an error without a code": b'{"jsonrpc":"2.0","id":0,"error":{"message":"no"}}',
+    "deep JSON": b"[" * 200_000,
+    "deep objects": b'{"a":' * 100_000,
+}
+
+
+@pytest.mark.parametrize("what", JUNK)
+def test_chain_11_an_answer_is_refused_that_is(what: str, node: Anvil, liar: Liar) -> None:
+    liar.answer(JUNK[what])
+    assert fails(Nodes(configured(node, rpc=liar.url)).view) == "bad_rpc"
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["0x", None, "-0x1", "0x-1", -1, 1, 1.5, "1", "0x01", "0xg", True, [], {}, "0x" + "1" * 65],
+)
+def test_chain_11_a_number_is_refused_that_is(said: object, node: Anvil, liar: Liar) -> None:
+    liar.say("eth_chainId", said)
+    assert fails(Nodes(configured(node, rpc=liar.url)).view) == "bad_rpc"
+
+
+BLOCKS: dict[str, dict[str, Any]] = {
+    "a number of 2^64": {"number": hex(2**64)},
+    "a negative number": {"number": "-0x1"},
+    "no number": {"number": None},
+    "a time of zero": {"timestamp": "0x0"},
+    "a time of 2^64": {"timestamp": hex(2**64)},
+    "no time": {"timestamp": None},
+    "a short hash": {"hash": "0x1234"},
+    "no hash": {"hash": None},
+    "a base fee below zero": {"baseFeePerGas": "-0x1"},
+}
+
+
+@pytest.mark.parametrize("what", BLOCKS)
+def test_chain_16_a_block_is_refused_with(what: str, node: Anvil, liar: Liar) -> None:
+    node.mine()
+    first = node.block(0)
+    liar.alter(
+        "eth_getBlockByNumber",
+        lambda said, params: said if said["hash"] == first["hash"] else said | BLOCKS[what],
+    )
+    assert fails(Nodes(configured(node, rpc=liar.url)).view) == "bad_rpc"
+
+
+@pytest.mark.parametrize("block", [None, [], "0x0"], ids=repr)
+def test_chain_11_a_block_is_refused_that_is(block: object, node: Anvil, liar: Liar) -> None:
+    liar.say("eth_getBlockByNumber", block)
+    assert fails(Nodes(configured(node, rpc=liar.url)).view) == "bad_rpc"
+
+
+def test_chain_11_an_answer_without_end_is_cut_off(node: Anvil, liar: Liar) -> None:
+    liar.endless = True
+    assert fails(Nodes(configured(node, rpc=liar.url), timeout=20).view) == "bad_rpc"
+
+
+def test_chain_11_an_answer_that_is_too_large_is_refused(node: Anvil, liar: Liar) -> None:
+    liar.answer(b'"' + b"x" * MAX_RPC_BYTES + b'"')
+    assert fails(Nodes(configured(node, rpc=liar.url)).view) == "bad_rpc"
+
+
+def test_chain_11_a_compressed_answer_is_refused(node: Anvil, liar: Liar) -> None:
+    liar.answer(gzip.compress(b" " * 10**6), Content_Encoding="gzip")
+    assert fails(Nodes(configured(node, rpc=liar.url)).view) == "bad_rpc"
+
+
+def test_a_redirect_is_not_followed(node: Anvil, liar: Liar) -> None:
+    liar.answer(b"", 307, Location=node.url)
+    assert fails(Nodes(configured(node, rpc=liar.url)).view) == "bad_rpc"
+    assert node.url not in liar.asked
+
+
+def test_a_node_that_drips_is_given_up_on(node: Anvil, liar: Liar) -> None:
+    liar.drip = threading.Event()
+    assert fails(Nodes(configured(node, rpc=liar.url), QUICK).view) == "unreachable"
+
+
+def test_a_node_that_is_busy_is_asked_again_and_then_given_up_on(node: Anvil, liar: Liar) -> None:
+    liar.answer(b"", 429)
+    assert fails(Nodes(configured(node, rpc=liar.url)).view) == "unreachable"
+    assert liar.asked["eth_chainId"] == 3
+
+
+def test_a_node_that_is_not_there_is_told_without_the_key_in_its_address(node: Anvil) -> None:
+    with pytest.raises(LedgerError) as raised:
+        Nodes(configured(node, rpc="http://127.0.0.1:9/secret")).view()
+    assert raised.value.code == "unreachable"
+    assert "127.0.0.1:9" in raised.value.message
+    assert "secret" not in raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("method", "said"), [("eth_chainId", "0x5"), ("eth_getBlockByNumber", None)]
+)
+def test_chain_02_another_chain_is_refused_before_signing(
+    method: str, said: object, registry: Registry, liar: Liar, tmp_path: Path
+) -> None:
+    node = registry.node
+    if said is None:  # the same id, and another first block
+        liar.alter(method, lambda block, params: block | {"hash": "0x" + "12" * 32})
+    else:
+        liar.say(method, said)
+    made = EvmLedger(
+        configured(node, registry.address, rpc=liar.url), tmp_path, account(node, "on another")
+    )
+    with pytest.raises(InvalidInput) as raised:
+        made.open(BRAIN, S[0])
+    assert raised.value.code == "wrong_chain"
+    assert liar.asked["eth_sendRawTransaction"] == 0
+    assert list(tmp_path.rglob("*.json")) == []
+
+
+def test_chain_02_the_chain_id_is_in_what_is_signed(opened: EvmLedger, node: Anvil) -> None:
+    sent = node.call("eth_getTransactionByHash", opened.status(BRAIN, S[0]).transaction)
+    assert int(sent["chainId"], 16) == node.chain
+
+
+@pytest.mark.parametrize(("code", "found"), [("0x", "no_code"), ("0x6001", "wrong_code")])
+def test_chain_05_nothing_is_sent_where_the_contract_is_not(
+    code: str, found: str, opened: EvmLedger, liar: Liar
+) -> None:
+    liar.say("eth_getCode", code)
+    sent = liar.asked["eth_sendRawTransaction"]
+    assert fails(opened.commit, BRAIN, S[1], S[0]) == found
+    assert fails(opened.set_signer, BRAIN, "0x" + "12" * 20) == found
+    assert fails(opened.head, BRAIN) == found
+    assert [fault.code for fault in opened.verify()] == [found]
+    assert liar.asked["eth_sendRawTransaction"] == sent
+
+
+def topic(place: int, value: bytes) -> Any:
+    def alter(logs: list[dict[str, Any]], params: list[Any]) -> list[dict[str, Any]]:
+        for log in logs:
+            log["topics"][place] = "0x" + value.hex()
+        return logs
+
+    return alter
+
+
+@pytest.mark.parametrize(
+    "alteration",
+    [
+        topic(1, S[3]),
+        topic(2, S[3]),
+        topic(3, S[3]),
+        lambda logs, params: [],
+        lambda logs, params: logs + logs,
+        lambda logs, params: [log | {"data": "0x" + "00" * 31 + "07"} for log in logs],
+        lambda logs, params: [log | {"removed": True} for log in logs],
+        lambda logs, params: [log | {"address": "0x" + "12" * 20} for log in logs],
+        lambda logs, params: [log | {"blockHash": "0x" + "12" * 32} for log in logs],
+        lambda logs, params: [log | {"transactionHash": "0x" + "12" * 32} for log in logs],
+        lambda logs, params: {},
+    ],
+    ids=[
+        "of another brain", "with another snapshot", "with another parent", "that is empty",
+        "that says all twice", "with another number", "that was removed", "of another contract",
+        "of another block", "of another transaction", "that is none",
+    ],
+)  # fmt: skip
+def test_chain_04_a_log_is_refused(alteration: Any, opened: EvmLedger, liar: Liar) -> None:
+    opened.commit(BRAIN, S[1], S[0])
+    liar.alter("eth_getLogs", alteration)
+    assert fails(opened.history, BRAIN) == "bad_rpc"
+
+
+def test_chain_04_a_receipt_with_another_sender_is_refused(opened: EvmLedger, liar: Liar) -> None:
+    opened.commit(BRAIN, S[1], S[0])
+    liar.alter("eth_getTransactionReceipt", lambda said, params: said | {"from": "0x" + "12" * 20})
+    assert fails(opened.status, BRAIN, S[1]) == "bad_rpc"
+
+
+def test_chain_10_an_estimate_that_lies_costs_nothing(opened: EvmLedger, liar: Liar) -> None:
+    liar.say("eth_estimateGas", hex(10**9))
+    sent = liar.asked["eth_sendRawTransaction"]
+    assert fails(opened.commit, BRAIN, S[1], S[0]) == "fee_cap"
+    assert liar.asked["eth_sendRawTransaction"] == sent
+
+
+def behind(liars: list[Liar], registry: Registry, folder: Path, quorum: int = 2) -> EvmLedger:
+    node = registry.node
+    urls = [liar.url for liar in liars]
+    key = account(node, folder.name)
+    config = configured(node, registry.address, rpc=urls, quorum=quorum)
+    return EvmLedger(config, folder, key)
+
+
+def other_hash(block: dict[str, Any], params: list[Any]) -> dict[str, Any]:
+    return block if params[0] == "0x0" else block | {"hash": "0x" + "12" * 32}
+
+
+def test_one_node_of_three_that_tells_other_hashes_is_outvoted(
+    liars: list[Liar], registry: Registry, tmp_path: Path
+) -> None:
+    made = behind(liars, registry, tmp_path)
+    for liar in liars:
+        liars[0].honest()
+        liar.alter("eth_getBlockByNumber", other_hash)
+        assert made.head(BRAIN) is None
+        liar.honest()
+
+
+def test_two_nodes_that_do_not_agree_are_no_quorum(
+    liars: list[Liar], registry: Registry, tmp_path: Path
+) -> None:
+    made = behind(liars[:2], registry, tmp_path)
+    registry.node.mine()
+    liars[0].alter("eth_getBlockByNumber", other_hash)
+    assert fails(made.head, BRAIN) == "no_quorum"
+
+
+def test_a_node_that_lags_is_left_out(
+    liars: list[Liar], registry: Registry, tmp_path: Path
+) -> None:
+    made = behind(liars, registry, tmp_path)
+    made.open(BRAIN, S[0])
+    old = registry.node.block(registry.node.number() - 1)
+    liars[1].alter("eth_getBlockByNumber", stale(old))
+    made.commit(BRAIN, S[1], S[0])
+    assert made.status(BRAIN, S[1]).seq == 2
+
+
+def stale(head: dict[str, Any]) -> Any:
+    """Tell nothing of blocks after `head`, which is the latest."""
+
+    def alter(block: dict[str, Any], params: list[Any]) -> dict[str, Any] | None:
+        if params[0] == "latest":
+            return head
+        return block if int(block["number"], 16) <= int(head["number"], 16) else None
+
+    return alter
+
+
+def test_a_node_that_runs_ahead_holds_nobody_up(
+    liars: list[Liar], registry: Registry, tmp_path: Path
+) -> None:
+    made = behind(liars, registry, tmp_path)
+    registry.node.mine()
+    liars[0].alter(
+        "eth_getBlockByNumber",
+        lambda block, params: block | {"number": hex(2**60)} if params[0] == "latest" else block,
+    )
+    made.open(BRAIN, S[0])
+    assert made.status(BRAIN, S[0]).seq == 1
+
+
+def test_a_quorum_outvotes_a_node_that_tells_another_state(
+    liars: list[Liar], registry: Registry, tmp_path: Path
+) -> None:
+    made = behind(liars, registry, tmp_path)
+    made.open(BRAIN, S[0])
+    truth = made.head(BRAIN)
+    for liar in liars:
+        liar.alter("eth_call", lambda said, params: said[:130] + "12" * 32 + said[194:])
+        assert made.head(BRAIN) == truth
+        liar.honest()
+    for liar in liars[:2]:
+        liar.say("eth_call", "0x" + liar.url.encode().hex())
+    assert fails(made.head, BRAIN) == "no_quorum"
+
+
+def test_a_quorum_outvotes_a_node_that_tells_another_log(
+    liars: list[Liar], registry: Registry, tmp_path: Path
+) -> None:
+    made = behind(liars, registry, tmp_path)
+    made.open(BRAIN, S[0])
+    truth = made.history(BRAIN)
+    liars[0].say("eth_getLogs", [])
+    assert made.history(BRAIN) == truth
+
+
+def test_a_node_that_is_down_is_done_without(
+    liars: list[Liar], registry: Registry, tmp_path: Path
+) -> None:
+    made = behind(liars, registry, tmp_path)
+    liars[2].answer(b"<html>", 500)
+    made.open(BRAIN, S[0])
+    liars[1].answer(b"<html>", 500)
+    assert fails(made.head, BRAIN) == "no_quorum"
+
+
+def test_a_transaction_is_handed_to_all_nodes(
+    liars: list[Liar], registry: Registry, tmp_path: Path
+) -> None:
+    behind(liars, registry, tmp_path).open(BRAIN, S[0])
+    assert all(liar.asked["eth_sendRawTransaction"] >= 1 for liar in liars)
+
+
+def test_ranges_of_the_log_are_cut_to_what_a_node_allows(
+    registry: Registry, liar: Liar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("brain.chain.evm.registry.NARROWEST", 8)
+    node = registry.node
+    key = account(node, "in ranges")
+    made = EvmLedger(configured(node, registry.address, rpc=liar.url), tmp_path, key)
+    made.open(BRAIN, S[0])
+    node.mine(100)
+    made.commit(BRAIN, S[1], S[0])
+    widest = 30
+
+    def limited(logs: Any, params: list[Any]) -> Any:
+        first, last = (int(params[0][name], 16) for name in ("fromBlock", "toBlock"))
+        return logs if last - first < widest else None
+
+    liar.alter("eth_getLogs", limited)
+    assert [one.seq for one in made.history(BRAIN)] == [1, 2]

@@ -1,0 +1,260 @@
+"""Signers, owners and relayers, by the ledger on a real node."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_abi.abi import encode
+from eth_utils.crypto import keccak
+
+from brain.chain.evm import Account, EvmLedger
+from brain.chain.evm.abi import NOBODY
+from brain.chain.protocol import INCLUDED, NO_PARENT
+from brain.errors import BrainError
+from tests.chain.evm import account, configured
+from tests.chain.registry import Registry, encoded, wallet, word
+from tests.contracts import solc
+
+S = [word(f"snapshot {n}") for n in range(6)]
+LATER = 2**40
+
+Ledgers = Callable[[str], EvmLedger]
+
+
+@pytest.fixture
+def brain(request: pytest.FixtureRequest) -> bytes:
+    return word(request.node.nodeid)
+
+
+@pytest.fixture
+def by(registry: Registry, tmp_path: Path, request: pytest.FixtureRequest) -> Ledgers:
+    """The ledger in which the owner opens brains, as somebody by a name uses it."""
+    node = registry.node
+    owner = account(node, f"owner {request.node.nodeid}")
+
+    def ledger(name: str) -> EvmLedger:
+        key = owner if name == "owner" else account(node, f"{name} {request.node.nodeid}")
+        config = configured(node, registry.address, creator=owner.address)
+        return EvmLedger(config, tmp_path / name, key)
+
+    return ledger
+
+
+@pytest.fixture
+def owner(by: Ledgers, brain: bytes) -> EvmLedger:
+    made = by("owner")
+    made.open(brain, S[0])
+    return made
+
+
+def address(ledger: EvmLedger) -> str:
+    assert ledger._account is not None
+    return ledger._account.address
+
+
+def fails(call: Any, *args: object) -> str:
+    with pytest.raises(BrainError) as raised:
+        call(*args)
+    return raised.value.code
+
+
+def test_a_stranger_may_not_commit(owner: EvmLedger, by: Ledgers, brain: bytes) -> None:
+    assert fails(by("stranger").commit, brain, S[1], S[0]) == "unauthorized"
+
+
+def test_a_signer_commits_until_there_is_another(
+    owner: EvmLedger, by: Ledgers, brain: bytes
+) -> None:
+    one, two = by("one signer"), by("another signer")
+    assert owner.set_signer(brain, address(one)).status == INCLUDED
+    assert one.commit(brain, S[1], S[0]).sender == address(one)
+    owner.set_signer(brain, address(two))
+    assert fails(one.commit, brain, S[2], S[1]) == "unauthorized"
+    assert two.commit(brain, S[2], S[1]).sender == address(two)
+    owner.set_signer(brain, "")
+    assert fails(two.commit, brain, S[3], S[2]) == "unauthorized"
+    head = owner.head(brain)
+    assert head is not None
+    assert (head.owner, head.signer) == (address(owner), "")
+
+
+def test_a_signer_may_not_name_another(owner: EvmLedger, by: Ledgers, brain: bytes) -> None:
+    signer = by("signer")
+    owner.set_signer(brain, address(signer))
+    assert fails(signer.set_signer, brain, address(signer)) == "unauthorized"
+    assert fails(signer.offer, brain, address(signer)) == "unauthorized"
+
+
+def test_a_brain_changes_hands_in_two_steps_and_loses_its_signer(
+    owner: EvmLedger, by: Ledgers, brain: bytes
+) -> None:
+    heir, signer = by("heir"), by("signer")
+    owner.set_signer(brain, address(signer))
+    assert fails(heir.accept, brain) == "unauthorized"
+    owner.offer(brain, address(heir))
+    owner.commit(brain, S[1], S[0])
+    heir.accept(brain)
+    assert fails(owner.commit, brain, S[2], S[1]) == "unauthorized"
+    assert fails(signer.commit, brain, S[2], S[1]) == "unauthorized"
+    heir.commit(brain, S[2], S[1])
+    head = owner.head(brain)
+    assert head is not None
+    assert (head.seq, head.owner, head.signer) == (3, address(heir), "")
+    assert [one.sender for one in heir.history(brain)] == [
+        address(owner), address(owner), address(heir),
+    ]  # fmt: skip
+
+
+def test_an_offer_can_be_withdrawn(owner: EvmLedger, by: Ledgers, brain: bytes) -> None:
+    owner.offer(brain, address(by("heir")))
+    owner.offer(brain, "")
+    assert fails(by("heir").accept, brain) == "unauthorized"
+
+
+@pytest.mark.parametrize("who", ["me", "0x12", "0x" + "g" * 40])
+def test_what_is_no_address_is_refused(who: str, owner: EvmLedger, brain: bytes) -> None:
+    assert fails(owner.set_signer, brain, who) == "bad_address"
+    assert fails(owner.offer, brain, who) == "bad_address"
+
+
+def test_anybody_may_pay_for_a_commitment_that_the_owner_signed(
+    owner: EvmLedger, by: Ledgers, brain: bytes
+) -> None:
+    relayer = by("relayer")
+    signed = json.loads(json.dumps(owner.authorize(brain, S[1], S[0], LATER)))
+    quote = relayer.quote_relay(signed)
+    sent = relayer.relay(signed)
+    assert (sent.status, sent.gas) == (INCLUDED, quote.expected_gas)
+    made = owner.status(brain, S[1])
+    assert (made.seq, made.sender) == (2, address(relayer))
+    assert made.sender != owner.creator  # shown as foreign
+    assert fails(relayer.relay, signed) == "stale_parent"  # used up
+
+
+def test_a_signer_authorizes_too_and_a_stranger_does_not(
+    owner: EvmLedger, by: Ledgers, brain: bytes
+) -> None:
+    signer = by("signer")
+    owner.set_signer(brain, address(signer))
+    by("relayer").relay(signer.authorize(brain, S[1], S[0], LATER))
+    assert fails(by("stranger").authorize, brain, S[2], S[1], LATER) == "unauthorized"
+    assert fails(owner.authorize, brain, S[2], S[0], LATER) == "stale_parent"
+    assert fails(owner.authorize, word("never opened"), S[2], S[0], LATER) == "not_open"
+
+
+def test_an_authorization_expires(
+    owner: EvmLedger, by: Ledgers, brain: bytes, registry: Registry
+) -> None:
+    assert fails(owner.authorize, brain, S[1], S[0], 1) == "expired"
+    deadline = registry.node.now() + 60
+    signed = owner.authorize(brain, S[1], S[0], deadline)
+    registry.node.set_next_time(deadline + 1)
+    registry.node.mine()
+    assert fails(by("relayer").relay, signed) == "expired"
+
+
+def test_an_authorization_is_overtaken_by_a_commitment(
+    owner: EvmLedger, by: Ledgers, brain: bytes
+) -> None:
+    signed = owner.authorize(brain, S[1], S[0], LATER)
+    owner.commit(brain, S[2], S[0])
+    assert fails(by("relayer").relay, signed) in ("unauthorized", "stale_parent")
+
+
+@pytest.mark.parametrize("field", ["id", "snapshot", "parent", "deadline"])
+def test_an_authorization_that_was_changed_is_refused(
+    field: str, owner: EvmLedger, by: Ledgers, brain: bytes
+) -> None:
+    signed = owner.authorize(brain, S[1], S[0], LATER)
+    other = 2**41 if field == "deadline" else S[5].hex()
+    assert fails(by("relayer").relay, signed | {field: other}) in ("unauthorized", "stale_parent")
+
+
+@pytest.mark.parametrize("field", ["chain_id", "contract"])
+def test_an_authorization_for_another_place_is_refused(
+    field: str, owner: EvmLedger, by: Ledgers, brain: bytes
+) -> None:
+    signed = owner.authorize(brain, S[1], S[0], LATER)
+    other: Any = 5 if field == "chain_id" else "0x" + "12" * 20
+    assert fails(by("relayer").relay, signed | {field: other}) == "wrong_chain"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": "brain v2 authorization"},
+        {"more": 1},
+        {"snapshot": "12"},
+        {"snapshot": None},
+        {"id": "0x" + "12" * 32},
+        {"deadline": "1"},
+        {"deadline": 2**64},
+        {"deadline": -1},
+        {"deadline": True},
+        {"chain_id": 1.0},
+        {"signature": "12"},
+        {"signature": "0x"},
+        {"signature": "0x" + "12" * 5000},
+        {"signature": None},
+    ],
+    ids=str,
+)
+def test_what_is_no_authorization_is_refused(
+    change: dict[str, Any], owner: EvmLedger, by: Ledgers, brain: bytes
+) -> None:
+    signed = owner.authorize(brain, S[1], S[0], LATER)
+    assert fails(by("relayer").relay, signed | change) == "bad_authorization"
+
+
+def test_chain_14_nobody_can_open_a_brain_in_the_place_of_another(
+    by: Ledgers, brain: bytes, registry: Registry, tmp_path: Path
+) -> None:
+    # A stranger sees the snapshot in the mempool and commits it first, to the same salt.
+    stranger = account(registry.node, "a stranger in front")
+    config = configured(registry.node, registry.address)
+    theirs = EvmLedger(config, tmp_path / "theirs", stranger)
+    assert theirs.open(brain, S[0]).seq == 1
+    mine = by("owner")
+    assert mine.head(brain) is None
+    made = mine.open(brain, S[0])
+    assert (made.seq, made.sender) == (1, mine.creator)
+    assert mine.id_of(brain) != theirs.id_of(brain)
+    theirs.commit(brain, S[1], S[0])
+    assert [one.snapshot for one in mine.history(brain)] == [S[0]]
+
+
+def test_a_root_is_anchored_for_its_sender(by: Ledgers) -> None:
+    made = by("owner")
+    assert made.anchored(address(made)) == bytes(32)
+    quote = made.quote_anchor(S[1], 1000)
+    sent = made.anchor(S[1], 1000)
+    assert sent.gas == quote.expected_gas
+    assert made.anchored(address(made)) == S[1]
+    again = made.anchor(S[2], 2000)
+    assert again.gas is not None
+    assert again.gas <= 30_000  # for a thousand brains, 30 each
+    assert made.anchored(NOBODY) == bytes(32)
+
+
+def test_a_wallet_contract_owns_a_brain_and_its_key_authorizes(
+    registry: Registry, tmp_path: Path, brain: bytes
+) -> None:
+    node, key = registry.node, wallet("behind the wallet of a ledger")
+    source = Path(solc.__file__).with_name("Wallet.sol").read_text("utf-8")
+    built = solc.compiled("Wallet.sol", source)["Wallet"]["evm"]["bytecode"]["object"]
+    contract = node.deploy(bytes.fromhex(built) + encode(["address"], [key.address]))
+    call = encode(["address", "bytes"], [registry.address, encoded("open", brain, S[0])])
+    execute = keccak(text="execute(address,bytes)")[:4] + call
+    assert node.transact(node.accounts[0], contract, execute)["status"] == "0x1"
+
+    config = configured(node, registry.address, creator=contract)
+    relayer = EvmLedger(config, tmp_path, account(node, "relayer of a wallet"))
+    assert relayer.history(brain)[0].parent == NO_PARENT
+    behind = EvmLedger(config, tmp_path, Account(bytes(key.key)))
+    signed = behind.authorize(brain, S[1], S[0], LATER)
+    assert relayer.relay(signed).status == INCLUDED
+    assert relayer.status(brain, S[1]).seq == 2

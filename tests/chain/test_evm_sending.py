@@ -1,0 +1,307 @@
+"""Transactions that survive: crashes, lost and stuck and replaced ones, reorganisations."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from brain.chain.evm import Account, EvmLedger
+from brain.chain.evm.account import Transaction
+from brain.chain.evm.journal import Journal, Record
+from brain.chain.protocol import FAILED, INCLUDED, PENDING, REPLACED
+from brain.errors import BrainError, StoreError
+from tests.anvil import Anvil
+from tests.chain import crashing
+from tests.chain.evm import FINAL, account, configured, ledger
+from tests.chain.registry import Registry, word
+
+S = [word(f"snapshot {n}") for n in range(6)]
+GWEI = 10**9
+
+
+class House(NamedTuple):
+    """A ledger in which `brain` was opened, its key, and where it keeps what it sent."""
+
+    ledger: EvmLedger
+    key: Account
+    folder: Path
+    brain: bytes
+    node: Anvil
+
+    def records(self) -> list[Record]:
+        (folder,) = self.folder.glob("chains/*/*")
+        return Journal(folder).unsettled()
+
+    def nonce(self) -> int:
+        return int(self.node.call("eth_getTransactionCount", self.key.address, "latest"), 16)
+
+    def again(self) -> EvmLedger:
+        """The same ledger as another process has it."""
+        return EvmLedger(self.ledger.config, self.folder, self.key)
+
+
+@pytest.fixture
+def house(registry: Registry, tmp_path: Path, request: pytest.FixtureRequest) -> House:
+    node = registry.node
+    key = account(node, request.node.nodeid)
+    brain = word(request.node.nodeid)
+    made = EvmLedger(configured(node, registry.address), tmp_path, key)
+    made.open(brain, S[0])
+    return House(made, key, tmp_path, brain, node)
+
+
+@pytest.fixture
+def by_hand(node: Anvil) -> Generator[Anvil]:
+    """A node that mines when it is told to."""
+    node.automine(False)
+    yield node
+    node.mine()
+    node.automine(True)
+
+
+def fails(call: Any, *args: object) -> str:
+    with pytest.raises(BrainError) as raised:
+        call(*args)
+    return raised.value.code
+
+
+@pytest.mark.parametrize("moment", crashing.MOMENTS)
+def test_a_crash_leaves_one_commitment_at_most_and_the_next_run_makes_it(
+    moment: str, house: House, registry: Registry
+) -> None:
+    crashing.crash(moment, registry, house.ledger, house.key, house.folder, house.brain, S[1], S[0])
+    before = house.records()[-1]
+    made = house.again().commit(house.brain, S[1], S[0])
+    assert (made.seq, made.status) == (2, INCLUDED)
+    assert [one.snapshot for one in house.ledger.history(house.brain)] == S[:2]
+    assert house.nonce() == 2
+    if moment != "before the journal":
+        assert before.intent.snapshot == S[1]
+        assert made.transaction == before.last.hash  # the same bytes
+
+
+def test_after_a_crash_before_the_broadcast_the_commitment_is_pending(
+    house: House, registry: Registry
+) -> None:
+    moment = "between sign and broadcast"
+    crashing.crash(moment, registry, house.ledger, house.key, house.folder, house.brain, S[1], S[0])
+    told = house.again().status(house.brain, S[1])
+    assert (told.status, told.seq, told.block) == (PENDING, 2, None)
+
+
+def test_after_a_crash_another_brain_of_the_same_key_takes_the_next_nonce(
+    house: House, registry: Registry
+) -> None:
+    moment = "between sign and broadcast"
+    crashing.crash(moment, registry, house.ledger, house.key, house.folder, house.brain, S[1], S[0])
+    other = word("another brain of the same key")
+    assert house.again().open(other, S[0]).seq == 1
+    assert house.again().status(house.brain, S[1]).status == INCLUDED
+    assert house.nonce() == 3
+
+
+def test_chain_08_a_transaction_that_a_node_forgot_is_sent_again_as_it_was(
+    house: House, by_hand: Anvil
+) -> None:
+    first = house.ledger.commit(house.brain, S[1], S[0])
+    by_hand.drop(first.transaction)
+    assert house.ledger.status(house.brain, S[1]).status == PENDING
+    second = house.again().commit(house.brain, S[1], S[0])
+    assert second.transaction == first.transaction
+    by_hand.mine()
+    assert house.ledger.status(house.brain, S[1]).status == INCLUDED
+    assert house.nonce() == 2
+
+
+def test_chain_08_a_stuck_transaction_is_replaced_once_its_price_was_overtaken(
+    house: House, by_hand: Anvil
+) -> None:
+    stuck = house.ledger.commit(house.brain, S[1], S[0])
+    dear = house.records()[-1].last.fees.max_fee * 2
+    by_hand.set_next_base_fee(dear)
+    by_hand.mine()
+    assert house.ledger.status(house.brain, S[1]).status == PENDING
+    again = house.again().commit(house.brain, S[1], S[0])
+    assert (again.status, again.transaction != stuck.transaction) == (PENDING, True)
+    old, new = house.records()[-1].attempts
+    assert new.fees.max_fee * 8 >= old.fees.max_fee * 9
+    assert new.fees.tip * 8 >= old.fees.tip * 9
+    assert new.data == old.data
+    by_hand.mine()
+    made = house.ledger.status(house.brain, S[1])
+    assert (made.status, made.transaction) == (INCLUDED, again.transaction)
+    assert house.nonce() == 2
+
+
+def test_more_can_be_offered_for_a_transaction_that_waits(house: House, by_hand: Anvil) -> None:
+    slow = house.ledger.commit(house.brain, S[1], S[0])
+    fast = house.ledger.speed_up(house.brain, S[1])
+    assert fast.status == PENDING
+    assert fast.transaction != slow.transaction
+    by_hand.mine()
+    assert house.ledger.status(house.brain, S[1]).transaction == fast.transaction
+    assert fails(house.ledger.speed_up, house.brain, S[1]) == "not_pending"
+
+
+def test_a_base_fee_above_the_cap_is_refused_before_signing(
+    registry: Registry, tmp_path: Path
+) -> None:
+    made = ledger(registry, tmp_path, "thrifty", max_fee_gwei=2)
+    registry.node.set_next_base_fee(3 * GWEI)
+    registry.node.mine()
+    assert fails(made.open, word("dear"), S[0]) == "fee_cap"
+    assert fails(made.quote_open, word("dear"), S[0]) == "fee_cap"
+    assert list(tmp_path.rglob("*.json")) == []
+    registry.node.set_next_base_fee(GWEI)
+    registry.node.mine()
+    assert made.open(word("dear"), S[0]).status == INCLUDED
+
+
+def test_a_replacement_stops_at_the_cap(registry: Registry, tmp_path: Path, by_hand: Anvil) -> None:
+    by_hand.set_next_base_fee(GWEI)
+    by_hand.mine()
+    made = ledger(registry, tmp_path, "thrifty too", max_fee_gwei=4)
+    waits = made.open(word("capped"), S[0])
+    by_hand.set_next_base_fee(5 * GWEI)
+    by_hand.mine()
+    assert fails(made.open, word("capped"), S[0]) == "fee_cap"
+    assert made.status(word("capped"), S[0]) == waits
+    by_hand.set_next_base_fee(GWEI)
+
+
+def test_chain_07_a_transaction_that_another_program_replaced_is_told_as_that(
+    house: House, by_hand: Anvil
+) -> None:
+    mine = house.ledger.commit(house.brain, S[1], S[0])
+    fees = house.records()[-1].last.fees
+    offer = (fees.max_fee * 2, fees.tip * 2)
+    foreign = Transaction(by_hand.chain, 1, house.key.address, b"", 21_000, *offer)
+    by_hand.call("eth_sendRawTransaction", "0x" + house.key.sign(foreign).raw.hex())
+    by_hand.mine()
+    told = house.ledger.status(house.brain, S[1])
+    assert (told.status, told.transaction) == (REPLACED, mine.transaction)
+    assert house.ledger.commit(house.brain, S[1], S[0]).status == PENDING
+    by_hand.mine()
+    assert house.ledger.status(house.brain, S[1]).status == INCLUDED
+    assert house.nonce() == 3
+
+
+def test_chain_10_a_transaction_that_reverts_is_told_as_failed(
+    house: House, registry: Registry, by_hand: Anvil
+) -> None:
+    # The signer is faster than the owner, from the same parent.
+    signer = account(by_hand, "a fast signer")
+    by_hand.automine(True)
+    house.ledger.set_signer(house.brain, signer.address)
+    by_hand.automine(False)
+    config = configured(by_hand, registry.address, creator=house.key.address)
+    fast = EvmLedger(config, house.folder / "signer", signer)
+    house.ledger.commit(house.brain, S[1], S[0])
+    fast.commit(house.brain, S[2], S[0])
+    fast.speed_up(house.brain, S[2])
+    by_hand.mine()
+    assert house.ledger.status(house.brain, S[2]).sender == signer.address
+    assert house.ledger.status(house.brain, S[1]).status == FAILED
+    assert fails(house.ledger.commit, house.brain, S[1], S[0]) == "stale_parent"
+    assert [one.snapshot for one in house.ledger.history(house.brain)] == [S[0], S[2]]
+
+
+def test_a_commitment_that_can_only_fail_gives_its_nonce_to_the_next(
+    house: House, registry: Registry, by_hand: Anvil
+) -> None:
+    signer = account(by_hand, "a signer in between")
+    by_hand.automine(True)
+    house.ledger.set_signer(house.brain, signer.address)
+    by_hand.automine(False)
+    lost = house.ledger.commit(house.brain, S[1], S[0])
+    by_hand.drop(lost.transaction)
+    config = configured(by_hand, registry.address, creator=house.key.address)
+    EvmLedger(config, house.folder / "signer", signer).commit(house.brain, S[2], S[0])
+    by_hand.mine()
+    assert house.ledger.commit(house.brain, S[3], S[2]).status == PENDING
+    assert house.records()[-1].nonce == 2
+    by_hand.mine()
+    assert [one.snapshot for one in house.ledger.history(house.brain)] == [S[0], S[2], S[3]]
+    assert fails(house.ledger.status, house.brain, S[1]) == "not_committed"
+
+
+def test_chain_01_a_reorganisation_takes_a_commitment_back_to_pending_and_it_heals(
+    house: House,
+) -> None:
+    made = house.ledger.commit(house.brain, S[1], S[0])
+    assert made.status == INCLUDED
+    house.node.reorg(1)
+    gone = house.ledger.status(house.brain, S[1])
+    assert (gone.status, gone.transaction, gone.block) == (PENDING, made.transaction, None)
+    healed = house.again().commit(house.brain, S[1], S[0])
+    assert (healed.status, healed.transaction) == (INCLUDED, made.transaction)
+    assert [one.snapshot for one in house.ledger.history(house.brain)] == S[:2]
+
+
+def test_chain_01_a_reorganisation_that_keeps_a_commitment_shows_its_new_block(
+    house: House,
+) -> None:
+    house.node.mine(2)
+    made = house.ledger.commit(house.brain, S[1], S[0])
+    raw = "0x" + house.records()[-1].last.raw.hex()
+    house.node.mine(1)
+    house.node.reorg(2, [raw])
+    moved = house.ledger.status(house.brain, S[1])
+    assert (moved.transaction, moved.status) == (made.transaction, INCLUDED)
+    assert moved.block_hash != made.block_hash
+
+
+def test_a_brain_lost_in_a_reorganisation_is_opened_again(house: House) -> None:
+    house.node.reorg(1)
+    assert house.ledger.head(house.brain) is None
+    assert house.ledger.status(house.brain, S[0]).status == PENDING
+    assert house.ledger.open(house.brain, S[0]).status == INCLUDED
+
+
+def test_what_is_final_is_put_aside(house: House) -> None:
+    house.ledger.commit(house.brain, S[1], S[0])
+    house.node.mine(FINAL)
+    house.ledger.commit(house.brain, S[2], S[1])
+    assert [record.intent.snapshot for record in house.records()] == [S[2]]
+    assert len(list(house.folder.rglob("done/*.json"))) == 2
+
+
+def test_one_key_commits_for_many_brains_at_once(registry: Registry, tmp_path: Path) -> None:
+    key = account(registry.node, "of many brains")
+    config = configured(registry.node, registry.address)
+    brains = [word(f"one of many {n}") for n in range(6)]
+    made = []
+
+    def opening(brain: bytes) -> None:
+        made.append(EvmLedger(config, tmp_path, key).open(brain, S[0]))
+
+    threads = [threading.Thread(target=opening, args=[brain]) for brain in brains]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {one.brain for one in made} == set(brains)
+    assert len({one.transaction for one in made}) == len(brains)
+
+
+def test_the_journal_is_written_before_anything_is_sent_and_for_its_owner_alone(
+    house: House,
+) -> None:
+    house.ledger.commit(house.brain, S[1], S[0])
+    for file in house.folder.rglob("*"):
+        assert file.stat().st_mode & 0o077 == 0, file
+    text = "".join(file.read_text() for file in house.folder.rglob("*.json"))
+    assert bytes(house.key._key.key).hex() not in text
+
+
+def test_a_damaged_journal_is_told_and_nothing_is_sent(house: House) -> None:
+    file = next(house.folder.rglob("open/*.json"))
+    file.write_text("{")
+    with pytest.raises(StoreError) as raised:
+        house.ledger.commit(house.brain, S[1], S[0])
+    assert raised.value.code == "bad_journal"
+    assert house.nonce() == 1
