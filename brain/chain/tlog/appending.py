@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
 
 from ...errors import Conflict, NotFound, VerificationFailed
 from ...store import mark
@@ -14,12 +13,9 @@ from ..protocol import NO_PARENT, Wish
 from . import shape
 from .checkpoint import Checkpoint
 from .cosignature import Cosigned
-from .entry import Entry, encode
 from .hashing import leaf_hash
 from .note import Note
 from .reading import LogReader, Placed, damaged
-
-Row = tuple[int, bytes, int, bytes, bytes, int, bytes]
 
 
 class LogWriter(LogReader):
@@ -42,10 +38,9 @@ class LogWriter(LogReader):
             last = self.last().checkpoint
             edge = self._edge(last)
             self.refuse_loss(mark.read(self._path))
-            placed = self._decide(wishes, last.size, time)
-            fresh = [one for one in placed if one.place >= last.size]
+            placed, fresh = self._decide(wishes, last.size, time)
             if fresh:
-                self._write(sorted(set(fresh)), edge)
+                self._write(fresh, edge)
                 self._sign(last.size, Checkpoint(self.origin, edge.size, edge.root()), seed)
         self._note()
         return placed
@@ -79,28 +74,31 @@ class LogWriter(LogReader):
                 " appending would fork the log",
             )
 
-    def _decide(self, wishes: Sequence[Wish], size: int, time: int) -> list[Placed]:
-        heads = self.heads(list({wish.brain for wish in wishes}))
+    def _decide(
+        self, wishes: Sequence[Wish], size: int, time: int
+    ) -> tuple[list[Placed], list[Placed]]:
+        """Return the entries of all wishes, and those of them that are new, in their order."""
+        brains = [wish.brain for wish in wishes]
+        order = sorted(range(len(wishes)), key=brains.__getitem__)
+        heads = self.heads(list(dict.fromkeys(brains[place] for place in order)))
         out: dict[int, Placed] = {}
-        numbers = count(size)
-        for place in sorted(range(len(wishes)), key=lambda place: wishes[place].brain):
+        fresh: list[Placed] = []
+        for place in order:
             wish = wishes[place]
             head = heads.get(wish.brain)
-            if head is None or head.entry.snapshot != wish.snapshot:
-                head = heads[wish.brain] = Placed(next(numbers), _after(head, wish, time))
+            if head is None or head.snapshot != wish.snapshot:
+                head = heads[wish.brain] = _after(head, wish, size + len(fresh), time)
+                fresh.append(head)
             out[place] = head
-        return [out[place] for place in range(len(wishes))]
+        return [out[place] for place in range(len(wishes))], fresh
 
     def _write(self, fresh: Sequence[Placed], edge: shape.Edge) -> None:
         first = shape.inner_nodes(edge.size)
-        rows: list[Row] = []
-        nodes: list[bytes] = []
-        for index, entry in fresh:
-            leaf = leaf_hash(encode(entry))
-            rows.append((index, *entry, leaf))
-            nodes += edge.append(leaf)
+        leaves = [leaf_hash(one.data) for one in fresh]
+        rows = ((*one, leaf) for one, leaf in zip(fresh, leaves, strict=True))
+        nodes = enumerate(edge.extend(leaves), first)
         self._db.run_many("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-        self._db.run_many("INSERT INTO nodes VALUES (?, ?)", enumerate(nodes, first))
+        self._db.run_many("INSERT INTO nodes VALUES (?, ?)", nodes)
 
     def _sign(self, before: int, now: Checkpoint, seed: bytes) -> None:
         """Sign the new state; of the one before only what a witness cosigned is kept."""
@@ -145,7 +143,7 @@ def behind(log: LogReader, noted: bytes, last: Checkpoint) -> tuple[str, str] | 
     return None
 
 
-def _after(head: Placed | None, wish: Wish, time: int) -> Entry:
+def _after(head: Placed | None, wish: Wish, place: int, time: int) -> Placed:
     """Return the entry of a wish; the parent it names must be the head."""
     if head is None:
         if wish.parent != NO_PARENT:
@@ -154,13 +152,12 @@ def _after(head: Placed | None, wish: Wish, time: int) -> Entry:
                 code="not_open",
                 hint="open it first",
             )
-        return Entry(wish.brain, 1, wish.snapshot, NO_PARENT, time)
-    last = head.entry
-    if wish.parent != last.snapshot:
+        return Placed(place, wish.brain, 1, wish.snapshot, NO_PARENT, time)
+    if wish.parent != head.snapshot:
         raise Conflict(
-            f"the log's head of the brain is {last.snapshot.hex()}, commitment {last.seq},"
+            f"the log's head of the brain is {head.snapshot.hex()}, commitment {head.seq},"
             f" not {wish.parent.hex()}",
             code="stale_parent",
             hint="merge it, and commit after it",
         )
-    return Entry(wish.brain, last.seq + 1, wish.snapshot, last.snapshot, time)
+    return Placed(place, wish.brain, head.seq + 1, wish.snapshot, head.snapshot, time)

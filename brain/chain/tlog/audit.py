@@ -11,7 +11,7 @@ from ...store import mark
 from ..protocol import Fault
 from . import check, cosignature, files, note, shape, vkey
 from .appending import behind
-from .entry import decode, encode
+from .entry import decode
 from .keys import load
 from .reading import LogReader, Signed, chained, proven
 
@@ -61,13 +61,13 @@ def _entries(log: LogReader, size: int, roots: dict[int, bytes | None]) -> Itera
         index = edge.size
         try:
             placed = proven(row)
-            decode(encode(placed.entry))
+            decode(placed.data)
         except (StoreError, FormatError):
             yield Fault("bad_entry", f"entry {row[0]} is damaged")
         if row[0] != index:
             yield Fault("bad_entry", f"entry {index} is missing")
             return
-        made = edge.append(bytes(row[-1]))
+        made = edge.extend([row[-1]])
         if made != list(islice(nodes, len(made))):
             yield Fault("bad_node", f"a hash over entry {index} is not what it covers")
         if edge.size in roots:

@@ -24,7 +24,7 @@ from ..protocol import FINALIZED, NO_PARENT, Commitment, Fault, LedgerHead, Wish
 from . import audit, check, files, keys, note, showing
 from .appending import LogWriter
 from .cosignature import Cosigned
-from .entry import MAX_TIME, encode
+from .entry import MAX_TIME
 from .hashing import SIZE
 from .reading import LogReader, Placed, Signed, proven
 
@@ -87,7 +87,7 @@ class EmbeddedLedger:
     def identity(self) -> str:
         """`tlog:` and the origin of the log; "" as long as there is none."""
         log = self._reader()
-        return f"tlog:{log.origin}" if log else ""
+        return log.identity if log else ""
 
     @property
     def key(self) -> str:
@@ -99,7 +99,7 @@ class EmbeddedLedger:
         """See `Ledger.head`. A log knows no owners."""
         log = self._reader()
         placed = log.head(_checked(brain)) if log else None
-        return LedgerHead(placed.entry.seq, placed.entry.snapshot, "", "") if placed else None
+        return LedgerHead(placed.seq, placed.snapshot, "", "") if placed else None
 
     def open(self, brain: bytes, snapshot: bytes) -> Commitment:
         """See `Ledger.open`."""
@@ -119,16 +119,13 @@ class EmbeddedLedger:
 
         Several wishes of one brain follow each other. Errors as for `commit`.
         """
-        for wish in wishes:
-            _checked(wish.brain)
-            _checked(wish.parent)
-            if _checked(wish.snapshot) == NO_PARENT:
-                raise InvalidInput("a snapshot of nothing but zeros", code="bad_id")
         if not wishes:
             return []
+        _check_wishes(wishes)
         log = self._writer()
         moment = min(max(self._clock(), 0), MAX_TIME)
-        return [self._told(log, one) for one in log.append(wishes, moment, self._signer(log))]
+        placed = log.append(wishes, moment, self._signer(log))
+        return [self._told(log, one) for one in placed]
 
     def status(self, brain: bytes, snapshot: bytes) -> Commitment:
         """See `Ledger.status`: what is recorded is finalized."""
@@ -195,7 +192,7 @@ class EmbeddedLedger:
         log = self._there()
         last = log.last()
         rows = log.every_entry(last.checkpoint.size)
-        data = (encode(proven(row).entry) for row in rows)
+        data = (proven(row).data for row in rows)
         return Exported(showing.told(log, last), str(log.key), data)
 
     def verify(self, older: Sequence[str] = ()) -> list[Fault]:
@@ -256,9 +253,16 @@ class EmbeddedLedger:
         return log, placed
 
     def _told(self, log: LogReader, placed: Placed) -> Commitment:
-        index, (brain, seq, snapshot, parent, time) = placed
-        identity = f"tlog:{log.origin}"
-        return Commitment(self.name, identity, brain, seq, snapshot, parent, FINALIZED, time, index)
+        place, brain, seq, snapshot, parent, time = placed
+        return Commitment(
+            self.name, log.identity, brain, seq, snapshot, parent, FINALIZED, time, place
+        )
+
+
+def _check_wishes(wishes: Sequence[Wish]) -> None:
+    for brain, snapshot, parent in wishes:
+        if not len(brain) == len(snapshot) == len(parent) == SIZE or snapshot == NO_PARENT:
+            raise InvalidInput("a wish with an id that cannot be one", code="bad_id")
 
 
 def _checked(id: bytes) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...merkle import Step, climb
-from .hashing import EMPTY_ROOT, join
+from .hashing import join
 
 
 def includes(root: bytes, size: int, index: int, leaf: bytes, path: Sequence[bytes]) -> bool:
@@ -23,13 +23,14 @@ def includes(root: bytes, size: int, index: int, leaf: bytes, path: Sequence[byt
 def extends(
     old_size: int, old_root: bytes, new_size: int, new_root: bytes, path: Sequence[bytes]
 ) -> bool:
-    """Tell whether the new tree is the old one with leaves appended, or none."""
-    if not 0 <= old_size <= new_size:
+    """Tell whether the new tree is the old one with leaves appended, or none.
+
+    Of the empty tree nothing is proven, as the RFC has it: every tree extends it.
+    """
+    if not 0 < old_size <= new_size:
         return False
     if old_size == new_size:
         return not path and old_root == new_root
-    if old_size == 0:
-        return not path and old_root == EMPTY_ROOT
     level = (old_size & -old_size).bit_length() - 1
     sides = _sides((old_size - 1) >> level, (new_size - 1) >> level)
     if old_size == 1 << level:  # the old tree is a subtree of the new one

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...errors import StoreError
 from ...store.connection import Connected, Connection, Row
@@ -31,8 +31,9 @@ WITH wanted(id) AS (VALUES {{rows}})
 SELECT {_ENTRY}, EXISTS (
   SELECT 1 FROM entries AS child
   WHERE child.brain = last.brain AND child.parent = last.snapshot AND child.seq > last.seq)
-FROM wanted JOIN entries AS last ON last.brain = wanted.id
-AND last.seq = (SELECT max(seq) FROM entries WHERE brain = wanted.id)
+FROM entries AS last WHERE number IN (
+  SELECT (SELECT number FROM entries WHERE brain = wanted.id ORDER BY seq DESC LIMIT 1)
+  FROM wanted)
 """
 _OPENED = (
     "SELECT CAST(brain AS BLOB) FROM entries WHERE parent = zeroblob(32) AND brain IN ({keys})"
@@ -40,10 +41,19 @@ _OPENED = (
 
 
 class Placed(NamedTuple):
-    """An entry and its place in the log, from 0."""
+    """An entry at its place in the log, from 0."""
 
     place: int
-    entry: Entry
+    brain: bytes
+    seq: int
+    snapshot: bytes
+    parent: bytes
+    time: int
+
+    @property
+    def data(self) -> bytes:
+        """The data of its leaf."""
+        return encode(Entry(*self[1:]))
 
 
 class Signed(NamedTuple):
@@ -69,6 +79,7 @@ class LogReader(Connected):
             raise damaged("it does not say who it is")
         ((key, self.key_file),) = rows
         self.key = VerifierKey(origin_of(key), ED25519, key)
+        self.identity = f"tlog:{self.key.name}"
 
     @property
     def origin(self) -> str:
@@ -122,7 +133,7 @@ class LogReader(Connected):
             placed = proven(row)
             if followed:
                 raise damaged(f"its indexes do not agree on what follows entry {placed.place}")
-            out[placed.entry.brain] = placed
+            out[placed.brain] = placed
         if opened - out.keys():
             raise damaged("its indexes do not agree on which brains it holds")
         return out
@@ -130,7 +141,7 @@ class LogReader(Connected):
     def find(self, brain: bytes, snapshot: bytes) -> Placed | None:
         """Return the last entry of a brain that is about a snapshot."""
         head = self.head(brain)
-        if head is None or head.entry.snapshot == snapshot:
+        if head is None or head.snapshot == snapshot:
             return head
         child = "SELECT max(seq) FROM entries WHERE brain = ? AND parent = ?"
         row = self._db.one(
@@ -140,7 +151,7 @@ class LogReader(Connected):
         if row is None:
             return None
         placed = proven(row)
-        if placed.entry.snapshot != snapshot:
+        if placed.snapshot != snapshot:
             raise damaged(f"entry {placed.place} is not what the next one follows")
         return placed
 
@@ -216,22 +227,21 @@ class LogReader(Connected):
         self._db.close()
 
 
-def proven(row: Sequence[object]) -> Placed:
+def proven(row: Sequence[Any]) -> Placed:
     """Return the entry of a row, whose leaf must have the hash in the row."""
-    index, *fields, expected = row
-    entry = Entry(*fields)  # type: ignore[arg-type]
-    if leaf_hash(encode(entry)) != expected:
-        raise damaged(f"entry {index} does not fit its hash")
-    return Placed(index, entry)  # type: ignore[arg-type]
+    placed = Placed(*row[:-1])
+    if leaf_hash(placed.data) != row[-1]:
+        raise damaged(f"entry {placed.place} does not fit its hash")
+    return placed
 
 
 def chained(history: list[Placed]) -> list[Placed]:
     """Return the entries of a brain, each of which must follow the one before."""
     parent = NO_PARENT
-    for seq, (index, entry) in enumerate(history, 1):
-        if (entry.seq, entry.parent) != (seq, parent):
-            raise damaged(f"entry {index} does not follow the one before")
-        parent = entry.snapshot
+    for seq, one in enumerate(history, 1):
+        if (one.seq, one.parent) != (seq, parent):
+            raise damaged(f"entry {one.place} does not follow the one before")
+        parent = one.snapshot
     return history
 
 

@@ -7,7 +7,7 @@ so they are what is stored; every hash of every tree size is joined from few of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .hashing import EMPTY_ROOT, join
@@ -109,16 +109,19 @@ class Edge:
         self.size = size
         self._hashes = list(hashes)
 
-    def append(self, leaf: bytes) -> list[bytes]:
-        """Take a leaf hash; return the hashes of the subtrees it completes, level 1 first."""
+    def extend(self, leaves: Iterable[bytes]) -> list[bytes]:
+        """Append leaf hashes; return the hashes of the subtrees they complete, in order."""
         completed = []
-        size, whole = self.size, leaf
-        while size & 1:
-            whole = join(self._hashes.pop() + whole)
-            completed.append(whole)
-            size >>= 1
-        self._hashes.append(whole)
-        self.size += 1
+        row, size = self._hashes, self.size
+        for leaf in leaves:
+            whole, left = leaf, size
+            while left & 1:
+                whole = join(row.pop() + whole)
+                completed.append(whole)
+                left >>= 1
+            row.append(whole)
+            size += 1
+        self.size = size
         return completed
 
     def root(self) -> bytes:

@@ -12,7 +12,6 @@ from typing import Any
 from ...errors import NotFound, ProofError
 from . import check, note, shape, vkey
 from .checkpoint import Checkpoint
-from .entry import encode
 from .proofs import extends
 from .reading import LogReader, Placed, Signed, damaged
 
@@ -44,13 +43,17 @@ def signed(log: LogReader, size: int, seed: Callable[[], bytes]) -> Signed:
 
 def told(log: LogReader, signed: Signed) -> str:
     """Return a checkpoint as a signed note, with the cosignatures that are kept of it."""
+    text = _note(log, signed)
+    _prove(lambda: check.check_checkpoint(text, str(log.key)))
+    return text
+
+
+def _note(log: LogReader, signed: Signed) -> str:
     lines = [log.line(signed.signature)]
     for text, signature in log.cosignatures(signed.checkpoint.size):
         key = vkey.parse(text)
         lines.append(note.Line(key.name, key.id, signature))
-    out = str(note.Note(signed.checkpoint.text, tuple(lines)))
-    _prove(lambda: check.check_checkpoint(out, str(log.key)))
-    return out
+    return str(note.Note(signed.checkpoint.text, tuple(lines)))
 
 
 def inclusion(log: LogReader, placed: Placed, signed: Signed) -> dict[str, Any]:
@@ -61,7 +64,7 @@ def inclusion(log: LogReader, placed: Placed, signed: Signed) -> dict[str, Any]:
     index, size = placed.place, signed.checkpoint.size
     if index >= size:
         raise no_checkpoint(size)
-    text, key, data = told(log, signed), str(log.key), encode(placed.entry)
+    text, key, data = _note(log, signed), str(log.key), placed.data
     path = log.ranges(shape.inclusion(index, size))
     _prove(lambda: check.check_inclusion(text, key, index, data, path))
     return {

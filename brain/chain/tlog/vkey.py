@@ -14,10 +14,9 @@ ED25519 = 1
 """The algorithm byte of plain signatures, which logs make."""
 COSIGNATURE = 4
 """The algorithm byte of timestamped cosignatures, which witnesses make."""
-MAX_NAME = 256
-"""Characters in the name of a key."""
 ID_SIZE = 4
 
+_NAME = re.compile(r"[^\s+\x00-\x1f\x7f]{1,256}")
 _HEX = re.compile(r"[0-9a-f]{8}", re.ASCII)
 
 
@@ -40,9 +39,7 @@ class VerifierKey(NamedTuple):
 
 def is_name(name: str) -> bool:
     """Tell whether a text may name a key: not empty, without spaces, controls and `+`."""
-    return 0 < len(name) <= MAX_NAME and not any(
-        letter.isspace() or letter < " " or letter in "+\x7f" for letter in name
-    )
+    return _NAME.fullmatch(name) is not None
 
 
 def parse(text: str) -> VerifierKey:
