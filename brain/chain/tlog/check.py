@@ -15,11 +15,8 @@ from . import checkpoint, cosignature, note, vkey
 from .checkpoint import Checkpoint
 from .cosignature import Cosigned
 from .entry import Entry, decode
-from .hashing import SIZE, leaf_hash
+from .hashing import leaf_hash
 from .proofs import extends, includes
-
-MAX_PATH = 128
-"""Hashes in a path."""
 
 
 class Told(NamedTuple):
@@ -68,7 +65,6 @@ def check_inclusion(
 
     Raises `ProofError`: as `check_checkpoint`, `bad_entry`, or `not_included`.
     """
-    _check_path(path)
     try:
         entry = decode(data)
     except FormatError as error:
@@ -90,7 +86,6 @@ def check_consistency(
     differ, which convicts the log, or `not_consistent`, which only the path may be to
     blame for.
     """
-    _check_path(path)
     first, second = (check_checkpoint(text, key, witnesses) for text in (old, new))
     before, after = first.checkpoint, second.checkpoint
     if before.size == after.size and before.root != after.root:
@@ -108,8 +103,3 @@ def _key(text: str, kind: int) -> vkey.VerifierKey:
     if key.kind != kind:
         raise ProofError(f"{key.name} is a key for something else", code="bad_key")
     return key
-
-
-def _check_path(path: Sequence[bytes]) -> None:
-    if len(path) > MAX_PATH or any(len(hash) != SIZE for hash in path):
-        raise ProofError("not a path of hashes", code="bad_path")

@@ -98,7 +98,7 @@ class EmbeddedLedger:
     def head(self, brain: bytes) -> LedgerHead | None:
         """See `Ledger.head`. A log knows no owners."""
         log = self._reader()
-        placed = log.head(_checked(brain)) if log else None
+        placed = log.head(brain) if log else None
         return LedgerHead(placed.seq, placed.snapshot, "", "") if placed else None
 
     def open(self, brain: bytes, snapshot: bytes) -> Commitment:
@@ -135,7 +135,7 @@ class EmbeddedLedger:
     def history(self, brain: bytes) -> list[Commitment]:
         """See `Ledger.history`."""
         log = self._reader()
-        return [self._told(log, one) for one in log.history(_checked(brain))] if log else []
+        return [self._told(log, one) for one in log.history(brain)] if log else []
 
     def trust_level(self, commitment: Commitment) -> str:
         """Return "L0": hashes and signatures of a log that somebody runs himself."""
@@ -243,7 +243,7 @@ class EmbeddedLedger:
 
     def _found(self, brain: bytes, snapshot: bytes) -> tuple[LogReader, Placed]:
         log = self._reader()
-        placed = log.find(_checked(brain), _checked(snapshot)) if log else None
+        placed = log.find(brain, snapshot) if log else None
         if log is None or placed is None:
             raise NotFound(
                 f"the log does not hold the snapshot {snapshot.hex()} of this brain",
@@ -263,12 +263,6 @@ def _check_wishes(wishes: Sequence[Wish]) -> None:
     for brain, snapshot, parent in wishes:
         if not len(brain) == len(snapshot) == len(parent) == SIZE or snapshot == NO_PARENT:
             raise InvalidInput("a wish with an id that cannot be one", code="bad_id")
-
-
-def _checked(id: bytes) -> bytes:
-    if len(id) != SIZE:
-        raise InvalidInput(f"an id of {len(id)} bytes", code="bad_id")
-    return id
 
 
 def _already_open(brain: bytes) -> Conflict:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...merkle import Step, climb
-from .hashing import join
+from .hashing import SIZE, join
 
 
 def includes(root: bytes, size: int, index: int, leaf: bytes, path: Sequence[bytes]) -> bool:
     """Tell whether the tree of that root and size has the leaf hash at `index`."""
-    if not 0 <= index < size:
+    if not 0 <= index < size or not _are_hashes(root, leaf, *path):
         return False
     sides = _sides(index, size - 1)
     return len(sides) == len(path) and climb(leaf, _steps(sides, path), join) == root
@@ -27,7 +27,7 @@ def extends(
 
     Of the empty tree nothing is proven, as the RFC has it: every tree extends it.
     """
-    if not 0 < old_size <= new_size:
+    if not 0 < old_size <= new_size or not _are_hashes(old_root, new_root, *path):
         return False
     if old_size == new_size:
         return not path and old_root == new_root
@@ -40,6 +40,10 @@ def extends(
     steps = _steps(sides, path[1:])
     before = climb(path[0], [step for step in steps if step.left], join)
     return before == old_root and climb(path[0], steps, join) == new_root
+
+
+def _are_hashes(*hashes: bytes) -> bool:
+    return all(len(hash) == SIZE for hash in hashes)
 
 
 def _sides(place: int, last: int) -> list[bool]:

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 from ...errors import StoreError
 from ...store.connection import Connected, Connection, Row
 from ...store.schema import columns
+from ...store.sums import of_fields
 from ..protocol import NO_PARENT
 from . import shape
 from .checkpoint import Checkpoint
 from .entry import Entry, encode
-from .hashing import leaf_hash
+from .hashing import EMPTY_ROOT, leaf_hash
 from .note import Line
 from .shape import Range, Subtree
 from .vkey import ED25519, VerifierKey
@@ -74,10 +75,10 @@ class LogReader(Connected):
 
     def __init__(self, db: Connection) -> None:
         super().__init__(db)
-        rows = db.all(f"SELECT {columns('key BLOB, file TEXT')} FROM identity")
-        if len(rows) != 1:
+        rows = db.all(f"SELECT {columns('key BLOB, file TEXT, checksum BLOB')} FROM identity")
+        if len(rows) != 1 or of_fields(rows[0][0], rows[0][1].encode()) != rows[0][2]:
             raise damaged("it does not say who it is")
-        ((key, self.key_file),) = rows
+        ((key, self.key_file, _),) = rows
         self.key = VerifierKey(origin_of(key), ED25519, key)
         self.identity = f"tlog:{self.key.name}"
 
@@ -87,11 +88,14 @@ class LogReader(Connected):
         return self.key.name
 
     def last(self) -> Signed:
-        """Return the checkpoint of the whole log."""
-        row = self._db.one(f"SELECT {_CHECKPOINT} FROM checkpoints ORDER BY size DESC LIMIT 1")
-        if row is None:
-            return Signed(Checkpoint(self.origin, 0, shape.folded([])), b"")
-        return self._signed(row)
+        """Return the checkpoint of the whole log, which must end where the entries do."""
+        ends = "(SELECT ifnull(max(number) + 1, 0) FROM entries)"
+        last = f"(SELECT {_CHECKPOINT} FROM checkpoints ORDER BY size DESC LIMIT 1)"
+        ((entries, *row),) = self._db.all(f"SELECT * FROM (SELECT {ends}) LEFT JOIN {last}")
+        size, root, signature = row if row[0] is not None else (0, EMPTY_ROOT, b"")
+        if size != entries:
+            raise damaged(f"it has {entries} entries, and a checkpoint of {size}")
+        return Signed(Checkpoint(self.origin, size, root), signature)
 
     def signed(self, size: int) -> Signed | None:
         """Return the checkpoint of a size, None if it is not kept."""
@@ -196,17 +200,6 @@ class LogReader(Connected):
         found = [str(line) for (line,) in self._db.all("PRAGMA integrity_check(100)")]
         return [] if found == ["ok"] else found
 
-    def overhang(self) -> bool:
-        """Tell whether entries or hashes reach beyond the last checkpoint, or end before."""
-        row = self._db.one(
-            "SELECT ifnull((SELECT max(size) FROM checkpoints), 0),"
-            " ifnull((SELECT max(number) + 1 FROM entries), 0),"
-            " ifnull((SELECT max(number) + 1 FROM nodes), 0)"
-        )
-        assert row is not None
-        size, entries, nodes = row
-        return bool(entries != size or nodes != shape.inner_nodes(size))
-
     def every_entry(self, size: int) -> Iterator[Row]:
         """Yield the first rows of entries, unproven."""
         sql = f"SELECT {_ENTRY} FROM entries WHERE number < ? ORDER BY number"
@@ -216,10 +209,9 @@ class LogReader(Connected):
         """Yield all rows of entries, unproven, those of a brain together and in order."""
         return self._db.stream(f"SELECT {_ENTRY} FROM entries ORDER BY brain, seq")
 
-    def every_node(self, most: int) -> Iterator[bytes]:
-        """Yield the first hashes of complete subtrees of level 1 or more."""
-        sql = "SELECT CAST(hash AS BLOB) FROM nodes WHERE number < ? ORDER BY number"
-        for (hash,) in self._db.stream(sql, (most,)):
+    def every_node(self) -> Iterator[bytes]:
+        """Yield the hashes of all complete subtrees of level 1 or more, unproven."""
+        for (hash,) in self._db.stream("SELECT CAST(hash AS BLOB) FROM nodes ORDER BY number"):
             yield hash
 
     def close(self) -> None:

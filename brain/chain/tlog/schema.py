@@ -11,6 +11,7 @@ from __future__ import annotations
 from ...errors import StoreError
 from ...store.connection import Connection
 from ...store.schema import compare_tables
+from ...store.sums import of_fields
 
 APPLICATION_ID = 0x62726C31
 """Marks the file as a log (SQLite header, offset 68): "brl1"."""
@@ -19,7 +20,8 @@ VERSION = 1
 TABLES = (
     """CREATE TABLE identity (
   key BLOB PRIMARY KEY,
-  file TEXT NOT NULL
+  file TEXT NOT NULL,
+  checksum BLOB NOT NULL
 ) STRICT, WITHOUT ROWID""",
     """CREATE TABLE entries (
   number INTEGER PRIMARY KEY,
@@ -55,7 +57,7 @@ def build(db: Connection, key: bytes, file: str) -> None:
     db.begin()
     for sql in TABLES:
         db.run(sql)
-    db.run("INSERT INTO identity VALUES (?, ?)", (key, file))
+    db.run("INSERT INTO identity VALUES (?, ?, ?)", (key, file, of_fields(key, file.encode())))
     db.run(f"PRAGMA application_id={APPLICATION_ID}")
     db.run(f"PRAGMA user_version={VERSION}")
     db.commit()

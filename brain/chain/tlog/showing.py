@@ -43,17 +43,20 @@ def signed(log: LogReader, size: int, seed: Callable[[], bytes]) -> Signed:
 
 def told(log: LogReader, signed: Signed) -> str:
     """Return a checkpoint as a signed note, with the cosignatures that are kept of it."""
-    text = _note(log, signed)
-    _prove(lambda: check.check_checkpoint(text, str(log.key)))
+    text, witnesses = _note(log, signed)
+    _prove(lambda: check.check_checkpoint(text, str(log.key), witnesses))
     return text
 
 
-def _note(log: LogReader, signed: Signed) -> str:
+def _note(log: LogReader, signed: Signed) -> tuple[str, list[str]]:
+    """Return the note of a checkpoint, and the verifier keys of its witnesses, unproven."""
     lines = [log.line(signed.signature)]
-    for text, signature in log.cosignatures(signed.checkpoint.size):
-        key = vkey.parse(text)
+    cosigned = log.cosignatures(signed.checkpoint.size)
+    for witness, signature in cosigned:
+        key = vkey.parse(witness)
         lines.append(note.Line(key.name, key.id, signature))
-    return str(note.Note(signed.checkpoint.text, tuple(lines)))
+    text = str(note.Note(signed.checkpoint.text, tuple(lines)))
+    return text, [witness for witness, _ in cosigned]
 
 
 def inclusion(log: LogReader, placed: Placed, signed: Signed) -> dict[str, Any]:
@@ -64,9 +67,9 @@ def inclusion(log: LogReader, placed: Placed, signed: Signed) -> dict[str, Any]:
     index, size = placed.place, signed.checkpoint.size
     if index >= size:
         raise no_checkpoint(size)
-    text, key, data = _note(log, signed), str(log.key), placed.data
+    (text, witnesses), key, data = _note(log, signed), str(log.key), placed.data
     path = log.ranges(shape.inclusion(index, size))
-    _prove(lambda: check.check_inclusion(text, key, index, data, path))
+    _prove(lambda: check.check_inclusion(text, key, index, data, path, witnesses))
     return {
         "checkpoint": text,
         "key": key,

@@ -1,0 +1,186 @@
+"""What every ledger does, whatever it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from brain.chain.protocol import FINALIZED, NO_PARENT, PROGRESS, LedgerHead
+from brain.errors import Conflict, NotFound
+from tests.conformance.ledgers import LEDGERS, Place
+from tests.logs import an_id
+
+BRAIN, OTHER = an_id("a brain"), an_id("another brain")
+A, B, C, D = (an_id("snapshot", name) for name in "abcd")
+
+
+@pytest.fixture(params=LEDGERS)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    with LEDGERS[request.param](tmp_path) as place:
+        yield place
+
+
+def head(place: Place, brain: bytes = BRAIN) -> tuple[int, bytes] | None:
+    found: LedgerHead | None = place.ledger.head(brain)
+    return None if found is None else (found.seq, found.snapshot)
+
+
+def chain(place: Place, brain: bytes = BRAIN) -> list[tuple[int, bytes, bytes]]:
+    return [(one.seq, one.snapshot, one.parent) for one in place.ledger.history(brain)]
+
+
+def test_a_ledger_knows_nothing_of_a_brain_that_was_never_opened(place: Place) -> None:
+    ledger = place.ledger
+    assert ledger.head(BRAIN) is None
+    assert ledger.history(BRAIN) == []
+    for ask in (ledger.status, ledger.evidence):
+        with pytest.raises(NotFound) as error:
+            ask(BRAIN, A)
+        assert error.value.code == "not_committed"
+
+
+def test_opening_makes_the_first_commitment(place: Place) -> None:
+    made = place.ledger.open(BRAIN, A)
+    assert (made.brain, made.seq, made.snapshot, made.parent) == (BRAIN, 1, A, NO_PARENT)
+    assert made.status in PROGRESS
+    place.settle()
+    assert head(place) == (1, A)
+    assert chain(place) == [(1, A, NO_PARENT)]
+
+
+@pytest.mark.parametrize("snapshot", [A, B])
+def test_a_brain_is_opened_once(place: Place, snapshot: bytes) -> None:
+    place.ledger.open(BRAIN, A)
+    place.settle()
+    with pytest.raises(Conflict) as error:
+        place.ledger.open(BRAIN, snapshot)
+    assert error.value.code == "already_open"
+    assert chain(place) == [(1, A, NO_PARENT)]
+
+
+def test_each_commitment_follows_the_one_before(place: Place) -> None:
+    place.ledger.open(BRAIN, A)
+    place.settle()
+    for seq, (parent, snapshot) in enumerate([(A, B), (B, C), (C, D)], 2):
+        made = place.ledger.commit(BRAIN, snapshot, parent)
+        assert (made.brain, made.seq, made.snapshot, made.parent) == (BRAIN, seq, snapshot, parent)
+        place.settle()
+        assert head(place) == (seq, snapshot)
+    assert chain(place) == [(1, A, NO_PARENT), (2, B, A), (3, C, B), (4, D, C)]
+
+
+@pytest.mark.parametrize("parent", [A, B, C, NO_PARENT])
+def test_committing_the_head_again_changes_nothing(place: Place, parent: bytes) -> None:
+    place.ledger.open(BRAIN, A)
+    place.settle()
+    place.ledger.commit(BRAIN, B, A)
+    place.settle()
+    again = place.ledger.commit(BRAIN, B, parent)
+    place.settle()
+    assert again == place.ledger.status(BRAIN, B)
+    assert chain(place) == [(1, A, NO_PARENT), (2, B, A)]
+
+
+@pytest.mark.parametrize("parent", [A, D, NO_PARENT])
+def test_a_fork_is_refused_and_told_the_head(place: Place, parent: bytes) -> None:
+    place.ledger.open(BRAIN, A)
+    place.settle()
+    place.ledger.commit(BRAIN, B, A)
+    place.settle()
+    with pytest.raises(Conflict) as error:
+        place.ledger.commit(BRAIN, C, parent)
+    assert error.value.code == "stale_parent"
+    assert B.hex() in error.value.message
+    assert "2" in error.value.message
+    assert "merge" in error.value.hint
+    assert chain(place) == [(1, A, NO_PARENT), (2, B, A)]
+
+
+def test_a_brain_that_was_never_opened_has_no_head_to_follow(place: Place) -> None:
+    with pytest.raises(NotFound) as error:
+        place.ledger.commit(BRAIN, B, A)
+    assert error.value.code == "not_open"
+    assert place.ledger.head(BRAIN) is None
+
+
+def test_brains_do_not_mix(place: Place) -> None:
+    place.ledger.open(BRAIN, A)
+    place.ledger.open(OTHER, B)
+    place.settle()
+    place.ledger.commit(BRAIN, B, A)
+    place.settle()
+    assert head(place, BRAIN) == (2, B)
+    assert head(place, OTHER) == (1, B)
+    assert chain(place, OTHER) == [(1, B, NO_PARENT)]
+    with pytest.raises(NotFound) as error:
+        place.ledger.status(OTHER, A)
+    assert error.value.code == "not_committed"
+
+
+def test_earlier_commitments_stay(place: Place) -> None:
+    made = [place.ledger.open(BRAIN, A)]
+    place.settle()
+    made.append(place.ledger.commit(BRAIN, B, A))
+    place.settle()
+    history = place.ledger.history(BRAIN)
+    for one, then in zip(history, made, strict=True):
+        assert place.ledger.status(BRAIN, one.snapshot) == one
+        assert one._replace(status=then.status, fee=then.fee, gas=then.gas)[:6] == then[:6]
+        assert one.status == FINALIZED
+        assert one.time > 0
+        assert one.block is not None
+    with pytest.raises(NotFound) as error:
+        place.ledger.status(BRAIN, C)
+    assert error.value.code == "not_committed"
+
+
+def test_a_snapshot_may_come_back(place: Place) -> None:
+    place.ledger.open(BRAIN, A)
+    place.settle()
+    for snapshot, parent in ((B, A), (A, B)):
+        place.ledger.commit(BRAIN, snapshot, parent)
+        place.settle()
+    assert head(place) == (3, A)
+    assert place.ledger.status(BRAIN, A).seq == 3
+    assert place.ledger.status(BRAIN, B).seq == 2
+
+
+def test_all_who_open_the_ledger_see_the_same(place: Place) -> None:
+    place.ledger.open(BRAIN, A)
+    place.settle()
+    other = place.again()
+    assert other.identity == place.ledger.identity != ""
+    assert other.history(BRAIN) == place.ledger.history(BRAIN)
+    other.commit(BRAIN, B, A)
+    place.settle()
+    assert head(place) == (2, B)
+    with pytest.raises(Conflict) as error:
+        place.ledger.commit(BRAIN, C, A)
+    assert error.value.code == "stale_parent"
+
+
+def test_a_commitment_names_its_ledger(place: Place) -> None:
+    made = place.ledger.open(BRAIN, A)
+    place.settle()
+    assert made.ledger == place.ledger.name
+    assert made.identity == place.ledger.identity
+    assert place.ledger.trust_level(place.ledger.status(BRAIN, A)) in ("L0", "L1", "L2")
+
+
+def test_evidence_is_of_a_log_or_of_a_chain(place: Place) -> None:
+    place.ledger.open(BRAIN, A)
+    place.settle()
+    place.ledger.commit(BRAIN, B, A)
+    place.settle()
+    evidence = place.ledger.evidence(BRAIN, B)
+    assert evidence.keys() == {"log", "chain"}
+    assert any(evidence.values())
+
+
+def test_a_sound_ledger_has_no_faults(place: Place) -> None:
+    assert place.ledger.verify() == []
+    place.ledger.open(BRAIN, A)
+    place.settle()
+    assert place.ledger.verify() == []

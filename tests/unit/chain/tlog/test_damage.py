@@ -1,0 +1,294 @@
+"""A log that is damaged, rolled back, forked or foreign says so, and is never believed."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from brain.chain.tlog import check, cosignature, note
+from brain.chain.tlog.ledger import EmbeddedLedger
+from brain.errors import BrainError, ProofError, VerificationFailed
+from tests.logs import WITNESS, WITNESS_SEED, an_id, grow, ledger, opening
+
+NAMES = list(range(5))
+
+
+@pytest.fixture
+def filled(folder: Path) -> Path:
+    """The folder of a log with some history, a cosignature, and nothing in the engine's log."""
+    with ledger(folder) as log:
+        log.commit_many(opening(NAMES))
+        grow(log, "a", range(1, 4))
+        text = log.checkpoint()
+        line = cosignature.sign(note.parse(text).text, WITNESS, WITNESS_SEED, 7)
+        log.add_cosignature(text + str(line), [str(WITNESS)])
+        grow(log, "a", range(4, 7))
+    settle(folder)
+    return folder
+
+
+def settle(folder: Path) -> None:
+    tell(folder, "PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def tell(folder: Path, *statements: str) -> None:
+    db = apsw.Connection(str(folder / "log.db"))
+    for sql in statements:
+        db.execute(sql).fetchall()
+    db.close()
+
+
+def asked(folder: Path) -> dict[str, Any]:
+    """Return what a log answers, for each question an answer or an error."""
+    questions: dict[str, Callable[[EmbeddedLedger], Any]] = {
+        "checkpoint": lambda log: log.checkpoint(),
+        "cosigned": lambda log: log.checkpoint(8),
+        "early": lambda log: log.checkpoint(3),
+        "consistency": lambda log: log.consistency(3, 10),
+        "export": lambda log: list(log.export().entries),
+        "history": lambda log: log.history(an_id("a")),
+        "evidence": lambda log: log.evidence(an_id("a"), an_id("a", 2)),
+    }
+    for name in (*NAMES, "a"):
+        questions[f"head {name}"] = lambda log, name=name: log.head(an_id(name))
+    out = {}
+    with ledger(folder) as log:
+        for name, ask in questions.items():
+            try:
+                out[name] = ask(log)
+            except BrainError as error:
+                out[name] = error
+    return out
+
+
+def true_or_error(answers: dict[str, Any], truth: dict[str, Any]) -> None:
+    for name, answer in answers.items():
+        assert isinstance(answer, BrainError) or answer == truth[name], name
+
+
+def faults(folder: Path, *older: str) -> set[str]:
+    try:
+        with ledger(folder) as log:
+            return {fault.code for fault in log.verify(older)}
+    except BrainError as error:
+        return {error.code}
+
+
+ZEROS = "zeroblob(32)"
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        (f"UPDATE entries SET brain = {ZEROS} WHERE number = 6", "bad_entry"),
+        ("UPDATE entries SET seq = 9 WHERE number = 6", "bad_entry"),
+        ("UPDATE entries SET seq = 9 WHERE number = 10", "bad_entry"),
+        ("UPDATE entries SET seq = -1 WHERE number = 6", "bad_entry"),
+        (f"UPDATE entries SET snapshot = {ZEROS} WHERE number = 6", "bad_entry"),
+        (f"UPDATE entries SET parent = {ZEROS} WHERE number = 7", "bad_entry"),
+        ("UPDATE entries SET time = time + 1 WHERE number = 0", "bad_entry"),
+        (f"UPDATE entries SET hash = {ZEROS} WHERE number = 0", "bad_entry"),
+        ("UPDATE entries SET hash = x'' WHERE number = 9", "bad_entry"),
+        (f"INSERT INTO entries VALUES (11, {ZEROS}, 1, {ZEROS}, {ZEROS}, 0, {ZEROS})", "bad_log"),
+        (f"UPDATE nodes SET hash = {ZEROS} WHERE number = 0", "bad_node"),
+        (f"UPDATE nodes SET hash = {ZEROS} WHERE number = 6", "bad_node"),
+        (f"UPDATE nodes SET hash = {ZEROS} WHERE number = 7", "bad_node"),
+        ("DELETE FROM nodes WHERE number = 6", "bad_node"),
+        (f"INSERT INTO nodes VALUES (8, {ZEROS})", "bad_node"),
+        (f"UPDATE checkpoints SET root = {ZEROS} WHERE size = 11", "bad_checkpoint"),
+        (f"UPDATE checkpoints SET root = {ZEROS} WHERE size = 8", "bad_checkpoint"),
+        ("UPDATE checkpoints SET signature = zeroblob(64) WHERE size = 11", "bad_checkpoint"),
+        ("UPDATE checkpoints SET size = 10 WHERE size = 11", "bad_log"),
+        ("DELETE FROM checkpoints WHERE size = 11", "bad_log"),
+        ("DELETE FROM checkpoints", "bad_log"),
+        ("UPDATE cosignatures SET signature = zeroblob(72)", "bad_cosignature"),
+        ("UPDATE cosignatures SET key = 'nobody'", "bad_cosignature"),
+        (f"UPDATE identity SET key = {ZEROS}", "bad_log"),
+        ("UPDATE identity SET file = 'log-0'", "bad_log"),
+        ("DELETE FROM identity", "bad_log"),
+    ],
+)
+def test_a_changed_row_is_found_and_never_believed(filled: Path, sql: str, code: str) -> None:
+    truth = asked(filled)
+    tell(filled, sql)
+    assert code in faults(filled)
+    true_or_error(asked(filled), truth)
+
+
+@pytest.mark.parametrize("number", [0, 4, 10])
+def test_an_entry_that_was_taken_out_is_missed(filled: Path, number: int) -> None:
+    tell(filled, f"DELETE FROM entries WHERE number = {number}")
+    assert faults(filled) & {"bad_entry", "bad_log"}
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"UPDATE entries SET hash = {ZEROS} WHERE number = 10",
+        f"UPDATE nodes SET hash = {ZEROS} WHERE number = 7",
+        f"UPDATE nodes SET hash = {ZEROS} WHERE number = 6",
+        f"UPDATE checkpoints SET root = {ZEROS} WHERE size = 11",
+        "DELETE FROM nodes WHERE number = 6",
+        f"INSERT INTO nodes VALUES (8, {ZEROS})",
+        f"INSERT INTO entries VALUES (11, {ZEROS}, 1, {ZEROS}, {ZEROS}, 0, {ZEROS})",
+        "UPDATE checkpoints SET size = 10 WHERE size = 11",
+        "DELETE FROM checkpoints WHERE size = 11",
+    ],
+)
+def test_nothing_is_built_on_damage(filled: Path, sql: str) -> None:
+    # Of nodes 6 and 7 one is on the right edge, with entry 10.
+    truth = asked(filled)
+    tell(filled, sql)
+    try:
+        with ledger(filled) as log:
+            log.open(an_id("new"), an_id("new", 1))
+    except BrainError:
+        true_or_error(asked(filled), truth)
+    else:
+        assert sql.endswith("number = 6")  # no hash of the right edge, so not read
+
+
+def test_an_index_that_hides_a_brain_is_noticed(filled: Path) -> None:
+    hide = (
+        "PRAGMA writable_schema=ON",
+        "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema"
+        " WHERE name = 'cosignatures') WHERE name = 'sqlite_autoindex_entries_1'",
+    )
+    tell(filled, *hide)  # an index without these brains
+    with ledger(filled) as log:
+        for ask in (lambda: log.head(an_id("a")), lambda: log.open(an_id(1), an_id(1, 2))):
+            with pytest.raises(BrainError):
+                ask()
+    assert faults(filled)
+
+
+def test_any_flipped_bit_of_the_file_is_found_or_changes_nothing(
+    filled: Path, tmp_path: Path
+) -> None:
+    truth = asked(filled)
+    good = (filled / "log.db").read_bytes()
+    rng = random.Random(7)
+    copy = tmp_path / "copy"
+    for _ in range(150):
+        place, bit = rng.randrange(len(good)), rng.randrange(8)
+        shutil.copytree(filled, copy)
+        spoiled = bytearray(good)
+        spoiled[place] ^= 1 << bit
+        (copy / "log.db").write_bytes(spoiled)
+        answers = asked(copy)
+        true_or_error(answers, truth)
+        if answers != truth:
+            assert faults(copy), (place, bit)
+        shutil.rmtree(copy)
+
+
+def test_a_database_that_was_brought_back_is_not_appended_to(
+    folder: Path, filled: Path, tmp_path: Path
+) -> None:
+    old = tmp_path / "old.db"
+    shutil.copy(filled / "log.db", old)
+    with ledger(folder) as log:
+        grow(log, "a", [7])
+    shutil.copy(old, folder / "log.db")
+    (folder / "log.db-wal").unlink()
+    with ledger(folder) as log, pytest.raises(VerificationFailed) as error:
+        log.open(an_id("new"), an_id("new", 1))
+    assert error.value.code == "rolled_back"
+    assert "12 entries" in error.value.message
+    assert faults(folder) == {"rolled_back"}
+
+
+def test_a_database_that_went_on_elsewhere_is_not_appended_to(filled: Path, tmp_path: Path) -> None:
+    twin = tmp_path / "twin"
+    shutil.copytree(filled, twin)
+    for place, names in ((filled, ["here"]), (twin, ["there", "too"])):
+        with ledger(place) as log:
+            for name in names:
+                log.open(an_id(name), an_id(name, 1))
+        settle(place)
+    shutil.copy(twin / "log.db", filled / "log.db")
+    with ledger(filled) as log, pytest.raises(VerificationFailed) as error:
+        log.open(an_id("new"), an_id("new", 1))
+    assert error.value.code == "log_forked"
+    assert faults(filled) == {"log_forked"}
+
+
+def test_a_log_that_is_gone_is_not_begun_anew(filled: Path) -> None:
+    for path in filled.glob("log.db*"):
+        path.unlink()
+    with ledger(filled) as log, pytest.raises(VerificationFailed) as error:
+        log.open(an_id("new"), an_id("new", 1))
+    assert error.value.code == "rolled_back"
+    assert faults(filled) == {"rolled_back"}
+
+
+def test_a_whole_folder_brought_back_shows_to_who_kept_a_checkpoint(
+    filled: Path, tmp_path: Path
+) -> None:
+    old = tmp_path / "old"
+    shutil.copytree(filled, old)
+    with ledger(filled) as log:
+        early = log.checkpoint(3)
+        grow(log, "a", [7])
+        kept = log.checkpoint()
+        assert log.verify([early, kept]) == []
+    line = str(cosignature.sign(note.parse(kept).text, WITNESS, WITNESS_SEED, 9))
+    assert faults(old) == set()  # within the folder it cannot be seen
+    assert faults(old, kept) == {"rolled_back"}
+    with ledger(old) as log:
+        with pytest.raises(VerificationFailed) as error:
+            log.add_cosignature(kept + line, [str(WITNESS)])
+        assert error.value.code == "rolled_back"
+        log.open(an_id("fork"), an_id("fork", 1))
+        assert faults(old, kept) == {"log_forked"}
+        assert faults(old, early) == set()
+        with pytest.raises(VerificationFailed) as error:
+            log.add_cosignature(kept + line, [str(WITNESS)])
+        assert error.value.code == "log_forked"
+        # Both checkpoints together convict the log, without the log.
+        with pytest.raises(ProofError) as proof:
+            check.check_consistency(kept, log.checkpoint(), log.key, [])
+        assert proof.value.code == "log_forked"
+
+
+def test_an_older_checkpoint_of_another_log_is_told_apart(filled: Path, tmp_path: Path) -> None:
+    with ledger(tmp_path / "other") as other:
+        grow(other, "a", [1])
+        assert faults(filled, other.checkpoint()) == {"wrong_origin"}
+    assert faults(filled, "no note") == {"bad_note"}
+
+
+@pytest.mark.parametrize("content", [b"", b"no database" * 1000])
+def test_a_foreign_file_is_refused(filled: Path, content: bytes) -> None:
+    (filled / "log.db").write_bytes(content)
+    assert faults(filled) == {"bad_store"}
+    with ledger(filled) as log, pytest.raises(BrainError) as error:
+        log.open(an_id("new"), an_id("new", 1))
+    assert error.value.code == "bad_store"
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        ("PRAGMA user_version=2", "unsupported_version"),
+        ("PRAGMA application_id=7", "bad_store"),
+        ("CREATE TABLE more (a)", "bad_store"),
+        ("CREATE TRIGGER t AFTER INSERT ON nodes BEGIN SELECT 1; END", "bad_store"),
+        ("DROP TABLE nodes", "bad_store"),
+    ],
+)
+def test_a_foreign_schema_is_refused(filled: Path, sql: str, code: str) -> None:
+    tell(filled, sql)
+    assert faults(filled) == {code}
+
+
+def test_a_link_for_a_database_is_refused(filled: Path, tmp_path: Path) -> None:
+    shutil.move(filled / "log.db", tmp_path / "elsewhere.db")
+    (filled / "log.db").symlink_to(tmp_path / "elsewhere.db")
+    assert faults(filled) == {"bad_store"}
