@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         StoreError,
         VerificationFailed,
     )
+    from .facade.fleet import commit_batch
     from .proofs.told import check_proof
     from .trust.told import check_equivocation
 
@@ -52,6 +53,7 @@ __all__ = [
     "check_equivocation",
     "check_evidence",
     "check_proof",
+    "commit_batch",
     "find",
 ]
 
@@ -61,6 +63,7 @@ _HOMES = {
     "check_equivocation": ".trust.told",
     "check_evidence": ".chain.evidence.told",
     "check_proof": ".proofs.told",
+    "commit_batch": ".facade.fleet",
 }
 
 

@@ -10,18 +10,20 @@ from .facade.keys import Keys
 from .facade.lineage import Lineage
 from .facade.opened import given, told
 from .facade.proving import Proving
+from .facade.skills import Skills
 from .facade.trust import Trust
 from .session import CONTROL, Session, find
 
 if TYPE_CHECKING:
     from . import results
+    from .actions.duty import Open as OpenLedger
     from .actions.files import Progress
     from .session import SignWith
 
 __all__ = ["Brain", "find"]
 
 
-class Brain(Lineage, Proving, Keys, Trust):
+class Brain(Skills, Lineage, Proving, Keys, Trust):
     """A folder of skills, memory and prompts under version control.
 
     Open one with `Brain.open`, make one with `Brain.init`. Ids are hex text, times
@@ -53,12 +55,18 @@ class Brain(Lineage, Proving, Keys, Trust):
 
     @classmethod
     def open(
-        cls, path: str | Path, *, author: str = "", sign_with: SignWith | None = None
+        cls,
+        path: str | Path,
+        *,
+        author: str = "",
+        sign_with: SignWith | None = None,
+        ledgers: OpenLedger | None = None,
     ) -> Brain:
         """Open the brain whose folder is `path`; see `find` for looking upwards.
 
         With `sign_with`, which returns a private key (32 bytes) when one is needed, each
-        snapshot is signed in the transaction that records it.
+        snapshot is signed in the transaction that records it. With `ledgers`, which opens
+        a ledger by its name, what the manifest says of commitments is followed.
 
         Where the store cannot be written, everything that only reads works. Raises
         `NoBrain`, or `StoreError` for a store that cannot be used.
@@ -71,7 +79,9 @@ class Brain(Lineage, Proving, Keys, Trust):
             raise NoBrain(f"no brain in {printable(root)}", hint="make one with `brain init`")
         session = Session(root, told(open_as_allowed, root / CONTROL), author)
         session.sign_with = sign_with
-        return cls(session)
+        opened = cls(session)
+        opened.open_ledger = ledgers
+        return opened
 
     # Recording
 
@@ -92,84 +102,12 @@ class Brain(Lineage, Proving, Keys, Trust):
         if paths:
             from .actions import partly
 
-            return self._do(partly.snapshot_of, message, list(paths), *given(progress))
-        from .actions import record
+            done = self._do(partly.snapshot_of, message, list(paths), *given(progress))
+        else:
+            from .actions import record
 
-        return self._do(record.snapshot, message, *given(progress))
-
-    # Skills
-
-    def upsert_skill(
-        self,
-        name: str,
-        body: str | bytes | None = None,
-        *,
-        description: str | None = None,
-        if_changed: bool = False,
-        receipt: bytes | None = None,
-        message: str = "",
-        base: str | int = "",
-    ) -> results.Upserted:
-        """Write a skill under the slug of `name`, raise its version, record a snapshot.
-
-        `body` is the Markdown text, bare or with front matter; None keeps the text
-        of a skill that exists. With `if_changed` an identical save does nothing.
-        `receipt` is the transcript of the work that taught it. `base` is the version
-        the text was written for: if the skill is further by now, both are merged.
-        Raises `InvalidInput`, or `Conflict` (`name_taken`, `stale_base`).
-        """
-        from .actions import upsert
-
-        content = body.encode() if isinstance(body, str) else body
-        wish = upsert.Wish(name, description, content, receipt, message, str(base))
-        return self._do(upsert.upsert_if_changed if if_changed else upsert.upsert, wish)
-
-    def delete_skill(self, slug: str, *, message: str = "") -> results.Upserted:
-        """Remove a skill with its files. Raises `NotFound` (`no_skill`)."""
-        from .actions import upsert
-
-        return self._do(upsert.delete, slug, message)
-
-    def revert_skill(self, slug: str, to_version: str, *, message: str = "") -> results.Upserted:
-        """Bring a skill back to what it was at a version, as a new version.
-
-        Raises `NotFound` (`no_skill`, `no_version`).
-        """
-        from .actions import upsert
-
-        return self._do(upsert.revert, slug, str(to_version), message)
-
-    def skills(self, rev: str = "@") -> list[results.Skill]:
-        """Return all skills at a revision, by slug."""
-        from .actions import skillviews
-
-        return self._do(skillviews.skills, rev)
-
-    def view_skill(self, slug: str, rev: str = "@") -> results.SkillView:
-        """Return one skill with its text; `slug` may be SLUG@VERSION.
-
-        Raises `NotFound` (`no_skill`, `no_version`).
-        """
-        from .actions import skillviews
-
-        return self._do(skillviews.view, slug, rev)
-
-    def skill_history(self, slug: str) -> list[results.SkillVersion]:
-        """Return what changed a skill, newest first. Raises `NotFound` (`no_skill`)."""
-        from .actions import history
-
-        return self._do(history.skill_history, slug)
-
-    def check_skills(
-        self, slugs: Sequence[str] = (), *, strict: bool = False
-    ) -> list[results.SkillProblem]:
-        """Check skills, all or the given ones, against the rules of agentskills.io.
-
-        Without `strict` only against what clients need.
-        """
-        from .actions import skillviews
-
-        return self._do(skillviews.check_skills, list(slugs), strict)
+            done = self._do(record.snapshot, message, *given(progress))
+        return self._committing(done)
 
     # Looking back
 

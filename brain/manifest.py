@@ -6,6 +6,12 @@
       memory:
         - path: MEMORY.md
           limit: 4000          # characters
+    commit:                    # when snapshots go to a ledger by themselves
+      ledger: local
+      every: 10                # snapshots; and, or, after so long:
+      after: 24h
+      branch: main             # only what has reached this branch
+      signed: true             # only what those have signed who may
 
 Every field may be left out; unknown ones are kept and ignored. The schema is
 `schemas/manifest.json`.
@@ -24,6 +30,8 @@ PATH = "manifest.yaml"
 LAYOUTS = ("directory", "flat")
 DEFAULT_LIMIT = 4000
 """Characters of a memory file in the prompt, where the manifest states no limit."""
+DEFAULT_LEDGER = "local"
+"""The ledger that needs no set-up."""
 _MAX_LIMIT = 1_000_000
 
 
@@ -34,15 +42,31 @@ class MemoryFile(NamedTuple):
     limit: int
 
 
+class CommitPolicy(NamedTuple):
+    """When a new snapshot is committed to a ledger: what is due, if it may be.
+
+    Due after `every` snapshots or `after` milliseconds since the last commitment,
+    whichever comes first; None for no such rule. It may be if it is on `branch`
+    ("" for any) and, with `signed`, if those have signed who have to.
+    """
+
+    ledger: str
+    every: int | None
+    after: int | None
+    branch: str
+    signed: bool
+
+
 class Manifest(NamedTuple):
     """What manifest.yaml says."""
 
     name: str
     layout: str
     memory: tuple[MemoryFile, ...]
+    commit: CommitPolicy | None
 
 
-DEFAULT = Manifest("", "directory", ())
+DEFAULT = Manifest("", "directory", (), None)
 
 
 def load(session: Session, snapshot_id: bytes | None = None) -> Manifest:
@@ -74,7 +98,8 @@ def parse(content: bytes) -> Manifest:
     prompt = fields.get("prompt", {})
     if not isinstance(prompt, dict) or not isinstance(prompt.get("memory", []), list):
         raise _bad("prompt.memory is not a list")
-    return Manifest(name, layout, tuple(map(_memory, prompt.get("memory", []))))
+    memory = tuple(map(_memory, prompt.get("memory", [])))
+    return Manifest(name, layout, memory, _commit(fields.get("commit")))
 
 
 def _memory(item: Any) -> MemoryFile:
@@ -88,6 +113,35 @@ def _memory(item: Any) -> MemoryFile:
         return MemoryFile(paths.check(fields["path"]), limit)
     except InvalidInput as error:
         raise _bad(error.message) from error
+
+
+def _commit(fields: Any) -> CommitPolicy | None:
+    if fields is None:
+        return None
+    if not isinstance(fields, dict):
+        raise _bad("commit is not a list of settings")
+    ledger, branch = fields.get("ledger", DEFAULT_LEDGER), fields.get("branch", "")
+    signed, every = fields.get("signed", False), fields.get("every")
+    if not isinstance(ledger, str) or not ledger or not isinstance(branch, str):
+        raise _bad("commit.ledger or commit.branch is not a name")
+    if not isinstance(signed, bool):
+        raise _bad("commit.signed is neither true nor false")
+    if every is not None and (type(every) is not int or every < 1):
+        raise _bad("commit.every is not a number of snapshots")
+    after = _period(fields["after"]) if "after" in fields else None
+    if every is None and after is None:
+        every = 1
+    return CommitPolicy(ledger, every, after, branch, signed)
+
+
+def _period(text: Any) -> int:
+    """Return a period such as 30m, 24h or 7d in milliseconds."""
+    import re
+
+    found = re.fullmatch(r"([1-9][0-9]{0,5})([smhd])", str(text), re.ASCII)
+    if found is None:
+        raise _bad("commit.after is not a period such as 30m, 24h or 7d")
+    return int(found[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]] * 1000
 
 
 def _bad(what: str) -> InvalidInput:

@@ -42,8 +42,8 @@ def collect(
     """Remove what nothing needs, and give the space back.
 
     Needed is what branches reach, what operations of the last `grace` days went from
-    and to, files still to be written, a merge that waits and what ledgers hold. Raises `InvalidInput`
-    (`bad_grace`), `StoreError` (`incomplete`).
+    and to, files still to be written, a merge that waits and what ledgers hold. Raises
+    `InvalidInput` (`bad_grace`), `StoreError` (`incomplete`).
     """
     if grace < 0:
         raise InvalidInput("a grace period of less than no days", code="bad_grace")

@@ -7,18 +7,21 @@ ledger that forgets it is noticed, and so that its snapshot stays however one go
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..chain.protocol import NO_PARENT, Commitment, Ledger, LedgerHead
+from ..chain.protocol import NO_PARENT, Commitment, Ledger, LedgerHead, Priced, Wish
 from ..encoding import pack, unpack
 from ..errors import Conflict, FormatError, NotFound, VerificationFailed
 from ..objects import ranges
-from ..results import Committed, LedgerStatus
+from ..results import Committed, LedgerStatus, Quoted
 from ..session import Session
 from ..store.protocol import Reader
 from .revisions import resolve
 from .turn import locked, log_operation, transaction
 from .within import Within
+
+if TYPE_CHECKING:
+    from ..chain.evm.fees import Quote
 
 NOTE = "ledgers"
 """Names the setting of the store that holds the last commitment seen in each ledger."""
@@ -39,13 +42,44 @@ def commit(session: Session, ledger: Ledger, revision: str = "@") -> Committed:
     `stale_parent`), `NotFound` (`not_open`), `VerificationFailed` (`rolled_back`) or
     `LedgerError`.
     """
-    brain, snapshot = session.brain_id(), resolve(session, revision)
+    wish = wished(session, ledger, resolve(session, revision))
+    return _recorded(session, ledger, ledger.commit(*wish))
+
+
+def wished(session: Session, ledger: Ledger, snapshot: bytes) -> Wish:
+    """Return what is to be committed after what; raises as `commit` before anything is sent."""
+    brain = session.brain_id()
     head = ledger.head(brain)
     _refuse_rollback(session, ledger, head)
     if head is not None and head.snapshot != snapshot:
         _refuse_fork(session, ledger, head.snapshot, snapshot)
-    made = ledger.commit(brain, snapshot, head.snapshot if head else NO_PARENT)
-    return _recorded(session, ledger, made)
+    return Wish(brain, snapshot, head.snapshot if head else NO_PARENT)
+
+
+def quote_commit(session: Session, ledger: Ledger, revision: str = "@") -> Quoted:
+    """Return what `commit` would cost; raises as it does."""
+    wish = wished(session, ledger, resolve(session, revision))
+    price = ledger.quote_commit(*wish) if isinstance(ledger, Priced) else None
+    return quoted(ledger, wish.brain, wish.snapshot, price)
+
+
+def quote_open(session: Session, ledger: Ledger, revision: str = "@") -> Quoted:
+    """Return what `open_in` would cost; raises as it does."""
+    brain, snapshot = session.brain_id(), resolve(session, revision)
+    price = ledger.quote_open(brain, snapshot) if isinstance(ledger, Priced) else None
+    return quoted(ledger, brain, snapshot, price)
+
+
+def quoted(ledger: Ledger, brain: bytes, snapshot: bytes, price: Quote | None) -> Quoted:
+    """Return a price as it is told, None standing for nothing."""
+    costs = (0, 0, 0, 0, 0, 0)
+    if price is not None:
+        costs = (
+            *(price.gas, price.expected_gas, price.base_fee),
+            *(price.max_fee, price.expected, price.worst),
+        )
+    ids = (brain.hex() or None, snapshot.hex() or None)
+    return Quoted(ledger.name, ledger.identity, *ids, "quoted", *costs)
 
 
 def open_in(session: Session, ledger: Ledger, revision: str = "@") -> Committed:

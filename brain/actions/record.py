@@ -78,6 +78,7 @@ def recorded(
         sum(was and entry is not None for entry, was in pairs),
         sum(entry is None for entry, _ in pairs),
         list(notices),
+        None,
     )
 
 

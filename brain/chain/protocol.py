@@ -6,7 +6,10 @@ forked cannot be committed on both sides unseen: who comes second is told the he
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from .evm.fees import Quote
 
 NO_PARENT = bytes(32)
 """The parent of the first commitment of a brain."""
@@ -80,8 +83,13 @@ class Ledger(Protocol):
     be reached or does not answer as it should.
     """
 
-    name: str
-    identity: str
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+
+    @property
+    def identity(self) -> str:
+        """What names it wherever it is spoken of; "" while there is none."""
 
     def head(self, brain: bytes) -> LedgerHead | None:
         """Return the last commitment of a brain, None if it was never opened here."""
@@ -118,3 +126,14 @@ class Ledger(Protocol):
 
     def verify(self) -> list[Fault]:
         """Check the ledger itself, as far as it can be seen from here."""
+
+
+@runtime_checkable
+class Priced(Protocol):
+    """What a ledger does besides whose commitments cost something; both send nothing."""
+
+    def quote_open(self, brain: bytes, snapshot: bytes) -> Quote:
+        """Return what `open` would cost; raises as it does."""
+
+    def quote_commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Quote:
+        """Return what `commit` would cost; raises as it does."""

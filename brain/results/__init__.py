@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .agent import Index, Prompt
+    from .batches import Anchored, Batch, Left
     from .branches import Ancestry, Branch, Branches, Forked, Switched
     from .differences import Change, Diff, SkillChange, Stat
     from .evidence import Evidence, LoggedIn, StoredIn
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
         Trusted,
         TrustedKey,
     )
-    from .ledgers import Committed, LedgerStatus, NotCommitted, Vouched
+    from .ledgers import Committed, LedgerStatus, LedgersVerified, NotCommitted, Quoted, Vouched
     from .lineage import Operation, SectionInfo, Shown, SnapshotInfo
     from .merges import MergeConflict, Merged, MergedSkill
     from .proofs import Proof
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Ancestry",
+    "Anchored",
+    "Batch",
     "Bisected",
     "BlameLine",
     "Branch",
@@ -55,6 +58,8 @@ __all__ = [
     "Index",
     "Init",
     "LedgerStatus",
+    "LedgersVerified",
+    "Left",
     "LoggedIn",
     "MergeConflict",
     "Merged",
@@ -64,6 +69,7 @@ __all__ = [
     "Operation",
     "Prompt",
     "Proof",
+    "Quoted",
     "Recorded",
     "Redacted",
     "Restored",
@@ -91,6 +97,7 @@ __all__ = [
 ]
 
 _KINDS = {
+    "batches": "Anchored Batch Left",
     "removals": "Redacted Collected",
     "searches": "BlameLine Tested Bisected",
     "merges": "MergedSkill MergeConflict Merged",
@@ -100,7 +107,7 @@ _KINDS = {
     "evidence": "Evidence LoggedIn StoredIn",
     "folder": "Init Notice Recorded Restored Status",
     "keys": "Equivocal Equivocation Revocation Signature Trusted TrustChanged TrustedKey",
-    "ledgers": "Committed LedgerStatus NotCommitted Vouched",
+    "ledgers": "Committed LedgerStatus LedgersVerified NotCommitted Quoted Vouched",
     "lineage": "Operation SectionInfo Shown SnapshotInfo",
     "proofs": "Proof",
     "skills": "Skill SkillProblem SkillVersion SkillView Upserted",

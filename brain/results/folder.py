@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from .ledgers import Committed, NotCommitted
     from .merges import MergeConflict
 
 
@@ -44,7 +45,10 @@ class Status(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """The outcome of a snapshot; counts are files."""
+    """The outcome of a snapshot; counts are files.
+
+    `commitment` is there if the manifest asks for one.
+    """
 
     snapshot: str
     bundle: str
@@ -54,6 +58,7 @@ class Recorded(NamedTuple):
     modified: int
     removed: int
     notices: list[Notice]
+    commitment: Committed | NotCommitted | None
 
 
 class Restored(NamedTuple):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .trust import Finding
 
 
 class Committed(NamedTuple):
@@ -77,3 +80,34 @@ class Vouched(NamedTuple):
     status: str
     trust_level: str
     behind: int | None
+
+
+class LedgersVerified(NamedTuple):
+    """The lineage against ledgers; `ok` means that no finding is an error."""
+
+    ok: bool
+    brain: str
+    head: str
+    trust_level: str
+    ledgers: list[Vouched]
+    findings: list[Finding]
+
+
+class Quoted(NamedTuple):
+    """What recording something would cost; nothing was sent. Prices and costs are in wei.
+
+    `gas` is the limit, `expected_gas` the estimate; `expected` is the cost at the base
+    fee of now, `worst` what it cannot exceed.
+    """
+
+    ledger: str
+    identity: str
+    brain: str | None
+    snapshot: str | None
+    status: str
+    gas: int
+    expected_gas: int
+    base_fee: int
+    max_fee: int
+    expected: int
+    worst: int

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from .ledgers import Committed, NotCommitted
 
 Version = int | str
 
@@ -54,7 +57,7 @@ class Upserted(NamedTuple):
     snapshot: str
     bundle: str
     changed: bool
-    commitment: str | None
+    commitment: Committed | NotCommitted | None
 
 
 class SkillProblem(NamedTuple):

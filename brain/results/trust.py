@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .ledgers import Vouched
 
 
 class Finding(NamedTuple):
@@ -16,7 +21,10 @@ class Finding(NamedTuple):
 
 
 class Verified(NamedTuple):
-    """The outcome of a verification; `ok` means no finding of severity error."""
+    """The outcome of a verification; `ok` means no finding of severity error.
+
+    `ledgers` are what those vouch for that were asked.
+    """
 
     ok: bool
     brain: str
@@ -25,6 +33,7 @@ class Verified(NamedTuple):
     objects: int
     trust_level: str
     findings: list[Finding]
+    ledgers: Sequence[Vouched] = ()
 
 
 class Checkup(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,7 +38,8 @@ class Sent(NamedTuple):
 class Base:
     """A ledger on an EVM chain. `folder` holds what all such ledgers of a user remember.
 
-    `account` signs; reading does without. `approve` is told the cost of each transaction
+    `account` signs, or is what opens the one that does, when it is needed; reading does
+    without. `approve` is told the cost of each transaction
     before it is signed, and may raise to prevent it. `patience` is how many seconds to
     wait until what was sent is in a block; what is not is `pending`.
     """
@@ -46,7 +48,7 @@ class Base:
         self,
         config: LedgerConfig,
         folder: Path,
-        account: Account | None = None,
+        account: Account | Callable[[], Account] | None = None,
         *,
         approve: Approve = lambda quote: None,
         patience: float = 0.0,
@@ -56,7 +58,8 @@ class Base:
         self.name = config.name
         self.identity = config.identity
         self._folder = folder
-        self._account = account
+        self._account = account if isinstance(account, Account) else None
+        self._open_account = account
         self._approve = approve
         self._patience = patience
         self._nodes = Nodes(config, timeout)
@@ -70,7 +73,9 @@ class Base:
 
         Raises `InvalidInput` (`no_key`) if neither the ledger nor a key says so.
         """
-        address = self.config.creator or (self._account.address if self._account else "")
+        address = self.config.creator
+        if not address and self._open_account is not None:
+            address = self._signer.address
         if not address:
             raise InvalidInput(
                 f"it is not known who opens brains in {self.name}",
@@ -103,6 +108,8 @@ class Base:
 
     @property
     def _signer(self) -> Account:
+        if self._account is None and callable(self._open_account):
+            self._account = self._open_account()
         if self._account is None:
             raise InvalidInput(
                 f"{self.name} needs a key for this",

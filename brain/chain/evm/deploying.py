@@ -66,10 +66,13 @@ class Deploying(Base):
             raise LedgerError(f"{address} has not the code that was sent", code="reverted")
         return Deployed(address, sent.block, sent)
 
-    def quote_deploy(self) -> Quote:
-        """Return what `deploy` would cost, and send nothing."""
+    def quote_deploy(self) -> Quote | None:
+        """Return what `deploy` would cost, None if it is there already, and send nothing."""
         view = self._latest()
-        return self._sender.quote(view, *self._making(self._deterministic(view)))
+        known = self._deterministic(view)
+        if known and self._has_code(view, known):
+            return None
+        return self._sender.quote(view, *self._making(known))
 
     def _waiting_deployment(self, sender: Sender, view: View) -> Record | None:
         waiting = sender.live(view, self._bounds(view).final)

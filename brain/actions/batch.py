@@ -1,0 +1,75 @@
+"""Many brains committed at once: their heads as entries of one log, in one transaction.
+
+A brain that cannot be committed is left out and named; it does not keep the others from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..chain.protocol import Commitment, Wish
+from ..errors import BrainError, NoBrain, printable
+from ..results import Batch, Committed, Left
+from ..session import CONTROL, Session
+from ..store.opening import open_as_allowed
+from . import committing
+
+if TYPE_CHECKING:
+    from ..chain.tlog.ledger import EmbeddedLedger
+
+
+class _Work(NamedTuple):
+    folder: Path
+    wish: Wish
+
+
+def commit_batch(folders: Sequence[Path], log: EmbeddedLedger, author: str = "") -> Batch:
+    """Commit the heads of all brains in `folders` to a log; see `results.Batch`.
+
+    Raises `StoreError` if the log cannot be written, having written nothing.
+    """
+    work: list[_Work] = []
+    left: list[Left] = []
+    unchanged = 0
+    met: set[bytes] = set()
+    for folder in folders:
+        try:
+            with _opened(folder, author) as session:
+                wish = committing.wished(session, log, session.head())
+        except BrainError as error:
+            left.append(Left(str(folder), error.code, error.message))
+            continue
+        if wish.brain in met:
+            left.append(Left(str(folder), "brain_twice", "another copy of this brain comes first"))
+        elif wish.parent == wish.snapshot:
+            unchanged += 1
+        else:
+            work.append(_Work(folder, wish))
+        met.add(wish.brain)
+    made = log.commit_many([one.wish for one in work])
+    committed = [
+        _noted(one.folder, author, log, commitment)
+        for one, commitment in zip(work, made, strict=True)
+    ]
+    return Batch(log.name, committed, unchanged, left, None)
+
+
+def _noted(folder: Path, author: str, log: EmbeddedLedger, made: Commitment) -> Committed:
+    with _opened(folder, author) as session:
+        committing.note(session, made)
+        return committing.described(session, log, made)
+
+
+@contextmanager
+def _opened(folder: Path, author: str) -> Iterator[Session]:
+    root = folder.absolute()
+    if not (root / CONTROL / "store.db").is_file():
+        raise NoBrain(f"no brain in {printable(root)}", hint="make one with `brain init`")
+    session = Session(root, open_as_allowed(root / CONTROL), author)
+    try:
+        yield session
+    finally:
+        session.store.close()

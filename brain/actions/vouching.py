@@ -1,0 +1,123 @@
+"""What ledgers vouch for of a brain, and whether its lineage keeps to it.
+
+In steps, each repeated as a comment at its code:
+
+1. The ledger finds no fault in itself.
+2. It has not fallen behind what was seen in it before.
+3. Its commitments are of snapshots that are here, each descending from the one before.
+4. Its head is behind the head of a branch: nothing that was committed was left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from ..chain.protocol import Commitment, Ledger, LedgerHead
+from ..errors import BrainError, FormatError, NotFound
+from ..results import Finding, LedgersVerified, Verified, Vouched
+from ..session import Session
+from .committing import covered, rolled_back, seen
+from .within import Within
+
+LEVELS = ("L0", "L1", "L2", "L3")
+
+
+def against(session: Session, ledgers: Sequence[Ledger]) -> LedgersVerified:
+    """Check the lineage against ledgers; at least one of them has to hold the brain."""
+    findings: list[Finding] = []
+    vouched: list[Vouched] = []
+    for ledger in ledgers:
+        try:
+            found, said = _check(session, ledger)
+        except BrainError as error:
+            found = [_error(error.code, f"{ledger.name}: {error.message}")]
+            said = Vouched(ledger.name, ledger.identity, None, 0, "unknown", LEVELS[0], None)
+        findings += found
+        vouched.append(said)
+    if not any(said.seq for said in vouched):
+        text = f"no commitment of this brain in {', '.join(said.ledger for said in vouched)}"
+        findings.append(_error("not_committed", text))
+    ok = not any(finding.severity == "error" for finding in findings)
+    level = max((said.trust_level for said in vouched if said.seq), default=LEVELS[0])
+    brain, head = session.brain_id().hex(), session.head().hex()
+    return LedgersVerified(ok, brain, head, level if ok else LEVELS[0], vouched, findings)
+
+
+def joined(found: Verified, told: LedgersVerified) -> Verified:
+    """Return a verification together with what ledgers said."""
+    ok = found.ok and told.ok
+    return found._replace(
+        ok=ok,
+        trust_level=told.trust_level if ok else found.trust_level,
+        findings=[*found.findings, *told.findings],
+        ledgers=told.ledgers,
+    )
+
+
+def _check(session: Session, ledger: Ledger) -> tuple[list[Finding], Vouched]:
+    brain = session.brain_id()
+    # 1. The ledger finds no fault in itself.
+    found = [_error(fault.code, f"{ledger.name}: {fault.message}") for fault in ledger.verify()]
+    head = ledger.head(brain)
+    # 2. It has not fallen behind what was seen in it before.
+    found += _rollbacks(session, ledger, head)
+    history = ledger.history(brain)
+    # 3. Its commitments are of snapshots that are here, each descending from the one before.
+    found += _breaks(session, ledger.name, history)
+    if head is None:
+        return found, Vouched(ledger.name, ledger.identity, None, 0, "none", LEVELS[0], None)
+    # 4. Its head is behind the head of a branch.
+    found += _left_out(session, ledger.name, head)
+    last = ledger.status(brain, head.snapshot)
+    behind = covered(session, session.head(), head.snapshot)
+    level = ledger.trust_level(last)
+    said = (head.snapshot.hex(), head.seq, last.status, level, behind)
+    return found, Vouched(ledger.name, ledger.identity, *said)
+
+
+def _rollbacks(session: Session, ledger: Ledger, head: LedgerHead | None) -> Iterator[Finding]:
+    try:
+        last = seen(session.reader).get(ledger.identity)
+    except FormatError as error:
+        yield _error(error.code, error.message)
+        return
+    fault = rolled_back(ledger, head, last)
+    if fault:
+        yield _error("rolled_back", fault)
+
+
+def _breaks(session: Session, name: str, history: Sequence[Commitment]) -> Iterator[Finding]:
+    here = []
+    for made in history:
+        if _is_here(session, made.snapshot):
+            here.append(made)
+        else:
+            text = f"{name} holds commitment {made.seq}, of a snapshot that is not here"
+            yield _error("ledger_ahead", text, made.snapshot)
+    for one, next_one in pairwise(here):
+        if one.snapshot not in Within(session, next_one.snapshot):
+            text = f"commitment {next_one.seq} in {name} does not descend from {one.seq}"
+            yield _error("commitment_order", text, next_one.snapshot)
+
+
+def _left_out(session: Session, name: str, head: LedgerHead) -> Iterator[Finding]:
+    if not _is_here(session, head.snapshot):
+        return  # a finding already
+    for tip in sorted(set(session.reader.refs().values()), key=lambda tip: tip != session.head()):
+        if head.snapshot in Within(session, tip):
+            return
+    text = f"{name} holds a snapshot that no branch descends from"
+    yield _error("ledger_forked", text, head.snapshot)
+
+
+def _is_here(session: Session, snapshot: bytes) -> bool:
+    try:
+        session.load(snapshot)
+    except NotFound:
+        return False
+    return True
+
+
+def _error(code: str, message: str, snapshot: bytes = b"") -> Finding:
+    return Finding(code, "error", snapshot.hex(), "", message)

@@ -1,0 +1,106 @@
+"""The ledgers a user has: their settings by name, in one file of JSON that only he reads.
+
+    {"format": "brain v1 ledgers", "ledgers": {"sepolia": {"chain_id": 11155111, …}}}
+
+What the settings of a ledger are is for the ledger to say (`chain.evm.config`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import InvalidInput, NotFound, printable
+
+FORMAT = "brain v1 ledgers"
+LOCAL = "local"
+"""The ledger that is there without settings: the log of this machine."""
+MAX_BYTES = 1 << 20
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
+
+Settings = Mapping[str, Any]
+
+
+def load(path: Path) -> dict[str, Settings]:
+    """Return the settings of all ledgers by name; none if there is no such file.
+
+    Raises `InvalidInput` (`bad_ledger`).
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return {}
+    if len(data) > MAX_BYTES:
+        raise _bad(path, "it is too large")
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise _bad(path, "it is not JSON") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise _bad(path, f"its format is not {FORMAT!r}")
+    ledgers = document.get("ledgers")
+    if not isinstance(ledgers, dict) or not all(isinstance(one, dict) for one in ledgers.values()):
+        raise _bad(path, "it has no ledgers")
+    for name in ledgers:
+        check_name(name)
+    return ledgers
+
+
+def find(path: Path, name: str) -> Settings:
+    """Return the settings of one ledger. Raises `NotFound` (`no_ledger`), `InvalidInput`."""
+    ledgers = load(path)
+    if name not in ledgers:
+        known = ", ".join([LOCAL, *sorted(ledgers)])
+        raise NotFound(
+            f"no ledger is called {printable(name, 80)}",
+            code="no_ledger",
+            hint=f"there are: {known}; add one with `brain config ledger NAME`",
+        )
+    return ledgers[name]
+
+
+def save(path: Path, name: str, settings: Settings | None) -> None:
+    """Keep the settings of a ledger, or with None forget it. Whole files replace each other."""
+    ledgers = load(path)
+    if settings is None:
+        find(path, name)
+        del ledgers[name]
+    else:
+        ledgers[check_name(name)] = settings
+    text = json.dumps({"format": FORMAT, "ledgers": dict(sorted(ledgers.items()))}, indent=2)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def check_name(name: str) -> str:
+    """Return the name of a ledger. Raises `InvalidInput` (`bad_ledger`)."""
+    if _NAME.fullmatch(name) is None or name in (LOCAL, "all"):
+        raise InvalidInput(
+            f"a ledger cannot be called {printable(name, 80)!r}",
+            code="bad_ledger",
+            hint="take up to 40 small letters, digits and hyphens; local and all are taken",
+        )
+    return name
+
+
+def _bad(path: Path, what: str) -> InvalidInput:
+    return InvalidInput(
+        f"{printable(path)}: {what}",
+        code="bad_ledger",
+        hint="mend it, or remove it and add the ledgers again",
+    )

@@ -1,0 +1,33 @@
+"""Public chains by name: what pins them, so that nobody has to take a node's word for it.
+
+Chain ids are those of EIP-155; genesis hashes are of block 0, as the clients go-ethereum
+and reth have them in their source.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Network(NamedTuple):
+    """A chain: its id, and the hash of its first block."""
+
+    chain_id: int
+    genesis: str
+
+
+NETWORKS = {
+    "mainnet": Network(1, "0xd4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3"),
+    "sepolia": Network(
+        11155111, "0x25a5cc106eea7138acab33231d7160d69cb777ee0c2c553fcddf5138993e6dd9"
+    ),
+    "base": Network(8453, "0xf712aa9241cc24369b143cf6dce85f0902a9731e70d66818a3a5845b296c73dd"),
+    "base-sepolia": Network(
+        84532, "0x0dcc9e089e30b90ddfc55be9a37dd15bc551aeee999d2e2b51414c54eaf934e4"
+    ),
+}
+
+
+def by_chain_id(chain_id: int) -> str:
+    """Return the name of a public chain, "" if it is not one of these."""
+    return next((name for name, one in NETWORKS.items() if one.chain_id == chain_id), "")

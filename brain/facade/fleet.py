@@ -1,0 +1,38 @@
+"""Many brains at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .opened import told
+
+if TYPE_CHECKING:
+    from ..chain.batch import Chain
+    from ..chain.tlog.ledger import EmbeddedLedger
+    from ..results import Batch
+
+
+def commit_batch(
+    folders: Sequence[str | Path],
+    log: EmbeddedLedger,
+    chain: Chain | None = None,
+    *,
+    author: str = "",
+) -> Batch:
+    """Commit the heads of the brains in `folders` to a log, and anchor it in a chain.
+
+    One entry a brain, all in one transaction of the log, and one transaction of the chain
+    for any number of them. A brain that cannot be committed is left out and named. Raises
+    `StoreError` if the log cannot be written, and as `EvmLedger.anchor` does; what is in
+    the log by then stays there, and the next anchor covers it.
+    """
+    from ..actions import batch
+
+    done = told(batch.commit_batch, list(map(Path, folders)), log, author)
+    if chain is None:
+        return done
+    from ..chain.batch import anchor
+
+    return done._replace(anchored=told(anchor, log, chain))

@@ -1,0 +1,105 @@
+"""Ledgers: where others can see that this brain was what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from .opened import Opened
+
+if TYPE_CHECKING:
+    from .. import results
+    from ..actions.duty import Open
+    from ..chain.protocol import Ledger, Wish
+    from ..manifest import CommitPolicy
+
+Done = TypeVar("Done", "results.Upserted", "results.Recorded")
+
+
+class Ledgers(Opened):
+    """Commitment of snapshots, and evidence of it."""
+
+    open_ledger: Open | None = None
+    """Opens a ledger by its name, for what the manifest says; None if nobody does."""
+
+    def commit(self, ledger: Ledger, rev: str = "@") -> results.Committed:
+        """Record a revision in a ledger, after what it holds of this brain.
+
+        Committing it again changes nothing. Raises `Conflict` (`ledger_ahead`,
+        `ledger_forked`, `stale_parent`), `NotFound` (`not_open`), `VerificationFailed`
+        (`rolled_back`) or `LedgerError`.
+        """
+        from ..actions import committing
+
+        return self._do(committing.commit, ledger, rev)
+
+    def open_in(self, ledger: Ledger, rev: str = "@") -> results.Committed:
+        """Make the first commitment of this brain in a ledger.
+
+        Raises `Conflict` (`already_open`) or `LedgerError`.
+        """
+        from ..actions import committing
+
+        return self._do(committing.open_in, ledger, rev)
+
+    def quote_commit(self, ledger: Ledger, rev: str = "@") -> results.Quoted:
+        """Return what `commit` would cost, and send nothing; raises as it does."""
+        from ..actions import committing
+
+        return self._do(committing.quote_commit, ledger, rev)
+
+    def quote_open(self, ledger: Ledger, rev: str = "@") -> results.Quoted:
+        """Return what `open_in` would cost, and send nothing; raises as it does."""
+        from ..actions import committing
+
+        return self._do(committing.quote_open, ledger, rev)
+
+    def wish_for(self, ledger: Ledger, rev: str = "@") -> Wish:
+        """Return what `commit` would record after what, as raw ids; raises as it does."""
+        from ..actions import committing
+        from ..actions.revisions import resolve
+
+        return self._do(lambda session: committing.wished(session, ledger, resolve(session, rev)))
+
+    def ledger_status(self, ledger: Ledger, rev: str = "@") -> results.LedgerStatus:
+        """Return what a ledger holds of this brain, and how far a revision is from it.
+
+        Raises `VerificationFailed` (`rolled_back`) or `LedgerError`.
+        """
+        from ..actions import committing
+
+        return self._do(committing.status, ledger, rev)
+
+    def verify_against(self, ledgers: Sequence[Ledger]) -> results.LedgersVerified:
+        """Check the lineage against ledgers, and these by themselves; see `actions.vouching`."""
+        from ..actions import vouching
+
+        return self._do(vouching.against, ledgers)
+
+    def commit_policy(self) -> CommitPolicy | None:
+        """Return what the manifest says of commitments. Raises `InvalidInput` (`bad_manifest`)."""
+        from ..actions import duty
+
+        return self._do(lambda session: duty.policy_of(session, session.head()))
+
+    def evidence(self, ledger: Ledger, rev: str = "@", path: str = "") -> bytes:
+        """Return evidence that a revision, or a file in it, is committed; see `check_evidence`.
+
+        Of a revision that was not committed itself, the first later commitment is shown
+        and that it descends from it. Raises `NotFound` (`not_committed`, `no_path`).
+        """
+        from ..actions import evidence
+
+        return self._do(evidence.evidence, ledger, rev, path)
+
+    def _committing(self, done: Done, commit_to: Ledger | None = None) -> Done:
+        """Return the outcome of a write with its commitment, if one is wanted or due."""
+        if commit_to is not None:
+            from ..actions import duty
+
+            return done._replace(commitment=self._do(duty.commit_now, commit_to, done.snapshot))
+        if self.open_ledger is None or not done.changed:
+            return done
+        from ..actions import duty
+
+        return done._replace(commitment=self._do(duty.follow, self.open_ledger, done.snapshot))

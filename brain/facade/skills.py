@@ -1,0 +1,92 @@
+"""Skills: written through one door, and read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .ledgers import Ledgers
+
+if TYPE_CHECKING:
+    from .. import results
+    from ..chain.protocol import Ledger
+
+
+class Skills(Ledgers):
+    """What an agent does with its skills."""
+
+    def upsert_skill(
+        self,
+        name: str,
+        body: str | bytes | None = None,
+        *,
+        description: str | None = None,
+        if_changed: bool = False,
+        receipt: bytes | None = None,
+        message: str = "",
+        base: str | int = "",
+        commit_to: Ledger | None = None,
+    ) -> results.Upserted:
+        """Write a skill under the slug of `name`, raise its version, record a snapshot.
+
+        `body` is the Markdown text, bare or with front matter; None keeps the text
+        of a skill that exists. With `if_changed` an identical save does nothing.
+        `receipt` is the transcript of the work that taught it. `base` is the version
+        the text was written for: if the skill is further by now, both are merged. With
+        `commit_to` the new snapshot is committed to that ledger; if that fails it stands
+        all the same, and `commitment` says what happened.
+        Raises `InvalidInput`, or `Conflict` (`name_taken`, `stale_base`).
+        """
+        from ..actions import upsert
+
+        content = body.encode() if isinstance(body, str) else body
+        wish = upsert.Wish(name, description, content, receipt, message, str(base))
+        act = upsert.upsert_if_changed if if_changed else upsert.upsert
+        return self._committing(self._do(act, wish), commit_to)
+
+    def delete_skill(self, slug: str, *, message: str = "") -> results.Upserted:
+        """Remove a skill with its files. Raises `NotFound` (`no_skill`)."""
+        from ..actions import upsert
+
+        return self._committing(self._do(upsert.delete, slug, message))
+
+    def revert_skill(self, slug: str, to_version: str, *, message: str = "") -> results.Upserted:
+        """Bring a skill back to what it was at a version, as a new version.
+
+        Raises `NotFound` (`no_skill`, `no_version`).
+        """
+        from ..actions import upsert
+
+        return self._committing(self._do(upsert.revert, slug, str(to_version), message))
+
+    def skills(self, rev: str = "@") -> list[results.Skill]:
+        """Return all skills at a revision, by slug."""
+        from ..actions import skillviews
+
+        return self._do(skillviews.skills, rev)
+
+    def view_skill(self, slug: str, rev: str = "@") -> results.SkillView:
+        """Return one skill with its text; `slug` may be SLUG@VERSION.
+
+        Raises `NotFound` (`no_skill`, `no_version`).
+        """
+        from ..actions import skillviews
+
+        return self._do(skillviews.view, slug, rev)
+
+    def skill_history(self, slug: str) -> list[results.SkillVersion]:
+        """Return what changed a skill, newest first. Raises `NotFound` (`no_skill`)."""
+        from ..actions import history
+
+        return self._do(history.skill_history, slug)
+
+    def check_skills(
+        self, slugs: Sequence[str] = (), *, strict: bool = False
+    ) -> list[results.SkillProblem]:
+        """Check skills, all or the given ones, against the rules of agentskills.io.
+
+        Without `strict` only against what clients need.
+        """
+        from ..actions import skillviews
+
+        return self._do(skillviews.check_skills, list(slugs), strict)
