@@ -91,3 +91,16 @@ def test_the_example_of_a_redaction_leaves_nothing_but_the_id_and_the_reason(
         "refused: redacted",
         "collected: True",
     ]
+
+
+def test_the_example_of_a_commitment_is_checked_by_a_third_party_without_a_brain(
+    project: Path, tmp_path: Path
+) -> None:
+    done = run(project, "commitment.py", str(tmp_path / "town"))
+    assert (done.returncode, done.stderr) == (0, "")
+    one, two, believed, *refused = done.stdout.splitlines()
+    assert (one, two) == ("version 1 is commitment 1", "version 2 is commitment 2")
+    assert believed.startswith("skills/oracle-manipulation/SKILL.md is in snapshot ")
+    assert len(refused) == 2 and all(line.startswith("refused: ") for line in refused)
+    held = sorted(path.name for path in (tmp_path / "town/third-party").iterdir())
+    assert held == ["SKILL.md", "evidence.json"]
