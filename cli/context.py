@@ -11,6 +11,7 @@ from .errors import USAGE, Failure
 
 if TYPE_CHECKING:
     from brain import Brain
+    from brain.chain.protocol import Ledger
     from brain.session import SignWith
 
 
@@ -38,7 +39,9 @@ class App:
         if self._brain is None:
             from brain import Brain
 
-            self._brain = Brain.open(self.folder(), author=self.author, sign_with=self.signer())
+            self._brain = Brain.open(
+                self.folder(), author=self.author, sign_with=self.signer(), ledgers=self.ledger
+            )
         return self._brain
 
     def signer(self) -> SignWith | None:
@@ -52,6 +55,12 @@ class App:
 
             self.sign_with = keys.unasked(name)
         return self.sign_with
+
+    def ledger(self, name: str) -> Ledger:
+        """Open a ledger of the user by its name."""
+        from . import ledgers
+
+        return ledgers.opened(self, name)
 
     def note(self, text: str) -> None:
         """Say something on stderr that is not the answer; programs find it in the JSON."""

@@ -59,7 +59,7 @@ def iso(milliseconds: int) -> str:
 
 
 def _field(name: str, value: Any) -> Any:
-    return iso(value) if name == "time" else to_json(value)
+    return iso(value) if name == "time" and value is not None else to_json(value)
 
 
 def _clean(text: str) -> str:

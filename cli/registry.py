@@ -44,6 +44,10 @@ ROOT: Table = {
         "key": Entry("key", "Make keys, and say whose signatures count."),
         "sign": Entry("sign", "Sign a snapshot with one of your keys."),
     },
+    "Commit to a ledger": {
+        "chain": Entry("chain", "Record snapshots where others can see them."),
+        "config": Entry("config", "Say which ledgers there are."),
+    },
     "Branch and merge": {
         "branch": Entry("branch", "List branches, make one, or remove one."),
         "switch": Entry("switch", "Go on with another branch."),
@@ -104,5 +108,38 @@ KEY: Table = {
         "threshold": Entry("key_threshold", "Say how many keys have to sign."),
         "trusted": Entry("key_trusted", "List who may sign what comes next."),
         "accuse": Entry("key_accuse", "Prove which keys signed two stories."),
+    },
+}
+
+CHAIN: Table = {
+    "Commit": {
+        "open": Entry("chain_open", "Make the first commitment of this brain in a ledger."),
+        "commit": Entry("chain_commit", "Record a snapshot in a ledger."),
+        "batch": Entry("chain_batch", "Commit many brains at once."),
+    },
+    "Check": {
+        "status": Entry("chain_status", "Show what a ledger holds of this brain."),
+        "verify": Entry(
+            "chain_verify", "Check this brain against a ledger, and the ledger itself."
+        ),
+        "evidence": Entry("chain_evidence", "Write a file that proves a commitment."),
+        "check": Entry("chain_check", "Check such a file, with no brain and no node at hand."),
+        "checkpoint": Entry("chain_checkpoint", "Print what the log of this machine is now."),
+    },
+    "On a chain": {
+        "deploy": Entry("chain_deploy", "Put the registry of brains on a chain."),
+        "signer": Entry("chain_signer", "Let another account commit this brain."),
+        "transfer": Entry("chain_transfer", "Offer this brain to another owner."),
+        "accept": Entry("chain_accept", "Take over a brain that was offered."),
+        "authorize": Entry("chain_authorize", "Sign a commitment that somebody else may send."),
+        "relay": Entry("chain_relay", "Send a commitment that was signed elsewhere."),
+    },
+}
+
+CONFIG: Table = {
+    "Ledgers": {
+        "ledger": Entry("config_ledger", "Add a ledger on a chain, or change one."),
+        "list": Entry("config_list", "List the ledgers."),
+        "remove": Entry("config_remove", "Forget a ledger."),
     },
 }

@@ -89,6 +89,19 @@ def tell(workshop: Path) -> Iterator[Told]:
     )
     yield _call(auditor, "The system prompt that it feeds", "prompt", says=f"▸ {SLUG}: ")
     yield _call(auditor, "Everything hashes to what it claims", "verify", "--deep", says="Verified")
+    yield _call(
+        auditor,
+        "The head is committed to a ledger: here the log of this machine, which needs no set-up",
+        *("chain", "commit"),
+        says="as commitment 1",
+    )
+    yield _call(
+        auditor,
+        "One file proves it: this skill is in the snapshot that was committed",
+        *("chain", "evidence", "--path", f"skills/{SLUG}/SKILL.md", "-o", "../evidence.json"),
+        says="Evidence in ../evidence.json",
+    )
+    shutil.copy(auditor / "skills" / SLUG / "SKILL.md", workshop / "SKILL.md")
     at = flip(auditor / ".brain", MARK)
     yield _call(
         auditor,
@@ -96,6 +109,12 @@ def tell(workshop: Path) -> Iterator[Told]:
         *("verify", "--deep"),
         says=SLUG,
         status=3,
+    )
+    yield _call(
+        workshop,
+        "The evidence holds all the same: it is checked offline, with no brain at hand",
+        *("chain", "check", "evidence.json", "--content", "SKILL.md"),
+        says=f"skills/{SLUG}/SKILL.md is in snapshot",
     )
 
 
@@ -129,7 +148,7 @@ def _call(folder: Path, title: str, *arguments: str, says: str, status: int = 0)
     done = subprocess.run(
         [sys.executable, "-P", "-m", "brain_cli", *arguments],
         cwd=folder,
-        env=_environment(),
+        env=_environment(folder.parent),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -142,7 +161,8 @@ def _call(folder: Path, title: str, *arguments: str, says: str, status: int = 0)
     return Told(title, " ".join(["brain", *words]), done.returncode, done.stdout, ok)
 
 
-def _environment() -> dict[str, str]:
+def _environment(workshop: Path) -> dict[str, str]:
     """Return the environment without the user's settings of `brain`, for UTF-8 in pipes."""
     kept = {name: value for name, value in os.environ.items() if "BRAIN_" not in name}
-    return {**kept, "PYTHONIOENCODING": "utf-8", "BRAIN_AUTHOR": "auditor"}
+    mine = {"BRAIN_AUTHOR": "auditor", "BRAIN_LEDGERS": str(workshop / "ledgers")}
+    return {**kept, **mine, "PYTHONIOENCODING": "utf-8"}

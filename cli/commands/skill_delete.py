@@ -7,6 +7,7 @@ import click
 from ..command import OVERWRITES
 from ..command import command as brain_command
 from ..context import App
+from ..ledgers import outcome, refuse
 from ..output import emit
 from ..params import SlugType
 from ..terminal import escape
@@ -28,5 +29,7 @@ def command(app: App, slug: str) -> None:
         [
             escape(f"{done.slug} removed at version {done.version}"),
             f"Snapshot {short(done.snapshot)}, bundle {short(done.bundle)}",
+            *outcome(done.commitment),
         ],
     )
+    refuse(done.commitment)

@@ -7,6 +7,7 @@ import click
 from ..command import OVERWRITES
 from ..command import command as brain_command
 from ..context import App
+from ..ledgers import outcome, refuse
 from ..output import emit
 from ..params import Once, SlugType, TextType
 from ..terminal import escape
@@ -40,5 +41,7 @@ def command(app: App, slug: str, version: str | None) -> None:
         [
             f"{upserted(done)} with the text of version {escape(version)}",
             f"Snapshot {short(done.snapshot)}, bundle {short(done.bundle)}",
+            *outcome(done.commitment),
         ],
     )
+    refuse(done.commitment)

@@ -12,6 +12,7 @@ from brain import limits
 from ..command import OVERWRITES
 from ..command import command as brain_command
 from ..context import App
+from ..ledgers import chosen, outcome, refuse
 from ..output import emit
 from ..params import Once, SlugType, TextType
 from ..reading import read
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     examples=(
         'brain skill upsert "Oracle manipulation" -d "Check oracle freshness" -f body.md',
         "generate | brain skill upsert oracle-manipulation -f - --if-changed",
+        "brain skill upsert oracle-manipulation -f body.md --commit",
     ),
     exits=OVERWRITES,
 )
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
 @click.option(
     "-m", "--message", cls=Once, type=TextType(), metavar="TEXT", help="Say what was done and why."
 )
+@click.option("--commit", is_flag=True, help="Commit the snapshot to a ledger, too.")
 def command(
     app: App,
     name: str,
@@ -65,12 +68,14 @@ def command(
     if_changed: bool,
     receipt: str | None,
     message: str | None,
+    commit: bool,
 ) -> None:
     """Create a skill, or raise it to its next version.
 
     NAME becomes the slug: "Oracle manipulation" and oracle-manipulation are the
     same skill. Without -f an existing skill keeps its body. The version in the
-    front matter rises by one, and a snapshot of just that file is recorded.
+    front matter rises by one, and a snapshot of just that file is recorded. If its
+    commitment fails, the snapshot stands all the same.
     """
     done = app.brain.upsert_skill(
         name,
@@ -80,11 +85,14 @@ def command(
         receipt=None if receipt is None else read(receipt, limits.MAX_FILE_BYTES),
         message=message or "",
         base=base or "",
+        commit_to=chosen(app, None) if commit else None,
     )
     emit(app, done, _lines(done))
+    refuse(done.commitment)
 
 
 def _lines(done: Upserted) -> Iterator[str]:
     yield upserted(done)
     if done.changed:
         yield f"Snapshot {short(done.snapshot)}, bundle {short(done.bundle)}"
+    yield from outcome(done.commitment)

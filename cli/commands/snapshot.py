@@ -10,6 +10,7 @@ import click
 from ..command import WRITES
 from ..command import command as brain_command
 from ..context import App
+from ..ledgers import outcome, refuse
 from ..output import emit
 from ..params import Once, TextType
 from ..progress import Bar
@@ -45,6 +46,7 @@ def command(app: App, paths: tuple[str, ...], message: str | None) -> None:
     for line in notices(done.notices):
         app.note(line)
     emit(app, done, _lines(done))
+    refuse(done.commitment)
 
 
 def _lines(done: Recorded) -> Iterator[str]:
@@ -54,3 +56,4 @@ def _lines(done: Recorded) -> Iterator[str]:
     counts = f"{done.added} added, {done.modified} modified, {done.removed} removed"
     yield f"Snapshot {short(done.snapshot)}: {counts}"
     yield f"Bundle   {short(done.bundle)}"
+    yield from outcome(done.commitment)

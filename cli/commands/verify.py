@@ -12,16 +12,21 @@ from brain.errors import VerificationFailed
 from .. import keys
 from ..command import command as brain_command
 from ..context import App
+from ..findings import finding
+from ..ledgers import vouched
 from ..output import emit
-from ..params import TextType
+from ..params import Once, TextType
 from ..progress import Bar
-from ..terminal import escape
-from ..text import count, paint, short
+from ..text import count, short
 from ..trusting import advice
 
 if TYPE_CHECKING:
     from brain.results import Finding, Verified
 
+_OF_LEDGERS = {
+    *("ledger_ahead", "ledger_forked", "commitment_order", "rolled_back", "not_committed"),
+    *("unreachable", "no_quorum", "bad_rpc", "no_code", "wrong_code", "wrong_chain", "no_key"),
+}
 _OF_SIGNATURES = {"unsigned", "below_threshold", "unknown_key", "expired_rights", "revoked_key"}
 _OF_SIGNATURES |= {"forged_author"}
 
@@ -32,6 +37,7 @@ _OF_SIGNATURES |= {"forged_author"}
         "brain verify",
         "brain verify --deep --json",
         "brain verify --require-signatures --root auditor",
+        "brain verify --ledger all",
     ),
     exits=(0, 1, 2, 3, 10, 130),
 )
@@ -49,7 +55,16 @@ _OF_SIGNATURES |= {"forged_author"}
     metavar="KEY",
     help="A key you know, which must have signed the first trust file; may be repeated.",
 )
-def command(app: App, deep: bool, require_signatures: bool, roots: tuple[str, ...]) -> None:
+@click.option(
+    "--ledger",
+    cls=Once,
+    type=TextType("bad_ledger"),
+    metavar="NAME",
+    help="Ask this ledger too, or all there are with `all`.",
+)
+def command(
+    app: App, deep: bool, require_signatures: bool, roots: tuple[str, ...], ledger: str | None
+) -> None:
     """Check the lineage back to its first snapshot.
 
     Objects hash to their ids, trees are canonical, parents lead to one genesis,
@@ -61,20 +76,29 @@ def command(app: App, deep: bool, require_signatures: bool, roots: tuple[str, ..
     asked = demand(require_signatures, [keys.public(root) for root in roots])
     with Bar(app) as bar:
         found = verify_folder(app.folder(), deep, asked, bar)
+    if ledger and found.head:
+        found = _asked(app, found, ledger)
     emit(app, found, _lines(found))
     if not found.ok:
-        errors = sum(finding.severity == "error" for finding in found.findings)
+        errors = sum(one.severity == "error" for one in found.findings)
         raise VerificationFailed(
             f"verification found {count(errors, 'error')}",
             hint=f"nothing was changed; {_advice(app, found.findings)}",
         )
 
 
-_COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
+def _asked(app: App, found: Verified, ledger: str) -> Verified:
+    from brain.actions.vouching import joined
+
+    from ..ledgers import several
+
+    return joined(found, app.brain.verify_against(several(app, ledger)))
 
 
 def _advice(app: App, findings: list[Finding]) -> str:
-    wrong = {finding.code for finding in findings if finding.severity == "error"}
+    wrong = {one.code for one in findings if one.severity == "error"}
+    if wrong <= _OF_LEDGERS:
+        return "see `brain chain status`"
     if not wrong <= _OF_SIGNATURES:
         return "restore the store from a copy, or ask 'brain doctor'"
     if "forged_author" in wrong:
@@ -86,21 +110,13 @@ def _advice(app: App, findings: list[Finding]) -> str:
 
 
 def _lines(found: Verified) -> Iterator[str]:
-    for finding in found.findings:
-        yield _finding(finding)
+    for one in found.findings:
+        yield finding(one)
     if found.ok:
         yield (
             f"Verified {count(found.snapshots, 'snapshot')} and"
             f" {count(found.objects, 'object')} from {short(found.head)}"
             f" back to {short(found.brain)}"
         )
-
-
-def _finding(finding: Finding) -> str:
-    parts = [
-        paint(finding.severity, _COLOURS[finding.severity]),
-        finding.code,
-        *([f"snapshot {short(finding.snapshot)}"] if finding.snapshot else []),
-        *([escape(finding.path)] if finding.path else []),
-    ]
-    return f"{': '.join(parts)}: {escape(finding.message)}"
+        yield from vouched(found.ledgers)
+        yield f"Trust level {found.trust_level}"

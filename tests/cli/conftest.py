@@ -39,9 +39,12 @@ Call = Callable[..., Outcome]
 
 @pytest.fixture(autouse=True)
 def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the user's keys, which is not that of whoever runs the tests."""
-    for name in ("BRAIN_SIGN_KEY", "BRAIN_PASSPHRASE_FILE"):
-        monkeypatch.delenv(name, raising=False)
+    """The folder of the user's keys; nothing here is that of whoever runs the tests."""
+    for name in os.environ:
+        if name.startswith("BRAIN_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("BRAIN_LEDGERS", str(tmp_path / "ledgers"))
+    monkeypatch.setenv("BRAIN_CONFIG", str(tmp_path / "settings.json"))
     monkeypatch.setenv("BRAIN_KEYS", str(tmp_path / "keys"))
     return tmp_path / "keys"
 

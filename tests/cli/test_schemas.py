@@ -16,6 +16,9 @@ from brain import results
 from .conftest import Call, validate
 from .test_help import LEAVES
 
+ON_A_CHAIN = {"chain-deploy", "chain-signer", "chain-transfer", "chain-accept"}
+ON_A_CHAIN |= {"chain-authorize", "chain-relay"}
+"""What takes a node: `test_on_chain` calls these."""
 OTHERS = {"error", "manifest", "frontmatter", "frontmatter-strict", "trust"}
 OTHERS |= {"proof", "equivocation"}
 
@@ -78,6 +81,13 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("key-trusted", results.Trusted),
         ("trustChanged", results.TrustChanged),
         ("checkup", results.Checkup),
+        ("committed", results.Committed),
+        ("notCommitted", results.NotCommitted),
+        ("vouched", results.Vouched),
+        ("quote", results.Quoted),
+        ("chain-status", results.LedgerStatus),
+        ("chain-verify", results.LedgersVerified),
+        ("chain-check", results.Evidence),
     ],
 )
 def test_a_schema_has_the_fields_of_the_library(schema: str, kind: Any) -> None:
@@ -125,6 +135,23 @@ def equivocate(cli: Call) -> None:
     diverge(cli)
     for name in ("main~1", "idea~1"):
         assert cli("sign", name).status == 0
+
+
+def commit(cli: Call) -> None:
+    """Commit, and go on."""
+    assert cli("chain", "commit").status == 0
+    upsert(cli)
+
+
+def evidence(cli: Call) -> None:
+    """Write evidence of a file to e.json."""
+    cli("chain", "commit")
+    assert cli("chain", "evidence", "--path", "memory/notes.md", "-o", "e.json").status == 0
+
+
+def configured(cli: Call) -> None:
+    """Add a ledger."""
+    assert cli("config", "ledger", "base", "--rpc", "http://localhost:1").status == 0
 
 
 Prepare = Callable[[Call], Any]
@@ -193,6 +220,24 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("prompt", ["prompt"], None),
     ("verify", ["verify", "--deep"], upsert),
     ("doctor", ["doctor"], None),
+    ("chain-open", ["chain", "open"], None),
+    ("chain-open", ["chain", "open", "--dry-run"], None),
+    ("chain-commit", ["chain", "commit"], commit),
+    ("chain-commit", ["chain", "commit", "--dry-run"], None),
+    ("chain-batch", ["chain", "batch", "."], None),
+    ("chain-status", ["chain", "status"], None),
+    ("chain-status", ["chain", "status"], commit),
+    ("chain-verify", ["chain", "verify"], commit),
+    ("verify", ["verify", "--ledger", "all"], commit),
+    ("chain-checkpoint", ["chain", "checkpoint"], commit),
+    ("chain-checkpoint", ["chain", "checkpoint", "--since", "1", "-o", "c.txt"], commit),
+    ("chain-evidence", ["chain", "evidence", "@~1"], commit),
+    ("chain-evidence", ["chain", "evidence", "@~1", "-o", "e.json"], commit),
+    ("chain-check", ["chain", "check", "e.json"], evidence),
+    ("config-ledger", ["config", "ledger", "base", "--rpc", "http://localhost:1"], None),
+    ("config-list", ["config", "list"], configured),
+    ("config-remove", ["config", "remove", "base"], configured),
+    ("snapshot", ["snapshot"], lambda cli: Path("manifest.yaml").write_text("commit: {}\n")),
     ("completion", ["completion", "zsh"], None),
 ]
 
@@ -212,7 +257,8 @@ def test_what_a_command_prints_keeps_its_schema(
 
 
 def test_every_command_with_json_is_among_the_calls() -> None:
-    assert {schema for schema, _, _ in CALLS} | {"demo"} == {"-".join(path) for path in LEAVES}
+    called = {schema for schema, _, _ in CALLS} | {"demo"} | ON_A_CHAIN
+    assert called == {"-".join(path) for path in LEAVES}
 
 
 @pytest.mark.parametrize("call", [["skill", "view", "none"], ["show", "abcdef"], ["redo"]])

@@ -1,0 +1,25 @@
+"""`brain chain accept`."""
+
+from __future__ import annotations
+
+from .. import chains
+from ..command import command as brain_command
+from ..context import App
+from ..ledgers import ledger_option
+from ..output import emit
+from ..prices import sent_lines
+
+
+@brain_command(
+    "accept", examples=("brain chain accept --ledger sepolia",), exits=(0, 1, 2, 10, 11, 130)
+)
+@ledger_option
+def command(app: App, ledger: str | None) -> None:
+    """Take over a brain that was offered.
+
+    The settings of the ledger have to name its creator, for that is part of the brain's
+    name there, whoever owns it: `brain config ledger NAME --creator ADDRESS`.
+    """
+    chain = chains.needed(app, ledger)
+    sent = chain.accept(bytes.fromhex(app.brain.id))
+    emit(app, chains.done(chain, app.brain.id, sent), ["The brain is yours", *sent_lines(sent)])

@@ -1,0 +1,142 @@
+"""The ledgers of whoever runs the command: where they are, which one is meant."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from .params import Once, TextType
+from .prices import ether
+from .terminal import escape
+from .text import count, short
+
+if TYPE_CHECKING:
+    from brain.chain.protocol import Ledger
+    from brain.chain.tlog.ledger import EmbeddedLedger
+    from brain.results import Committed, NotCommitted, Vouched
+
+    from .context import App
+
+LOCAL = "local"
+ALL = "all"
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def ledger_option(function: Function) -> Function:
+    """Add --ledger to a command."""
+    return click.option(
+        "--ledger",
+        cls=Once,
+        type=TextType("bad_ledger"),
+        metavar="NAME",
+        help="The ledger.  [default: that of the manifest, else local]",
+    )(function)
+
+
+def folder() -> Path:
+    """Return where ledgers keep what is theirs: BRAIN_LEDGERS, else with the user's data."""
+    named = os.environ.get("BRAIN_LEDGERS")
+    if named:
+        return Path(named)
+    import platformdirs
+
+    return platformdirs.user_data_path("brain") / "ledgers"
+
+
+def book() -> Path:
+    """Return the file of their settings: BRAIN_CONFIG, else with the user's settings."""
+    named = os.environ.get("BRAIN_CONFIG")
+    if named:
+        return Path(named)
+    import platformdirs
+
+    return platformdirs.user_config_path("brain") / "ledgers.json"
+
+
+def local() -> EmbeddedLedger:
+    """Open the log of this machine."""
+    from brain.chain.tlog.ledger import EmbeddedLedger
+
+    return EmbeddedLedger(folder() / LOCAL)
+
+
+def opened(app: App, name: str) -> Ledger:
+    """Open a ledger by its name. Raises `NotFound` (`no_ledger`) or `InvalidInput`."""
+    if name == LOCAL:
+        return local()
+    from . import chains
+
+    return chains.opened(app, name)
+
+
+def chosen(app: App, named: str | None) -> Ledger:
+    """Open the ledger that is named, else that of the manifest, else the log of this machine."""
+    return opened(app, name_of(app, named))
+
+
+def name_of(app: App, named: str | None) -> str:
+    """Return the name of the ledger that is meant."""
+    if named:
+        return named
+    policy = app.brain.commit_policy()
+    return policy.ledger if policy else LOCAL
+
+
+def several(app: App, name: str) -> list[Ledger]:
+    """Open the ledger called `name`, or with "all" every one there is."""
+    if name != ALL:
+        return [opened(app, name)]
+    from brain.chain import book as settings
+
+    return [opened(app, one) for one in (LOCAL, *sorted(settings.load(book())))]
+
+
+def vouched(ledgers: Sequence[Vouched]) -> Iterator[str]:
+    """Say what each ledger vouches for."""
+    for one in ledgers:
+        name = escape(one.ledger)
+        if one.snapshot is None:
+            yield f"{name}: no commitment of this brain"
+            continue
+        behind = f", {count(one.behind, 'snapshot')} behind the head" if one.behind else ""
+        yield (
+            f"{name}: commitment {one.seq} of {short(one.snapshot)},"
+            f" {one.status}, {one.trust_level}{behind}"
+        )
+
+
+def told(done: Committed) -> Iterator[str]:
+    """Say what was committed, and what it cost."""
+    covers = "" if done.snapshots is None else f", covers {count(done.snapshots, 'snapshot')}"
+    yield (
+        f"Committed {short(done.snapshot)} to {escape(done.ledger)} as commitment"
+        f" {done.seq}{covers}: {done.status}, {done.trust_level}"
+    )
+    if done.transaction:
+        yield f"Transaction {done.transaction}"
+    if done.gas is not None:
+        fee = f", {ether(done.fee)}" if done.fee is not None else ""
+        yield f"Gas {done.gas:,}{fee}"
+
+
+def outcome(made: Committed | NotCommitted | None) -> Iterator[str]:
+    """Say what became of a commitment that came with a write."""
+    from brain.results import Committed
+
+    if isinstance(made, Committed):
+        yield from told(made)
+
+
+def refuse(made: Committed | NotCommitted | None) -> None:
+    """Raise what kept a commitment from being made, once the rest was told."""
+    from brain.errors import BrainError
+    from brain.results import NotCommitted
+
+    if isinstance(made, NotCommitted):
+        what = f"not committed to {made.ledger}: {made.message}"
+        raise BrainError(what, code=made.code, hint=made.hint)

@@ -1,0 +1,57 @@
+"""What recording something on a chain costs, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from brain.chain.evm.base import Sent
+    from brain.chain.evm.fees import Quote
+    from brain.results import Quoted
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_GWEI = 10**9
+
+
+def dry_run_option(function: Function) -> Function:
+    """Add --dry-run to a command."""
+    return click.option("--dry-run", is_flag=True, help="Tell what it would cost, and stop.")(
+        function
+    )
+
+
+def priced(price: Quoted) -> Iterator[str]:
+    """Say what something would cost."""
+    if not price.gas:
+        yield "It costs nothing"
+        return
+    yield cost(price)
+
+
+def sent_lines(sent: Sent | None) -> Iterator[str]:
+    """Say which transaction it was, and what it cost."""
+    if sent is None:
+        return
+    where = f" in block {sent.block}" if sent.block is not None else ""
+    yield f"Transaction {sent.transaction}, {sent.status}{where}"
+    if sent.gas is not None and sent.fee is not None:
+        yield f"Gas {sent.gas:,}, {ether(sent.fee)}"
+
+
+def cost(price: Quoted | Quote) -> str:
+    """Return a price as one line."""
+    return (
+        f"About {ether(price.expected)} for {price.expected_gas:,} gas at"
+        f" {price.base_fee / _GWEI:g} gwei; at most {ether(price.worst)}"
+    )
+
+
+def ether(wei: int) -> str:
+    """Return an amount in ether, as exactly as it is."""
+    whole, rest = divmod(wei, 10**18)
+    digits = f"{rest:018d}".rstrip("0")
+    return f"{whole}.{digits} ETH" if digits else f"{whole} ETH"

@@ -1,0 +1,243 @@
+"""Commitment to the log of this machine, as people and programs see it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from .conftest import Call, validate
+from .test_commands import learn, masked
+
+
+def test_a_commitment_needs_no_set_up_and_is_told_in_words(agent: Path, cli: Call) -> None:
+    told = cli("chain", "commit")
+    assert (told.status, told.err) == (0, "")
+    assert masked(told) == (
+        "Committed ID12 to local as commitment 1, covers 2 snapshots: finalized, L0\n"
+    )
+    again = cli("chain", "commit")
+    assert again.out == told.out
+    learn(cli, "shared", "one")
+    assert masked(cli("chain", "commit")) == (
+        "Committed ID12 to local as commitment 2, covers 1 snapshot: finalized, L0\n"
+    )
+
+
+def test_the_status_lists_commitments_and_what_is_not_covered(agent: Path, cli: Call) -> None:
+    told = cli("chain", "status")
+    assert told.status == 0 and told.out.endswith("No commitment of this brain\n")
+    cli("chain", "commit")
+    learn(cli, "shared", "one")
+    told = cli("chain", "status")
+    assert told.out.startswith("Ledger local, tlog:brain.local/")
+    assert "finalized" in told.out and told.out.endswith("1 snapshot not covered yet\n")
+    cli("chain", "commit")
+    assert cli("chain", "status").out.endswith("Everything is covered\n")
+
+
+def test_a_dry_run_records_nothing(agent: Path, cli: Call) -> None:
+    assert cli("chain", "commit", "--dry-run").out == "It costs nothing\n"
+    assert cli("chain", "status", "--json").document["seq"] == 0
+
+
+def test_an_upsert_can_be_committed_in_one_go(agent: Path, cli: Call) -> None:
+    told = cli("skill", "upsert", "reentrancy", "-d", "Other", "--commit", "--json")
+    document = told.document
+    validate("skill-upsert", document)
+    assert document["commitment"]["snapshot"] == document["snapshot"]
+    told = cli("skill", "upsert", "reentrancy", "-d", "Another", "--commit")
+    assert "to local as commitment 2" in told.out
+
+
+def test_an_upsert_whose_commitment_fails_stands_and_says_so(agent: Path, cli: Call) -> None:
+    cli("branch", "idea")
+    learn(cli, "shared", "one")
+    cli("chain", "commit")
+    cli("switch", "idea")
+    told = cli("skill", "upsert", "reentrancy", "-d", "Other", "--commit", "--json")
+    assert told.status == 1
+    assert told.document["commitment"]["status"] == "failed"
+    assert told.error["code"] == "ledger_forked" and "brain merge" in told.error["hint"]
+    assert cli("skill", "view", "reentrancy", "--json").document["version"] == 4
+
+
+def test_the_manifest_commits_by_itself(agent: Path, cli: Call) -> None:
+    Path("manifest.yaml").write_text("name: agent\ncommit:\n  every: 2\n")
+    told = cli("snapshot")
+    assert "to local as commitment 1" in told.out
+    assert "Committed" not in cli("skill", "upsert", "reentrancy", "-d", "One").out
+    assert "as commitment 2, covers 2 snapshots" in (
+        cli("skill", "upsert", "reentrancy", "-d", "Two").out
+    )
+    validate("manifest", {"name": "agent", "commit": {"every": 2}})
+
+
+def test_evidence_of_a_file_is_checked_with_nothing_else(
+    agent: Path, cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = "skills/reentrancy/SKILL.md"
+    cli("chain", "commit")
+    told = cli("chain", "evidence", "--path", path, "-o", str(tmp_path / "evidence.json"))
+    assert told.status == 0 and "Evidence in" in told.out
+    shutil.copy(path, tmp_path / "SKILL.md")
+    monkeypatch.chdir(tmp_path)
+    shutil.rmtree(agent)
+    told = cli("chain", "check", "evidence.json", "--content", "SKILL.md")
+    assert (told.status, told.err) == (0, "")
+    assert told.out.startswith(f"Shown: {path} is in snapshot ")
+    assert "Trust: L0" in told.out
+    (tmp_path / "SKILL.md").write_text("other\n")
+    told = cli("chain", "check", "evidence.json", "--content", "SKILL.md", "--json")
+    assert told.status == 3 and told.out == ""
+
+
+def test_a_snapshot_that_was_skipped_is_shown_by_the_next_commitment(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    learn(cli, "shared", "one")
+    skipped = cli("show", "--json").document["snapshot"]
+    learn(cli, "shared", "two")
+    committed = cli("chain", "commit", "--json").document["snapshot"]
+    Path("../evidence.json").write_text(cli("chain", "evidence", skipped).out)
+    found = cli("chain", "check", "../evidence.json", "--json").document
+    assert (found["snapshot"], found["committed"]) == (skipped, committed)
+
+
+def test_what_is_not_committed_has_no_evidence(agent: Path, cli: Call) -> None:
+    told = cli("chain", "evidence", "--json")
+    assert told.status == 1 and told.error["code"] == "not_committed"
+    assert "brain chain commit" in told.error["hint"]
+
+
+def test_verification_asks_ledgers_if_told_to(agent: Path, cli: Call) -> None:
+    cli("chain", "commit")
+    learn(cli, "shared", "one")
+    told = cli("verify", "--ledger", "all")
+    assert told.status == 0
+    assert "local: commitment 1 of " in told.out and "1 snapshot behind the head" in told.out
+    assert told.out.endswith("Trust level L0\n")
+    assert masked(cli("chain", "verify")) == (
+        "local: commitment 1 of ID12, finalized, L0, 1 snapshot behind the head\n"
+    )
+    validate("verify", cli("verify", "--ledger", "local", "--json").document)
+
+
+def test_verification_fails_if_the_ledger_holds_what_was_undone(agent: Path, cli: Call) -> None:
+    learn(cli, "shared", "one")
+    cli("chain", "commit")
+    cli("undo")
+    told = cli("verify", "--ledger", "local", "--json")
+    assert told.status == 3
+    assert [one["code"] for one in told.document["findings"]] == ["ledger_forked"]
+    assert not told.document["ok"]
+
+
+def test_verification_fails_where_nothing_is_committed(agent: Path, cli: Call) -> None:
+    told = cli("chain", "verify", "--json")
+    assert told.status == 3 and told.document["findings"][0]["code"] == "not_committed"
+
+
+def test_a_log_that_was_brought_back_from_a_copy_is_noticed(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    cli("chain", "commit")
+    shutil.copytree(tmp_path / "ledgers/local", tmp_path / "copy")
+    learn(cli, "shared", "one")
+    cli("chain", "commit")
+    shutil.rmtree(tmp_path / "ledgers/local")
+    shutil.copytree(tmp_path / "copy", tmp_path / "ledgers/local")
+    assert cli("chain", "status").status == 3
+    assert cli("verify", "--ledger", "local").status == 3
+
+
+def test_a_checkpoint_can_be_given_away_and_asked_about_later(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    cli("chain", "commit")
+    first = cli("chain", "checkpoint", "-o", str(tmp_path / "first.txt"), "--json").document
+    assert first["size"] == 1 and first["checkpoint"].startswith("brain.local/")
+    learn(cli, "shared", "one")
+    cli("chain", "commit")
+    told = cli("chain", "checkpoint", "--since", "1", "--json").document
+    assert told["size"] == 2 and len(told["path"]) == 1
+    from brain.chain.tlog.check import check_consistency
+
+    path = [bytes.fromhex(step) for step in told["path"]]
+    check_consistency(first["checkpoint"], told["checkpoint"], told["key"], path)
+
+
+def test_a_checkpoint_of_nothing_is_an_error(cli: Call, folder: Path) -> None:
+    told = cli("chain", "checkpoint", "--json")
+    assert told.status == 1 and told.error["code"] == "no_checkpoint"
+
+
+def test_a_batch_commits_each_brain_and_names_what_it_cannot(
+    cli: Call, folder: Path, tmp_path: Path
+) -> None:
+    for name in "abc":
+        cli("init", str(tmp_path / name))
+    cli("-C", str(tmp_path / "a"), "chain", "commit")
+    (tmp_path / "none").mkdir()
+    folders = [str(tmp_path / name) for name in ("a", "b", "c", "none")]
+    told = cli("chain", "batch", *folders, "--json")
+    assert told.status == 1
+    document = told.document
+    validate("chain-batch", document)
+    assert len(document["committed"]) == 2 and document["unchanged"] == 1
+    assert [one["code"] for one in document["left"]] == ["no_brain"]
+    assert told.error["code"] == "left_out"
+    for name in "abc":
+        assert cli("-C", str(tmp_path / name), "verify", "--ledger", "local").status == 0
+
+
+def test_a_ledger_that_nobody_knows_is_named_with_those_there_are(agent: Path, cli: Call) -> None:
+    for call in (["chain", "commit"], ["chain", "status"], ["verify"], ["chain", "deploy"]):
+        told = cli(*call, "--ledger", "sepolia", "--json")
+        assert told.status == 1 and told.error["code"] == "no_ledger"
+        assert "local" in told.error["hint"]
+
+
+@pytest.mark.parametrize("call", ["deploy", "accept", "relay"])
+def test_what_is_for_a_chain_says_so(agent: Path, cli: Call, call: str) -> None:
+    told = cli("chain", call, *(["permit.json"] if call == "relay" else []), "--json")
+    assert told.status == 1 and told.error["code"] == "bad_ledger"
+
+
+def test_settings_of_a_ledger_are_kept_shown_and_forgotten(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    url = "http://user:secret@localhost:8545/key"
+    told = cli("config", "ledger", "sepolia", "--rpc", url, "--json")
+    assert told.status == 0, told.err
+    validate("config-ledger", told.document)
+    assert told.document["chain_id"] == 11155111 and "secret" not in told.out
+    assert (tmp_path / "settings.json").stat().st_mode & 0o777 == 0o600
+    cli("config", "ledger", "sepolia", "--contract", "0x" + "5f" * 20, "--finality", "12")
+    kept = json.loads((tmp_path / "settings.json").read_text())["ledgers"]["sepolia"]
+    assert kept["rpc"] == [url] and kept["finality"] == 12
+    told = cli("config", "list")
+    assert "sepolia: chain 11155111" in told.out and "secret" not in told.out
+    assert cli("config", "remove", "sepolia").status == 0
+    assert cli("config", "list", "--json").document["ledgers"] == []
+    assert cli("config", "remove", "sepolia").status == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--rpc", "ftp://x"],
+        ["--rpc", "http://x", "--contract", "0x12"],
+        ["--rpc", "http://x", "--finality", "latest"],
+        ["--rpc", "http://x", "--quorum", "2"],
+        ["--contract", "0x" + "5f" * 20],
+    ],
+)
+def test_settings_that_are_none_are_refused_and_nothing_is_kept(
+    cli: Call, folder: Path, tmp_path: Path, options: list[str]
+) -> None:
+    told = cli("config", "ledger", "sepolia", *options, "--json")
+    assert told.status == 1 and told.error["code"] == "bad_ledger"
+    assert not (tmp_path / "settings.json").exists()

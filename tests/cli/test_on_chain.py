@@ -1,0 +1,256 @@
+"""The session of a user who commits brains to a chain: settings, registry, commitment, evidence.
+
+The chain is a real node. What is printed keeps its schema.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import anvil
+from tests.anvil import Anvil
+
+from .conftest import Call, validate
+from .test_commands import learn
+
+KEYS = [
+    "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
+    "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d",
+]
+"""Private keys of the node's first two accounts, the same on every such node."""
+
+Use = Callable[[int], None]
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[Anvil]:
+    with anvil.running() as running:
+        yield running
+
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Use:
+    """Choose which account of the node sends from now on."""
+
+    def choose(number: int) -> None:
+        monkeypatch.setenv("BRAIN_LEDGER_KEY", KEYS[number])
+
+    return choose
+
+
+@pytest.fixture
+def chain(node: Anvil, agent: Path, cli: Call, use: Use) -> str:
+    """The name of a ledger whose registry is deployed; the first account sends."""
+    use(0)
+    told = cli("config", "ledger", "dev", "--rpc", node.url, "--finality", "1", "--json")
+    assert told.status == 0, told.err
+    told = cli("chain", "deploy", "--ledger", "dev", "--json")
+    assert told.status == 0, told.err
+    return "dev"
+
+
+def done(cli: Call, *call: str) -> Any:
+    """Run a command that has to succeed; return its document, which keeps its schema."""
+    told = cli(*call, "--json")
+    assert told.status == 0, told.err
+    validate("-".join(call[:2]), told.document)
+    return told.document
+
+
+def test_the_chain_is_pinned_when_it_is_first_named(node: Anvil, cli: Call, folder: Path) -> None:
+    kept = done(cli, "config", "ledger", "dev", "--rpc", node.url)
+    assert kept["chain_id"] == node.chain
+    assert kept["genesis"] == node.block(0)["hash"]
+
+
+def test_the_registry_is_deployed_once_and_its_address_kept(
+    node: Anvil, agent: Path, cli: Call, use: Use
+) -> None:
+    use(0)
+    cli("config", "ledger", "dev", "--rpc", node.url)
+    price = done(cli, "chain", "deploy", "--ledger", "dev", "--dry-run")
+    assert price["status"] == "quoted"
+    one = done(cli, "chain", "deploy", "--ledger", "dev")
+    two = done(cli, "chain", "deploy", "--ledger", "dev")
+    assert one["contract"] == two["contract"] and two["transaction"] is None
+    (kept,) = done(cli, "config", "list")["ledgers"]
+    assert kept["contract"] == one["contract"]
+
+
+def test_a_brain_is_opened_priced_committed_and_verified(
+    agent: Path, cli: Call, chain: str
+) -> None:
+    on = ("--ledger", chain)
+    assert cli("chain", "commit", *on, "--json").error["code"] == "not_open"
+    price = done(cli, "chain", "open", *on, "--dry-run")
+    assert 0 < price["expected"] <= price["worst"]
+    opened = done(cli, "chain", "open", *on)
+    assert (opened["seq"], opened["parent"]) == (1, None)
+    learn(cli, "shared", "one")
+    price = done(cli, "chain", "commit", *on, "--dry-run")
+    told = cli("chain", "commit", *on)
+    assert told.status == 0 and "Sending: About " in told.err
+    made = done(cli, "chain", "commit", *on)
+    assert made["seq"] == 2 and made["snapshots"] == 1
+    assert made["gas"] is None or made["gas"] <= price["gas"]
+    status = done(cli, "chain", "status", *on)
+    assert [one["seq"] for one in status["commitments"]] == [1, 2] and status["behind"] == 0
+    assert status["owner"] == status["commitments"][0]["sender"]
+    assert done(cli, "chain", "verify", *on)["trust_level"] == "L1"
+    told = cli("verify", *on)
+    assert told.status == 0 and told.out.endswith("Trust level L1\n")
+
+
+def test_an_upsert_is_committed_to_the_chain_of_the_manifest(
+    agent: Path, cli: Call, chain: str
+) -> None:
+    Path("manifest.yaml").write_text("name: agent\ncommit:\n  ledger: dev\n  every: 100\n")
+    cli("snapshot")
+    done(cli, "chain", "open")
+    told = cli("skill", "upsert", "reentrancy", "-d", "One", "--commit", "--json")
+    assert told.status == 0, told.err
+    assert told.document["commitment"]["ledger"] == "dev"
+    assert told.document["commitment"]["seq"] == 2
+
+
+def test_evidence_holds_offline_for_who_brings_the_block_hash(
+    node: Anvil, agent: Path, cli: Call, chain: str, tmp_path: Path
+) -> None:
+    path = "skills/reentrancy/SKILL.md"
+    done(cli, "chain", "open", "--ledger", chain)
+    node.mine(3)
+    file = str(tmp_path / "evidence.json")
+    told = cli("chain", "evidence", "--ledger", chain, "--path", path, "-o", file)
+    assert told.status == 0, told.err
+    found = done(cli, "chain", "check", file, "--content", path)
+    assert found["trust_level"] == "L0" and any("block" in one for one in found["missing"])
+    hash = node.block(found["chain"]["block"])["hash"]
+    found = done(cli, "chain", "check", file, "--content", path, "--block-hash", hash)
+    assert found["trust_level"] == "L3"
+    assert found["chain"]["owner"] == node.accounts[0].lower()
+    other = node.block(found["chain"]["block"] - 1)["hash"]
+    assert cli("chain", "check", file, "--block-hash", other).status == 3
+
+
+def test_a_signer_commits_and_a_stranger_cannot(
+    node: Anvil, agent: Path, cli: Call, chain: str, use: Use
+) -> None:
+    on = ("--ledger", chain)
+    done(cli, "chain", "open", *on)
+    learn(cli, "shared", "one")
+    use(1)
+    told = cli("chain", "commit", *on, "--json")
+    assert told.status == 1 and told.error["code"] == "unauthorized"
+    use(0)
+    done(cli, "chain", "signer", node.accounts[1], *on)
+    use(1)
+    assert done(cli, "chain", "commit", *on)["sender"] == node.accounts[1].lower()
+    use(0)
+    done(cli, "chain", "signer", "--none", *on)
+    learn(cli, "shared", "two")
+    use(1)
+    assert cli("chain", "commit", *on, "--json").error["code"] == "unauthorized"
+
+
+def test_a_commitment_signed_by_the_owner_is_paid_for_by_another(
+    node: Anvil, agent: Path, cli: Call, chain: str, use: Use
+) -> None:
+    on = ("--ledger", chain)
+    done(cli, "chain", "open", *on)
+    learn(cli, "shared", "one")
+    permit = done(cli, "chain", "authorize", *on, "-o", "../permit.json")
+    use(1)
+    assert done(cli, "chain", "relay", "../permit.json", *on, "--dry-run")["status"] == "quoted"
+    sent = done(cli, "chain", "relay", "../permit.json", *on)
+    assert sent["snapshot"] == permit["snapshot"]
+    use(0)
+    assert done(cli, "chain", "status", *on)["seq"] == 2
+    assert cli("chain", "relay", "../permit.json", *on).status == 12
+    Path("../permit.json").write_text("{}")
+    assert cli("chain", "relay", "../permit.json", *on, "--json").error["code"] == (
+        "bad_authorization"
+    )
+
+
+def test_a_brain_changes_hands_in_two_steps(
+    node: Anvil, agent: Path, cli: Call, chain: str, use: Use
+) -> None:
+    on = ("--ledger", chain)
+    done(cli, "chain", "open", *on)
+    done(cli, "chain", "transfer", node.accounts[1], *on)
+    done(cli, "chain", "transfer", "--withdraw", *on)
+    use(1)
+    assert cli("chain", "accept", *on).status == 1
+    use(0)
+    done(cli, "chain", "transfer", node.accounts[1], *on)
+    use(1)
+    done(cli, "chain", "accept", *on)
+    learn(cli, "shared", "one")
+    assert done(cli, "chain", "commit", *on)["seq"] == 2
+    assert done(cli, "chain", "status", *on)["owner"] == node.accounts[1].lower()
+    use(0)
+    learn(cli, "shared", "two")
+    assert cli("chain", "commit", *on, "--json").error["code"] == "unauthorized"
+
+
+def test_a_batch_is_one_transaction_and_each_brain_has_its_evidence(
+    node: Anvil, agent: Path, cli: Call, chain: str, tmp_path: Path
+) -> None:
+    brains = [str(tmp_path / f"b{number}") for number in range(5)]
+    for brain in brains:
+        cli("init", brain)
+        cli("-C", brain, "skill", "upsert", "A", "-d", "What it learned")
+    before = node.call("eth_getTransactionCount", node.accounts[0], "latest")
+    batch = done(cli, "chain", "batch", "--ledger", chain, *brains)
+    after = node.call("eth_getTransactionCount", node.accounts[0], "latest")
+    assert int(after, 16) - int(before, 16) == 1
+    assert len(batch["committed"]) == 5 and batch["anchored"]["size"] == 5
+    node.mine(3)
+    for brain in brains:
+        told = cli(
+            *("-C", brain, "chain", "evidence", "--ledger", chain),
+            *("--path", "skills/a/SKILL.md", "-o", str(tmp_path / "evidence.json")),
+        )
+        assert told.status == 0, told.err
+        found = done(cli, "chain", "check", str(tmp_path / "evidence.json"))
+        assert found["chain"]["sender"] == node.accounts[0].lower()
+        hash = node.block(found["chain"]["block"])["hash"]
+        found = done(cli, "chain", "check", str(tmp_path / "evidence.json"), "--block-hash", hash)
+        assert found["trust_level"] == "L3"
+        assert found["log"]["size"] == 5
+        assert cli("-C", brain, "verify", "--ledger", chain).status == 0
+
+
+def test_a_keystore_opens_with_the_passphrase_in_a_file(
+    node: Anvil, agent: Path, cli: Call, chain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from eth_account import Account
+
+    kept = Account.encrypt(KEYS[0], "open sesame", kdf="pbkdf2", iterations=1000)
+    (tmp_path / "key.json").write_text(json.dumps(kept))
+    (tmp_path / "passphrase").write_text("open sesame\n")
+    monkeypatch.delenv("BRAIN_LEDGER_KEY")
+    done(cli, "config", "ledger", chain, "--keystore", str(tmp_path / "key.json"))
+    told = cli("chain", "open", "--ledger", chain, "--json")
+    assert told.status == 1 and told.error["code"] == "passphrase_needed"
+    monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(tmp_path / "passphrase"))
+    made = done(cli, "chain", "open", "--ledger", chain)
+    assert made["sender"] == node.accounts[0].lower()
+    monkeypatch.delenv("BRAIN_LEDGER_PASSPHRASE_FILE")
+    assert done(cli, "chain", "status", "--ledger", chain)["seq"] == 1
+
+
+def test_what_cannot_be_reached_is_a_clear_error(
+    node: Anvil, agent: Path, cli: Call, chain: str
+) -> None:
+    cli("config", "ledger", chain, "--rpc", "http://127.0.0.1:1")
+    told = cli("chain", "status", "--ledger", chain, "--json")
+    assert told.status == 1 and told.error["code"] == "unreachable" and told.error["hint"]
+    told = cli("verify", "--ledger", chain, "--json")
+    assert told.status == 3
+    assert "unreachable" in [one["code"] for one in told.document["findings"]]
