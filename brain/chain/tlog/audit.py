@@ -34,13 +34,14 @@ def _survived(faults: Iterator[Fault]) -> Iterator[Fault]:
 
 def _all(log: LogReader, folder: Path, older: Sequence[str]) -> Iterator[Fault]:
     yield from (Fault("bad_store", line) for line in log.integrity())
-    kept, last = log.kept(), log.last()
-    roots = dict.fromkeys(signed.checkpoint.size for signed in kept) | {0: shape.folded([])}
-    yield from _entries(log, last.checkpoint.size, roots)
+    noted, last = mark.read(str(folder / files.NAME)), log.last()  # in this order, beside writers
+    size = last.checkpoint.size
+    kept = [one for one in log.kept() if one.checkpoint.size < size] + [last][:size]
+    roots: dict[int, bytes | None] = {one.checkpoint.size: None for one in kept}
+    yield from _entries(log, size, roots)
     yield from _lineages(log)
     for signed in kept:
         yield from _checkpoint(log, signed, roots[signed.checkpoint.size])
-    noted = mark.read(str(folder / files.NAME))
     if found := behind(log, noted, last.checkpoint):
         yield Fault(*found)
     for text in older:

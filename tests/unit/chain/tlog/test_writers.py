@@ -1,0 +1,167 @@
+"""Many processes append to one log, and some are killed: nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from brain.chain.tlog import check, files
+from brain.chain.tlog.ledger import EmbeddedLedger
+from brain.errors import Conflict
+from brain.trust import keyfile
+from tests.logs import an_id, grow, ledger
+
+WRITERS, COMMITS = 6, 20
+
+START = """
+import os, sys
+from pathlib import Path
+from brain.chain.protocol import NO_PARENT, Wish
+from brain.chain.tlog.ledger import EmbeddedLedger
+from brain.errors import Conflict
+from tests.logs import an_id, opening
+log, name = EmbeddedLedger(Path(sys.argv[1])), sys.argv[2]
+"""
+
+COMPETE = """
+shared, mine = an_id("shared"), an_id(name)
+for number in range(int(sys.argv[3])):
+    while True:
+        head = log.head(shared)
+        try:
+            log.commit(shared, an_id(name, number), head.snapshot if head else NO_PARENT)
+            break
+        except Conflict:
+            pass
+    head = log.head(mine)
+    log.commit(mine, an_id(number), head.snapshot if head else NO_PARENT)
+"""
+
+FOREVER = """
+number = 0
+while True:
+    size = log.commit_many(opening((name, number, place) for place in range(number % 40 + 1)))
+    os.write(1, b"%d %s\\n" % (number, log.checkpoint().replace("\\n", "|").encode()))
+    number += 1
+"""
+
+Run = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def run(project: Path) -> Iterator[Run]:
+    started: list[subprocess.Popen[str]] = []
+
+    def start(script: str, *args: object) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", START + script, *map(str, args)],
+            env={"PYTHONPATH": str(project)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_processes_that_compete_lose_no_commitment(run: Run, folder: Path) -> None:
+    """The log does not exist when they begin, so they compete for making it, too."""
+    writers = [run(COMPETE, folder, f"writer {number}", COMMITS) for number in range(WRITERS)]
+    assert [writer.wait() for writer in writers] == [0] * WRITERS
+    assert len(list(folder.glob("*.pem"))) == 1
+    with ledger(folder) as log:
+        shared = [one.snapshot for one in log.history(an_id("shared"))]
+        assert sorted(shared) == sorted(
+            an_id(f"writer {name}", number) for name in range(WRITERS) for number in range(COMMITS)
+        )
+        for name in range(WRITERS):
+            mine = [one.snapshot for one in log.history(an_id(f"writer {name}"))]
+            assert mine == [an_id(number) for number in range(COMMITS)]
+        assert log.checkpoint().split("\n")[1] == str(2 * WRITERS * COMMITS)
+        assert log.verify() == []
+
+
+@pytest.mark.parametrize("lines", [0, 1, 2, 5, 9, 14, 20, 33])
+def test_a_killed_writer_leaves_all_it_acknowledged_and_nothing_half_done(
+    run: Run, folder: Path, lines: int
+) -> None:
+    writer = run(FOREVER, folder, "writer")
+    assert writer.stdout
+    told = [writer.stdout.readline() for _ in range(lines)]
+    if not lines:  # while the log is made
+        while not folder.exists():
+            time.sleep(0)
+    writer.send_signal(signal.SIGKILL)
+    told += writer.stdout.readlines()
+    assert writer.wait() == -signal.SIGKILL
+    told = [line for line in told if line.endswith("\n")]
+    notes = [line.split(" ", 1)[1].strip("\n").replace("|", "\n") for line in told]
+    with ledger(folder) as log:
+        assert log.verify(notes) == []
+        batches = [log.head(an_id(("writer", number, number % 40))) for number in range(len(told))]
+        assert all(batches)
+        grow(log, "afterwards", [1, 2])
+        assert log.verify(notes) == []
+        whole = [
+            sum(log.head(an_id(("writer", number, place))) is not None for place in range(40))
+            for number in range(len(told) + 3)
+        ]
+        assert all(found in (0, number % 40 + 1) for number, found in enumerate(whole))
+    for name in folder.iterdir():
+        assert name.name in {"lock", "mark"} or name.name.startswith(("log.db", "log-"))
+
+
+def test_a_log_that_was_half_made_is_made_anew(folder: Path) -> None:
+    # What a kill leaves behind before the rename: a key, and part of a database.
+    keyfile.create(folder, "log-0123456789abcdef")
+    (folder / "log.db.new").write_bytes(b"half a database")
+    (folder / "log.db.new-wal").write_bytes(b"")
+    with ledger(folder) as log:
+        assert log.head(an_id("a")) is None
+        grow(log, "a", [1])
+        assert log.verify() == []
+    assert not list(folder.glob("*.new*"))
+    assert len(list(folder.glob("*.pem"))) == 2
+
+
+def test_two_objects_of_one_process_see_each_other(folder: Path) -> None:
+    with ledger(folder) as one, ledger(folder) as two:
+        grow(one, "a", [1])
+        grow(two, "a", [2])
+        grow(one, "a", [3])
+        assert [made.seq for made in two.history(an_id("a"))] == [1, 2, 3]
+        with pytest.raises(Conflict):
+            two.commit(an_id("a"), an_id("a", 9), an_id("a", 2))
+
+
+def test_a_reader_beside_a_writer_gets_whole_states(run: Run, folder: Path) -> None:
+    writer = run(FOREVER, folder, "writer")
+    assert writer.stdout
+    writer.stdout.readline()
+    kept = []
+    with EmbeddedLedger(folder) as log:
+        for _ in range(40):
+            kept.append(log.checkpoint())
+            assert log.head(an_id(("writer", 0, 0)))
+            told = log.evidence(an_id(("writer", 0, 0)), an_id(("writer", 0, 0), 1))["log"]
+            path = [bytes.fromhex(hash) for hash in told["path"]]
+            data = bytes.fromhex(told["entry"])
+            check.check_inclusion(told["checkpoint"], log.key, told["index"], data, path)
+        assert log.verify(kept) == []
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Exception) as error:
+        files.create(tmp_path / "file" / "log")
+    assert getattr(error.value, "code", "") == "io_error"
