@@ -152,10 +152,10 @@ def test_safe_may_count_as_final(registry: Registry, tmp_path: Path, brain: byte
 
 
 def test_a_ledger_is_read_without_a_key(
-    opened: EvmLedger, registry: Registry, brain: bytes
+    opened: EvmLedger, registry: Registry, brain: bytes, tmp_path: Path
 ) -> None:
     config = configured(registry.node, registry.address, creator=opened.creator)
-    reader = EvmLedger(config, Path("/nonexistent"))
+    reader = EvmLedger(config, tmp_path / "of a reader")
     assert reader.head(brain) == opened.head(brain)
     assert reader.history(brain) == opened.history(brain)
     assert reader.verify() == []

@@ -50,6 +50,5 @@ def word(storage_root: bytes, slot: bytes, proof: Sequence[bytes]) -> bytes:
     value = look_up(storage_root, slot, proof)
     if value == ABSENT:
         return bytes(WORD)
-    found = rlp.number(rlp.decode(value), WORD)
-    require(found, "bad_trie", "a slot that is set to nothing")
-    return found.to_bytes(WORD, "big")
+    # No chain stores a zero; anvil does, where a call has read an unset slot.
+    return rlp.number(rlp.decode(value), WORD).to_bytes(WORD, "big")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...errors import BrainError, Conflict, InvalidInput, LedgerError
-from ..evidence.keccak import keccak256
+from ..evidence.registry import brain_id
 from . import wire
 
 WORD = 32
@@ -56,7 +56,7 @@ class Event(NamedTuple):
 
 def id_of(creator: str, brain: bytes) -> bytes:
     """Return the name of a brain in the registry: bound to who opened it, so nobody squats."""
-    return keccak256(_address(creator) + brain)
+    return brain_id(bytes.fromhex(creator[2:]), brain)
 
 
 def open_brain(brain: bytes, snapshot: bytes) -> bytes:

@@ -10,10 +10,12 @@ from typing import NamedTuple
 from ...errors import InvalidInput, LedgerError
 from ..protocol import PENDING
 from . import abi, reading
+from .abi import State
 from .account import Account
 from .config import LedgerConfig
 from .fees import Quote
 from .journal import DONE, FAILED, LIVE, Intent, Journal, Record
+from .memory import Memory
 from .nodes import Nodes, View
 from .reading import Bounds, Reading
 from .registry import Receipt, Registry
@@ -65,6 +67,7 @@ class Base:
         self._nodes = Nodes(config, timeout)
         self._registry = Registry(config, self._nodes)
         self._watch = Watch(self._nodes, self._registry)
+        self._memory = Memory(folder / "seen" / self._place_name, self._nodes)
         self._reading = Reading(config, self._nodes, self._registry)
 
     @property
@@ -127,6 +130,18 @@ class Base:
     def _journal(self, address: str) -> Journal:
         """Return the journal of a key: it is of the chain, whatever contract is spoken to."""
         return Journal(self._keys / address)
+
+    def _state(self, view: View, id: bytes) -> State | None:
+        """Return what the contract knows of a brain. Raises `VerificationFailed`
+        (`rolled_back`) if it is less than was seen before."""
+        state = self._registry.state(view, id)
+        self._memory.compare(view, id, state)
+        return state
+
+    @property
+    def _place_name(self) -> str:
+        """What names the contract in names of files."""
+        return f"{self.config.chain_id}-{self.config.genesis[2:18]}-{self.config.contract}"
 
     @property
     def _keys(self) -> Path:

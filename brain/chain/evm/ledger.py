@@ -17,6 +17,7 @@ from ..protocol import (
 )
 from . import abi, files, journal, wire
 from .abi import State
+from .capturing import Capturing
 from .deploying import Deploying
 from .fees import Quote
 from .journal import GIVEN_UP, Intent, Record
@@ -32,12 +33,12 @@ _STATES = {
 }
 
 
-class EvmLedger(Deploying, Owning):
+class EvmLedger(Deploying, Owning, Capturing):
     """A ledger on an EVM chain; see `Ledger` for what the methods promise."""
 
     def head(self, brain: bytes) -> LedgerHead | None:
         """Return the last commitment that is in a block, None if the brain was never opened."""
-        state = self._registry.state(self._view(), self.id_of(brain))
+        state = self._state(self._view(), self.id_of(brain))
         return state and LedgerHead(state.seq, state.head, state.owner, state.signer)
 
     def open(self, brain: bytes, snapshot: bytes) -> Commitment:
@@ -62,19 +63,23 @@ class EvmLedger(Deploying, Owning):
         """Return how far the last commitment of a snapshot is, by the state of the chain."""
         view = self._view()
         id = self.id_of(brain)
-        state = self._registry.state(view, id)
+        state = self._state(view, id)
         found = state and self._reading.find(view, brain, id, state, snapshot)
         if not found:
             return self._unseen(view, brain, snapshot, state)
         self._compare(found)
+        self._settle(id, found)
         return found
 
     def history(self, brain: bytes) -> list[Commitment]:
         """Return all commitments that are in blocks; `sender` tells who sent each."""
         view = self._view()
         id = self.id_of(brain)
-        state = self._registry.state(view, id)
-        return self._reading.history(view, brain, id, state) if state else []
+        state = self._state(view, id)
+        found = self._reading.history(view, brain, id, state) if state else []
+        if found:
+            self._settle(id, found[-1])
+        return found
 
     def verify(self) -> list[Fault]:
         """Check that the nodes agree on the pinned chain and have the contract on it."""
@@ -85,9 +90,10 @@ class EvmLedger(Deploying, Owning):
         return []
 
     def trust_level(self, commitment: Commitment) -> str:
-        """Return "L2" for a finalized commitment that several nodes agree on, else "L1"."""
+        """Return "L2" for what several nodes call final and is proven here, else "L1"."""
         several = self.config.quorum > 1 and commitment.status == FINALIZED
-        return "L2" if several else "L1"
+        proven = several and self._kept(commitment.brain, commitment.snapshot) is not None
+        return "L2" if proven else "L1"
 
     def quote_open(self, brain: bytes, snapshot: bytes) -> Quote:
         """Return what `open` would cost, and send nothing; raises as it does."""
@@ -115,7 +121,7 @@ class EvmLedger(Deploying, Owning):
         sender = self._sender
         with sender.alone():
             view = self._view()
-            state = self._registry.state(view, self.id_of(intent.brain))
+            state = self._state(view, self.id_of(intent.brain))
             waiting = self._waiting(sender, view, intent, state)
             if intent.kind == "commit" and state and state.head == intent.snapshot:
                 record = None
@@ -150,6 +156,12 @@ class EvmLedger(Deploying, Owning):
                     hint="wait until it is included, or offer more for it",
                 )
         return None
+
+    def _settle(self, id: bytes, found: Commitment) -> None:
+        """Remember a commitment for good once it is final."""
+        if found.status == FINALIZED:
+            self._memory.settle(id, found.seq)
+            self._capture(found)
 
     def _compare(self, found: Commitment) -> None:
         """Hold what the nodes tell of a transaction of ours against what was sent."""

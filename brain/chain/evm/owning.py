@@ -66,7 +66,7 @@ class Owning(Base):
         `InvalidInput` (`no_key`, `unauthorized`).
         """
         view, id = self._view(), self.id_of(brain)
-        state = self._registry.state(view, id)
+        state = self._state(view, id)
         signer = self._signer
         if state is None:
             raise NotFound("the brain was never opened in this ledger", code="not_open")

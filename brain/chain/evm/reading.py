@@ -65,7 +65,7 @@ class Reading:
         self, view: View, brain: bytes, id: bytes, state: State, snapshot: bytes
     ) -> Commitment | None:
         """Return the last commitment of a snapshot, None if the chain has none."""
-        events = sorted(self._registry.events(view, id, snapshot))
+        events = sorted(self._registry.events(view, id, snapshot=snapshot))
         seq = events[-1].seq if events else 0
         if seq > state.seq or (seq == state.seq) != (snapshot == state.head):
             wire.refuse("log that fits the head", seq)

@@ -71,18 +71,23 @@ class Registry:
         if isinstance(said, Refusal):
             raise abi.reverted(said.data, said.words)
 
-    def events(self, view: View, id: bytes, snapshot: bytes | None = None) -> list[Event]:
-        """Return the commitments of a brain by their number, of one snapshot if it is named.
+    def events(
+        self, view: View, id: bytes, *, snapshot: bytes = b"", parent: bytes = b""
+    ) -> list[Event]:
+        """Return the commitments of a brain, or those of a snapshot or after a parent.
 
         The log is read backwards until the first one is found, in as few ranges as the
         nodes allow.
         """
-        topics = ["0x" + word.hex() for word in (id, snapshot) if word is not None]
+        words = [None if not word else "0x" + word.hex() for word in (snapshot, parent)]
         found: list[Event] = []
-        for some in self._ranges(view, [abi.COMMITTED, *topics], id):
+        for some in self._ranges(view, [abi.COMMITTED, "0x" + id.hex(), *words], id):
+            for one in some:
+                if one.snapshot != (snapshot or one.snapshot) or one.parent != (
+                    parent or one.parent
+                ):
+                    wire.refuse("log entry of what was asked for", one.snapshot.hex())
             found = [*some, *found]
-            if snapshot is not None and any(one.snapshot != snapshot for one in some):
-                wire.refuse("log entry of this snapshot", snapshot.hex())
             if any(one.seq == 1 for one in some):
                 break
         return found
@@ -120,7 +125,9 @@ class Registry:
                 hint="check the address: only the code itself is trusted",
             )
 
-    def _ranges(self, view: View, topics: list[str], id: bytes) -> Iterator[tuple[Event, ...]]:
+    def _ranges(
+        self, view: View, topics: list[str | None], id: bytes
+    ) -> Iterator[tuple[Event, ...]]:
         """Yield the entries of the log range by range, the last one first."""
 
         def read(value: Any) -> tuple[Event, ...]:

@@ -1,0 +1,267 @@
+"""Evidence that an EVM ledger captures, and what it remembers so that going back is noticed."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brain.chain.evidence.build import assemble
+from brain.chain.evidence.check import check
+from brain.chain.evidence.document import read
+from brain.chain.evidence.known import Known
+from brain.chain.evm import EvmLedger, abi
+from brain.chain.evm.account import Transaction
+from brain.chain.protocol import FINALIZED
+from brain.errors import BrainError
+from tests.anvil import Anvil
+from tests.chain.evm import FINAL, account, configured
+from tests.chain.liar import Liar, lying_before
+from tests.chain.registry import Registry, word
+
+S = [word(f"snapshot {n}") for n in range(4)]
+
+
+@pytest.fixture
+def brain(request: pytest.FixtureRequest) -> bytes:
+    return word(request.node.nodeid)
+
+
+@pytest.fixture
+def liar(node: Anvil) -> Generator[Liar]:
+    with lying_before(node.url) as liar:
+        yield liar
+
+
+@pytest.fixture
+def opened(registry: Registry, tmp_path: Path, brain: bytes, liar: Liar) -> EvmLedger:
+    """A ledger behind one liar, in which the brain was opened while it was honest."""
+    node = registry.node
+    config = configured(node, registry.address, rpc=liar.url)
+    made = EvmLedger(config, tmp_path, account(node, "captures"), timeout=5)
+    made.open(brain, S[0])
+    return made
+
+
+def fails(call: Any, *args: object) -> str:
+    with pytest.raises(BrainError) as raised:
+        call(*args)
+    return raised.value.code
+
+
+def block_of(part: dict[str, Any], ledger: EvmLedger, brain: bytes, snapshot: bytes) -> int:
+    """Check evidence as a stranger does; return the number of its block."""
+    text = assemble(ledger.status(brain, snapshot), part, snapshot)
+    shown = check(read(text), Known(brain=brain, snapshot=snapshot)).chain
+    assert shown is not None
+    return shown.block.number
+
+
+def test_there_is_no_evidence_before_a_commitment_is_final(
+    opened: EvmLedger, brain: bytes, node: Anvil
+) -> None:
+    assert fails(opened.evidence, brain, S[0]) == "not_final"
+    assert fails(opened.evidence, brain, S[1]) == "not_committed"
+    node.mine(FINAL)
+    assert opened.evidence(brain, S[0])["chain"]["kind"] == "brain"
+
+
+def test_evidence_of_the_head_holds_at_a_final_block(
+    opened: EvmLedger, brain: bytes, node: Anvil
+) -> None:
+    node.mine(FINAL)
+    part = opened.evidence(brain, S[0])
+    number = block_of(part, opened, brain, S[0])
+    final = int(node.block("finalized")["number"], 16)
+    assert number <= final
+    text = assemble(opened.status(brain, S[0]), part, S[0])
+    hash = bytes.fromhex(node.block(number)["hash"][2:])
+    assert check(read(text), Known(block_hash=hash)).chain is not None
+
+
+def test_evidence_of_an_earlier_commitment_is_of_the_last_block_in_which_it_was_the_head(
+    opened: EvmLedger, brain: bytes, node: Anvil
+) -> None:
+    node.mine(3)
+    later = opened.commit(brain, S[1], S[0])
+    node.mine(FINAL)
+    assert later.block is not None
+    assert block_of(opened.evidence(brain, S[0]), opened, brain, S[0]) == later.block - 1
+
+
+def test_two_commitments_in_one_block_leave_evidence_of_the_second_alone(
+    opened: EvmLedger, brain: bytes, node: Anvil
+) -> None:
+    # The ledger waits for the one before; another program of the owner does not.
+    key = opened._account
+    assert key is not None
+    id, fees = opened.id_of(brain), (10**10, 10**9)
+    node.automine(False)
+    try:
+        for old, new in itertools.pairwise(S[:3]):
+            nonce = int(node.call("eth_getTransactionCount", key.address, "pending"), 16)
+            data = abi.commit(id, new, old)
+            to = opened.config.contract
+            signed = key.sign(Transaction(node.chain, nonce, to, data, 90_000, *fees))
+            node.call("eth_sendRawTransaction", "0x" + signed.raw.hex())
+        node.mine()
+    finally:
+        node.automine(True)
+    node.mine(FINAL)
+    blocks = [one.block for one in opened.history(brain)]
+    assert blocks[1] == blocks[2]
+    assert fails(opened.evidence, brain, S[1]) == "not_proven"
+    assert block_of(opened.evidence(brain, S[2]), opened, brain, S[2]) > 0
+
+
+def test_evidence_holds_after_a_commitment_that_was_relayed(
+    opened: EvmLedger, brain: bytes, node: Anvil
+) -> None:
+    opened.relay(opened.authorize(brain, S[1], S[0], 2**40))
+    node.mine(FINAL)
+    assert block_of(opened.evidence(brain, S[1]), opened, brain, S[1]) > 0
+
+
+def test_evidence_is_kept_and_needs_no_node_any_more(
+    opened: EvmLedger, brain: bytes, node: Anvil, liar: Liar
+) -> None:
+    node.mine(FINAL)
+    assert opened.status(brain, S[0]).status == FINALIZED  # captures it
+    asked = liar.asked.total()
+    kept = opened.evidence(brain, S[0])
+    assert liar.asked.total() == asked
+    opened.commit(brain, S[1], S[0])
+    assert opened.evidence(brain, S[0]) == kept
+
+
+def test_evidence_kept_that_was_damaged_is_captured_again(
+    opened: EvmLedger, brain: bytes, node: Anvil, tmp_path: Path
+) -> None:
+    node.mine(FINAL)
+    good = opened.evidence(brain, S[0])
+    (file,) = tmp_path.glob("evidence/*/*.json")
+    for damage in (b"", b"{", b"[]", file.read_bytes().replace(b'"0xf', b'"0xe')):
+        file.write_bytes(damage)
+        assert opened.evidence(brain, S[0])["chain"]["slots"] == good["chain"]["slots"]
+
+
+@pytest.mark.parametrize(
+    "alteration",
+    [
+        lambda proof, params: None,
+        lambda proof, params: {},
+        lambda proof, params: proof | {"accountProof": []},
+        lambda proof, params: proof | {"storageProof": []},
+        lambda proof, params: proof | {"accountProof": proof["accountProof"][:-1]},
+        lambda proof, params: proof | {"accountProof": ["0x00"] * 10_000},
+        lambda proof, params: (
+            proof | {"storageProof": [one | {"value": "0x1"} for one in proof["storageProof"]]}
+        ),
+    ],
+    ids=range(7),
+)
+def test_a_proof_that_does_not_hold_is_not_kept(
+    alteration: Any, opened: EvmLedger, brain: bytes, node: Anvil, liar: Liar, tmp_path: Path
+) -> None:
+    node.mine(FINAL)
+    liar.alter("eth_getProof", alteration)
+    assert fails(opened.evidence, brain, S[0]) == "not_proven"
+    assert list(tmp_path.glob("evidence/*/*.json")) == []
+    assert opened.status(brain, S[0]).status == FINALIZED
+    liar.honest()
+    assert opened.evidence(brain, S[0])["chain"]["slots"]
+
+
+@pytest.mark.parametrize("field", ["stateRoot", "hash", "extraData", "number"])
+def test_a_header_that_is_not_that_of_the_block_is_refused(
+    field: str, opened: EvmLedger, brain: bytes, node: Anvil, liar: Liar
+) -> None:
+    node.mine(FINAL)
+    other = hex(3) if field == "number" else "0x" + "12" * 32
+    liar.alter("eth_getBlockByHash", lambda block, params: block | {field: other})
+    assert fails(opened.evidence, brain, S[0]) == "bad_rpc"
+
+
+def test_a_root_that_was_anchored_has_evidence_of_its_sender(
+    opened: EvmLedger, node: Anvil, tmp_path: Path
+) -> None:
+    opened.anchor(S[1], 5)
+    assert fails(opened.anchor_evidence, S[1]) in ("not_final", "not_proven")
+    node.mine(FINAL)
+    part = opened.anchor_evidence(S[1])
+    assert (part["kind"], part["sender"]) == ("anchor", opened.creator)
+    assert part["slots"][0]["value"] == "0x" + S[1].hex()
+    opened.anchor(S[2], 6)
+    assert opened.anchor_evidence(S[1]) == part
+    assert fails(opened.anchor_evidence, S[3]) == "not_proven"
+
+
+def test_only_what_several_nodes_call_final_and_is_proven_here_is_trusted_more(
+    registry: Registry, tmp_path: Path, brain: bytes, liar: Liar
+) -> None:
+    node = registry.node
+    key = account(node, "trusts")
+    config = configured(node, registry.address, rpc=[node.url, liar.url])
+    assert config.quorum == 2
+    made = EvmLedger(config, tmp_path, key)
+    assert made.trust_level(made.open(brain, S[0])) == "L1"
+    node.mine(FINAL)
+    assert made.trust_level(made.status(brain, S[0])) == "L2"
+    alone = EvmLedger(configured(node, registry.address), tmp_path, key)
+    assert alone.trust_level(alone.status(brain, S[0])) == "L1"
+
+
+def test_a_node_that_hides_the_last_commitment_is_caught(
+    opened: EvmLedger, brain: bytes, node: Anvil, liar: Liar
+) -> None:
+    before = node.call(
+        "eth_call",
+        {"to": opened.config.contract, "data": "0xc2fd2e16" + opened.id_of(brain).hex()},
+        "latest",
+    )
+    opened.commit(brain, S[1], S[0])
+    liar.say("eth_call", before)
+    assert fails(opened.head, brain) == "rolled_back"
+    assert fails(opened.status, brain, S[1]) == "rolled_back"
+    assert fails(opened.commit, brain, S[2], S[0]) == "rolled_back"
+
+
+def test_a_chain_that_went_back_below_what_was_final_is_noticed(
+    opened: EvmLedger, brain: bytes, node: Anvil
+) -> None:
+    state = node.snapshot()
+    opened.commit(brain, S[1], S[0])
+    node.mine(FINAL)
+    assert opened.status(brain, S[1]).status == FINALIZED
+    node.revert(state)
+    assert fails(opened.head, brain) == "rolled_back"
+    assert fails(opened.history, brain) == "rolled_back"
+
+
+def test_what_was_seen_is_noticed_by_the_next_process(
+    opened: EvmLedger, brain: bytes, node: Anvil, tmp_path: Path
+) -> None:
+    state = node.snapshot()
+    opened.commit(brain, S[1], S[0])
+    node.mine(FINAL)
+    opened.history(brain)
+    node.revert(state)
+    again = EvmLedger(opened.config, tmp_path, opened._account)
+    assert fails(again.head, brain) == "rolled_back"
+    (file,) = tmp_path.glob(f"seen/*/{opened.id_of(brain).hex()}.json")
+    assert json.loads(file.read_text())["seq"] == 2
+
+
+def test_a_reorganisation_before_finality_is_no_alarm(
+    opened: EvmLedger, brain: bytes, node: Anvil
+) -> None:
+    opened.commit(brain, S[1], S[0])
+    node.reorg(1)
+    head = opened.head(brain)
+    assert head is not None
+    assert head.seq == 1
+    assert opened.commit(brain, S[1], S[0]).seq == 2
