@@ -1,0 +1,41 @@
+"""Keccak-256 against known digests and against pycryptodome."""
+
+from __future__ import annotations
+
+import pytest
+from Crypto.Hash import keccak
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brain.chain.evidence.keccak import keccak256
+
+KNOWN = {
+    b"": "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470",
+    b"abc": "4e03657aea45a94fc7d47ba826c8d667c0d1e6e33a64a036ec44f58fa12d6c45",
+    b"\x80": "56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421",
+    b"\xc0": "1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347",
+    b"Transfer(address,address,uint256)": (
+        "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+    ),
+}
+"""The empty input and "abc" of the Keccak team; an empty trie, no uncles, a well-known event."""
+
+
+def expected(data: bytes) -> bytes:
+    return keccak.new(digest_bits=256, data=data).digest()
+
+
+@pytest.mark.parametrize("data", KNOWN)
+def test_known_digests(data: bytes) -> None:
+    assert keccak256(data).hex() == KNOWN[data]
+
+
+@pytest.mark.parametrize("size", [*range(130, 142), 271, 272, 273, 408, 532, 1024])
+def test_inputs_around_the_ends_of_blocks_are_padded_right(size: int) -> None:
+    data = bytes(range(256)) * 4
+    assert keccak256(data[:size]) == expected(data[:size])
+
+
+@given(st.binary(max_size=500))
+def test_any_input_has_the_digest_of_another_implementation(data: bytes) -> None:
+    assert keccak256(data) == expected(data)

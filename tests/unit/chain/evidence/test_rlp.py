@@ -1,0 +1,100 @@
+"""RLP: one encoding for each value, and no other is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import rlp as oracle
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from brain.chain.evidence import rlp
+from brain.errors import ProofError
+
+VALUES = st.recursive(st.binary(max_size=70), lambda one: st.lists(one, max_size=5), max_leaves=20)
+
+
+def depth(value: Any) -> int:
+    return 0 if isinstance(value, bytes) else 1 + max(map(depth, value), default=0)
+
+
+@given(VALUES)
+@example(b"\x7f")
+@example(b"\x80")
+@example(bytes(55))
+@example(bytes(56))
+@example(bytes(256))
+@example([bytes(54)])
+@example([bytes(55)])
+@example([[[], b""], []])
+def test_what_is_written_is_read_and_is_what_another_implementation_writes(value: Any) -> None:
+    data = rlp.encode(value)
+    assert data == oracle.encode(value)
+    if depth(value) <= rlp.MAX_DEPTH:
+        assert rlp.decode(data) == value
+
+
+@given(st.binary(max_size=80))
+def test_what_is_read_is_the_one_encoding_of_it(data: bytes) -> None:
+    try:
+        value = rlp.decode(data)
+    except ProofError as error:
+        assert error.code == "bad_rlp"
+    else:
+        assert oracle.encode(value) == data
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        ("", "missing"),
+        ("8100", "stands for itself"),
+        ("817f", "stands for itself"),
+        ("b800", "shortest"),
+        ("b837" + "00" * 55, "shortest"),
+        ("b90038" + "00" * 56, "shortest"),
+        ("f800", "shortest"),
+        ("f7", "cut short"),
+        ("f90001c0", "shortest"),
+        ("b8", "shortest"),
+        ("bf" + "ff" * 8, "cut short"),
+        ("ff" + "ff" * 8, "cut short"),
+        ("82aa", "cut short"),
+        ("c2c1", "cut short"),
+        ("c1c180", "cut short"),
+        ("c281", "cut short"),
+        ("8080", "follows"),
+        ("c000", "follows"),
+        ("c1" * 9 + "c0", "cut short"),
+        ("c9c8c7c6c5c4c3c2c1c0", "too deeply"),
+    ],
+)
+def test_any_other_encoding_is_refused(data: str, why: str) -> None:
+    with pytest.raises(ProofError, match=why) as caught:
+        rlp.decode(bytes.fromhex(data))
+    assert caught.value.code == "bad_rlp"
+
+
+def test_depth_and_size_are_limited_without_recursion_that_fails() -> None:
+    with pytest.raises(ProofError):
+        rlp.decode(b"\xc1" * 100_000)
+    with pytest.raises(ProofError):
+        rlp.decode(b"\xf9\xff\xff" * 20_000)
+
+
+@pytest.mark.parametrize("item", [b"\0", b"\0\1", bytes(9), b"\1" * 9, [], [b""]])
+def test_a_number_has_no_zeros_in_front_and_fits(item: Any) -> None:
+    with pytest.raises(ProofError):
+        rlp.number(item, 8)
+
+
+def test_numbers_are_read_as_they_are_written() -> None:
+    for value in (0, 1, 127, 128, 255, 256, (1 << 64) - 1):
+        assert rlp.number(rlp.from_number(value), 8) == value
+
+
+def test_a_list_is_no_string_and_a_string_no_list() -> None:
+    for read in (lambda: rlp.string([]), lambda: rlp.items(b""), lambda: rlp.sized(b"ab", 3)):
+        with pytest.raises(ProofError):
+            read()
