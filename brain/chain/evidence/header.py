@@ -96,7 +96,7 @@ def from_rpc(block: Mapping[str, Any]) -> bytes:
             ]
         )
         same = "0x" + decode(encoded).hash.hex() == block["hash"]
-    except (KeyError, TypeError, ValueError, ProofError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, ProofError) as error:
         raise LedgerError("the node tells no block", code="bad_rpc") from error
     if not same:
         raise LedgerError(
@@ -110,7 +110,7 @@ def from_rpc(block: Mapping[str, Any]) -> bytes:
 def _from_rpc(value: str, size: int) -> bytes:
     if size == _NUMBER:
         return rlp.from_number(int(value, 16))
-    return bytes.fromhex(value.removeprefix("0x"))
+    return bytes.fromhex(value[2:])
 
 
 def _check(item: rlp.Item, size: int) -> None:

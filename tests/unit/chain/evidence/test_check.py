@@ -1,0 +1,230 @@
+"""Evidence is refused for whatever in it does not hold, also where all else was made to fit."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from brain import check_evidence
+from brain.chain.evidence.evidence import ANCHOR
+from brain.chain.tlog.vkey import ED25519, VerifierKey
+from brain.errors import BrainError
+from brain.results import Evidence
+from brain.trust import ed25519
+from tests.chain import made
+from tests.chain.evidences import FIRST, LAST, descent_text, path_text
+from tests.chain.made import COMMITTED, ENTRIES, KEY, Document
+from tests.chain.mutants import put
+from tests.chain.tries import keccak
+from tests.chain.world import CONTRACT, OWNER, SENDER, SIGNER, World, many
+from tests.proving import recorded
+
+GOOD = made.documents()
+STATE = made.state()
+OTHER = keccak(b"other")
+STRANGER = recorded(["skills/d/SKILL.md"], content="else")
+
+
+def check(document: Document, **known: Any) -> Evidence:
+    return check_evidence(json.dumps(document).encode(), **known)
+
+
+def code_of(document: Document, **known: Any) -> str:
+    with pytest.raises(BrainError) as caught:
+        check(document, **known)
+    return caught.value.code
+
+
+def altered(name: str, *way: str | int, to: Any) -> Document:
+    found: Document = put(GOOD[name], way, to)
+    return found
+
+
+def on(world: World, **place: Any) -> Document:
+    """Return the evidence with the contract as it is in another world."""
+    return altered("brain", "chain", to=made.on_chain(world, **place))
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_what_is_altered_here_holds(name: str) -> None:
+    assert check(GOOD[name]).seq == 2
+
+
+def test_a_witness_that_the_reader_asks_for_is_told() -> None:
+    found = check(GOOD["witnessed"], log_key=str(KEY), witnesses=[str(made.JUDGE)])
+    assert found.log is not None
+    assert found.log.witnesses == [str(made.JUDGE)]
+    assert found.missing == ["the file itself, to compare it with what is proven"]
+
+
+def test_a_path_must_be_of_the_snapshot_and_the_brain() -> None:
+    old, stranger = json.loads(path_text("skills/b.md")), STRANGER.path("skills/d/SKILL.md")
+    assert code_of(altered("brain", "proof", to=old)) == "wrong_snapshot"
+    assert code_of(altered("brain", "proof", to=stranger)) == "wrong_snapshot"
+    there = {**GOOD["brain"], "snapshot": STRANGER.id.hex(), "proof": stranger}
+    assert code_of(there) == "wrong_brain"
+
+
+def test_a_committed_snapshot_must_be_the_snapshot_or_descend_from_it() -> None:
+    down = json.loads(descent_text())
+    assert code_of(altered("skipped", "descent", to=None)) == "no_descent"
+    assert code_of(altered("brain", "descent", to=down)) == "wrong_descent"
+    up = {**down, "snapshot": FIRST.id.hex(), "chain": down["chain"][1:]}
+    assert code_of(altered("skipped", "descent", to=up)) == "wrong_descent"
+    stops = {**down, "ancestor": LAST.id.hex(), "chain": down["chain"][:1]}
+    assert code_of(altered("skipped", "descent", to=stops)) == "wrong_descent"
+    other = {**GOOD["skipped"], "brain": OTHER.hex(), "proof": None}
+    assert code_of(other) == "wrong_brain"
+    assert code_of(altered("skipped", "descent", to=GOOD["brain"]["proof"])) == "bad_field"
+    assert code_of(altered("brain", "proof", to=down)) == "bad_field"
+
+
+def test_a_log_or_a_contract_or_a_log_that_is_anchored_is_a_ledger() -> None:
+    log, head, anchor = GOOD["log"]["log"], GOOD["brain"]["chain"], GOOD["anchor"]["chain"]
+    entry = GOOD["log"]["committed"]
+    assert code_of({**GOOD["brain"], "chain": None}) == "no_ledger"
+    assert code_of({**GOOD["log"], "chain": head}) == "wrong_ledger"
+    assert code_of({**GOOD["brain"], "chain": anchor}) == "wrong_ledger"
+    assert code_of({**GOOD["brain"], "committed": entry}) == "wrong_parent"
+    assert code_of(altered("log", "committed", "parent", to=None)) == "wrong_parent"
+    assert check({**GOOD["log"], "log": log, "chain": anchor}) == check(GOOD["anchor"])
+
+
+@pytest.mark.parametrize("field", ["parent", "snapshot"])
+def test_the_entry_of_a_log_must_be_the_commitment(field: str) -> None:
+    bare = {**GOOD["log"], "proof": None, "snapshot": OTHER.hex()}
+    document = bare if field == "snapshot" else GOOD["log"]
+    assert code_of(put(document, ("committed", field), OTHER.hex())) == "wrong_entry"
+
+
+def test_an_entry_of_another_brain_or_number_is_not_the_commitment() -> None:
+    assert code_of(altered("log", "committed", "seq", to=3)) == "wrong_entry"
+    other = COMMITTED._replace(brain=OTHER)
+    part = made.log_part(other, [*ENTRIES, other])
+    assert code_of(altered("log", "log", to=part)) == "wrong_entry"
+    assert code_of(altered("log", "log", to=made.log_part(ENTRIES[0]))) == "wrong_entry"
+
+
+def test_an_entry_must_stand_where_it_is_said_to() -> None:
+    part = GOOD["log"]["log"]
+    assert code_of(altered("log", "log", "index", to=4)) == "not_included"
+    assert code_of(altered("log", "log", "index", to=7)) == "not_included"
+    assert code_of(altered("log", "log", "path", to=part["path"][1:])) == "not_included"
+    assert code_of(altered("log", "log", "path", to=[*part["path"], OTHER.hex()])) == "not_included"
+    assert code_of(altered("log", "log", "path", to=part["path"][::-1])) == "not_included"
+
+
+def test_a_checkpoint_must_be_that_of_the_log_and_of_its_key() -> None:
+    seed = keccak(b"another key")
+    key = VerifierKey(KEY.name, ED25519, ed25519.public_key(seed))
+    elsewhere = VerifierKey("other.example", ED25519, KEY.key)
+    other = made.log_part(seed=seed, key=key)
+    assert code_of(altered("log", "log", to=other), log_key=str(KEY)) == "wrong_key"
+    assert check(altered("log", "log", to=other)).log is not None
+    assert code_of(altered("log", "log", "key", to=str(key))) == "unsigned"
+    assert code_of(altered("log", "log", "key", to=str(elsewhere))) == "wrong_origin"
+    assert code_of(altered("log", "log", "key", to=str(made.JUDGE))) == "bad_key"
+    shorter = made.checkpoint(ENTRIES[:5])
+    assert code_of(altered("log", "log", "checkpoint", to=shorter)) == "not_included"
+    unsigned = made.checkpoint(ENTRIES).replace("\n7\n", "\n8\n")
+    assert code_of(altered("log", "log", "checkpoint", to=unsigned)) == "bad_signature"
+    line = made.checkpoint(ENTRIES[:5]).split("\n\n")[1]
+    grafted = made.checkpoint(ENTRIES).split("\n\n")[0] + "\n\n" + line
+    assert code_of(altered("log", "log", "checkpoint", to=grafted)) == "bad_signature"
+
+
+def test_a_witness_that_did_not_sign_or_whose_line_does_not_fit_is_none() -> None:
+    judges = [str(made.JUDGE)]
+    assert code_of(GOOD["log"], witnesses=judges) == "not_witnessed"
+    text = GOOD["witnessed"]["log"]["checkpoint"]
+    place = text.rindex(" ") + 30
+    torn = text[:place] + ("A" if text[place] != "A" else "B") + text[place + 1 :]
+    document = altered("witnessed", "log", "checkpoint", to=torn)
+    assert code_of(document, witnesses=judges) == "bad_signature"
+    assert check(document).log is not None
+    assert code_of(GOOD["witnessed"], witnesses=[str(KEY)]) == "bad_key"
+
+
+def test_the_root_that_is_anchored_must_be_that_of_the_checkpoint() -> None:
+    longer = [*ENTRIES, ENTRIES[0]._replace(seq=1, brain=OTHER)]
+    assert code_of(altered("anchor", "log", to=made.log_part(entries=longer))) == "wrong_root"
+    empty = made.on_chain(STATE, ANCHOR, OWNER)
+    assert code_of(altered("anchor", "chain", to=empty)) == "not_anchored"
+    assert code_of(GOOD["anchor"], owner="0x" + OWNER.hex()) == "not_this_owner"
+    assert check(GOOD["anchor"], owner="0x" + SENDER.hex()).chain is not None
+
+
+def test_the_head_must_be_the_commitment() -> None:
+    assert code_of(on(made.state(head=OTHER))) == "wrong_head"
+    assert code_of(on(made.state(seq=3))) == "wrong_head"
+    assert code_of(altered("brain", "committed", "seq", to=3)) == "wrong_head"
+    assert code_of(on(World(many()))) == "no_head"
+
+
+def test_the_owner_is_who_owns_it_now_and_not_who_opened_it() -> None:
+    found = check(on(made.state(owner=SENDER))).chain
+    assert found is not None
+    assert (found.creator, found.owner) == (f"0x{OWNER.hex()}", f"0x{SENDER.hex()}")
+
+
+def test_a_brain_without_a_signer_is_shown_by_the_absence_of_that_word() -> None:
+    found = check(on(made.state(signer=b""))).chain
+    assert found is not None and found.signer is None
+    document = on(made.state(signer=b""))
+    signer = {**document["chain"]["slots"][2], "value": "0x" + SIGNER.hex().rjust(64, "0")}
+    assert code_of(put(document, ("chain", "slots", 2), signer)) == "wrong_value"
+
+
+def test_a_contract_with_other_code_is_no_registry() -> None:
+    assert code_of(on(STATE._replace(code=OTHER))) == "wrong_code"
+    assert code_of(on(STATE._replace(code=keccak(b"")))) == "wrong_code"
+
+
+def test_an_account_that_is_absent_or_another_is_no_contract() -> None:
+    proof = [f"0x{node.hex()}" for node in STATE.accounts.proof(OTHER[:20])]
+    absent = put(altered("brain", "chain", "account", to=proof), ("chain", "contract"),
+                 f"0x{OTHER[:20].hex()}")  # fmt: skip
+    assert code_of(absent) == "no_account"
+    person = keccak(b"1")[:20]
+    proof = [f"0x{node.hex()}" for node in STATE.accounts.proof(person)]
+    other = put(altered("brain", "chain", "account", to=proof), ("chain", "contract"),
+                f"0x{person.hex()}")  # fmt: skip
+    assert code_of(other) == "wrong_code"
+    assert CONTRACT.hex() not in json.dumps(other)
+
+
+def test_slots_of_another_brain_creator_or_kind_are_refused() -> None:
+    brain = made.on_chain(STATE, salt=keccak(b"salt 1"))
+    assert code_of(altered("brain", "chain", to=brain)) == "wrong_slot"
+    assert code_of(altered("brain", "chain", "creator", to=f"0x{SENDER.hex()}")) == "wrong_slot"
+    slots = GOOD["brain"]["chain"]["slots"]
+    assert code_of(altered("brain", "chain", "slots", to=slots[::-1])) == "wrong_slot"
+    assert code_of(altered("brain", "chain", "slots", to=slots[:1] * 3)) == "wrong_slot"
+    assert code_of(altered("brain", "chain", "slots", to=slots[:2])) == "bad_field"
+    assert code_of(altered("anchor", "chain", "slots", to=slots[:1])) == "wrong_slot"
+
+
+def test_the_header_of_another_block_does_not_lead_to_the_contract() -> None:
+    later = made.on_chain(made.state(seq=9))["header"]
+    assert code_of(altered("brain", "chain", "header", to=later)) == "wrong_node"
+    same_state = made.on_chain(STATE._replace(time=STATE.time + 12))
+    found = altered("brain", "chain", to=same_state)
+    block = check(GOOD["brain"]).chain
+    assert block is not None
+    assert code_of(found, block_hash=block.block_hash) == "wrong_block"
+
+
+@pytest.mark.parametrize("fork", [15, 16, 17, 20])
+def test_blocks_of_earlier_forks_are_taken(fork: int) -> None:
+    assert check(on(STATE._replace(fields=fork))).trust_level == "L0"
+
+
+def test_a_chain_is_what_the_evidence_says_until_the_reader_knows_the_block() -> None:
+    moved = altered("brain", "chain", "chain_id", to=1)
+    block = check(GOOD["brain"]).chain
+    assert block is not None
+    found = check(moved, block_hash=block.block_hash)
+    assert found.chain is not None and found.chain.chain_id == 1
+    assert any("on chain 1 that you trust" in one for one in check(moved).missing)
