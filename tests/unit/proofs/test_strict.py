@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -146,3 +148,22 @@ def test_a_proof_larger_than_is_read_is_not_made() -> None:
     with pytest.raises(InvalidInput) as caught:
         render(DescentProof(OTHER, OTHER, OTHER, [long] * 64))
     assert caught.value.code == "too_large"
+
+
+def test_depth_is_limited_whatever_python_would_let_a_parser_do() -> None:
+    code = (
+        "import sys; sys.setrecursionlimit(10**6)\n"
+        "from brain import ProofError, check_proof\n"
+        "for text in (b'[' * 10**5, b'{\"a\":' * 10**5, b'[\"]' + b'[' * 10**5):\n"
+        "    try: check_proof(text)\n"
+        "    except ProofError as error: print(error.code)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["too_deep"] * 3
+
+
+def test_brackets_in_text_are_not_depth() -> None:
+    for text in ("[" * 200, '\\"' + "[{" * 100, "[" * 100 + "]" * 300):
+        document = json.dumps({**PATH, "path": text, "climb": [{}] * 40}).encode()
+        assert code_of(document) == "bad_field"
+    assert code_of(json.dumps({**PATH, "climb": [[]] * 40}).encode()) == "bad_field"
