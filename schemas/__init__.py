@@ -1,8 +1,9 @@
 """JSON Schemas (draft 2020-12) of everything exchanged, one file a kind.
 
 What `brain … --json` prints has the name of the command (`status`, `skill-upsert`),
-what it prints to stderr is `error`. `manifest`, `frontmatter`, `trust`, `proof` and
-`equivocation` describe files.
+what it prints to stderr is `error`. `manifest`, `frontmatter`, `trust`, `proof`,
+`equivocation` and `evidence` describe files. `python -m brain.chain.check` prints what
+`brain chain check` does.
 """
 
 from __future__ import annotations

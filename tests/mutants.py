@@ -59,10 +59,10 @@ def _of_scalar(value: Any) -> Iterator[Mutant]:
         yield "with a line feed", value + "\n"
         if value.swapcase() != value:
             yield "in capitals", value.swapcase()
-        if len(value) in (64, 65):
+        if _ends_in_a_hash(value):
             yield "another digest", value[:-64] + _OTHER
             yield "with one bit changed", value[:-1] + f"{int(value[-1], 16) ^ 1:x}"
-        if len(value) == 65:
+        if len(value) == 65 and _ends_in_a_hash(value):
             yield "on the other side", "rl"["lr".index(value[0])] + value[1:]
             yield "without a side", value[1:]
     elif isinstance(value, int):
@@ -74,3 +74,7 @@ def _of_scalar(value: Any) -> Iterator[Mutant]:
     else:
         yield "an empty object", {}
         yield "a number", 0
+
+
+def _ends_in_a_hash(value: str) -> bool:
+    return len(value) in (64, 65, 66) and not value[-64:].strip("0123456789abcdef")

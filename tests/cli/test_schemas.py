@@ -20,7 +20,7 @@ ON_A_CHAIN = {"chain-deploy", "chain-signer", "chain-transfer", "chain-accept"}
 ON_A_CHAIN |= {"chain-authorize", "chain-relay"}
 """What takes a node: `test_on_chain` calls these."""
 OTHERS = {"error", "manifest", "frontmatter", "frontmatter-strict", "trust"}
-OTHERS |= {"proof", "equivocation"}
+OTHERS |= {"proof", "equivocation", "evidence"}
 
 
 def test_every_command_has_a_schema_and_every_schema_a_purpose() -> None:
