@@ -7,7 +7,7 @@ interface Registry {
 
 /// @dev A wallet contract for the tests, which answers isValidSignature as it is told to.
 contract Wallet {
-    enum Manner { Honest, WrongWord, Reverting, Short, Dirty, Nothing, Long, Busy, Committing }
+    enum Manner { Honest, WrongWord, Reverting, Short, Dirty, Nothing, Long, Busy, Committing, Failing }
 
     address private immutable KEY;
     Manner public manner;
@@ -51,8 +51,10 @@ contract Wallet {
         if (manner == Manner.Long) length = 10_000;
         bytes32 word = bytes4(0x1626ba7e);
         if (manner == Manner.Dirty) word |= bytes32(uint256(1));
+        bool failing = manner == Manner.Failing;
         assembly {
             mstore(0, word)
+            if failing { revert(0, length) }
             return(0, length)
         }
     }
