@@ -7,8 +7,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from brain.chain.evm import EvmLedger
 from brain.chain.protocol import Ledger
 from brain.chain.tlog.ledger import EmbeddedLedger
+from tests import anvil
+from tests.chain.evm import account, configured
+from tests.chain.registry import Registry
 
 
 class Place(NamedTuple):
@@ -31,7 +35,22 @@ def embedded(folder: Path) -> Iterator[Place]:
         yield Place(again(), again, lambda: None)
 
 
+@contextmanager
+def evm(folder: Path) -> Iterator[Place]:
+    """A contract on a real node, where two blocks on top make one final."""
+    with anvil.running() as node:
+        registry = Registry(node)
+        config = configured(node, registry.address, finality=2)
+        key = account(node, "of the suite")
+
+        def again() -> Ledger:
+            return EvmLedger(config, folder, key)
+
+        yield Place(again(), again, lambda: node.mine(2))
+
+
 LEDGERS: dict[str, Callable[[Path], AbstractContextManager[Place]]] = {
     "embedded": embedded,
+    "evm": evm,
 }
 """Name -> what makes a ledger in an empty folder, and tidies up after it."""

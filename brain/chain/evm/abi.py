@@ -171,7 +171,7 @@ def reverted(data: bytes, words: str) -> BrainError:
 def stale(head: bytes, seq: int) -> Conflict:
     """Return the error for a parent that is not the head."""
     return Conflict(
-        f"the ledger is at {head.hex()[:12]}, commitment {seq}, and not at the parent",
+        f"the ledger is at {head.hex()}, commitment {seq}, and not at the parent",
         code="stale_parent",
         hint="merge what the ledger holds, and commit the merged snapshot",
     )
