@@ -50,6 +50,8 @@ def main(argv: Sequence[str]) -> int:
     as_json = "--json" in argv
     try:
         _write(sys.stdout, _checked(_parser().parse_args(argv)))
+    except SystemExit:  # the help was asked for, and printed
+        return _released(OK)
     except BrokenPipeError:
         return _released(BROKEN_PIPE)
     except KeyboardInterrupt:
@@ -74,11 +76,11 @@ def _parser() -> ArgumentParser:
     )
     parser.add_argument("evidence", metavar="FILE", help="the evidence; - is standard input")
     for name, value, text in (
-        ("--block-hash", "0x…", "the hash of its block, from a source you trust"),
+        ("--block-hash", "HASH", "the hash of its block, from a source you trust"),
         ("--content", "FILE", "compare this with the file whose path is shown"),
         ("--brain", "ID", "it has to be about this brain"),
         ("--snapshot", "ID", "it has to be about this snapshot"),
-        ("--owner", "0x…", "this account has to own the brain, or to have anchored the log"),
+        ("--owner", "ADDRESS", "this account has to own the brain, or to have anchored the log"),
         ("--log-key", "VKEY", "the log has to have this key"),
     ):
         parser.add_argument(name, metavar=value, help=text, default="")

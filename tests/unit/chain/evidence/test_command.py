@@ -1,0 +1,194 @@
+"""`python -m brain.chain.check`: what it prints, how it ends, and how little it loads."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import brain._schemas
+import jsonschema_rs
+import pytest
+
+from brain import check_evidence
+from tests.chain import made
+from tests.chain.evidences import CONTENT, PATH
+
+DOCUMENTS = made.documents()
+HASH = made.state().block()["hash"]
+OWNER = made.on_chain(made.state())["creator"]
+ERROR = jsonschema_rs.validator_for(brain._schemas.load("error"))
+TOLD = jsonschema_rs.validator_for(brain._schemas.load("chain-check"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, document in DOCUMENTS.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    (tmp_path / "file").write_bytes(CONTENT)
+    return tmp_path
+
+
+def run(folder: Path, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *options.pop("flags", ()), "-m", "brain.chain.check", *words]
+    given: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "input": ""}
+    given |= {"cwd": folder, "encoding": "utf-8", **options}
+    if "stdin" in given:
+        del given["input"]
+    return subprocess.run(command, check=False, **given)
+
+
+def test_what_a_reader_who_brings_nothing_is_told(folder: Path) -> None:
+    done = run(folder, "brain.json")
+    chain = check_evidence((folder / "brain.json").read_bytes()).chain
+    assert chain is not None
+    assert (done.returncode, done.stderr) == (0, "")
+    first, second, *rows, a, b, c, d = done.stdout.splitlines()
+    assert first.startswith(f"Shown: {PATH} is in snapshot ")
+    assert f"commitment 2 of brain {made.FIRST.id.hex()[:12]}, the head at block 123" in first
+    assert second == "Trust: L0, hashes and signatures only."
+    shown = dict(row.split(maxsplit=1) for row in rows)
+    assert shown["owner"] == OWNER and shown["blob"] and shown["snapshot"]
+    assert shown["chain"] == "31337, as it says itself"
+    assert a == "To rely on it, you still need:"
+    assert b == "- the file itself, to compare it with what is proven"
+    assert c == "- a hash of block 123 on chain 31337 that you trust"
+    assert d == (f"- that {OWNER} is who may speak for this brain: anybody can open it as theirs")
+
+
+def test_a_reader_who_brings_all_of_it_is_told_that_nothing_is_missing(folder: Path) -> None:
+    words = ("--block-hash", HASH, "--content", "file", "--owner", OWNER)
+    done = run(folder, "brain.json", *words, "--brain", made.FIRST.id.hex())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Trust: L3, you brought the hash of the block." in done.stdout
+    assert "you still need" not in done.stdout
+
+
+def test_a_witness_and_the_key_of_the_log_are_brought_as_keys(folder: Path) -> None:
+    words = ("--log-key", str(made.KEY), "--witness", str(made.JUDGE))
+    done = run(folder, "witnessed.json", *words)
+    assert done.returncode == 0 and f"witness    {made.JUDGE}" in done.stdout
+    assert run(folder, "log.json", *words).returncode == 3
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_json_is_what_the_command_line_prints_too(folder: Path, name: str) -> None:
+    done = run(folder, f"{name}.json", "--json")
+    told = json.loads(done.stdout)
+    TOLD.validate(told)
+    command = [sys.executable, "-m", "brain_cli", "chain", "check", f"{name}.json", "--json"]
+    other = subprocess.run(command, cwd=folder, capture_output=True, check=True)
+    assert json.loads(other.stdout) == told
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "code"),
+    [
+        (["brain.json", "--block-hash", "0x" + "00" * 32], 3, "wrong_block"),
+        (["brain.json", "--owner", "0x" + "00" * 20], 3, "not_this_owner"),
+        (["brain.json", "--content", "brain.json"], 3, "wrong_content"),
+        (["file"], 3, "bad_json"),
+        (["log.json", "--block-hash", HASH], 1, "no_block"),
+        (["brain.json", "--block-hash", HASH[2:]], 1, "bad_id"),
+        (["brain.json", "--brain", "5682"], 1, "bad_id"),
+        (["log.json", "--log-key", "none"], 1, "bad_key"),
+        (["nothing.json"], 1, "cannot_read"),
+        (["."], 1, "cannot_read"),
+        (["brain.json", "--content", "nothing"], 1, "cannot_read"),
+        (["a\0b"], 1, "cannot_read"),
+        ([], 2, "usage"),
+        (["brain.json", "log.json"], 2, "usage"),
+        (["brain.json", "--block", HASH], 2, "usage"),
+        (["brain.json", "--block-hash"], 2, "usage"),
+        (["\udcff"], 1, "cannot_read"),
+    ],
+)
+def test_every_end_has_its_status_and_its_code(
+    folder: Path, words: list[str], status: int, code: str, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    from brain.chain.check import main
+
+    monkeypatch.chdir(folder)
+    assert main([*words, "--json"]) == status
+    said = capsys.readouterr()
+    error = json.loads(said.err)
+    ERROR.validate(error)
+    assert (said.out, error["error"]["code"]) == ("", code)
+    assert main(words) == status
+    assert capsys.readouterr().err.startswith("Error: ")
+
+
+def test_evidence_comes_from_standard_input_too(folder: Path) -> None:
+    done = run(folder, "-", input=(folder / "log.json").read_text())
+    assert done.returncode == 0 and "log.example" in done.stdout
+    closed = subprocess.run(
+        f'"{sys.executable}" -m brain.chain.check - <&-',
+        shell=True, cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert closed.returncode == 1 and "standard input is closed" in closed.stderr
+
+
+@pytest.mark.parametrize("stream", [">&-", ">/dev/full"])
+def test_output_that_cannot_be_written_is_a_failure_and_no_traceback(
+    folder: Path, stream: str
+) -> None:
+    done = subprocess.run(
+        f'"{sys.executable}" -m brain.chain.check log.json {stream}',
+        shell=True, cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: ") and "Traceback" not in done.stderr
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(folder: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = run(folder, "log.json", stdout=writing)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_what_the_encoding_of_the_terminal_lacks_is_escaped(folder: Path) -> None:
+    plain = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = run(folder, "☃.json", env=plain)
+    assert done.returncode == 1 and "\\u2603.json" in done.stderr
+    assert run(folder, "--help", env=plain).returncode == 0
+
+
+def test_help_names_every_option_and_the_statuses(folder: Path) -> None:
+    done = run(folder, "--help")
+    assert done.returncode == 0
+    for word in ("--block-hash", "--content", "--log-key", "--witness", "--owner", "--json"):
+        assert word in done.stdout
+    assert "exit status" in done.stdout and "3 it does not hold" in " ".join(done.stdout.split())
+
+
+def loaded(folder: Path, name: str) -> set[str]:
+    """Return the modules that a check has imported at its end."""
+    code = (
+        "import runpy, sys; sys.argv = ['', sys.argv[1]]\n"
+        "try: runpy.run_module('brain.chain.check', run_name='__main__')\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "sys.stderr.write(' '.join(sys.modules))\n"
+    )
+    command = [sys.executable, "-c", code, f"{name}.json"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
+
+
+def test_a_check_loads_neither_web3_nor_what_else_is_slow(folder: Path) -> None:
+    slow = {"web3", "eth_account", "rlp", "Crypto", "click", "rich", "yaml", "apsw", "shutil"}
+    assert not loaded(folder, "anchor") & {*slow, "brain.session", "brain.store"}
+    assert not loaded(folder, "brain") & {*slow, "cryptography", "hashlib"}
+
+
+def test_modules_in_the_current_folder_are_not_run(folder: Path) -> None:
+    for name in ("argparse", "json", "blake3", "msgpack"):
+        (folder / f"{name}.py").write_text("raise SystemExit(9)")
+    assert run(folder, "anchor.json").returncode == 0
