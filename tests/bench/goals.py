@@ -86,6 +86,25 @@ GOALS = (
         unit=MS,
         unit_name="ms",
     ),
+    Goal("every brain opened in one commitment", "ledger-batch", (B3,), 3, None, unit_name="s"),
+    Goal(
+        *("a commitment to a log of as many", "ledger-commit", (B3,), 5, None),
+        unit=MS,
+        unit_name="ms",
+    ),
+    Goal(
+        *("one of a hundred in one go", "ledger-commit", (B3,), 0.5, None),
+        contestant="brain by the hundred",
+        unit=MS,
+        unit_name="ms",
+    ),
+    Goal("its evidence, made", "ledger-evidence", (B3,), 1, None, unit=MS, unit_name="ms"),
+    Goal(
+        *("its evidence, checked", "ledger-evidence", (B3,), 1, None),
+        contestant="brain checks",
+        unit=MS,
+        unit_name="ms",
+    ),
     Goal("`brain index`", "index", (B2,), 120, 60, unit=MS, unit_name="ms"),
 )
 

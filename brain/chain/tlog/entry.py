@@ -28,8 +28,8 @@ class Entry(NamedTuple):
     time: int
 
 
-def encode(entry: Entry) -> bytes:
-    """Return the data of the leaf of an entry."""
+def encode(entry: tuple[bytes, int, bytes, bytes, int]) -> bytes:
+    """Return the data of the leaf of an entry, given as its fields."""
     return pack((FORMAT, *entry))
 
 

@@ -17,7 +17,7 @@ from ...store.sums import of_fields
 from ..protocol import NO_PARENT
 from . import shape
 from .checkpoint import Checkpoint
-from .entry import Entry, encode
+from .entry import encode
 from .hashing import EMPTY_ROOT, leaf_hash
 from .note import Line
 from .shape import Range, Subtree
@@ -54,7 +54,7 @@ class Placed(NamedTuple):
     @property
     def data(self) -> bytes:
         """The data of its leaf."""
-        return encode(Entry(*self[1:]))
+        return encode(self[1:])
 
 
 class Signed(NamedTuple):

@@ -1,0 +1,57 @@
+"""Rows of the embedded ledger, with as many brains as there are skills."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from .arena import Arena
+from .timing import Sample, Series, interleave
+
+
+def batch(arena: Arena) -> dict[str, Series]:
+    """All brains opened in a new log, in one transaction."""
+
+    def turn(repeat: int) -> list[Sample]:
+        return _asked(arena, "batch", arena.work / f"log-{repeat}", repeat)
+
+    return interleave(arena.repeats, {"brain": turn})
+
+
+def commit(arena: Arena) -> dict[str, Series]:
+    """A commitment to a log of all brains; alone, and as one of a hundred that go together."""
+    log = _log(arena)
+    turns = {"brain": "commit", "brain by the hundred": "hundred"}
+    return interleave(
+        arena.repeats, {name: partial(_asked, arena, work, log) for name, work in turns.items()}
+    )
+
+
+def evidence(arena: Arena) -> dict[str, Series]:
+    """The evidence of a commitment in a log of all brains, made and checked."""
+    log = _log(arena)
+    turns = {"brain": "evidence", "brain checks": "check"}
+    return interleave(
+        arena.repeats, {name: partial(_asked, arena, work, log) for name, work in turns.items()}
+    )
+
+
+def _log(arena: Arena) -> Path:
+    folder = arena.work / "log"
+    if not folder.exists():
+        _asked(arena, "batch", folder, 0)
+    return folder
+
+
+def _asked(arena: Arena, work: str, folder: Path, repeat: int) -> list[Sample]:
+    said = arena.runner.module("ledger_worker", work, folder, arena.corpus.skills, repeat)
+    return [Sample(wall=value / 1000) for value in json.loads(said)]
+
+
+ROWS: dict[str, Callable[[Arena], dict[str, Series]]] = {
+    "ledger-batch": batch,
+    "ledger-commit": commit,
+    "ledger-evidence": evidence,
+}
