@@ -11,11 +11,13 @@ from ..errors import BrainError
 from ..results import Checkup
 from ..session import Session
 from ..worktree.ignore import IgnoreRules
+from ..worktree.mounts import unescaped
 from . import derived, record
 
 _LEAST_FREE = 256 << 20
 """Bytes of free disk below which the doctor warns."""
 
+_MOUNTS = Path("/proc/self/mountinfo")
 _NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "fuse.sshfs"}
 
 
@@ -84,17 +86,17 @@ def _file_system(session: Session) -> Iterator[Checkup]:
 def _kind_of(folder: Path) -> str:
     """Return the type of the file system a folder is on, where the system tells (Linux)."""
     try:
-        lines = Path("/proc/self/mountinfo").read_text().splitlines()
+        lines = _MOUNTS.read_bytes().splitlines()
     except OSError:
         return ""
-    best, kind = "", ""
-    here = os.path.realpath(folder)
+    best, kind = b"", ""
+    here = os.path.realpath(os.fsencode(folder))
     for line in lines:
-        left, _, right = line.partition(" - ")
-        point = left.split()[4].encode().decode("unicode_escape")
-        inside = point == "/" or here == point or here.startswith(point + "/")
+        left, _, right = line.partition(b" - ")
+        point = unescaped(left.split(b" ")[4])
+        inside = point == b"/" or here == point or here.startswith(point + b"/")
         if inside and len(point) >= len(best):
-            best, kind = point, right.split()[0]
+            best, kind = point, right.split(b" ")[0].decode("ascii", "replace")
     return kind
 
 

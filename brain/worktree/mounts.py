@@ -39,11 +39,12 @@ def _mounts_below(root_fd: int) -> list[str]:
         root = os.readlink(f"/proc/self/fd/{root_fd}".encode()).rstrip(b"/") + b"/"
     except OSError:
         return []
-    inside = [point for point in map(_unescaped, points) if point.startswith(root)]
+    inside = [point for point in map(unescaped, points) if point.startswith(root)]
     return [os.fsdecode(point[len(root) :]) for point in inside if point != root]
 
 
-def _unescaped(point: bytes) -> bytes:
+def unescaped(point: bytes) -> bytes:
+    """Return a mount point as the list of mounts writes it, without its escapes."""
     for escape, char in _ESCAPES:
         point = point.replace(escape, char)
     return point

@@ -9,13 +9,14 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from .aftermath import files_of, state_of
-from .scenarios import opened, write
+from .scenarios import SCENARIOS, opened, write
 
 COMMAND = (sys.executable, "-P", "-m", "brain_cli", "--author", "tester")
 CALLS = ("openat", "pwrite64", "pread64", "fdatasync", "renameat", "ftruncate")
@@ -31,15 +32,17 @@ class Agent(NamedTuple):
     phases: list[tuple[str, int]]
 
 
-def run(folder: Path, trace: Path, fault: str = "") -> subprocess.CompletedProcess[str]:
-    """Run `brain snapshot`; strace, and so this, ends when the last of its processes has."""
+def run(
+    folder: Path, trace: Path, fault: str = "", command: Sequence[str] = ("snapshot",)
+) -> subprocess.CompletedProcess[str]:
+    """Run a command of `brain`; strace, and so this, ends when the last of its processes has."""
     watch = ["strace", "-f", "-y", "-s", "200", "-o", os.fspath(trace)]
     watch += ["-e", "signal=none", "-e", "trace=" + ",".join(CALLS)]
     if fault:
         watch += ["-e", f"inject={fault}"]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
     return subprocess.run(
-        [*watch, *COMMAND, "-C", folder, "snapshot", "--json"],
+        [*watch, *COMMAND, "-C", folder, *command, "--json"],
         env=environment,
         capture_output=True,
         text=True,
@@ -106,3 +109,29 @@ def test_a_signal_at_any_phase_ends_a_snapshot_and_leaves_nothing_half_done(
             assert len(list(brain.log())) == 2, again
         shutil.rmtree(folder)
     assert ENDS[number] in statuses
+
+
+@pytest.mark.parametrize("number", ENDS, ids=lambda number: number.name)
+def test_a_signal_at_any_phase_ends_a_collection_that_the_next_one_finishes(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    made, folder, trace = tmp_path / "made", tmp_path / "agent", tmp_path / "trace"
+    made.mkdir()
+    SCENARIOS["gc"].prepare(made)
+    collect = ("gc", "--grace", "0")
+    shutil.copytree(made, folder)
+    assert json.loads(run(folder, trace, "", collect).stdout)["removed"] > 0
+    points = phases(trace.read_text().splitlines())
+    for call, when in random.Random(number.name).sample(points, POINTS):
+        shutil.rmtree(folder)
+        shutil.copytree(made, folder)
+        done = run(folder, trace, f"{call}:signal={number.name}:when={when}", collect)
+        again = f"{number.name} at {call} {when}: {done}"
+        assert done.returncode in (0, ENDS[number]), again
+        assert (folder / ".brain" / "lock").read_bytes() == b"", again
+        with opened(folder) as brain:
+            assert brain.verify(deep=True).ok, again
+            brain.gc(grace=0)
+            assert brain.gc(grace=0).removed == 0, again
+            assert brain.verify(deep=True).ok, again
+        assert files_of(folder) == files_of(made), again

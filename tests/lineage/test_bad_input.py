@@ -1,28 +1,39 @@
-"""Lineages and writers that are not as they should be, by the ids of the catalogue of bad input."""
+"""Lineages and writers that are not as they should be, by the ids of the catalogue of bad input.
+
+Other rows are kept where their matter is: lineage-09 and -17 in `tests/unit/trust/test_verify.py`,
+-14 in `test_policy.py`, -15 in `test_ed25519.py` and `test_statement.py`; concurrency-03, -04, -06,
+-07, -09, -10, -12, -18 and -19 in `tests/faults`; -21 and -22 in
+`tests/conformance/test_store_damage.py`; -01 in `test_store_writers.py` beside it.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from brain import Brain, BrainError
+from brain.actions import checkup
+from brain.digest import blob_id
 from brain.errors import FormatError
 from brain.objects import ancestry, lineage, operation
 from brain.objects import snapshot as snapshots
-from brain.objects.snapshot import Snapshot
+from brain.objects.snapshot import Jump, Snapshot
 from brain.store.opening import open_store
 from brain.store.protocol import Kind
 from tests.dags import Dag
+
+BLOB = blob_id(b"A file.\n")
 
 
 @pytest.fixture
 def brain(tmp_path: Path) -> Iterator[Brain]:
     with Brain.init(tmp_path / "agent", author="tester") as made:
         for number in range(3):
-            made.upsert_skill("Oracle", f"{number}\n", description="d")
+            made.upsert_skill("Oracle", f"{number}\n", description="d", receipt=b"A file.\n")
         yield made
 
 
@@ -49,6 +60,18 @@ FORGED: dict[str, tuple[Callable[[Snapshot], Snapshot], str, str]] = {
     "lineage-02-tree": (
         lambda s: s._replace(parents=(s.parents[0], s.bundle)),
         "wrong_type",
+        "error",
+    ),
+    "lineage-02-blob": (lambda s: s._replace(parents=(s.parents[0], BLOB)), "wrong_type", "error"),
+    "lineage-06-second-genesis": (
+        lambda s: s._replace(
+            brain=b"",
+            parents=(),
+            generation=0,
+            jump=Jump(0, b""),
+            operation=operation.genesis(bytes(16)),
+        ),
+        "foreign_genesis",
         "error",
     ),
     "lineage-03-second": (lambda s: s._replace(time=s.time - 1000), "", ""),
@@ -195,3 +218,80 @@ def test_a_clock_that_jumps_changes_neither_versions_nor_order(brain: Brain) -> 
     assert [i.snapshot for i in brain.log(limit=4)] == [d.snapshot for d in reversed(made)]
     assert [row.version for row in brain.skill_history("oracle")] == [7, 6, 5, 4, 3, 2, 1]
     assert brain.verify().ok
+
+
+def test_nothing_makes_one_snapshot_look_like_another(brain: Brain) -> None:
+    """lineage-18"""
+    (newest, older), session = [info.snapshot for info in brain.log(limit=2)], brain._session
+    with pytest.raises(BrainError) as caught:
+        brain.create_branch(newest, older)
+    assert caught.value.code == "bad_branch"
+    (brain.root / ".brain/grafts").write_text(f"{newest} {older}\n")
+    with session.store.transaction() as tx:
+        tx.set_ref(f"replace/{newest}", None, bytes.fromhex(older))
+        tx.set_ref(f"heads/{newest}~1", None, bytes.fromhex(newest))
+    with Brain.open(brain.root) as other:
+        assert [info.snapshot for info in other.log(newest, limit=2)] == [newest, older]
+        assert other.show(newest).info.snapshot == newest
+        assert other.show(f"{newest}~1").info.snapshot == older
+        assert {f.code for f in other.verify().findings} == {"ref_mismatch"}
+
+
+def test_one_snapshot_under_the_id_of_another_is_found(brain: Brain) -> None:
+    """lineage-18"""
+    store, head = brain._session.store, brain._session.head()
+    false = b"\7" * 32
+    with store.transaction() as tx:
+        tx.put(Kind.SNAPSHOT, false, store.get(Kind.SNAPSHOT, head))
+    found = [f for f in brain.verify().findings if false.hex()[:12] in str(f)]
+    assert found and {f.severity for f in found} == {"error"}
+
+
+def test_what_a_collection_removes_as_it_is_written_again_is_there_afterwards(
+    brain: Brain,
+) -> None:
+    """lineage-24"""
+    (brain.root / "memory").mkdir(exist_ok=True)
+    over = threading.Event()
+    removed: list[int] = []
+
+    def collect() -> None:
+        with Brain.open(brain.root) as other:
+            while not over.is_set():
+                removed.append(other.gc(grace=0).removed)
+
+    collector = threading.Thread(target=collect)
+    collector.start()
+    try:
+        for number in range(20):
+            text = f"Lesson {number % 3}\n" * 400
+            (brain.root / "memory/lesson.md").write_text(text)
+            brain.snapshot()
+            brain.upsert_skill("Oracle", f"{number % 3}\n")
+            assert brain.view_skill("oracle").body.strip() == str(number % 3)
+            brain.undo()
+            brain.undo()
+    finally:
+        over.set()
+        collector.join()
+    assert sum(removed) > 0
+    brain.snapshot()
+    assert brain.verify(deep=True).ok
+
+
+def test_a_file_system_without_good_locks_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """concurrency-15"""
+    brain = Brain.init(tmp_path / "shared brains é")
+    mounted = str(brain.root).replace(" ", "\\040")
+    table = tmp_path / "mountinfo"
+    monkeypatch.setattr(checkup, "_MOUNTS", table)
+    for kind, good in (("nfs4", False), ("9p", False), ("fuse.sshfs", False), ("ext4", True)):
+        table.write_text(
+            "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/a rw\n"
+            f"90 22 0:50 / {mounted} rw,relatime - {kind} server:/brains rw\n"
+        )
+        (told,) = [check for check in brain.doctor() if check.check == "file system"]
+        assert (told.ok, told.message, bool(told.hint)) == (good, kind, not good)
+    brain.close()
