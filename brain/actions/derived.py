@@ -36,7 +36,7 @@ _BULK = 500
 their log has one row for all of them."""
 _FEW = 64
 """Up to so many cards at a time are kept at hand: those of one change, not of a list."""
-_MANY = ""
+MANY = ""
 """Stands in the log for "very many paths"."""
 
 IsSkill = Callable[[str], bool]
@@ -152,7 +152,7 @@ def _log(
         sides = classifiers(session, before, after, changed)
         tx.log_skills(rows(session, snapshot_id, changed, *sides))
         return
-    tx.log_skills([SkillRow(_MANY, snapshot_id, CHANGED, "", ())])
+    tx.log_skills([SkillRow(MANY, snapshot_id, CHANGED, "", ())])
     tx.name_skills(
         (slug, path)
         for path, _, now in changed
@@ -164,7 +164,7 @@ def _log(
 def log_of(session: Session, path: str, version: str | None = None) -> Iterator[SkillRow]:
     """Yield what changed the skill at a full path, in any lineage; see `Reader.skill_log`."""
     yield from session.reader.skill_log(path, version)
-    for many in session.reader.skill_log(_MANY):
+    for many in session.reader.skill_log(MANY):
         snapshot = session.load(many.snapshot)
         after = session.bundle(snapshot.bundle)
         before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY

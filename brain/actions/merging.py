@@ -181,7 +181,8 @@ def _work(mine: Turn, theirs: bytes, choose: Choose) -> _Work:
         merger = Merger(session)
         base = merger.base(bases, merges)
         outcome = merger.merge(base, State(mine.bundle, {}), other, choose)
-        kept.raise_versions(mine, theirs, outcome, merger)
+        if bases not in ([mine.head], [theirs]):
+            kept.raise_versions(mine, theirs, outcome, merger)
         by_hand = folder.edits_at(session, mine.tx, mine.bundle, paths_of(outcome))
         if not by_hand:
             return _Work(bases, _without_noops(mine, outcome), merger)

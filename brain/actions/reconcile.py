@@ -41,13 +41,14 @@ class Outcome(NamedTuple):
     """What a merge does to our side.
 
     `skills` are (slug, version of ours, of theirs, merged version) by slug; `decided`
-    are the contests that a choice settled.
+    are the contests that a choice settled; `added` are the paths that one side alone added.
     """
 
     edits: Edits
     skills: list[tuple[str, str, str, str]]
     clashes: list[Clash]
     decided: list[tuple[Contest, str | bytes]]
+    added: list[str]
 
 
 Choose = Callable[[Contest], "str | bytes | None"]
@@ -94,7 +95,7 @@ class Merger:
                 _part(pair[0], collision, choice, edits)
                 decided.append((collision, choice))
         clashes.sort(key=lambda clash: clash.contest.path)
-        return Outcome(edits, sorted(skills), clashes, decided)
+        return Outcome(edits, sorted(skills), clashes, decided, found.added)
 
     def base(
         self, bases: Sequence[bytes], merges: Sequence[tuple[bytes, int]], depth: int = 0

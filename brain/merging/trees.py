@@ -44,11 +44,13 @@ class Merged(NamedTuple):
 
     `collisions` are pairs of paths, one from each side, that no folder can hold
     together: a file and a folder of one name, or twins by case or Unicode form.
+    `added` are the paths that one side alone added.
     """
 
     edits: Edits
     contests: list[Contest]
     collisions: list[tuple[str, str]]
+    added: list[str]
 
 
 def merge(nodes: Nodes, base: State, ours: State, theirs: State) -> Merged:
@@ -62,7 +64,8 @@ def merge(nodes: Nodes, base: State, ours: State, theirs: State) -> Merged:
             edits[path] = after
         elif mine[path][1] != after:
             contests.append(Contest(path, before, mine[path][1], after))
-    return Merged(edits, contests, _collisions(_added(mine), _added(other)))
+    came, comes = _added(mine), _added(other)
+    return Merged(edits, contests, _collisions(came, comes), sorted({*came} ^ {*comes}))
 
 
 def _changes(

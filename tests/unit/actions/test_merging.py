@@ -407,6 +407,47 @@ def test_an_edit_by_hand_of_a_skill_kept_against_a_removal_is_not_lost(
     assert "By hand." in brain.view_skill("oracle").body and brain.status().clean
 
 
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_skill_that_the_other_side_added_too_and_removed_goes_on_above_all_its_versions(
+    brain: Brain, swap: bool
+) -> None:
+    def add(b: Brain) -> None:
+        b.upsert_skill("New", "kept\n", description="d")
+
+    def add_and_remove(b: Brain) -> None:
+        for text in ("one\n", "two\n", "three\n"):
+            b.upsert_skill("New", text, description="d")
+        b.delete_skill("new")
+
+    diverge(brain, *((add_and_remove, add) if swap else (add, add_and_remove)))
+    done = brain.merge("idea")
+    assert [tuple(s) for s in done.skills] == [("new", "", 1, 4) if swap else ("new", 1, "", 4)]
+    view = brain.view_skill("new")
+    assert (view.version, view.body.strip()) == (4, "kept")
+    assert brain.upsert_skill("New", "next\n").version == 5
+    assert brain.verify(deep=True).findings == []
+
+
+def test_a_skill_that_one_side_added_and_brought_back_to_an_early_version_stays_as_it_is(
+    brain: Brain,
+) -> None:
+    def add(b: Brain) -> None:
+        early = b.upsert_skill("New", "one\n", description="d").snapshot
+        b.upsert_skill("New", "two\n")
+        b.restore(early, ["skills/new"])
+
+    diverge(brain, lambda b: b.upsert_skill("Oracle", "ours\n"), add)
+    assert brain.merge("idea").skills == [] and brain.view_skill("new").version == 1
+    brain.create_branch("later")
+    brain.switch("later")
+    brain.delete_skill("new")
+    brain.upsert_skill("Other", "x\n", description="d")
+    brain.restore("main", ["skills/new"])
+    brain.switch("main")
+    assert brain.merge("later").fast_forward and brain.status().clean
+    assert brain.verify(deep=True).ok
+
+
 def test_a_skill_taken_back_from_them_goes_on_above_what_we_removed(brain: Brain) -> None:
     diverge(
         brain,

@@ -104,7 +104,7 @@ def test_both_orders_give_the_same_bundle_and_the_same_contests(
 
 @given(FILES, FILES)
 def test_a_side_merged_with_itself_or_with_the_base_stays_as_it_is(base: Files, a: Files) -> None:
-    assert merge(base, a, a) == trees.Merged({}, [], [])
+    assert merge(base, a, a) == trees.Merged({}, [], [], [])
     assert result(base, a, base) == ids(a)
     assert result(base, base, a) == ids(a)
 
