@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -26,6 +27,11 @@ CHOICES = ("ours", "theirs", "both")
 def place(slug: str) -> str:
     """Return where the skill of a slug lies."""
     return f"skills/{slug}/SKILL.md"
+
+
+def _unversioned(path: str, content: bytes, raised: set[str]) -> bytes:
+    """Return the text of a skill that a merge raised without its version."""
+    return re.sub(rb"(?m)^version: \d+\n", b"", content) if path in raised else content
 
 
 class Beside(RuleBasedStateMachine):
@@ -155,14 +161,17 @@ class Beside(RuleBasedStateMachine):
         base = model.base(done.bases)
         a, b, now = model.files[ours], model.files[theirs], model.recorded
         plain, contested = merge(base, a, b)
-        assert {p: c for p, c in now.items() if p not in contested} == {
-            p: c for p, c in plain.items() if p not in contested
+        raised = {place(row.slug) for row in done.skills if "" in (row.ours, row.theirs)}
+        raised -= contested
+        assert raised <= a.keys() ^ b.keys()
+        assert {p: _unversioned(p, c, raised) for p, c in now.items() if p not in contested} == {
+            p: _unversioned(p, c, raised) for p, c in plain.items() if p not in contested
         }
         for row in done.skills:
             sides = [side for side in (row.ours, row.theirs) if side != ""]
             assert row.version > max(sides)
             assert row.version == max(sides) + 1 or len(sides) == 1
-            assert place(row.slug) in contested
+            assert place(row.slug) in contested | raised
         assert now.keys() <= a.keys() | b.keys() | {p for p in now if "~" in p}
 
     def moves(self, step: Step, command: Callable[[], object]) -> bool:
