@@ -32,6 +32,8 @@ class Liar(ThreadingHTTPServer):
         self.target = urlsplit(target).netloc
         self.asked: Counter[str] = Counter()
         self.alterations: dict[str, Alter] = {}
+        self.denials: dict[str, str] = {}
+        self.refusals: dict[str, str] = {}
         self.body: Callable[[bytes], bytes] = lambda body: body
         self.headers: dict[str, str] = {}
         self.status = 200
@@ -46,6 +48,14 @@ class Liar(ThreadingHTTPServer):
         """Tell this as the result of a method from now on."""
         self.alter(method, lambda said, params: result)
 
+    def deny(self, method: str, words: str) -> None:
+        """Do what is asked, and say that it was refused."""
+        self.denials[method] = words
+
+    def refuse(self, method: str, words: str) -> None:
+        """Refuse a call without passing it on."""
+        self.refusals[method] = words
+
     def answer(self, body: bytes, status: int = 200, **headers: str) -> None:
         """Answer everything with this body from now on."""
         self.body = lambda said: body
@@ -54,7 +64,8 @@ class Liar(ThreadingHTTPServer):
 
     def honest(self) -> None:
         """Tell the truth from now on."""
-        self.alterations.clear()
+        for lies in (self.alterations, self.denials, self.refusals):
+            lies.clear()
         self.body = lambda body: body
         self.status, self.headers, self.drip, self.endless = 200, {}, None, False
 
@@ -88,6 +99,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b" ")
 
     def _altered(self, asked: bytes) -> bytes:
+        call = json.loads(asked)
+        if isinstance(call, dict) and call["method"] in self.server.refusals:
+            return json.dumps(_error(call["id"], self.server.refusals[call["method"]])).encode()
         connection = http.client.HTTPConnection(self.server.target, timeout=20)
         try:
             connection.request("POST", "/", asked, {"Content-Type": "application/json"})
@@ -103,10 +117,16 @@ class _Handler(BaseHTTPRequestHandler):
             alteration = self.server.alterations.get(call["method"])
             if alteration is not None and "result" in one:
                 one["result"] = alteration(one["result"], call["params"])
+        if not many and calls["method"] in self.server.denials:
+            answer = _error(calls["id"], self.server.denials[calls["method"]])
         return json.dumps(answer).encode()
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
+
+
+def _error(id: int, words: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": id, "error": {"code": -32000, "message": words}}
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -106,3 +108,22 @@ def test_what_is_signed_is_what_was_asked_for() -> None:
     }
     assert (fields["maxFeePerGas"], fields["maxPriorityFeePerGas"]) == (30, 2)
     assert (HexBytes(fields["to"]).hex(), bytes(HexBytes(fields["data"]))) == ("12" * 20, b"\1\2")
+
+
+def test_the_limit_of_recursion_stays_as_it_was() -> None:
+    # py_ecc raises it for the whole process, and nested JSON would then overflow the stack.
+    code = """if True:
+        import sys
+        from brain.chain.evm import Account
+        from brain.chain.evm.rpc import Node
+        from brain.errors import LedgerError
+        before = sys.getrecursionlimit()
+        Account(bytes(31) + b"1")
+        try:
+            Node("http://127.0.0.1:9").ask("eth_chainId")
+        except LedgerError:
+            pass
+        assert "py_ecc" in sys.modules and "web3" in sys.modules
+        sys.exit(sys.getrecursionlimit() != before)
+    """
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -377,3 +377,35 @@ def test_ranges_of_the_log_are_cut_to_what_a_node_allows(
 
     liar.alter("eth_getLogs", limited)
     assert [one.seq for one in made.history(BRAIN)] == [1, 2]
+
+
+def test_a_transaction_that_all_nodes_refuse_is_given_up_and_the_next_takes_its_nonce(
+    opened: EvmLedger, liar: Liar
+) -> None:
+    liar.refuse("eth_sendRawTransaction", "insufficient funds for gas")
+    assert fails(opened.commit, BRAIN, S[1], S[0]) == "refused"
+    assert fails(opened.status, BRAIN, S[1]) == "not_committed"
+    liar.honest()
+    assert opened.commit(BRAIN, S[2], S[0]).seq == 2
+    assert [one.snapshot for one in opened.history(BRAIN)] == [S[0], S[2]]
+
+
+@pytest.mark.parametrize("words", ["already known", "nonce too low: next nonce 7", "whatever"])
+def test_what_a_node_says_of_a_transaction_counts_less_than_what_became_of_it(
+    words: str, opened: EvmLedger, liar: Liar
+) -> None:
+    liar.deny("eth_sendRawTransaction", words)
+    if words == "whatever":
+        assert fails(opened.commit, BRAIN, S[1], S[0]) == "refused"
+    made = opened.commit(BRAIN, S[1], S[0])
+    assert (made.seq, made.snapshot) == (2, S[1])
+    assert [one.snapshot for one in opened.history(BRAIN)] == S[:2]
+
+
+def test_a_transaction_that_one_node_of_three_takes_is_sent(
+    liars: list[Liar], registry: Registry, tmp_path: Path
+) -> None:
+    made = behind(liars, registry, tmp_path)
+    for liar in liars[:2]:
+        liar.refuse("eth_sendRawTransaction", "txpool is full")
+    assert made.open(BRAIN, S[0]).seq == 1

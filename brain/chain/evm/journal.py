@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...errors import StoreError
+from ...errors import Locked, StoreError
 from ...store.lock import writer_lock
 from . import files
 from .account import Signed
@@ -81,7 +81,14 @@ class Journal:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Be the only one who sends with this key. Raises `Locked`."""
-        with writer_lock(files.make_folder(self._folder), LOCK_WAIT):
+        with ExitStack() as held:
+            try:
+                held.enter_context(writer_lock(files.make_folder(self._folder), LOCK_WAIT))
+            except Locked as error:
+                raise Locked(
+                    "another process sends with this key",
+                    hint="wait until it is done, and try again",
+                ) from error
             files.make_folder(self._folder / "open")
             files.make_folder(self._folder / "done")
             yield

@@ -117,45 +117,45 @@ class EvmLedger(Deploying, Owning, Capturing):
         return self.status(brain, snapshot)
 
     def _committed(self, intent: Intent, data: bytes) -> Commitment:
-        """Send a commitment, unless the chain has it or the same one waits already."""
+        """Send a commitment, unless the chain has it already, and tell how far it is."""
         sender = self._sender
+        record = None
         with sender.alone():
             view = self._view()
             state = self._state(view, self.id_of(intent.brain))
-            waiting = self._waiting(sender, view, intent, state)
-            if intent.kind == "commit" and state and state.head == intent.snapshot:
-                record = None
-            elif waiting is not None:
-                record = sender.again(view, waiting)
-            else:
-                _refuse(intent, state)
-                record = sender.send(view, intent, self.config.contract, data)
+            if intent.kind == "open" or not state or state.head != intent.snapshot:
+                record = self._put(sender, view, intent, data, state)
         if record is not None:
             self._awaited(record)
         return self.status(intent.brain, intent.snapshot)
 
-    def _waiting(
-        self, sender: Sender, view: View, intent: Intent, state: State | None
-    ) -> Record | None:
-        """Return the transaction that waits for this very intent, if any.
+    def _put(
+        self, sender: Sender, view: View, intent: Intent, data: bytes, state: State | None
+    ) -> Record:
+        """Send a commitment, or again the same one if it waits.
 
-        One that can only fail is given up; any other for this brain is in the way.
+        Another one for this brain is in the way, unless it can only fail: then its nonce
+        is taken.
         """
-        head = state.head if state else NO_PARENT
-        for record in sender.live(view, self._bounds(view).final):
-            if (record.to, record.intent.brain) != (self.config.contract, intent.brain):
-                continue
-            if record.intent.parent != head:
-                sender.give_up(record)
-            elif record.intent == intent:
-                return record
-            else:
+        contract, head = self.config.contract, state.head if state else NO_PARENT
+        live = [
+            one
+            for one in sender.live(view, self._bounds(view).final)
+            if (one.to, one.intent.brain) == (contract, intent.brain)
+        ]
+        for record in live:
+            if record.intent == intent and intent.parent == head:
+                return sender.again(view, record)
+            if record.intent.parent == head:
                 raise Conflict(
                     f"the commitment of {record.intent.snapshot.hex()[:12]} is still pending",
                     code="pending",
                     hint="wait until it is included, or offer more for it",
                 )
-        return None
+        _refuse(intent, state)
+        for record in live:
+            sender.give_up(record)
+        return sender.send(view, intent, contract, data)
 
     def _settle(self, id: bytes, found: Commitment) -> None:
         """Remember a commitment for good once it is final."""

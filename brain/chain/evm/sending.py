@@ -145,11 +145,10 @@ class Sender:
     def _told(self, record: Record) -> Record:
         """Hand a transaction to the nodes; it counts as sent unless all of them refuse it."""
         refusals = self._nodes.told(record.last.raw)
-        words = [one.words for one in refusals if not _is_fine(one)]
-        if refusals and words:
+        if refusals and not any(map(_is_fine, refusals)):
             self.give_up(record)
             raise LedgerError(
-                f"no node takes the transaction: {words[0]}",
+                f"no node takes the transaction: {refusals[0].words}",
                 code="refused",
                 hint="nothing was recorded; try again",
             )
