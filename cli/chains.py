@@ -13,7 +13,7 @@ from brain.errors import InvalidInput, NotFound, printable
 
 from . import keys
 from .configured import KEYSTORE
-from .ledgers import LOCAL, book, folder
+from .ledgers import LOCAL, book, folder, local
 
 if TYPE_CHECKING:
     from brain.chain.evm.account import Account
@@ -46,6 +46,16 @@ def opened(app: App, name: str) -> EvmLedger:
     has_key = keystore or os.environ.get("BRAIN_LEDGER_KEY")
     account = partial(_account, keystore) if has_key else None
     return EvmLedger(config, folder(), account, approve=partial(_show, app), patience=PATIENCE)
+
+
+def holding(app: App, ledger: Ledger) -> Ledger:
+    """Return what holds this brain on a chain: the contract, or a log anchored in it."""
+    from brain.chain import batch
+    from brain.chain.evm.ledger import EvmLedger
+
+    if not isinstance(ledger, EvmLedger):
+        return ledger
+    return batch.holding(bytes.fromhex(app.brain.id), ledger, local())
 
 
 def needed(app: App, name: str | None) -> EvmLedger:

@@ -74,6 +74,16 @@ def opened(app: App, name: str) -> Ledger:
     return chains.opened(app, name)
 
 
+def holding(app: App, named: str | None) -> Ledger:
+    """Open the ledger that is meant, to look at: on a chain also a log that is anchored there."""
+    ledger = chosen(app, named)
+    if ledger.name == LOCAL:
+        return ledger
+    from . import chains
+
+    return chains.holding(app, ledger)
+
+
 def chosen(app: App, named: str | None) -> Ledger:
     """Open the ledger that is named, else that of the manifest, else the log of this machine."""
     return opened(app, name_of(app, named))
@@ -90,10 +100,10 @@ def name_of(app: App, named: str | None) -> str:
 def several(app: App, name: str) -> list[Ledger]:
     """Open the ledger called `name`, or with "all" every one there is."""
     if name != ALL:
-        return [opened(app, name)]
+        return [holding(app, name)]
     from brain.chain import book as settings
 
-    return [opened(app, one) for one in (LOCAL, *sorted(settings.load(book())))]
+    return [holding(app, one) for one in (LOCAL, *sorted(settings.load(book())))]
 
 
 def vouched(ledgers: Sequence[Vouched]) -> Iterator[str]:

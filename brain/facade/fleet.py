@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .opened import told
 
 if TYPE_CHECKING:
-    from ..chain.batch import Chain
+    from ..chain.evm.ledger import EvmLedger
     from ..chain.tlog.ledger import EmbeddedLedger
     from ..results import Batch
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def commit_batch(
     folders: Sequence[str | Path],
     log: EmbeddedLedger,
-    chain: Chain | None = None,
+    chain: EvmLedger | None = None,
     *,
     author: str = "",
 ) -> Batch:

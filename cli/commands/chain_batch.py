@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -60,7 +59,7 @@ def command(app: App, folders: tuple[str, ...], ledger: str | None, dry_run: boo
             price = chains.quoted(chain or log, asked)
             emit(app, price, priced(price))
             return
-        done = commit_batch([Path(folder) for folder in folders], log, chain, author=app.author)
+        done = commit_batch(folders, log, chain, author=app.author)
     emit(app, done, _lines(done))
     if done.left:
         raise BrainError(

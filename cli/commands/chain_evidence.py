@@ -9,7 +9,7 @@ import click
 
 from ..command import command as brain_command
 from ..context import App
-from ..ledgers import chosen, ledger_option
+from ..ledgers import holding, ledger_option
 from ..output import emit, to_json
 from ..params import Once, TextType
 from ..terminal import escape
@@ -45,7 +45,7 @@ def command(
     or a block of a chain, and `brain chain check` or `python -m brain.chain.check` needs
     nothing else. A snapshot that was skipped is shown by the next one committed.
     """
-    data = app.brain.evidence(chosen(app, ledger), rev or "@", path or "")
+    data = app.brain.evidence(holding(app, ledger), rev or "@", path or "")
     if output is not None:
         Path(output).write_bytes(data)
     from brain import check_evidence

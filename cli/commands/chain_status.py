@@ -9,7 +9,7 @@ import click
 
 from ..command import command as brain_command
 from ..context import App
-from ..ledgers import chosen, ledger_option
+from ..ledgers import holding, ledger_option
 from ..output import emit
 from ..params import TextType
 from ..terminal import escape
@@ -32,7 +32,7 @@ def command(app: App, rev: str | None, ledger: str | None) -> None:
     Lists its commitments, how final each is, and how many snapshots each covers; and
     says how many snapshots of REV, by default the head, are not covered yet.
     """
-    found = app.brain.ledger_status(chosen(app, ledger), rev or "@")
+    found = app.brain.ledger_status(holding(app, ledger), rev or "@")
     emit(app, found, _lines(found))
 
 

@@ -318,7 +318,8 @@ def test_verify_says_how_far_it_went(agent: Path, cli: Call) -> None:
     told = cli("verify", "--deep")
     assert (told.status, told.err) == (0, "")
     assert re.fullmatch(
-        r"Verified 2 snapshots and \d+ objects from ID12 back to ID12\n", masked(told)
+        r"Verified 2 snapshots and \d+ objects from ID12 back to ID12\nTrust level L0\n",
+        masked(told),
     )
 
 

@@ -41,9 +41,9 @@ class Base:
     """A ledger on an EVM chain. `folder` holds what all such ledgers of a user remember.
 
     `account` signs, or is what opens the one that does, when it is needed; reading does
-    without. `approve` is told the cost of each transaction
-    before it is signed, and may raise to prevent it. `patience` is how many seconds to
-    wait until what was sent is in a block; what is not is `pending`.
+    without. `approve` is told the cost of each transaction before it is signed, and may
+    raise to prevent it. `patience` is how many seconds to wait until what was sent is in
+    a block; what is not is `pending`.
     """
 
     def __init__(
@@ -86,6 +86,16 @@ class Base:
                 hint="name the creator of the ledger, or give a key",
             )
         return address
+
+    @property
+    def folder(self) -> Path:
+        """What all ledgers on chains remember is here."""
+        return self._folder
+
+    @property
+    def sender(self) -> str:
+        """The account that signs. Raises `InvalidInput` (`no_key`)."""
+        return self._signer.address
 
     def id_of(self, brain: bytes) -> bytes:
         """Return the name of a brain in the registry, which is bound to its creator."""
