@@ -8,7 +8,9 @@ looked for there; what is left was written here.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import NamedTuple
 
 from ..merging import lines
@@ -33,6 +35,27 @@ class _State(NamedTuple):
     wanted: list[tuple[int, int]]
 
 
+class _Logs:
+    """The snapshots that changed a skill, by its path; each log is read once."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._by_depth: dict[str, list[tuple[int, bytes]]] = {}
+
+    def last(self, at: bytes, path: str) -> bytes | None:
+        """Return the last snapshot on the line of first parents from `at` that changed `path`."""
+        load = self._session.load
+        if path not in self._by_depth:
+            rows = {row.snapshot for row in derived.log_of(self._session, path)}
+            self._by_depth[path] = sorted((load(row).jump.depth, row) for row in rows)
+        rows_here = self._by_depth[path]
+        known = bisect_right(rows_here, load(at).jump.depth, key=itemgetter(0))
+        for depth, row in reversed(rows_here[:known]):
+            if lineage.ancestor_at(load, at, depth) == row:
+                return row
+        return None
+
+
 def blame(session: Session, text: str, revision: str = "@") -> list[BlameLine]:
     """Return who wrote each line of a skill at a revision. Raises `NotFound` (`no_skill`)."""
     head = resolve(session, revision)
@@ -42,18 +65,19 @@ def blame(session: Session, text: str, revision: str = "@") -> list[BlameLine]:
     whole = lines.split(session.reader.read_blob(entry.blob))
     wanted = [(number, number) for number in range(len(whole))]
     written: dict[int, bytes] = {}
-    start = _left(session, head, found.path)
-    waiting = {start[0]: _State(start[0], start[1], whole, wanted)} if start else {}
+    logs = _Logs(session)
+    start = logs.last(head, found.path)
+    waiting = {start: _State(start, found.path, whole, wanted)} if start else {}
     while waiting:
         here = max(waiting, key=lambda one: session.load(one).generation)
         state = waiting.pop(here)
-        for older in _found(session, state):
+        for older in _found(session, logs, state):
             state = _pass_on(state, older, waiting)
         written.update((line, here) for line, _ in state.wanted)
     return [_line(session, number, text, written[number]) for number, text in enumerate(whole)]
 
 
-def _found(session: Session, state: _State) -> Iterator[_State]:
+def _found(session: Session, logs: _Logs, state: _State) -> Iterator[_State]:
     """Yield what the snapshot of `state` found on each of its parents."""
     for parent in session.load(state.snapshot).parents:
         path = state.path
@@ -63,10 +87,10 @@ def _found(session: Session, state: _State) -> Iterator[_State]:
             if moved is None:
                 continue
             path, entry = moved.path, moved
-        left = _left(session, parent, path)
+        left = logs.last(parent, path)
         if left is not None and not session.reader.redacted([entry.blob]):
             content = session.reader.read_blob(entry.blob)
-            yield _State(left[0], path, lines.split(content), [])
+            yield _State(left, path, lines.split(content), [])
 
 
 def _pass_on(state: _State, older: _State, waiting: dict[bytes, _State]) -> _State:
@@ -78,16 +102,6 @@ def _pass_on(state: _State, older: _State, waiting: dict[bytes, _State]) -> _Sta
         waiting[older.snapshot] = known._replace(wanted=known.wanted + passed)
     kept = [(line, at) for line, at in state.wanted if there[at] == NONE]
     return state._replace(wanted=kept)
-
-
-def _left(session: Session, at: bytes, path: str) -> tuple[bytes, str] | None:
-    """Return the last snapshot on the line of first parents from `at` that changed `path`."""
-    rows = {row.snapshot for row in derived.log_of(session, path)}
-    depths = sorted(((session.load(row).jump.depth, row) for row in rows), reverse=True)
-    for depth, row in depths:
-        if lineage.ancestor_at(session.load, at, depth) == row:
-            return row, path
-    return None
 
 
 def _line(session: Session, number: int, text: bytes, snapshot_id: bytes) -> BlameLine:

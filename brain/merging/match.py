@@ -1,37 +1,46 @@
 """Which lines of two texts belong together.
 
 Lines that occur once in both are matched first, as in patience diff; what lies
-between them, if it is short, by difflib. So the cost stays near the length of the
-texts, which for a memory of many thousand records is what counts.
+between them, by the lines that occur once there, and so on; a short rest without
+such lines, by difflib. So the cost stays near the length of the texts, which counts
+for a memory of many thousand records as for a skill of many versions.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _MOST = 4000
 """Lines of two sides together that are still matched with each other one by one."""
 
 NONE = -1
 
+Span = tuple[int, int]
+"""Some lines of a text: the first one, and the one after the last."""
+
 
 def partners(base: Sequence[bytes], other: Sequence[bytes]) -> list[int]:
     """Return for each line of `base` the index of its line in `other`, or NONE; ascending."""
     out = [NONE] * len(base)
-    _match(base, other, (0, len(base)), (0, len(other)), out)
+    left = [((0, len(base)), (0, len(other)))]
+    while left:
+        ours, theirs = _match_ends(base, other, *left.pop(), out)
+        if set(base[slice(*ours)]).isdisjoint(other[slice(*theirs)]):
+            continue
+        anchors = _anchors(base, other, ours, theirs)
+        if anchors:
+            left += _match_from(base, other, ours, theirs, anchors, out)
+        elif ours[1] - ours[0] + theirs[1] - theirs[0] <= _MOST:
+            _match_closely(base, other, ours, theirs, out)
     return out
 
 
-def _match(
-    base: Sequence[bytes],
-    other: Sequence[bytes],
-    ours: tuple[int, int],
-    theirs: tuple[int, int],
-    out: list[int],
-) -> None:
-    """Fill `out` for the lines `ours` of `base` and `theirs` of `other`, as ranges."""
+def _match_ends(
+    base: Sequence[bytes], other: Sequence[bytes], ours: Span, theirs: Span, out: list[int]
+) -> tuple[Span, Span]:
+    """Match what two spans begin and end with; return the rest of them."""
     (i, stop_i), (j, stop_j) = ours, theirs
     while i < stop_i and j < stop_j and base[i] == other[j]:
         out[i] = j
@@ -39,27 +48,36 @@ def _match(
     while i < stop_i and j < stop_j and base[stop_i - 1] == other[stop_j - 1]:
         stop_i, stop_j = stop_i - 1, stop_j - 1
         out[stop_i] = stop_j
-    if i == stop_i or j == stop_j:
-        return
-    if stop_i - i + stop_j - j <= _MOST:
-        _match_closely(base, other, (i, stop_i), (j, stop_j), out)
-        return
-    last_i, last_j = i, j
-    anchors = _anchors(base, other, (i, stop_i), (j, stop_j))
+    return (i, stop_i), (j, stop_j)
+
+
+def _match_from(
+    base: Sequence[bytes],
+    other: Sequence[bytes],
+    ours: Span,
+    theirs: Span,
+    anchors: Iterable[tuple[int, int]],
+    out: list[int],
+) -> list[tuple[Span, Span]]:
+    """Match lines that belong together, and what is equal after each; return what lies between."""
+    between = []
+    (i, stop_i), (j, stop_j) = ours, theirs
     for at_i, at_j in anchors:
-        out[at_i] = at_j
-        _match(base, other, (last_i, at_i), (last_j, at_j), out)
-        last_i, last_j = at_i + 1, at_j + 1
-    if anchors:
-        _match(base, other, (last_i, stop_i), (last_j, stop_j), out)
+        if at_i < i:  # one of those that were equal after an earlier one
+            continue
+        if i < at_i and j < at_j:
+            between.append(((i, at_i), (j, at_j)))
+        i, j = at_i, at_j
+        while i < stop_i and j < stop_j and base[i] == other[j]:
+            out[i] = j
+            i, j = i + 1, j + 1
+    if i < stop_i and j < stop_j:
+        between.append(((i, stop_i), (j, stop_j)))
+    return between
 
 
 def _match_closely(
-    base: Sequence[bytes],
-    other: Sequence[bytes],
-    ours: tuple[int, int],
-    theirs: tuple[int, int],
-    out: list[int],
+    base: Sequence[bytes], other: Sequence[bytes], ours: Span, theirs: Span, out: list[int]
 ) -> None:
     from difflib import SequenceMatcher
 
@@ -70,10 +88,7 @@ def _match_closely(
 
 
 def _anchors(
-    base: Sequence[bytes],
-    other: Sequence[bytes],
-    ours: tuple[int, int],
-    theirs: tuple[int, int],
+    base: Sequence[bytes], other: Sequence[bytes], ours: Span, theirs: Span
 ) -> list[tuple[int, int]]:
     """Return pairs of lines that occur once on either side, ascending in both."""
     there = _once(other, theirs)
@@ -81,17 +96,21 @@ def _anchors(
     return _rising(sorted(pairs))
 
 
-def _once(lines: Sequence[bytes], span: tuple[int, int]) -> dict[bytes, int]:
-    counts = Counter(lines[i] for i in range(*span))
-    return {lines[i]: i for i in range(*span) if counts[lines[i]] == 1}
+def _once(lines: Sequence[bytes], span: Span) -> dict[bytes, int]:
+    some = lines[slice(*span)]
+    counts = Counter(some)
+    return {line: i for i, line in enumerate(some, span[0]) if counts[line] == 1}
 
 
 def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the longest subsequence of `pairs` that rises in its second items."""
+    there = [j for _, j in pairs]
+    if there == sorted(there):  # nothing was moved: the usual case
+        return pairs
     ends: list[int] = []
     at: list[int] = []
     before: list[int] = []
-    for place, (_, j) in enumerate(pairs):
+    for place, j in enumerate(there):
         length = bisect_left(ends, j)
         before.append(at[length - 1] if length else NONE)
         ends[length : length + 1] = [j]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import random
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,53 @@ def test_each_line_names_the_snapshot_that_wrote_it(brain: Brain) -> None:
     assert blamed(brain, rev="@~1") == {"a": first, "B": second, "c": first}
     (last,) = [row for row in brain.blame("oracle") if row.text == "d"]
     assert last.receipt is not None and last.author == "tester"
+
+
+def git_blame(folder: Path, texts: list[str]) -> dict[str, int]:
+    """Each line that occurs once with the number of the text that git blames for it."""
+
+    def git(*command: str) -> str:
+        who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+        done = subprocess.run(
+            ["git", *who, *command], cwd=folder, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    folder.mkdir()
+    git("init", "--quiet")
+    for number, text in enumerate(texts):
+        (folder / "text").write_text(text)
+        git("add", "text")
+        git("commit", "--quiet", "--allow-empty", "--message", str(number))
+    told: dict[str, int] = {}
+    number = 0
+    for row in git("blame", "--line-porcelain", "text").splitlines():
+        if row.startswith("summary "):
+            number = int(row.removeprefix("summary "))
+        elif row.startswith("\t") and texts[-1].splitlines().count(row[1:]) == 1:
+            told[row[1:]] = number
+    return told
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_git_blames_the_same_versions(brain: Brain, tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    fresh = iter(f"line {n}" for n in range(10_000))
+    text = [line for _ in range(20) for line in (next(fresh), "")]
+    texts, snapshots = [], []
+    for _ in range(15):
+        for _ in range(rng.randint(1, 4)):
+            place = rng.randrange(0, len(text), 2)
+            new = [line for _ in range(rng.randint(0, 3)) for line in (next(fresh), "")]
+            text[place : place + 2 * rng.randint(0, 2)] = new
+        texts.append("\n".join(text))
+        snapshots.append(brain.upsert_skill("Oracle", texts[-1]).snapshot)
+    by_git = git_blame(tmp_path / "git", texts)
+    assert len(by_git) > 10
+    ours = blamed(brain)
+    assert {line: ours[line] for line in by_git} == {
+        line: snapshots[number] for line, number in by_git.items()
+    }
 
 
 def test_lines_of_a_merge_belong_to_the_side_that_wrote_them(brain: Brain) -> None:

@@ -75,6 +75,17 @@ def test_a_record_taken_from_a_long_memory_leaves_the_rest_matched() -> None:
     assert [i for i, j in enumerate(found) if j < 0] == [7, 20_000]
 
 
+def test_lines_that_occur_once_hold_together_what_stands_around_them() -> None:
+    base = [b"one\n", b"\n", b"two\n", b"\n", b"\n", b"\n"]
+    other = [b"\n", b"\n", b"\n", b"two\n", b"\n", b"new\n"]
+    assert partners(base, other) == [-1, 2, 3, 4, -1, -1]
+
+
+def test_texts_without_a_line_that_occurs_once_are_still_matched() -> None:
+    base = [b"a\n", b"b\n"] * 3
+    assert partners(base, [b"b\n", b"a\n", b"b\n", b"a\n"]) == [-1, 0, 1, 2, 3, -1]
+
+
 def git_merges(folder: Path, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     for name, content in (("base", base), ("ours", ours), ("theirs", theirs)):
         (folder / name).write_bytes(content)
