@@ -74,13 +74,17 @@ def verify_deeply(
 
 
 def _undisturbed(session: Session, check: Callable[[], Verified]) -> Verified:
-    """Check again if something was taken out of the store meanwhile, which looks like damage."""
+    """Check what is in the store, not what is at hand of it.
+
+    Check again if something was taken out meanwhile, which looks like damage.
+    """
     for _ in range(ATTEMPTS - 1):
         epoch = _epoch(session)
+        session.forget()
         found = check()
         if found.ok or _epoch(session) == epoch:
             return found
-        session.forget()
+    session.forget()
     return check()
 
 

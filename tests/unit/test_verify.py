@@ -335,6 +335,14 @@ def test_a_missing_object_is_found(brain: Brain) -> None:
     assert "missing_object" in codes(brain)
 
 
+def test_a_node_that_is_at_hand_but_not_stored_is_found(brain: Brain) -> None:
+    session = session_of(brain)
+    root = session.bundle_of(session.head())["skills"].node
+    assert session.nodes.get(root)
+    run(brain, "DELETE FROM objects WHERE id = ?", root)
+    assert "missing_object" in {finding.code for finding in brain.verify().findings}
+
+
 def test_a_ref_moved_behind_the_back_of_the_log_is_found(brain: Brain) -> None:
     session = session_of(brain)
     head = session.head()
