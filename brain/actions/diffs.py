@@ -41,7 +41,7 @@ def with_folder(session: Session, from_: str = "@") -> Diff:
     ]
     after = bundles.update(session.nodes, before, edits)
     skills = _skills(session, before, after, found, _cards_of_folder(session, found))
-    session.nodes.settled()
+    session.nodes.dropped()
     return Diff(old.hex(), "", changes(found), skills)
 
 

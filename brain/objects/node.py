@@ -9,7 +9,7 @@ The path of a `Child` is hashed by itself first, so that a proof names none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import itemgetter, lt
 from typing import Any
 
@@ -62,16 +62,22 @@ def _hashes(kind: int, lines: Iterable[Line]) -> list[bytes]:
 
 
 class Node:
-    """A frozen node. `paths` are those of its entries, for looking one up."""
+    """A frozen node. `paths` are those of its entries, for looking one up.
 
-    __slots__ = ("_rows", "entries", "kind", "last", "paths")
+    Its hashes are computed when they are asked for.
+    """
 
-    def __init__(self, kind: int, entries: tuple[Line, ...]) -> None:
+    __slots__ = ("_known", "_rows", "entries", "kind", "last", "paths")
+
+    def __init__(
+        self, kind: int, entries: tuple[Line, ...], paths: list[str] | None = None
+    ) -> None:
         self.kind = kind
         self.entries = entries
-        self.paths = [line[0] for line in entries]
+        self.paths = [line[0] for line in entries] if paths is None else paths
         self.last = self.paths[-1]
         self._rows: list[list[bytes]] | None = None
+        self._known: tuple[list[list[bytes]], Collection[int]] | None = None
 
     def encode(self) -> bytes:
         """Return the canonical bytes."""
@@ -80,8 +86,16 @@ class Node:
     def rows(self) -> list[list[bytes]]:
         """Return the rows of the Merkle tree: hashes of the entries first, the root last."""
         if self._rows is None:
-            self._rows = merkle.rows(_hashes(self.kind, self.entries), _joining())
+            self._rows = self._hashed()
+            self._known = None
         return self._rows
+
+    def _hashed(self) -> list[list[bytes]]:
+        if self._known is None:
+            return merkle.rows(_hashes(self.kind, self.entries), _joining())
+        rows, places = self._known
+        new = _hashes(self.kind, [self.entries[place] for place in places])
+        return merkle.replaced(rows, dict(zip(places, new, strict=True)), _joining())
 
     def rows_like(self, old: Node) -> None:
         """Compute `rows`, taking over every hash that `old`, a similar node, already has."""
@@ -99,11 +113,9 @@ class Node:
         entries = list(self.entries)
         for place, line in lines.items():
             entries[place] = line
-        node = Node(self.kind, tuple(entries))
+        node = Node(self.kind, tuple(entries), self.paths)
         if self._rows is not None:
-            hashes = _hashes(self.kind, lines.values())
-            leaves = dict(zip(lines, hashes, strict=True))
-            node._rows = merkle.replaced(self._rows, leaves, _joining())
+            node._known = self._rows, lines.keys()
         return node
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .node import Node, decode
+from .node import Line, Node, decode
 
 KEPT = 2048
 """Decoded nodes kept in memory, about 20 KB each."""
@@ -16,12 +16,14 @@ class Nodes:
     """Access to the nodes of trees.
 
     `load` returns the bytes of a node by its id; what is built is kept in `fresh`
-    (id to bytes) until the caller has stored it and calls `settled`.
+    (id to bytes) until the caller has stored it and calls `settled`, or does not want
+    it stored and calls `dropped`. What is stored is not built anew while it is at hand.
     """
 
     def __init__(self, load: Callable[[bytes], bytes]) -> None:
         self._load = load
         self._kept: dict[bytes, Node] = {}
+        self._stored: dict[tuple[Line, ...], bytes] = {}
         self.fresh: dict[bytes, bytes] = {}
 
     def get(self, node_id: bytes) -> Node:
@@ -31,10 +33,15 @@ class Nodes:
             data = self.fresh.get(node_id)
             node = decode(self._load(node_id) if data is None else data)
             self._keep(node_id, node)
+            if data is None:
+                self._stored[node.entries] = node_id
         return node
 
     def add(self, node: Node) -> bytes:
         """Take a new node in; return its id."""
+        stored = self._stored.get(node.entries)
+        if stored is not None:
+            return stored
         node_id = node.id
         if node_id not in self.fresh:
             self.fresh[node_id] = node.encode()
@@ -43,16 +50,27 @@ class Nodes:
         return node_id
 
     def settled(self) -> None:
-        """Forget what is now stored."""
+        """Take note that what is fresh is now stored."""
+        for node_id in self.fresh:
+            node = self._kept.get(node_id)
+            if node is not None:
+                self._stored[node.entries] = node_id
+        self.fresh.clear()
+
+    def dropped(self) -> None:
+        """Take note that what is fresh will not be stored."""
+        for node_id in self.fresh:
+            self._kept.pop(node_id, None)
         self.fresh.clear()
 
     def forget(self) -> None:
         """Forget everything: what was built has not been stored after all."""
         self.fresh.clear()
         self._kept.clear()
+        self._stored.clear()
 
     def _keep(self, node_id: bytes, node: Node) -> None:
         if len(self._kept) >= KEPT:
             for old in list(self._kept)[: KEPT // 4]:
-                del self._kept[old]
+                self._stored.pop(self._kept.pop(old).entries, None)
         self._kept[node_id] = node

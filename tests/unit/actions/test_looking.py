@@ -38,6 +38,13 @@ def test_the_diff_with_the_folder_reads_skills_from_the_folder(brain: Brain) -> 
     ]
 
 
+def test_what_a_diff_with_the_folder_worked_out_is_still_stored_by_a_snapshot(brain: Brain) -> None:
+    write(brain, "skills/x/SKILL.md", skill("x", 2))
+    brain.diff()
+    brain.snapshot()
+    assert brain.verify(deep=True).ok
+
+
 @pytest.mark.parametrize("name", ["SKILL.md", "skill.md"])
 def test_a_file_of_a_category_is_no_skill_once_the_category_is_one(brain: Brain, name: str) -> None:
     write(brain, "skills/tools/search.md", skill("search", 1))

@@ -33,6 +33,36 @@ def test_a_new_node_is_fresh_until_it_is_settled() -> None:
     assert shelf.loads == []
 
 
+def test_a_node_that_is_stored_and_at_hand_is_not_built_anew() -> None:
+    shelf = Shelf()
+    nodes = shelf.nodes()
+    made = nodes.add(leaf("a"))
+    shelf.settle(nodes)
+    shelf.stored[leaf("b").id] = leaf("b").encode()
+    nodes.get(leaf("b").id)
+    assert [nodes.add(leaf(name)) for name in "ab"] == [made, leaf("b").id]
+    assert nodes.fresh == {}
+
+
+def test_a_node_that_was_not_stored_is_built_anew() -> None:
+    nodes = Shelf().nodes()
+    for end in (nodes.dropped, nodes.forget):
+        nodes.add(leaf("a"))
+        end()
+        assert nodes.fresh == {}
+        nodes.add(leaf("a"))
+        assert nodes.fresh == {leaf("a").id: leaf("a").encode()}
+
+
+def test_a_node_read_before_it_is_stored_is_not_taken_for_stored() -> None:
+    nodes = Shelf().nodes()
+    made = nodes.add(leaf("a"))
+    nodes._kept.clear()
+    assert nodes.get(made).entries == leaf("a").entries
+    assert nodes.add(leaf("a")) == made
+    assert nodes.fresh == {made: leaf("a").encode()}
+
+
 def test_what_is_forgotten_is_read_again_from_the_store() -> None:
     nodes = Shelf().nodes()
     node = leaf("a")
