@@ -9,7 +9,7 @@ making has changed (`VERSION`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 
 from .. import limits
 from ..errors import InvalidInput
@@ -52,11 +52,8 @@ def is_skill(session: Session, bundle: Bundle, path: str) -> bool:
     """Tell whether the full `path` is a skill in `bundle`; O(log n)."""
     if not may_be_skill(path):
         return False
-
-    def exists(inner: str) -> bool:
-        return tree.get_line(session.nodes, bundle.get(SECTION), inner) is not None
-
-    return layout.classify(paths.split(path)[1], exists) is not None
+    has_any = partial(tree.has_any, session.nodes, bundle.get(SECTION))
+    return layout.classify(paths.split(path)[1], has_any) is not None
 
 
 def cards(session: Session, blobs: Iterable[bytes]) -> dict[bytes, Card]:

@@ -44,6 +44,29 @@ def get(nodes: Nodes, root: Root | None, path: str) -> Entry | None:
 
 def get_line(nodes: Nodes, root: Root | None, path: str) -> Line | None:
     """Return what `get` returns, as a bare tuple."""
+    line = _first_from(nodes, root, path)
+    return line if line and line[0] == path else None
+
+
+def has_any(nodes: Nodes, root: Root | None, paths: Sequence[str]) -> bool:
+    """Tell whether there is an entry at one of `paths`, which ascend.
+
+    One look-up answers for all paths up to the entry it finds.
+    """
+    following = ""
+    for path in paths:
+        if path > following:
+            line = _first_from(nodes, root, path)
+            if line is None:
+                return False
+            following = line[0]
+        if path == following:
+            return True
+    return False
+
+
+def _first_from(nodes: Nodes, root: Root | None, path: str) -> Line | None:
+    """Return the first line whose path is not below `path`, or None."""
     if root is None:
         return None
     node = nodes.get(root.node)
@@ -53,7 +76,7 @@ def get_line(nodes: Nodes, root: Root | None, path: str) -> Line | None:
             return None
         line = node.entries[place]
         if node.kind == LEAF:
-            return line if line[0] == path else None
+            return line
         node = nodes.get(line[1])
 
 

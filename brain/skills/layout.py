@@ -9,7 +9,7 @@ skills, such as a README.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from ..digest import blob_id
 from ..errors import InvalidInput, printable
@@ -17,6 +17,7 @@ from .slug import fold, is_device, is_slug
 
 SKILL_FILES = ("SKILL.md", "skill.md", "Skill.md", "SKILL.MD")
 """The spellings of SKILL.md that clients read."""
+_ASCENDING = sorted(SKILL_FILES)
 LAYOUTS = ("directory", "flat")
 _COMPANIONS = frozenset(
     (
@@ -28,11 +29,11 @@ _SUFFIX = ".md"
 _USUAL = f"/{SKILL_FILES[0]}"
 
 
-def classify(path: str, exists: Callable[[str], bool]) -> str | None:
+def classify(path: str, has_any: Callable[[Sequence[str]], bool]) -> str | None:
     """Return the fallback name of the skill at `path`, or None if it is none.
 
-    `exists` tells whether the section holds a path; it is asked at most once for
-    each spelling of SKILL.md.
+    `has_any` tells whether the section holds one of some paths, which ascend; it is
+    asked at most once.
     """
     name = _own_name(path)
     if name is None:
@@ -40,7 +41,7 @@ def classify(path: str, exists: Callable[[str], bool]) -> str | None:
     category, slash, _ = path.rpartition("/")
     if not slash or path.endswith(SKILL_FILES):
         return name
-    if any(exists(f"{category}/{spelling}") for spelling in SKILL_FILES):
+    if has_any([f"{category}/{spelling}" for spelling in _ASCENDING]):
         return None
     return name
 

@@ -131,6 +131,17 @@ def test_an_entry_is_found_if_and_only_if_it_is_there(files: Files, path: str) -
         assert tree.get(shelf.nodes(), root, known) == files[known]
 
 
+@given(few, st.lists(brain_paths, max_size=6))
+def test_one_of_some_paths_is_found_if_and_only_if_one_is_there(
+    files: Files, others: list[str]
+) -> None:
+    shelf = Shelf()
+    root = of(shelf, files)
+    assert tree.has_any(shelf.nodes(), root, sorted(others)) == any(p in files for p in others)
+    asked = sorted({*others, *list(files)[:1]})
+    assert tree.has_any(shelf.nodes(), root, asked) == bool(files)
+
+
 @settings(max_examples=25)
 @given(seeds, st.sampled_from([0, 1, 100, 4000]))
 def test_walking_yields_every_entry_in_order_from_any_start(seed: int, total: int) -> None:
