@@ -83,11 +83,10 @@ def put_cards(db: Connection, rows: Iterable[tuple[bytes, bytes]]) -> None:
 def log_skills(db: Connection, rows: Iterable[SkillRow]) -> None:
     """Append to the histories of skills, numbering each path's rows from 1."""
     new = list(rows)
-    sql = "SELECT path, max(number) FROM skill_log WHERE path IN ({keys}) GROUP BY path"
-    last: dict[str, int] = dict(db.among(sql, list({row.path for row in new})))
+    last: dict[str, int] = {}
     stored = []
     for row in new:
-        last[row.path] = last.get(row.path, 0) + 1
+        last[row.path] = 1 + (last[row.path] if row.path in last else _last_number(db, row.path))
         stored.append(_stored(row, last[row.path]))
     db.run_many(
         "INSERT INTO skill_log (path, number, snapshot, change, version, slugs, checksum)"
@@ -95,6 +94,12 @@ def log_skills(db: Connection, rows: Iterable[SkillRow]) -> None:
         stored,
     )
     name_skills(db, {(slug, row.path) for row in new for slug in row.slugs})
+
+
+def _last_number(db: Connection, path: str) -> int:
+    """Return the greatest number of a path; asked for one path, the engine looks at one row."""
+    ((last,),) = db.all("SELECT ifnull(max(number), 0) FROM skill_log WHERE path = ?", (path,))
+    return int(last)
 
 
 def name_skills(db: Connection, pairs: Iterable[tuple[str, str]]) -> None:
