@@ -135,10 +135,11 @@ def as_recorded(session: Session, target: Bundle, path: str) -> bytes | None:
 def edits_at(
     session: Session, tx: Transaction, target: Bundle, wanted: Iterable[str]
 ) -> dict[str, Entry | None]:
-    """Return what leads from `target` to the folder at the paths `wanted`; stores content."""
+    """Return what leads from `target` to the folder at the paths `wanted`; stores that content."""
     there = []
     out: dict[str, Entry | None] = {}
-    for path in wanted:
+    was = {path: bundles.get(session.nodes, target, path) for path in wanted}
+    for path, recorded in was.items():
         try:
             candidate = candidate_at(session, path)
         except InvalidInput:
@@ -147,10 +148,12 @@ def edits_at(
             candidate = None
         if candidate is not None:
             there.append(candidate)
-        elif bundles.get(session.nodes, target, path) is not None:
+        elif recorded is not None:
             out[path] = None
-    for entry in loading.stored(session, tx, target, there):
-        if entry != bundles.get(session.nodes, target, entry.path):
+    read = zip(there, hashed(session, there), strict=True)
+    changed = [candidate for candidate, entry in read if entry != was[candidate.path]]
+    for entry in loading.stored(session, tx, target, changed):
+        if entry != was[entry.path]:
             out[entry.path] = entry
     return out
 

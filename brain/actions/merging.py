@@ -27,11 +27,12 @@ CONTENT = "content"
 
 
 class _Work(NamedTuple):
-    """A merge, worked out: `bases` are sorted."""
+    """A merge, worked out: `bases` are sorted, `added` are the paths that are new to our side."""
 
     bases: list[bytes]
     outcome: Outcome
     merger: Merger
+    added: set[str]
 
 
 def merge(
@@ -142,7 +143,7 @@ def _merge(session: Session, asked: Midst, choose: Choose, progress: Progress) -
         if session.load(asked.theirs).brain != session.load(mine.head).brain:
             _refuse_other_brain(session, mine.head, asked)
         work = _work(mine, asked.theirs, choose)
-        before, ours = mine.bundle, mine.head
+        ours = mine.head
         clashes = work.outcome.clashes
         fast_forward = not clashes and work.bases == [ours]
         if clashes:
@@ -155,9 +156,9 @@ def _merge(session: Session, asked: Midst, choose: Choose, progress: Progress) -
         midst.save(mine.tx, asked if clashes else None)
     if clashes:
         midst.write_marked(session, clashes, asked.branch, asked.name)
-        return _outcome(mine, work, before, False, midst.conflicts(session))
+        return _outcome(mine, work, False, midst.conflicts(session))
     midst.clear_marked(session)
-    return _outcome(mine, work, before, fast_forward and mine.head != ours, [])
+    return _outcome(mine, work, fast_forward and mine.head != ours, [])
 
 
 def _refuse_other_brain(session: Session, head: bytes, asked: Midst) -> None:
@@ -185,18 +186,17 @@ def _work(mine: Turn, theirs: bytes, choose: Choose) -> _Work:
             kept.raise_versions(mine, theirs, outcome, merger)
         by_hand = folder.edits_at(session, mine.tx, mine.bundle, paths_of(outcome))
         if not by_hand:
-            return _Work(bases, _without_noops(mine, outcome), merger)
+            return _worked(mine, bases, outcome, merger)
         record_by_hand(mine, by_hand)
 
 
-def _without_noops(mine: Turn, outcome: Outcome) -> Outcome:
+def _worked(mine: Turn, bases: list[bytes], outcome: Outcome, merger: Merger) -> _Work:
+    """Leave out what is as our side has it already."""
     nodes = mine.session.nodes
-    edits = {
-        path: entry
-        for path, entry in outcome.edits.items()
-        if bundles.get(nodes, mine.bundle, path) != entry
-    }
-    return outcome._replace(edits=edits)
+    was = {path: bundles.get(nodes, mine.bundle, path) for path in outcome.edits}
+    edits = {path: entry for path, entry in outcome.edits.items() if was[path] != entry}
+    added = {path for path in edits if was[path] is None}
+    return _Work(bases, outcome._replace(edits=edits), merger, added)
 
 
 def _record(mine: Turn, asked: Midst, work: _Work) -> None:
@@ -231,13 +231,11 @@ def _rows(outcome: Outcome, earlier: tuple[Row, ...]) -> tuple[Row, ...]:
 def _outcome(
     mine: Turn,
     work: _Work,
-    before: bundles.Bundle,
     fast_forward: bool,
     conflicts: list[MergeConflict],
 ) -> Merged:
     session = mine.session
     edits = {} if conflicts else work.outcome.edits
-    was = {path: bundles.get(session.nodes, before, path) is not None for path in edits}
     return Merged(
         mine.head.hex(),
         bundles.bundle_id(mine.bundle).hex(),
@@ -245,8 +243,8 @@ def _outcome(
         [base.hex() for base in work.bases],
         mine.head != mine.old_head,
         fast_forward,
-        sum(entry is not None and not was[path] for path, entry in edits.items()),
-        sum(entry is not None and was[path] for path, entry in edits.items()),
+        sum(path in work.added for path in edits),
+        sum(entry is not None and path not in work.added for path, entry in edits.items()),
         sum(entry is None for entry in edits.values()),
         [MergedSkill(slug, *map(version.value, rest)) for slug, *rest in work.outcome.skills],
         conflicts,
