@@ -1,0 +1,204 @@
+"""Random work on three branches that are merged to and fro, through the façade.
+
+Revisions are merged that their branches have left behind, so that lineages cross.
+Every line that is written has a mark of its own, by which it is found again.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brain import Brain
+from brain.merging.contents import CHOICES
+from brain.objects import bundle as bundles
+from brain.results import Merged
+
+SKILLS = ("alpha", "beta")
+PLAIN = ("memory/log.jsonl", "memory/notes.md", "prompts/system.md")
+BRANCHES = ("main", "idea", "other")
+OPPOSITE = {"ours": "theirs", "theirs": "ours", "both": "both", None: None}
+
+Marks = frozenset[bytes]
+branches = st.sampled_from(BRANCHES)
+edits = st.tuples(
+    st.sampled_from([*SKILLS, *PLAIN]),
+    st.sampled_from(["insert", "insert", "append", "replace", "drop", "describe", "remove"]),
+    st.integers(0, 30),
+)
+works = st.tuples(branches, st.lists(edits, min_size=1, max_size=3))
+merges = st.tuples(
+    branches, branches, st.sampled_from([0, 0, 1, 2]), st.sampled_from([None, None, *CHOICES])
+)
+Round = tuple[list[tuple[str, list[tuple[str, str, int]]]], list[tuple[str, str, int, str | None]]]
+rounds = st.lists(
+    st.tuples(st.lists(works, min_size=2, max_size=3), st.lists(merges, min_size=1, max_size=2)),
+    min_size=2,
+    max_size=5,
+)
+
+
+class Lineages:
+    """A brain of three branches; of each snapshot, the marks it and its ancestors ever had."""
+
+    def __init__(self, folder: Path) -> None:
+        self.brain = Brain.init(folder, author="tester")
+        self.marks = 0
+        self.ever: dict[str, Marks] = {}
+        self.first: dict[str, str] = {}
+        for slug in SKILLS:
+            self.brain.upsert_skill(slug, self.text(slug), description=self.mark())
+        for path in PLAIN:
+            self.write(path, [self.line(path) for _ in range(6)])
+        self.brain.snapshot()
+        self.follow()
+        for name in BRANCHES[1:]:
+            self.brain.create_branch(name)
+
+    def mark(self) -> str:
+        """Return a word that was never there."""
+        self.marks += 1
+        return f"m{self.marks}."
+
+    def line(self, path: str) -> str:
+        """Return a line that was never there, as the file at `path` has them."""
+        return f'{{"n": "{self.mark()}"}}\n' if path.endswith(".jsonl") else f"- {self.mark()}\n"
+
+    def text(self, path: str) -> str:
+        """Return the first text of a skill, with lines that repeat."""
+        return "".join(f"{self.line(path)}\n" for _ in range(4))
+
+    def write(self, path: str, lines: list[str]) -> None:
+        """Write a file by hand."""
+        file = self.brain.root / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("".join(lines))
+
+    def work(self, branch: str, wanted: list[tuple[str, str, int]]) -> None:
+        """Change files on a branch, and record them."""
+        self.brain.switch(branch)
+        for path, how, place in wanted:
+            if path in SKILLS:
+                self.edit_skill(path, how, place)
+                continue
+            file = self.brain.root / path
+            if how == "remove":
+                file.unlink(missing_ok=True)
+            elif how != "describe":
+                there = file.read_text().splitlines(keepends=True) if file.exists() else []
+                self.write(path, self.edited(path, there, how, place))
+        self.brain.snapshot()
+        self.follow()
+
+    def edit_skill(self, slug: str, how: str, place: int) -> None:
+        """Change a skill."""
+        there = [row.slug for row in self.brain.skills()]
+        if how == "remove":
+            if slug in there:
+                self.brain.delete_skill(slug)
+            return
+        if how == "describe" or slug not in there:
+            body = None if slug in there else self.text(slug)
+            self.brain.upsert_skill(slug, body, description=self.mark())
+            return
+        lines = self.brain.view_skill(slug).body.lstrip("\n").splitlines(keepends=True)
+        text = "".join(self.edited(slug, lines, how, place))
+        self.brain.upsert_skill(slug, text if text.strip() else self.text(slug))
+
+    def edited(self, path: str, lines: list[str], how: str, place: int) -> list[str]:
+        """Return some lines after an edit."""
+        at = place % (len(lines) + 1)
+        if how in ("insert", "append"):
+            at = len(lines) if how == "append" else at
+            return [*lines[:at], self.line(path), *lines[at:]]
+        new = [self.line(path)] if how == "replace" else []
+        return [*lines[:at], *new, *lines[at + 1 :]]
+
+    def here(self, snapshot: str) -> Marks:
+        """Return the marks of the files of a snapshot."""
+        session = self.brain._session
+        entries = bundles.walk(session.nodes, session.bundle_of(bytes.fromhex(snapshot)))
+        texts = (session.reader.read_blob(entry.blob) for entry in entries)
+        return frozenset(mark for text in texts for mark in re.findall(rb"m\d+\.", text))
+
+    def follow(self) -> None:
+        """Know the snapshots that are new."""
+        for info in reversed(list(self.brain.log())):
+            if info.snapshot not in self.ever:
+                above = [self.ever[parent] for parent in info.parents]
+                self.ever[info.snapshot] = self.here(info.snapshot).union(*above)
+                self.first[info.snapshot] = next(iter(info.parents), info.snapshot)
+
+    def head(self, branch: str) -> str:
+        """Return the snapshot a branch stands at."""
+        return next(row.snapshot for row in self.brain.branches().branches if row.name == branch)
+
+    def merge(self, branch: str, other: str, back: int, choice: str | None) -> None:
+        """Merge into a branch what another one is, or was, and the other way round.
+
+        The latter on the other branch itself, or where that went on since, on one of its
+        own. So each has merged what the other was before, and their next merge has more
+        than one base. What nobody decides is as one side has it.
+        """
+        ours, theirs = self.head(branch), self.head(other)
+        twin = other
+        if back or branch == other:
+            for _ in range(back):
+                theirs = self.first[theirs]
+            twin = f"twin-{len(self.brain.branches().branches)}"
+            self.brain.create_branch(twin, theirs)
+        for decided in (choice, "ours"):
+            done = self.merged(branch, theirs, decided)
+            turned = self.merged(twin, ours, OPPOSITE[decided])
+            assert done.bases == turned.bases
+            assert {row.path for row in done.conflicts} == {row.path for row in turned.conflicts}
+            if done.conflicts:
+                continue
+            assert done.bundle == turned.bundle
+            if decided in (None, "both"):
+                self.nothing_is_lost(ours, theirs, done)
+            if decided is None:
+                self.nothing_comes_back(ours, theirs, done)
+            return
+        raise AssertionError("one side is always a way out")
+
+    def merged(self, branch: str, other: str, choice: str | None) -> Merged:
+        """Merge on a branch; give up what has conflicts."""
+        self.brain.switch(branch)
+        done = self.brain.merge(other, choice)
+        if done.conflicts:
+            self.brain.abort_merge()
+        self.follow()
+        return done
+
+    def nothing_is_lost(self, ours: str, theirs: str, done: Merged) -> None:
+        """Check that each line is there that one side wrote and the other never saw."""
+        now = self.here(done.snapshot)
+        assert self.here(ours) - self.ever[theirs] <= now
+        assert self.here(theirs) - self.ever[ours] <= now
+
+    def nothing_comes_back(self, ours: str, theirs: str, done: Merged) -> None:
+        """Check that no line is there that one side took away since the only base."""
+        if len(done.bases) == 1:
+            base = self.here(done.bases[0])
+            gone = (base - self.here(ours)) | (base - self.here(theirs))
+            assert not gone & self.here(done.snapshot)
+
+
+@settings(max_examples=25, deadline=None)
+@given(rounds)
+def test_merges_to_and_fro_are_alike_and_lose_nothing(drawn: list[Round]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        lineages = Lineages(Path(folder) / "agent")
+        for worked, merged in drawn:
+            for work in worked:
+                lineages.work(*work)
+            for merge in merged:
+                lineages.merge(*merge)
+        found = lineages.brain.verify(deep=True)
+        lineages.brain.close()
+        assert found.ok, found.findings
