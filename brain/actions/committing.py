@@ -180,9 +180,13 @@ def note(session: Session, made: Commitment) -> None:
 
 
 def rolled_back(ledger: Ledger, head: LedgerHead | None, last: Seen | None) -> str:
-    """Say how a ledger fell behind what was seen in it; "" if it did not."""
+    """Say how a ledger fell behind what was seen in it; "" if it did not.
+
+    A chain may take back in good faith what is not final yet; its ledger remembers itself
+    what must not go back.
+    """
     now = head.seq if head else 0
-    if last is None or now >= last.seq:
+    if last is None or now >= last.seq or isinstance(ledger, Priced):
         return ""
     return f"{ledger.name} held commitment {last.seq} of this brain, and now ends at {now}"
 

@@ -1,0 +1,73 @@
+"""A brain that commits to a chain while that reorganises, mines late or goes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.chain.evm import EvmLedger
+from brain.chain.protocol import FINALIZED, INCLUDED, PENDING
+from brain.errors import VerificationFailed
+from tests.chain.evm import account, configured
+from tests.chain.registry import Registry
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Iterator[Brain]:
+    with Brain.init(tmp_path / "agent", name="agent", author="tester") as made:
+        made.upsert_skill("A", "One.\n")
+        yield made
+
+
+@pytest.fixture
+def chain(registry: Registry, tmp_path: Path, request: pytest.FixtureRequest) -> EvmLedger:
+    key = account(registry.node, request.node.nodeid)
+    config = configured(registry.node, registry.address, finality=2)
+    return EvmLedger(config, tmp_path / "ledgers", key)
+
+
+def test_a_commitment_lost_in_a_reorganisation_is_made_again(
+    brain: Brain, chain: EvmLedger, registry: Registry
+) -> None:
+    brain.open_in(chain)
+    brain.upsert_skill("A", "Two.\n")
+    once = brain.commit(chain)
+    registry.node.reorg(1)
+    again = brain.commit(chain)
+    assert (again.transaction, again.status, again.seq) == (once.transaction, INCLUDED, 2)
+
+
+def test_a_commitment_that_waits_is_told_as_pending_and_is_no_alarm(
+    brain: Brain, chain: EvmLedger, registry: Registry
+) -> None:
+    brain.open_in(chain)
+    brain.upsert_skill("A", "Two.\n")
+    registry.node.automine(False)
+    try:
+        assert brain.commit(chain).status == PENDING
+        assert brain.ledger_status(chain).seq == 1
+        assert brain.commit(chain).status == PENDING
+        registry.node.mine()
+    finally:
+        registry.node.automine(True)
+    registry.node.mine(2)
+    assert brain.ledger_status(chain).status == FINALIZED
+    assert brain.ledger_status(chain).behind == 0
+
+
+def test_a_chain_that_takes_back_what_was_final_raises_the_alarm(
+    brain: Brain, chain: EvmLedger, registry: Registry
+) -> None:
+    brain.open_in(chain)
+    state = registry.node.snapshot()
+    brain.upsert_skill("A", "Two.\n")
+    brain.commit(chain)
+    registry.node.mine(2)
+    assert brain.ledger_status(chain).status == FINALIZED
+    registry.node.revert(state)
+    with pytest.raises(VerificationFailed) as raised:
+        brain.commit(chain)
+    assert raised.value.code == "rolled_back"
