@@ -21,11 +21,15 @@ Point = tuple[int, int, int, int]
 def verify(brain: bytes, snapshot: bytes, key: bytes, signature: bytes) -> None:
     """Refuse a signature that is not that of the snapshot by the key."""
     require(len(brain) == 32 and len(snapshot) == 32, "the ids")
+    verify_message(key, b"brain v1 signature" + brain + snapshot, signature)
+
+
+def verify_message(key: bytes, message: bytes, signature: bytes) -> None:
+    """Refuse a signature that is not that of the message by the key."""
     require(len(signature) == 64, "the length of the signature")
     a = read_key(key)
     r, s = signature[:32], int.from_bytes(signature[32:], "little")
     require(s < L, "S")
-    message = b"brain v1 signature" + brain + snapshot
     k = int.from_bytes(sha512(r + key + message).digest(), "little") % L
     x, y, z, t = a
     minus = (-x % P, y, z, -t % P)

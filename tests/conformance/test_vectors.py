@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from brain import merkle
+from brain.chain.tlog.check import check_consistency, check_inclusion
 from brain.checks.trees import check_bundles
 from brain.digest import blob_id, domain
 from brain.encoding import pack, unpack
@@ -28,7 +29,7 @@ from brain.worktree.walk import refuse_twins
 from tests.conformance.reading import FOLDER, Vector, paths_of, read, title
 from tests.shelf import Shelf
 from tests.vectors import generate
-from tests.vectors.families import rights, signatures
+from tests.vectors.families import logs, rights, signatures
 from tests.vectors.families.proofs import facts
 
 IDS: dict[str, Callable[[bytes], bytes]] = {
@@ -256,6 +257,30 @@ def _rights(vector: Vector) -> dict[str, Any]:
     }
 
 
+def _entry(vector: Vector) -> dict[str, Any]:
+    return logs.facts(vector.data)
+
+
+def _inclusion(vector: Vector) -> dict[str, Any]:
+    given = vector.input
+    shown = check_inclusion(
+        *(given["checkpoint"], given["key"], given["index"], bytes.fromhex(given["entry"])),
+        [bytes.fromhex(hash) for hash in given["path"]],
+        given["witnesses"],
+    )
+    state = shown.checkpoint
+    witnesses = [[one.key.name, one.time] for one in shown.witnesses]
+    told = {"origin": state.origin, "size": state.size, "root": state.root.hex()}
+    return {**told, "witnesses": witnesses}
+
+
+def _consistency(vector: Vector) -> dict[str, Any]:
+    given = vector.input
+    path = [bytes.fromhex(hash) for hash in given["path"]]
+    old, new = check_consistency(given["old"], given["new"], given["key"], path)
+    return {"old": old.checkpoint.size, "new": new.checkpoint.size}
+
+
 class Given:
     """The lineage of a vector of rights."""
 
@@ -303,6 +328,9 @@ TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "equivocation": _equivocation,
     "trust": _trust,
     "rights": _rights,
+    "entry": _entry,
+    "inclusion": _inclusion,
+    "consistency": _consistency,
 }
 
 

@@ -14,6 +14,7 @@ from .families import (
     badtrees,
     bundles,
     hashes,
+    logs,
     names,
     nodes,
     proofs,
@@ -44,6 +45,9 @@ FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
     "equivocations": signatures.equivocations,
     "trust": rights.vectors,
     "rights": rights.lineages,
+    "entries": logs.entries,
+    "inclusions": logs.inclusions,
+    "consistencies": logs.consistencies,
 }
 
 

@@ -9,8 +9,8 @@ from ...errors import FormatError
 from ..protocol import NO_PARENT
 
 FORMAT = 1
-MAX_BYTES = 256
-"""Size of an entry that is read; the longest has 122 bytes."""
+MAX_BYTES = 122
+"""Size of the longest entry."""
 MAX_SEQ = (1 << 63) - 1
 MAX_TIME = 253_402_300_799_999
 """The last millisecond of the year 9999, UTC, as in snapshots."""
