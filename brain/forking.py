@@ -14,7 +14,14 @@ import signal
 import sys
 from array import array
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    closing,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from typing import Any, BinaryIO, NoReturn
 
 from . import errors
@@ -198,3 +205,37 @@ def answers(
                     running.remove(child)
                 else:
                     yield answer
+
+
+@contextmanager
+def shared(
+    jobs: int,
+    do: Callable[[int], Any],
+    own: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> Iterator[Callable[[], list[Any]]]:
+    """Have children do the jobs below `jobs`, at most MOST_TURNS, while the block runs.
+
+    Yields what does the rest and returns all answers, in the order of the jobs. A child
+    works inside `own()`, where it gets what it cannot take over from its parent. What a
+    child took and did not do, whatever went wrong, is done by the parent.
+    """
+
+    def help_out(send: Send) -> None:
+        with own():
+            for job in turns:
+                send((job, do(job)))
+
+    with closing(Turns(jobs)) as turns, ExitStack() as stack:
+        children: list[Iterator[tuple[int, Any]]] = []
+        with suppress(OSError):  # no more processes
+            for _ in range(min(processors(), jobs) - 1):
+                children.append(stack.enter_context(forked(help_out)))
+
+        def finish() -> list[Any]:
+            done = {job: do(job) for job in turns}
+            for child in children:
+                with suppress(BrainError):  # it died: its jobs are left
+                    done.update(child)
+            return [done[job] if job in done else do(job) for job in range(jobs)]
+
+        yield finish

@@ -3,13 +3,13 @@
 In the order of the steps, each repeated as a comment at its code:
 
 1. The engine finds no fault in its file.
-2. Every structured object hashes to its id.
-3. Every ref leads to a snapshot, and one branch is the current one.
-4. From every ref, parents are there back to one genesis; its id is the brain's,
+2. Every ref leads to a snapshot, and one branch is the current one.
+3. From every ref, parents are there back to one genesis; its id is the brain's,
    which every later snapshot names; generations, depths and jumps are right.
-5. Time does not run backwards along an edge by more than SKEW (a warning: order
+4. Time does not run backwards along an edge by more than SKEW (a warning: order
    comes from the graph, never from clocks).
-6. Every tree is canonical, its paths are allowed, and every blob is there.
+5. Every structured object is canonical and hashes to its id.
+6. Every tree is the canonical one, its paths are allowed, and every blob is there.
 7. Along every edge that says upsert, that skill's version rises as it says; a
    skill changed otherwise without a higher version is a warning.
 8. Refs and operation log agree.
@@ -18,6 +18,11 @@ In the order of the steps, each repeated as a comment at its code:
    right to: see `trust.verify`, whose steps these are. Asked of a brain that has a trust
    file or signatures, or if the caller demands it. That a key signed two continuations
    of one snapshot, on whatever branch, is a warning, unless the head descends from both.
+
+Steps 5 to 7 go through the store part by part, in the order of insertion, so that each
+object is read and decoded once and memory is flat. The parts, and after them the
+signatures of step 10, are done by forked children while this process walks the lineage
+for steps 3 and 4; then it takes its share of what is left.
 
 What is reached is level L0: hashes and signatures alone. Hashes show that nothing was
 changed since the ids were given out, signatures who gave them out; neither shows when,
@@ -30,10 +35,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from .actions.files import Progress, no_progress
-from .checks import edges, lineages, rows, signatures
+from .checks import blobs, lineages
 from .checks.signatures import NOTHING, Demand
 from .checks.sizes import Sizes
+from .checks.work import Work
 from .errors import BrainError, StoreError
+from .forking import shared
 from .results import Finding, Verified
 from .session import CONTROL, Session
 
@@ -101,11 +108,11 @@ def _deeply(session: Session, asked: Demand, progress: Progress) -> Verified:
         work = _Verification(session, asked, progress, sizes)
         work.run()
         # 9. Every blob is read again and hashes to its id; the sizes are for step 6.
-        blobs = list(rows.blobs(session, progress, verdicts, sizes))
+        broken = list(blobs.check(session, progress, verdicts, sizes))
     if sizes.true:
         work = _Verification(session, asked, progress, sizes)
         work.run()
-    work.replace(blobs)
+    work.replace(broken)
     return work.outcome()
 
 
@@ -154,44 +161,42 @@ class _Verification:
             if len(self._findings) < MAX_FINDINGS:
                 self._findings.append(finding)
 
-    def replace(self, blobs: list[Finding]) -> None:
+    def replace(self, found: list[Finding]) -> None:
         """Collect what is wrong with blobs, in place of what stumbled over them before."""
-        broken = {finding.message.split()[1].rstrip(":") for finding in blobs}
+        broken = {finding.message.split()[1].rstrip(":") for finding in found}
         self._findings = [
             finding
             for finding in self._findings
             if finding.code != "corrupt_object" or broken.isdisjoint(finding.message.split())
         ]
-        self.take(blobs)
+        self.take(found)
 
     def _run(self) -> None:
         session = self._session
         # 1. The engine finds no fault in its file.
         for fault in session.reader.integrity():
             self.take([Finding("damaged_store", "error", "", "", fault)])
-        # 2. Every structured object hashes to its id.
-        self.take(rows.structured(session, self._progress))
-        # 3. Every ref leads to a snapshot, and one branch is the current one.
+        # 2. Every ref leads to a snapshot, and one branch is the current one.
         starts, faults = lineages.heads(session)
         self.take(faults)
-        with signatures.checking(session, self._asked) as signed:
-            self._walk(starts, signed)
-            # 8. Refs and operation log agree.
-            self.take(lineages.operations(session))
-            # 10. Signatures, by the rights in force.
-            self.take(signed.findings())
+        work = Work(session, self._asked, self._sizes, self._progress)
+        # 5. Objects. 6. Trees, paths, blobs. 7. Versions. 10. Whether signatures fit.
+        with shared(work.jobs, work.do, work.aside) as finish:
+            try:
+                # 3. Parents, genesis, brain, generation, jump. 4. Time.
+                self._walk(starts, work)
+                # 8. Refs and operation log agree.
+                self.take(lineages.operations(session))
+            finally:
+                self.take(work.findings(finish()))
 
-    def _walk(self, starts: list[bytes], signed: signatures.Check) -> None:
-        session = self._session
-        for here, snapshot in lineages.reachable(session, starts):
+    def _walk(self, starts: list[bytes], work: Work) -> None:
+        for here, snapshot in lineages.reachable(self._session, starts):
             if isinstance(snapshot, BrainError):
                 self.take([Finding(snapshot.code, "error", here.hex(), "", snapshot.message)])
                 continue
-            # 4. Parents, genesis, brain, generation, jump. 5. Time.
-            self.take(lineages.check(session, here, snapshot))
-            # 6. Trees, paths, blobs. 7. Versions.
-            self.take(edges.check(session, here, snapshot, self._sizes))
-            signed.meet(here, snapshot)
+            self.take(lineages.check(self._session, here, snapshot))
+            work.meet(here, snapshot)
             self._snapshots += 1
             if self._snapshots % 256 == 0:
                 self._progress("snapshots", self._snapshots, 0)

@@ -1,139 +1,135 @@
-"""Checks of what a snapshot changed against its first parent: tree, blobs, versions."""
+"""Checks of what snapshots changed against their first parents: tree, blobs, versions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from operator import itemgetter
+from typing import NamedTuple
 
-from ..actions import derived
 from ..errors import BrainError
 from ..objects import bundle as bundles
 from ..objects import paths
-from ..objects.bundle import Bundle
-from ..objects.compare import Difference
-from ..objects.entry import LINK
-from ..objects.node import Line
 from ..objects.snapshot import Snapshot
 from ..results import Finding
 from ..session import Session
-from ..skills.layout import slug_of
-from ..skills.version import compare as compare_versions
+from ..trust.policy import PATH as TRUST
 from . import trees
-from .sizes import Sizes
+from .trees import Change
+from .versions import Rise, Versions
+
+TOGETHER = 512
+"""Changed entries from which on blobs are looked up, for all edges that wait for it."""
+
+_blob_of = itemgetter(2)
+_said = itemgetter(2, 3)
 
 
-def check(
-    session: Session, here: bytes, snapshot: Snapshot, sizes: Sizes | None
-) -> Iterator[Finding]:
-    """Check one edge of the lineage; a genesis is checked against nothing.
+class _Edge(NamedTuple):
+    """A snapshot, and what waits to be looked up for it; `fault` is what is wrong with its trees.
 
-    `sizes` takes what entries say of blobs, if blobs are read too.
+    It waits too, so that findings come in the order of the snapshots.
     """
-    name = here.hex()
-    try:
-        after = session.bundle(snapshot.bundle)
-        before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
-        fresh = list(trees.check_bundles(session.nodes, before, after))
-    except BrainError as error:
-        yield Finding(error.code, "error", name, "", error.message)
-        return
-    lost = session.reader.missing(line[2] for _, lines in fresh for line in lines)
-    redacted = session.reader.redacted(list(lost))
-    true: dict[bytes, int] = {}
-    if sizes is not None:
-        for _, lines in fresh:
-            sizes.note(lines)
-        true = sizes.true
-    if lost or true:
-        for section, lines in fresh:
-            yield from _unfit(name, section, lines, lost, redacted, true)
-    if snapshot.parents:
-        yield from _versions(session, name, snapshot, before, after)
+
+    name: str
+    changes: list[Change]
+    rise: Rise | None
+    fault: Finding | None
 
 
-def _unfit(
-    name: str,
-    section: str,
-    lines: list[Line],
-    lost: set[bytes],
-    redacted: dict[bytes, bytes],
-    true: dict[bytes, int],
-) -> Iterator[Finding]:
-    """Tell which new entries of a section name a blob that is missing or of another size."""
-    for inner, _, blob, size in lines:
-        path = paths.join(section, inner)
-        if blob in redacted:
-            message = f"redacted by snapshot {redacted[blob].hex()[:12]}; its id stays"
-            yield Finding("redacted", "note", name, path, message)
-        elif blob in lost:
-            message = f"blob {blob.hex()} is missing"
-            yield Finding("missing_object", "error", name, path, message)
-        elif true.get(blob, size) != size:
-            message = f"has {true[blob]} bytes, not {size}"
-            yield Finding("bad_size", "error", name, path, message)
+class Told(NamedTuple):
+    """What came of some edges.
+
+    `trusting` are snapshots that brought another trust file, or a tree that cannot be read;
+    `said` is what new entries say of the sizes of blobs, if that was asked.
+    """
+
+    findings: list[Finding]
+    trusting: list[bytes]
+    said: list[tuple[bytes, int]]
 
 
-def _versions(
-    session: Session, name: str, snapshot: Snapshot, before: Bundle, after: Bundle
-) -> Iterator[Finding]:
-    if derived.SECTION not in before and snapshot.operation[0] != "upsert":
-        return  # nothing was there whose version could rise
-    try:
-        found = list(bundles.compare(session.nodes, before, after))
-        changed = [d for d in found if derived.may_be_skill(d.path)]
-        yield from _upserted(session, name, snapshot, changed)
-        yield from _edited(session, name, snapshot, before, after, changed)
-    except BrainError as error:
-        yield Finding(error.code, "error", name, "", error.message)
+class Edges:
+    """Checks one edge after the other, and looks up what they need together.
+
+    `sizes` are true sizes of blobs of which something else was said before; None if
+    blobs are not read. What comes of it stands in `told`.
+    """
+
+    def __init__(self, session: Session, sizes: Mapping[bytes, int] | None) -> None:
+        self.told = Told([], [], [])
+        self._session = session
+        self._sizes = sizes
+        self._versions = Versions(session)
+        self._waiting: list[_Edge] = []
+        self._lines = 0
+
+    def take(self, here: bytes, snapshot: Snapshot) -> None:
+        """Check the next edge; a genesis is checked against nothing."""
+        session, name = self._session, here.hex()
+        try:
+            after = session.bundle(snapshot.bundle)
+            before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
+            changes = list(trees.check_bundles(session.nodes, before, after))
+        except BrainError as error:
+            fault = Finding(error.code, "error", name, "", error.message)
+            self._waiting.append(_Edge(name, [], None, fault))
+            self.told.trusting.append(here)
+            return
+        if any(change.section == paths.TOP and _touches_trust(change) for change in changes):
+            self.told.trusting.append(here)
+        if self._sizes is not None:
+            self.told.said.extend(_said(line) for change in changes for line in change.fresh)
+        rise = Rise.of(name, snapshot, before, after, changes) if snapshot.parents else None
+        self._waiting.append(_Edge(name, changes, rise, None))
+        self._lines += sum(len(change.fresh) for change in changes)
+        if self._lines >= TOGETHER:
+            self.settle()
+
+    def settle(self) -> None:
+        """Look up what edges wait for, and tell what is wrong with them."""
+        reader = self._session.reader
+        waiting, self._waiting, self._lines = self._waiting, [], 0
+        lost = reader.missing(_blobs(waiting))
+        redacted = reader.redacted(list(lost))
+        self._versions.prepare(edge.rise for edge in waiting if edge.rise)
+        true = self._sizes or {}
+        for edge in waiting:
+            if edge.fault:
+                self.told.findings.append(edge.fault)
+            if lost or true:
+                self._unfit(edge, lost, redacted, true)
+            if edge.rise:
+                self.told.findings.extend(self._versions.check(edge.rise))
+
+    def _unfit(
+        self,
+        edge: _Edge,
+        lost: set[bytes],
+        redacted: Mapping[bytes, bytes],
+        true: Mapping[bytes, int],
+    ) -> None:
+        """Tell which new entries name a blob that is missing or of another size."""
+        for change in edge.changes:
+            for inner, _, blob, size in change.fresh:
+                if blob in redacted:
+                    message = f"redacted by snapshot {redacted[blob].hex()[:12]}; its id stays"
+                    kind = ("redacted", "note")
+                elif blob in lost:
+                    message = f"blob {blob.hex()} is missing"
+                    kind = ("missing_object", "error")
+                elif true.get(blob, size) != size:
+                    message = f"has {true[blob]} bytes, not {size}"
+                    kind = ("bad_size", "error")
+                else:
+                    continue
+                path = paths.join(change.section, inner)
+                self.told.findings.append(Finding(*kind, edge.name, path, message))
 
 
-def _upserted(
-    session: Session, name: str, snapshot: Snapshot, changed: list[Difference]
-) -> Iterator[Finding]:
-    """An upsert changes one skill, from and to the versions it says, upwards."""
-    kind, *fields = snapshot.operation
-    if kind != "upsert":
-        return
-    slug, from_version, to_version = fields
-    if from_version and compare_versions(to_version, from_version) <= 0:
-        message = f"{slug} does not rise: {from_version} → {to_version}"
-        yield Finding("version_not_raised", "error", name, "", message)
-    mine = [d for d in changed if d.after and slug_of(paths.split(d.path)[1]) == slug]
-    blobs = [entry.blob for d in mine for entry in (d.before, d.after) if entry]
-    cards = derived.read_cards(session, blobs)
-    if any(cards[blob].flags == "redacted" for blob in blobs):
-        return  # of the versions in it nothing can be said any more
-    if not any(d.after and cards[d.after.blob].version == to_version for d in mine):
-        message = f"says {slug} became {to_version}, which its text does not"
-        yield Finding("version_mismatch", "error", name, "", message)
-    for path, was, now in mine:
-        if was and now and compare_versions(cards[now.blob].version, cards[was.blob].version) <= 0:
-            message = f"{cards[was.blob].version} → {cards[now.blob].version} is no rise"
-            yield Finding("version_not_raised", "error", name, path, message)
+def _touches_trust(change: Change) -> bool:
+    return any(line[0] == TRUST for line in chain(change.gone, change.fresh))
 
 
-def _edited(
-    session: Session,
-    name: str,
-    snapshot: Snapshot,
-    before: Bundle,
-    after: Bundle,
-    changed: list[Difference],
-) -> Iterator[Finding]:
-    """A skill changed by hand ought to have a higher version, but need not."""
-    if snapshot.operation[0] not in ("snapshot", "merge", "import"):
-        return
-    pairs = [(path, was, now) for path, was, now in changed if was and now and now.kind != LINK]
-    if not pairs:
-        return
-    was_skill = derived.classifier(session, before, changed)
-    is_skill = derived.classifier(session, after, changed)
-    cards = derived.read_cards(session, [entry.blob for _, *both in pairs for entry in both])
-    for path, was, now in pairs:
-        if not (was_skill(path) and is_skill(path)):
-            continue
-        old, new = cards[was.blob].version, cards[now.blob].version
-        if "redacted" in (cards[was.blob].flags, cards[now.blob].flags):
-            continue
-        if compare_versions(new, old) <= 0:
-            message = f"changed by hand without a higher version ({old} → {new})"
-            yield Finding("version_not_raised", "warning", name, path, message)
+def _blobs(edges: Iterable[_Edge]) -> Iterable[bytes]:
+    return (_blob_of(line) for edge in edges for change in edge.changes for line in change.fresh)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..digest import EMPTY
@@ -16,7 +15,7 @@ from ..trust import equivocation, place, verify
 from ..trust.equivocation import Families
 from ..trust.judge import Verdict
 from ..trust.outline import Outline, Source
-from ..trust.proving import Row, Signers, proving
+from ..trust.proving import Claims, Signers, proving
 from ..trust.statement import key_text
 from . import lineages
 
@@ -36,50 +35,44 @@ NOTHING = Demand()
 
 
 class Check:
-    """The check of one brain, fed with the walk over its lineage, children before parents."""
+    """The check of one brain, fed with the walk over its lineage, children before parents.
 
-    def __init__(
-        self,
-        session: Session,
-        demand: Demand,
-        finish: Callable[[], Signers],
-        fault: BrainError | None,
-    ) -> None:
+    `claims` are the signatures, to be checked meanwhile by whoever has time.
+    """
+
+    def __init__(self, session: Session, demand: Demand) -> None:
         self._session = session
         self._demand = demand
-        self._finish = finish
-        self._fault = fault
-        self._locate = place.locator(session.nodes, session.bundle)
         self._families = Families()
-        self._held = False
+        self._fault: BrainError | None = None
+        try:
+            self.claims = Claims(session.brain_id(), session.reader.all_signatures())
+        except BrainError as error:
+            self._fault = error
+            self.claims = Claims(EMPTY, [])
 
     def meet(self, here: bytes, snapshot: Snapshot) -> None:
         """Take the next snapshot of the walk."""
         self._families.meet(here, snapshot)
-        if not self._held:
-            try:
-                self._held = self._locate(snapshot) != b""
-            except BrainError:  # what cannot be read gives nobody a right
-                self._held = True
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self, signers: Signers, held: bool) -> Iterator[Finding]:
         """Yield what is wrong, of the head by the rights that hold for it, else by itself.
 
-        Nothing is, if there is neither a trust file, now or before, nor a signature, nor a
-        demand.
+        Nothing is, if there is neither a trust file, now or before, which `held` tells, nor
+        a signature, nor a demand.
         """
         if self._fault:
             yield Finding(self._fault.code, "error", "", "", self._fault.message)
             return
-        signers = self._finish()
-        if not (self._held or signers or self._demand != NOTHING):
+        if not (held or signers or self._demand != NOTHING):
             return
         session = self._session
-        source = Source(session.load, self._locate, session.reader.read_blob)
+        locate = place.locator(session.nodes, session.bundle)
+        source = Source(session.load, locate, session.reader.read_blob)
         outline = Outline(source, session.head())
         yield from self._judged(outline, signers)
         read = {step.id for step in outline.steps}
-        for found in self._families.equivocations(session.load, signers, read):
+        for found in self._families.equivocations(self._session.load, signers, read):
             yield equivocation.finding(found)
 
     def _judged(self, outline: Outline, signers: Signers) -> Iterator[Finding]:
@@ -92,20 +85,6 @@ class Check:
             for key in signers[here].bad:
                 text = f"the signature of {key_text(key)} does not fit"
                 yield Finding("bad_signature", "error", here.hex(), "", text)
-
-
-@contextmanager
-def checking(session: Session, demand: Demand) -> Iterator[Check]:
-    """Check all signatures, in other processes where there are, while the block runs."""
-    rows: list[Row] = []
-    brain, fault = EMPTY, None
-    try:
-        brain = session.brain_id()
-        rows = list(session.reader.all_signatures())
-    except BrainError as error:
-        fault = error
-    with proving(brain, rows) as finish:
-        yield Check(session, demand, finish, fault)
 
 
 def equivocations(session: Session) -> list[Equivocation]:

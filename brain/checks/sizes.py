@@ -9,12 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from operator import itemgetter
 
 from ..errors import BrainError
-from ..objects.node import Line
-
-_said = itemgetter(2, 3)
 
 
 class Sizes:
@@ -24,9 +20,9 @@ class Sizes:
         self._unproven: set[tuple[bytes, int]] = set()
         self.true: dict[bytes, int] = {}
 
-    def note(self, entries: Iterable[Line]) -> None:
-        """Note what `entries` say."""
-        self._unproven.update(map(_said, entries))
+    def note(self, said: Iterable[tuple[bytes, int]]) -> None:
+        """Note what entries say of some blobs."""
+        self._unproven.update(said)
 
     def confirm(self, sizes: Iterable[tuple[bytes, int]]) -> None:
         """Cross out what is true of some blobs."""

@@ -26,6 +26,14 @@ _AT_ONCE = 256
 """Paths checked together."""
 
 
+class Change(NamedTuple):
+    """What differs in a section: entries of the tree before that are gone, and new ones."""
+
+    section: str
+    gone: list[Line]
+    fresh: list[Line]
+
+
 class _New(NamedTuple):
     """A node to look at: what its parent says of it, and the path it must start beyond."""
 
@@ -43,7 +51,7 @@ class _Old:
         self.depth = _depth(nodes, root.node) if root else -1
         self.lines: dict[bytes, Line] = {}
         self.before: dict[bytes, str] = {}
-        self.entries: set[Line] = set()
+        self.entries: list[Line] = []
         self.right = _right_edge(nodes, root.node) if root else set()
 
     def paths(self, shared: set[bytes]) -> dict[str, list[str]]:
@@ -59,7 +67,7 @@ class _Old:
                 continue
             node = self._nodes.get(node_id)
             if node.kind == LEAF:
-                self.entries.update(node.entries)
+                self.entries += node.entries
                 continue
             previous = ""
             for line in node.entries:
@@ -71,8 +79,8 @@ class _Old:
         self.depth -= 1
 
 
-def check_bundles(nodes: Nodes, before: Bundle, after: Bundle) -> Iterator[tuple[str, list[Line]]]:
-    """Check the sections of `after` that differ; yield each with the entries new in it.
+def check_bundles(nodes: Nodes, before: Bundle, after: Bundle) -> Iterator[Change]:
+    """Check the sections of `after` that differ; yield what is different in each.
 
     Raises `FormatError` (`bad_tree`, `bad_path`), naming the place, and what the
     loader of nodes raises.
@@ -81,10 +89,10 @@ def check_bundles(nodes: Nodes, before: Bundle, after: Bundle) -> Iterator[tuple
         old = before.get(section)
         if old == root:
             continue
-        fresh = _check_tree(nodes, old, root)
+        gone, fresh = _differing(*_check_tree(nodes, old, root))
         for start in range(0, len(fresh), _AT_ONCE):
             _check_paths(section, [line[0] for line in fresh[start : start + _AT_ONCE]])
-        yield section, fresh
+        yield Change(section, gone, fresh)
 
 
 def _check_paths(section: str, inner: list[str]) -> None:
@@ -99,7 +107,8 @@ def _check_paths(section: str, inner: list[str]) -> None:
             raise FormatError(error.message, code="bad_path") from error
 
 
-def _check_tree(nodes: Nodes, before: Root | None, after: Root) -> list[Line]:
+def _check_tree(nodes: Nodes, before: Root | None, after: Root) -> tuple[list[Line], list[Line]]:
+    """Return the entries of the leaves that differ, of the tree before and of the one after."""
     top = nodes.get(after.node)
     if top.kind == INNER and len(top.entries) < 2:
         raise _bad("a root with a single child")
@@ -127,7 +136,20 @@ def _check_tree(nodes: Nodes, before: Root | None, after: Root) -> list[Line]:
         if old.depth == depth:
             old.open(shared)
         level, depth = below, depth - 1
-    return [line for line in found if line not in old.entries] if old.entries else found
+    while old.depth >= 0:  # a tree that was deeper is opened to the leaves by now
+        old.open(set())
+    return old.entries, found
+
+
+def _differing(old: list[Line], new: list[Line]) -> tuple[list[Line], list[Line]]:
+    if not old:
+        return [], new
+    if len(old) == len(new):
+        pairs = [pair for pair in zip(old, new, strict=True) if pair[0] != pair[1]]
+        if all(was[0] == now[0] for was, now in pairs):  # no path came or went: the usual case
+            return [was for was, _ in pairs], [now for _, now in pairs]
+    before, after = set(old), set(new)
+    return [line for line in old if line not in after], [line for line in new if line not in before]
 
 
 def _children(node: Node, new: _New) -> Iterator[_New]:

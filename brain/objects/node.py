@@ -98,8 +98,12 @@ class Node:
         return merkle.replaced(rows, dict(zip(places, new, strict=True)), _joining())
 
     def rows_like(self, old: Node) -> None:
-        """Compute `rows`, taking over every hash that `old`, a similar node, already has."""
+        """Take over for `rows` every hash that `old`, a similar node, already has."""
         if old._rows is None or old.kind != self.kind:
+            return
+        if len(old.entries) == len(self.entries):
+            pairs = enumerate(zip(old.entries, self.entries, strict=True))
+            self._known = old._rows, [place for place, (was, now) in pairs if was != now]
             return
         known = dict(zip(old.entries, old._rows[0], strict=True))
         found = [known.get(entry) for entry in self.entries]

@@ -32,7 +32,7 @@ class Nodes:
         if node is None:
             data = self.fresh.get(node_id)
             node = decode(self._load(node_id) if data is None else data)
-            self._keep(node_id, node)
+            self.keep(node_id, node)
             if data is None:
                 self._stored[node.entries] = node_id
         return node
@@ -46,7 +46,7 @@ class Nodes:
         if node_id not in self.fresh:
             self.fresh[node_id] = node.encode()
         if len(self.fresh) < KEPT_FRESH:  # a whole new tree is rather stored than kept
-            self._keep(node_id, node)
+            self.keep(node_id, node)
         return node_id
 
     def settled(self) -> None:
@@ -69,7 +69,8 @@ class Nodes:
         self._kept.clear()
         self._stored.clear()
 
-    def _keep(self, node_id: bytes, node: Node) -> None:
+    def keep(self, node_id: bytes, node: Node) -> None:
+        """Keep a node at hand."""
         if len(self._kept) >= KEPT:
             for old in list(self._kept)[: KEPT // 4]:
                 self._stored.pop(self._kept.pop(old).entries, None)

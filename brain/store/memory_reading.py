@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
+from typing import Self
 
 from ..digest import blob_id
 from ..errors import FormatError, NotFound
@@ -11,6 +13,7 @@ from . import facts
 from .blobs import absent
 from .memory_lineage import MemoryLineageReader
 from .memory_state import State
+from .parts import Part, Stored, cut
 from .protocol import LARGE, Checked, Kind, OperationRow, Pending, SkillRow
 
 
@@ -59,6 +62,20 @@ class MemoryReader(MemoryLineageReader):
         for id, (found, data) in self._state.objects.items():
             if found == kind:
                 yield id, data
+
+    def parts(self, size: int, most: int) -> list[Part]:
+        """See `Reader.parts`."""
+        return cut(1, len(self._state.objects), size, most)
+
+    def part(self, part: Part) -> Iterator[Stored]:
+        """See `Reader.part`."""
+        for id, (kind, data) in islice(self._state.objects.items(), part[0] - 1, part[1]):
+            yield kind, id, data
+
+    @contextmanager
+    def aside(self) -> Iterator[Self]:
+        """See `Reader.aside`; a child has a memory of its own."""
+        yield self
 
     def blob_size(self, id: bytes) -> int:
         """See `Reader.blob_size`."""

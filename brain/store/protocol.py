@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
 from .lineage import LineageReader, LineageWriter
+from .parts import PartReader
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -98,7 +99,7 @@ class Source(Protocol):
         """Go to `offset` bytes from the start."""
 
 
-class Reader(LineageReader, Protocol):
+class Reader(LineageReader, PartReader, Protocol):
     """Everything that can be asked of a store without changing it.
 
     Unless said otherwise, what is absent raises `NotFound` (`missing_object`) and

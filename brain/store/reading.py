@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import chain
 
 from . import database, facts, mark, oplog
@@ -97,6 +97,14 @@ class SqliteReader(
             db, lambda: database.open_readonly(folder), large, processes
         ) as verdicts:
             yield chain(verdicts, self.judge_large(large))
+
+    @contextmanager
+    def aside(self) -> Iterator[SqliteReader]:
+        """See `Reader.aside`."""
+        from pathlib import Path
+
+        with closing(database.open_readonly(Path(self._path).parent)) as db:
+            yield SqliteReader(db, self._path)
 
     def integrity(self) -> list[str]:
         """See `Reader.integrity`."""

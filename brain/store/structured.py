@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from ..digest import SIZE
-from ..errors import FormatError
+from ..errors import FormatError, StoreError
 from . import sums
 from .blobs import absent
 from .codec import corrupt
 from .connection import Connected
+from .parts import Part, Stored, cut
 from .protocol import Kind
 from .schema import columns
 
@@ -104,10 +105,26 @@ class ObjectReader(Connected):
         for id, found, data, expected in self._db.stream(sql, (kind,)):
             yield id, self._proven(id, found, data, expected)
 
+    def parts(self, size: int, most: int) -> list[Part]:
+        """See `Reader.parts`."""
+        sql = "SELECT ifnull(min(number), 1), ifnull(max(number), 0) FROM objects"
+        ((first, last),) = self._db.all(sql)
+        return cut(first, last, size, most)
+
+    def part(self, part: Part) -> Iterator[Stored]:
+        """See `Reader.part`."""
+        sql = f"SELECT {_ROW} FROM objects WHERE number BETWEEN ? AND ? ORDER BY number"
+        for id, kind, data, expected in self._db.stream(sql, part):
+            yield kind, id, data if checksum(id, kind, data) == expected else _unfit(id)
+
     def _proven(self, id: bytes, kind: int, data: bytes, expected: bytes) -> bytes:
         if checksum(id, kind, data) != expected:
-            raise corrupt(id, "it does not fit its checksum")
+            raise _unfit(id)
         return data
+
+
+def _unfit(id: bytes) -> StoreError:
+    return corrupt(id, "it does not fit its checksum")
 
 
 def _wrong_type(id: bytes) -> FormatError:

@@ -8,11 +8,10 @@ parent takes its share of what is left.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import contextmanager
 from typing import NamedTuple
 
-from ..errors import BrainError
-from ..forking import MOST_TURNS, Send, Turns, forked, processors
+from ..forking import MOST_TURNS, shared
 from . import ed25519
 from .statement import message
 
@@ -21,6 +20,8 @@ Row = tuple[bytes, bytes, bytes]
 
 _JOB = 512
 """Signatures that one process checks at a time."""
+_MOST_JOBS = MOST_TURNS // 2
+"""Leaves as many turns to who has other work to share with them."""
 
 
 class Signed(NamedTuple):
@@ -36,39 +37,37 @@ Signers = Mapping[bytes, Signed]
 """Who signed, by snapshot."""
 
 
+class Claims:
+    """Signatures to be checked for `brain`, in jobs that may be done in any order, anywhere.
+
+    Raises what `rows` raises.
+    """
+
+    def __init__(self, brain: bytes, rows: Iterable[Row]) -> None:
+        self._brain = brain
+        self._rows = list(rows)
+        self._size = max(_JOB, len(self._rows) // (_MOST_JOBS - 1) + 1)
+        self.jobs = -(-len(self._rows) // self._size)
+
+    def check(self, job: int) -> list[int]:
+        """Return which signatures of a job do not fit, by number."""
+        numbers = range(job * self._size, min((job + 1) * self._size, len(self._rows)))
+        return [number for number in numbers if not _fits(self._brain, self._rows[number])]
+
+    def signers(self, answers: Iterable[list[int]]) -> Signers:
+        """Return who signed, from what `check` returned for all jobs."""
+        return _by_snapshot(self._rows, {number for answer in answers for number in answer})
+
+
 @contextmanager
 def proving(brain: bytes, rows: Iterable[Row]) -> Iterator[Callable[[], Signers]]:
     """Check signatures for `brain` while the block runs; yield what waits and returns who signed.
 
     Raises what `rows` raises.
     """
-    claims = list(rows)
-    size = max(_JOB, len(claims) // (MOST_TURNS - 1) + 1)
-    jobs = -(-len(claims) // size)
-
-    def do(job: int) -> list[int]:
-        numbers = range(job * size, min((job + 1) * size, len(claims)))
-        return [number for number in numbers if not _fits(brain, claims[number])]
-
-    def help_out(send: Send) -> None:
-        for job in turns:
-            send((job, do(job)))
-
-    with closing(Turns(jobs)) as turns, ExitStack() as stack:
-        children: list[Iterator[tuple[int, list[int]]]] = []
-        with suppress(OSError):  # no more processes
-            for _ in range(min(processors(), jobs) - 1):
-                children.append(stack.enter_context(forked(help_out)))
-
-        def finish() -> Signers:
-            done = {job: do(job) for job in turns}
-            for child in children:
-                with suppress(BrainError):  # it died: its jobs are left
-                    done.update(child)
-            left = [number for job in range(jobs) if job not in done for number in do(job)]
-            return _by_snapshot(claims, {*left, *(n for found in done.values() for n in found)})
-
-        yield finish
+    claims = Claims(brain, rows)
+    with shared(claims.jobs, claims.check) as finish:
+        yield lambda: claims.signers(finish())
 
 
 def _fits(brain: bytes, row: Row) -> bool:

@@ -107,6 +107,24 @@ def test_structured_objects_stream_in_the_order_of_insertion(store: Store) -> No
     assert list(store.structured(Kind.SNAPSHOT)) == [(digest(row), row) for row in rows]
 
 
+def test_parts_stream_all_that_is_structured_in_the_order_of_insertion(store: Store) -> None:
+    assert store.parts(3, 100) == []
+    rows = [(1 + number % 3, digest(b"%d" % number), b"%d" % number) for number in range(20)]
+    for kind, _, data in rows:
+        put(store, kind, data)
+    for size, most, count in ((3, 100, 7), (3, 2, 2), (20, 100, 1), (50, 1, 1)):
+        parts = store.parts(size, most)
+        assert len(parts) == count
+        assert [row for part in parts for row in store.part(part)] == rows
+
+
+def test_what_is_opened_aside_reads_the_same_store(store: Store) -> None:
+    id = put(store, Kind.NODE, b"a node")
+    with store.aside() as reader:
+        assert reader.get(Kind.NODE, id) == b"a node"
+        assert list(reader.part(reader.parts(9, 9)[0])) == [(Kind.NODE, id, b"a node")]
+
+
 def test_all_objects_are_listed_once(store: Store) -> None:
     node = put(store, Kind.NODE, b"a node")
     with store.transaction() as tx:

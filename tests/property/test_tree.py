@@ -97,15 +97,10 @@ def test_every_tree_is_one_that_the_verifier_takes(seed: int, total: int) -> Non
     after = edited(shelf, before, some_edits(seed, files, 5, 5, 5))
     assert before and after
     for old in ({}, {"s": before}):
-        fresh = check_bundles(shelf.nodes(), old, {"s": after})
-        found = {"s/" + line[0] for _, lines in fresh for line in lines}
-        assert found == {f"s/{path}" for path in _new_paths(shelf, old.get("s"), after)}
-
-
-def _new_paths(shelf: Shelf, before: Root | None, after: Root) -> set[str]:
-    nodes = shelf.nodes()
-    known = set(tree.walk(nodes, before))
-    return {line.path for line in tree.walk(nodes, after) if line not in known}
+        (change,) = check_bundles(shelf.nodes(), old, {"s": after})
+        was, now = (set(tree.walk(shelf.nodes(), root)) for root in (old.get("s"), after))
+        assert sorted(change.gone) == sorted(was - now)
+        assert sorted(change.fresh) == sorted(now - was)
 
 
 @settings(max_examples=30)

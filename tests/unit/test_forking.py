@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
+from brain import forking
 from brain.errors import BrainError, StoreError
-from brain.forking import MOST_TURNS, Send, Turns, answers, forked, processors
+from brain.forking import MOST_TURNS, Send, Turns, answers, forked, processors, shared
 from tests.family import children
 
 # What the children here do is safe whatever threads the tests before have left.
@@ -152,3 +153,39 @@ def test_answers_nobody_waits_for_any_more_end_the_children() -> None:
     asked = answers(2, 100, lambda job: bytes(1 << 20))
     next(asked)
     asked.close()
+
+
+@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize("jobs", [0, 1, 9])
+def test_shared_jobs_are_answered_in_order_however_many_help(
+    monkeypatch: pytest.MonkeyPatch, most: int, jobs: int
+) -> None:
+    monkeypatch.setattr(forking, "processors", lambda: most)
+    with shared(jobs, lambda job: job * job) as finish:
+        assert finish() == [job * job for job in range(jobs)]
+
+
+def test_what_a_child_took_and_did_not_do_is_done_by_its_parent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forking, "processors", lambda: 2)
+    parent = os.getpid()
+    begun, ended = os.pipe()
+
+    @contextmanager
+    def own() -> Iterator[None]:
+        try:
+            yield
+        finally:
+            os.write(ended, b"x")
+
+    def do(job: int) -> int:
+        if os.getpid() != parent:
+            raise StoreError("it does not open")
+        return job
+
+    with shared(5, do, own) as finish:
+        assert os.read(begun, 1) == b"x"
+        assert finish() == [0, 1, 2, 3, 4]
+    for end in (begun, ended):
+        os.close(end)

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from brain import Brain
+from brain import Brain, forking
+from brain.actions.turn import log_operation
+from brain.checks import stored
 from brain.objects import bundle as bundles
 from brain.objects import operation
 from brain.objects import snapshot as snapshots
@@ -56,7 +58,6 @@ def forged(brain: Brain, change: Callable[[Session, Snapshot], Snapshot]) -> Non
     session = session_of(brain)
     head = session.head()
     parent = session.load(head)
-    from brain.actions.turn import log_operation
     from brain.objects import lineage
 
     honest = parent._replace(
@@ -131,6 +132,47 @@ def test_a_snapshot_that_lies_is_found(brain: Brain, what: str) -> None:
     change, code = FORGERIES[what]
     forged(brain, change)
     assert code in codes(brain)
+
+
+def test_what_is_wrong_with_a_snapshot_that_no_ref_leads_to_is_not_told(brain: Brain) -> None:
+    session = session_of(brain)
+    head = session.head()
+    forged(brain, lambda _, s: s._replace(bundle=b"\7" * 32))
+    assert "missing_object" in codes(brain)
+    wrong = session.head()
+    with session.store.transaction() as tx:
+        tx.set_ref("heads/main", wrong, head)
+        log_operation(session, tx, "undo", "back", [("heads/main", wrong, head)])
+    assert codes(brain) == set()
+
+
+def test_the_tree_of_a_snapshot_that_names_another_brain_is_checked_too(brain: Brain) -> None:
+    def strange(session: Session, snapshot: Snapshot) -> Snapshot:
+        return hollow(session, snapshot)._replace(brain=b"\7" * 32)
+
+    forged(brain, strange)
+    assert {"foreign_brain", "missing_object"} <= codes(brain)
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_parts_of_a_lineage_tell_the_same_whoever_checks_them(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch, deep: bool
+) -> None:
+    for number in range(30):
+        brain.upsert_skill(f"skill-{number % 7:03d}", f"text {number}\n")
+    path = brain.root / "skills/skill-003/SKILL.md"
+    path.write_text(path.read_text() + "by hand\n")
+    brain.snapshot()
+    forged(brain, lambda _, s: s._replace(bundle=b"\7" * 32))
+    run(brain, "DELETE FROM blobs WHERE number = 160")
+    told = []
+    for size, most in ((stored.SIZE, 1), (8, 1), (8, 3)):
+        monkeypatch.setattr(stored, "SIZE", size)
+        monkeypatch.setattr(forking, "processors", lambda most=most: most)
+        told.append(verify_folder(brain.root, deep))
+    assert told[0] == told[1] == told[2]
+    found = {finding.code for finding in told[0].findings}
+    assert found == {"missing_object", "version_not_raised"}
 
 
 def entries_of_skills(session: Session) -> list[Entry]:

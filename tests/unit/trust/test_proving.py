@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from brain import forking
 from brain.trust import ed25519, proving, statement
 from brain.trust.proving import Signed
 
@@ -36,7 +37,7 @@ def told(given: list[tuple[bytes, bytes, bytes]]) -> dict[bytes, Signed]:
 def test_who_signed_is_told_however_many_help(
     monkeypatch: pytest.MonkeyPatch, processors: int, count: int
 ) -> None:
-    monkeypatch.setattr(proving, "processors", lambda: processors)
+    monkeypatch.setattr(forking, "processors", lambda: processors)
     given = rows(count)
     assert told(given) == {
         here: Signed((), (KEY,)) if number in WRONG else Signed((KEY,), ())
@@ -52,7 +53,7 @@ def test_the_work_of_a_child_that_is_killed_is_done_again(monkeypatch: pytest.Mo
             os.kill(os.getpid(), signal.SIGKILL)
         return honest(key, message, signature)
 
-    monkeypatch.setattr(proving, "processors", lambda: 3)
+    monkeypatch.setattr(forking, "processors", lambda: 3)
     monkeypatch.setattr(ed25519, "verify", deadly)
     found = told(rows(1300))
     assert {number for number, here in enumerate(found) if found[here].bad} == WRONG

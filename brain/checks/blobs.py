@@ -1,81 +1,21 @@
-"""Checks of single objects, in the order the store holds them, with flat memory."""
+"""Checks of blobs, read again, and the names of the files that damaged ones are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from ..actions.files import Progress
 from ..errors import BrainError
 from ..objects import bundle as bundles
-from ..objects import node as tree_nodes
-from ..objects import snapshot as snapshots
-from ..objects.node import Node
 from ..objects.snapshot import Snapshot
 from ..results import Finding
 from ..session import Session
-from ..store.protocol import Checked, Kind
+from ..store.protocol import Checked
 from . import lineages
 from .sizes import Sizes
 
-_STEP = 1024
-_KEPT = 256
-"""Nodes kept with their hashes, about 30 KB each."""
 
-
-class _NodeIds:
-    """Gives the ids of nodes; what a node shares with the like one before is not hashed again."""
-
-    def __init__(self) -> None:
-        self._latest: dict[tuple[int, str], Node] = {}
-
-    def __call__(self, data: bytes) -> bytes:
-        node = tree_nodes.decode(data)
-        place = node.kind, node.last
-        if (like := self._latest.get(place)) is not None:
-            node.rows_like(like)
-        elif len(self._latest) >= _KEPT:
-            self._latest.clear()
-        self._latest[place] = node
-        return node.id
-
-
-def _bundle_id(data: bytes) -> bytes:
-    return bundles.bundle_id(bundles.decode(data))
-
-
-def _snapshot_id(data: bytes) -> bytes:
-    snapshots.decode(data)
-    return snapshots.snapshot_id(data)
-
-
-def _ids() -> dict[int, tuple[str, Callable[[bytes], bytes]]]:
-    return {
-        Kind.NODE: ("node", _NodeIds()),
-        Kind.BUNDLE: ("bundle", _bundle_id),
-        Kind.SNAPSHOT: ("snapshot", _snapshot_id),
-    }
-
-
-def structured(session: Session, progress: Progress) -> Iterator[Finding]:
-    """Check that every structured object is canonical and hashes to its id."""
-    for kind, (name, id_of) in _ids().items():
-        done = 0
-        for object_id, data in session.reader.structured(kind):
-            try:
-                true_id = id_of(data)
-            except BrainError as error:
-                message = f"{name} {object_id.hex()}: {error.message}"
-                yield Finding(error.code, "error", "", "", message)
-                continue
-            if true_id != object_id:
-                message = f"{name} {object_id.hex()} hashes to {true_id.hex()}"
-                yield Finding("hash_mismatch", "error", "", "", message)
-            done += 1
-            if done % _STEP == 0:
-                progress(f"{name}s", done, 0)
-
-
-def blobs(
+def check(
     session: Session, progress: Progress, verdicts: Iterable[Checked], sizes: Sizes
 ) -> Iterator[Finding]:
     """Check that every blob of the store, read again, hashes to its id and has its size."""
