@@ -67,6 +67,7 @@ GOALS = (
     Goal("verify --deep", "verify", (B3,), 0.35, 0.13, ("verify", "git after gc")),
     Goal("verify as many snapshots", "verify-lineage", (B3,), 20, None, unit_name="s"),
     Goal(*("peak memory of that", "verify-lineage", (B3,), 1.2, None), measure="rss", smaller=B2),
+    Goal("verify as many signed ones", "verify-signed-lineage", (B3,), 20, None, unit_name="s"),
     Goal("restore", "restore", (B3,), 1.3, 0.8, ("restore", "git after gc")),
     Goal("store", "store", (B3,), 1.2, 0.85, ("store", "git after gc"), measure="stored"),
     Goal(

@@ -1,7 +1,8 @@
 """A brain with a long lineage, each of whose snapshots upserts one of a few skills.
 
-`python -m tests.bench.lineage FOLDER SNAPSHOTS` makes it, a thousand snapshots in one
-transaction and without the files, since what is measured is what reads them.
+`python -m tests.bench.lineage KIND FOLDER SNAPSHOTS` makes it, a thousand snapshots in one
+transaction and without the files, since what is measured is what reads them. KIND is
+`plain`, or `signed`: a trust file then comes first, and its one key signs each snapshot.
 """
 
 from __future__ import annotations
@@ -13,40 +14,48 @@ from brain import Brain
 from brain.actions.turn import Turn, turn
 from brain.objects import operation
 from brain.objects.entry import FILE, Entry
+from brain.trust import ed25519
+from brain.trust.statement import key_text
 
 from .arena import Arena
-from .contestants import BrainCli
-from .timing import Sample, Series, interleave
 
 SKILLS = 100
 TOGETHER = 1000
+SEED = bytes(range(32))
+"""The private key that signs."""
 
 
-def verify_lineage(arena: Arena) -> dict[str, Series]:
-    """As many snapshots as there are skills, verified from the last one back to the first."""
-
-    def by_brain(_: int) -> Sample:
-        return BrainCli(arena.runner, long_lineage(arena)).run("verify")
-
-    return interleave(arena.repeats, {"brain": by_brain})
-
-
-def long_lineage(arena: Arena) -> Path:
+def long_lineage(arena: Arena, kind: str = "plain") -> Path:
     """Return the brain of as many snapshots as there are skills, made once."""
-    folder = arena.work / "lineage"
+    folder = arena.work / f"lineage-{kind}"
     if not folder.exists():
-        arena.runner.module("lineage", folder, arena.corpus.skills)
+        arena.runner.module("lineage", kind, folder, arena.corpus.skills)
     return folder
 
 
-def make(folder: Path, snapshots: int) -> None:
+def plain(folder: Path, snapshots: int) -> None:
     """Make a brain of that many snapshots, the genesis included, in a new folder."""
     folder.mkdir(parents=True)
     with Brain.init(folder, author="bench") as brain:
-        for start in range(0, snapshots - 1, TOGETHER):
-            with turn(brain._session, "upsert", "many upserts") as mine:
-                for number in range(start, min(start + TOGETHER, snapshots - 1)):
-                    _upsert(mine, number)
+        _grow(brain, snapshots - 1)
+
+
+def signed(folder: Path, snapshots: int) -> None:
+    """Make such a brain whose snapshots are signed, the one of the trust file included."""
+    folder.mkdir(parents=True)
+    with Brain.init(folder, author="bench", sign_with=lambda: SEED) as brain:
+        brain.trust_key(key_text(ed25519.public_key(SEED)), "bench")
+        _grow(brain, snapshots - 2)
+
+
+KINDS = {"plain": plain, "signed": signed}
+
+
+def _grow(brain: Brain, snapshots: int) -> None:
+    for start in range(0, snapshots, TOGETHER):
+        with turn(brain._session, "upsert", "many upserts") as mine:
+            for number in range(start, min(start + TOGETHER, snapshots)):
+                _upsert(mine, number)
 
 
 def _upsert(mine: Turn, number: int) -> None:
@@ -59,4 +68,4 @@ def _upsert(mine: Turn, number: int) -> None:
 
 
 if __name__ == "__main__":
-    make(Path(sys.argv[1]), int(sys.argv[2]))
+    KINDS[sys.argv[1]](Path(sys.argv[2]), int(sys.argv[3]))

@@ -91,7 +91,7 @@ def _asking(arena: Arena, work: str, folder: Path) -> Turn:
 
 
 def _commits(count: int) -> Iterator[str]:
-    """Yield a lineage as `make` of `lineage` has it, and a branch that leaves it half way."""
+    """Yield a lineage as `plain` of `lineage` has it, and a branch that leaves it half way."""
     for number in range(count):
         yield _commit("main", f"skill-{number % SKILLS:02d}.md", f"{number}\n")
         if number == count // 2:

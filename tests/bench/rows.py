@@ -20,9 +20,9 @@ from .brain_worker import CHANGES
 from .contestants import COMMAND, BrainCli, Git, allocated
 from .generate import body
 from .ledgers import ROWS as LEDGER_ROWS
-from .lineage import verify_lineage
 from .merges import ROWS as LINEAGE_ROWS
 from .timing import Failed, Runner, Sample, Series, Turn, interleave
+from .verifying import ROWS as VERIFY_ROWS
 
 Outcome = dict[str, Series]
 
@@ -199,17 +199,6 @@ def _diffing(arena: Arena, work: str, repeat: int) -> list[Sample]:
     return _samples(arena.runner.module("brain_worker", work, *arguments))
 
 
-def verify(arena: Arena) -> Outcome:
-    """Every byte read again and checked, from the state of the first snapshot."""
-    return interleave(
-        arena.repeats,
-        {
-            "brain": lambda _: arena.stored_brain.run("verify", "--deep"),
-            "git after gc": lambda _: arena.packed_git.run("fsck", "--full", "--no-progress"),
-        },
-    )
-
-
 def restore(arena: Arena) -> Outcome:
     """All files into a folder that has none, from the state of the first snapshot."""
 
@@ -254,8 +243,7 @@ ROWS: dict[str, Callable[[Arena], Outcome]] = {
     "append": append,
     "index": index,
     "log": log,
-    "verify": verify,
-    "verify-lineage": verify_lineage,
+    **VERIFY_ROWS,
     **LINEAGE_ROWS,
     **LEDGER_ROWS,
     "restore": restore,
