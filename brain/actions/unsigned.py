@@ -38,5 +38,5 @@ def _read(session: Session, head: bytes) -> tuple[Outline, Signers]:
     locate = place.locator(session.nodes, session.bundle)
     source = Source(session.load, locate, session.reader.read_blob)
     with proving(session.brain_id(), session.reader.all_signatures()) as finish:
-        outline = Outline(source, head)
+        outline = Outline(source, head).read()
         return outline, finish()

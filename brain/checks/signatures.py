@@ -44,16 +44,21 @@ class Check:
         self._session = session
         self._demand = demand
         self._families = Families()
+        self._outline: Outline | None = None
         self._fault: BrainError | None = None
+        self.claims = Claims(EMPTY, [])
         try:
             self.claims = Claims(session.brain_id(), session.reader.all_signatures())
+            if self.claims.jobs or demand != NOTHING:
+                self._outline = self._begun()
         except BrainError as error:
             self._fault = error
-            self.claims = Claims(EMPTY, [])
 
     def meet(self, here: bytes, snapshot: Snapshot) -> None:
         """Take the next snapshot of the walk."""
         self._families.meet(here, snapshot)
+        if self._outline:
+            self._outline.read(snapshot.generation)
 
     def findings(self, signers: Signers, held: bool) -> Iterator[Finding]:
         """Yield what is wrong, of the head by the rights that hold for it, else by itself.
@@ -66,14 +71,16 @@ class Check:
             return
         if not (held or signers or self._demand != NOTHING):
             return
-        session = self._session
-        locate = place.locator(session.nodes, session.bundle)
-        source = Source(session.load, locate, session.reader.read_blob)
-        outline = Outline(source, session.head())
+        outline = (self._outline or self._begun()).read()
         yield from self._judged(outline, signers)
         read = {step.id for step in outline.steps}
         for found in self._families.equivocations(self._session.load, signers, read):
             yield equivocation.finding(found)
+
+    def _begun(self) -> Outline:
+        session = self._session
+        locate = place.locator(session.nodes, session.bundle)
+        return Outline(Source(session.load, locate, session.reader.read_blob), session.head())
 
     def _judged(self, outline: Outline, signers: Signers) -> Iterator[Finding]:
         verdicts = verify.judged(outline, signers, self._demand.roots)

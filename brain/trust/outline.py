@@ -48,7 +48,7 @@ class Step(NamedTuple):
 
 
 class Outline:
-    """The ancestors of a head. Steps are numbered as they are met, the head being 0.
+    """The ancestors of a head, once they are `read`. Steps are numbered as met, the head being 0.
 
     `order` has the numbers, children before parents; `rights[0]` is None, for none.
     `vouched` are the numbers of snapshots from which one descends that brings the
@@ -66,8 +66,12 @@ class Outline:
         self._waiting: dict[bytes, tuple[int, Snapshot]] = {}
         self._lost: dict[bytes, int] = {}
         self._meet(head, _NO_CHILD)
-        while self._queue:
+
+    def read(self, down_to: int = 0) -> Outline:
+        """Read on, down to this generation; who walks the lineage himself does so in step."""
+        while self._queue and -self._queue[0][0] >= down_to:
             self._take(heapq.heappop(self._queue)[1])
+        return self
 
     def introduces(self, step: Step) -> bool:
         """Tell whether a snapshot brings a trust file that none of its parents has."""

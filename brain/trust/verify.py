@@ -50,7 +50,7 @@ def check(
     # 2. Signatures are checked against brain and snapshot.
     with proving(brain, signatures) as signers:
         # 1. The lineage is read from the head back.
-        outline = Outline(source, head)
+        outline = Outline(source, head).read()
         known = signers()
     return judged(outline, known, roots)
 

@@ -141,7 +141,7 @@ def test_a_signature_is_missed_where_it_would_count_and_too_few_have_signed(
     reached = [here for here in line.ids if here in model.above[line.head]]
     with proving(line.brain, line.rows) as finish:
         signers = finish()
-    outline = Outline(line.source(), line.head)
+    outline = Outline(line.source(), line.head).read()
     assert set(verify.lacking(outline, signers)) == set(filter(model.unsatisfied, reached))
     assert set(verify.missing(outline, signers, key)) == {
         here
