@@ -187,8 +187,9 @@ class _Verification:
                 self._walk(starts, work)
                 # 8. Refs and operation log agree.
                 self.take(lineages.operations(session))
-            finally:
-                self.take(work.findings(finish()))
+            except BrainError as error:  # the parts may tell where it comes from
+                self.take([Finding(error.code, "error", "", "", error.message)])
+            self.take(work.findings(finish()))
 
     def _walk(self, starts: list[bytes], work: Work) -> None:
         for here, snapshot in lineages.reachable(self._session, starts):
