@@ -206,6 +206,22 @@ class Lineages(Beside):
         before = self.model.head
         self.merged(self.brain.merge(name, choice), before, theirs, {choice})
 
+    @rule(name=branches, choice=choices)
+    def cross(self, name: str, choice: str) -> None:
+        """Merge a branch, and into that what this one was: their next merge has two bases."""
+        if self.waiting:
+            return
+        self.snapshot()
+        here, before = self.model.branch, self.model.head
+        self.merge(name, choice)
+        if self.waiting:
+            return
+        self.switch(name)
+        there = self.model.head
+        self.merged(self.brain.merge(before, choice), there, before, {choice})
+        if not self.waiting:
+            self.switch(here)
+
     @rule(data=st.data())
     def decide(self, data: st.DataObject) -> None:
         """Decide what a merge waits for, and finish it."""
