@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
+from ..errors import NotFound
+
 if TYPE_CHECKING:
     from .evm.fees import Quote
 
@@ -137,3 +139,12 @@ class Priced(Protocol):
 
     def quote_commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Quote:
         """Return what `commit` would cost; raises as it does."""
+
+
+def not_open(ledger: str) -> NotFound:
+    """Return the error for a brain that has to be opened in a ledger first."""
+    return NotFound(
+        f"this brain was never opened in {ledger}",
+        code="not_open",
+        hint=f"open it there once, with `brain chain open --ledger {ledger}`",
+    )

@@ -54,9 +54,9 @@ def chain(node: Anvil, agent: Path, cli: Call, use: Use) -> str:
     return "dev"
 
 
-def done(cli: Call, *call: str) -> Any:
+def done(cli: Call, *call: str, at: str = "") -> Any:
     """Run a command that has to succeed; return its document, which keeps its schema."""
-    told = cli(*call, "--json")
+    told = cli(*(["-C", at] if at else []), *call, "--json")
     assert told.status == 0, told.err
     validate("-".join(call[:2]), told.document)
     return told.document
@@ -210,6 +210,11 @@ def test_a_batch_is_one_transaction_and_each_brain_has_its_evidence(
     after = node.call("eth_getTransactionCount", node.accounts[0], "latest")
     assert int(after, 16) - int(before, 16) == 1
     assert len(batch["committed"]) == 5 and batch["anchored"]["size"] == 5
+    on = ("-C", brains[0], "chain")
+    (early,) = done(cli, *on[2:], "status", "--ledger", chain, at=brains[0])["commitments"]
+    assert early["status"] == "included"
+    told = cli(*on, "evidence", "--ledger", chain, "--json")
+    assert told.status == 1 and told.error["code"] == "not_final"
     node.mine(3)
     for brain in brains:
         told = cli(

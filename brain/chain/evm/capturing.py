@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from ...errors import BrainError, LedgerError, NotFound, ProofError
 from ..evidence import build, header, registry
@@ -18,7 +18,7 @@ from ..evidence.chained import check_chain
 from ..evidence.evidence import ANCHOR, BRAIN, ChainPart, Entry, Evidence, Slot
 from ..evidence.known import Known
 from ..protocol import FINALIZED, Commitment
-from . import files
+from . import files, wire
 from .base import Base
 from .nodes import View
 
@@ -49,11 +49,29 @@ class Capturing(Base):
         about = Evidence(bytes(32), root, None, None, Entry(root, None, 1), None, None)
         kept = _read(path, about)
         if kept is None:
-            at = self._final(self._view())
-            slots = [registry.anchor_slot(bytes.fromhex(by[2:]))]
-            kept = self._proven(at, ANCHOR, by, slots, about)
+            view = self._view()
+            at, slot = self._final(view), registry.anchor_slot(bytes.fromhex(by[2:]))
+            if self._word(at, slot) != root:
+                self._refuse_early(view, slot, root)
+            kept = self._proven(at, ANCHOR, by, [slot], about)
             _keep(path, {"chain": kept})
         return kept
+
+    def _word(self, view: View, slot: bytes) -> bytes:
+        """Return what the contract, which need not be there, holds in a slot."""
+
+        def read(said: Any) -> bytes:
+            return wire.word(said, "word of storage")
+
+        name = "0x" + slot.hex()
+        asked = ("eth_getStorageAt", self.config.contract, name, view.tag)
+        return self._nodes.agreed(view, read, *asked)
+
+    def _refuse_early(self, view: View, slot: bytes, root: bytes) -> NoReturn:
+        """Raise for a root that is not in final state: it may be in the latest."""
+        if self._word(view, slot) == root:
+            raise _not_final(view.block.number)
+        raise NotFound(f"{self.name} holds no such root", code="not_committed")
 
     def _capture(self, made: Commitment) -> None:
         """Keep evidence of a final commitment if it can be had."""

@@ -14,6 +14,7 @@ from ..protocol import (
     Commitment,
     Fault,
     LedgerHead,
+    not_open,
 )
 from . import abi, files, journal, wire
 from .abi import State
@@ -152,7 +153,7 @@ class EvmLedger(Deploying, Owning, Capturing):
                     code="pending",
                     hint="wait until it is included, or offer more for it",
                 )
-        _refuse(intent, state)
+        _refuse(self.name, intent, state)
         for record in live:
             sender.give_up(record)
         return sender.send(view, intent, contract, data)
@@ -201,12 +202,12 @@ class EvmLedger(Deploying, Owning, Capturing):
         )
 
 
-def _refuse(intent: Intent, state: State | None) -> None:
+def _refuse(ledger: str, intent: Intent, state: State | None) -> None:
     """Refuse what the contract would, before it costs anything."""
     if intent.kind == "open":
         if state is not None:
             raise Conflict("the brain was opened in this ledger already", code="already_open")
     elif state is None:
-        raise NotFound("the brain was never opened in this ledger", code="not_open")
+        raise not_open(ledger)
     elif state.head != intent.parent:
         raise abi.stale(state.head, state.seq)

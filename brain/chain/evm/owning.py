@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from ...errors import InvalidInput, NotFound, printable
+from ...errors import InvalidInput, printable
+from ..protocol import not_open
 from . import abi
 from .abi import NOBODY
 from .account import Commit
@@ -69,7 +70,7 @@ class Owning(Base):
         state = self._state(view, id)
         signer = self._signer
         if state is None:
-            raise NotFound("the brain was never opened in this ledger", code="not_open")
+            raise not_open(self.name)
         if state.head != parent:
             raise abi.stale(state.head, state.seq)
         commit = Commit(id, snapshot, parent, state.seq + 1, deadline)
