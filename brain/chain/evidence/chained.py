@@ -14,6 +14,7 @@ from .account import account, word
 from .evidence import ANCHOR, ChainPart, Evidence, Slot
 from .header import Header
 from .holds import require
+from .keccak import prepare
 from .known import Known
 
 
@@ -32,6 +33,7 @@ def check_chain(part: ChainPart, evidence: Evidence, known: Known) -> Stored:
     `wrong_value`, `wrong_head`, `not_this_owner`, `not_anchored`, and what the modules
     beside this one raise.
     """
+    prepare([part.header, *part.account, *(node for slot in part.slots for node in slot.proof)])
     # The header is that of the block whose hash the reader knows.
     block = header.decode(part.header)
     same = block.hash == (known.block_hash or block.hash)

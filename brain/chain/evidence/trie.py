@@ -15,7 +15,7 @@ from . import rlp
 from .holds import require
 from .keccak import keccak256
 
-EMPTY_ROOT = keccak256(rlp.encode(b""))
+EMPTY_ROOT = bytes.fromhex("56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421")
 """The root of a trie that holds nothing; its proofs hold no nodes."""
 ABSENT = b""
 """Stands for the value of a key that is not there."""

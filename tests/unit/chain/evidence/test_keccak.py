@@ -7,7 +7,8 @@ from Crypto.Hash import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.chain.evidence.keccak import keccak256
+from brain.chain.evidence import keccak as ours
+from brain.chain.evidence.keccak import MOST, keccak256, prepare
 
 KNOWN = {
     b"": "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470",
@@ -39,3 +40,17 @@ def test_inputs_around_the_ends_of_blocks_are_padded_right(size: int) -> None:
 @given(st.binary(max_size=500))
 def test_any_input_has_the_digest_of_another_implementation(data: bytes) -> None:
     assert keccak256(data) == expected(data)
+
+
+@given(st.lists(st.binary(max_size=500), max_size=20))
+def test_messages_of_any_sizes_are_hashed_side_by_side(messages: list[bytes]) -> None:
+    ours._known.clear()
+    prepare(messages)
+    assert ours._known == {one: expected(one) for one in messages}
+
+
+def test_only_so_many_digests_are_kept() -> None:
+    for start in range(0, 2 * MOST, 200):
+        prepare(b"%d" % number for number in range(start, start + 200))
+        assert len(ours._known) <= MOST
+    assert keccak256(b"0") == expected(b"0")
