@@ -29,7 +29,7 @@ from brain.worktree.walk import refuse_twins
 from tests.conformance.reading import FOLDER, Vector, paths_of, read, title
 from tests.shelf import Shelf
 from tests.vectors import generate
-from tests.vectors.families import logs, rights, signatures
+from tests.vectors.families import evidence, logs, rights, signatures
 from tests.vectors.families.proofs import facts
 
 IDS: dict[str, Callable[[bytes], bytes]] = {
@@ -238,6 +238,10 @@ def _equivocation(vector: Vector) -> dict[str, Any]:
     return signatures.facts(vector.data)
 
 
+def _evidence(vector: Vector) -> dict[str, Any]:
+    return evidence.facts(vector.input)
+
+
 def _trust(vector: Vector) -> dict[str, Any]:
     return rights.facts(vector.data)
 
@@ -326,6 +330,7 @@ TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "signatures": _signatures,
     "signatures-prefixes": _prefixes,
     "equivocation": _equivocation,
+    "evidence": _evidence,
     "trust": _trust,
     "rights": _rights,
     "entry": _entry,

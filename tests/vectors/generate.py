@@ -13,6 +13,7 @@ from pathlib import Path
 from .families import (
     badtrees,
     bundles,
+    evidence,
     hashes,
     logs,
     names,
@@ -48,6 +49,7 @@ FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
     "entries": logs.entries,
     "inclusions": logs.inclusions,
     "consistencies": logs.consistencies,
+    "evidence": evidence.vectors,
 }
 
 
