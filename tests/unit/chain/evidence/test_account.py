@@ -62,7 +62,7 @@ def test_a_word_is_read_and_an_unset_one_is_zero(value: int) -> None:
     assert word(trie.root, slot, trie.proof(slot)) == value.to_bytes(32, "big")
 
 
-@pytest.mark.parametrize("stored", ["80", "00", "8200ff", "a1" + "01" * 33, "c101", "810101", ""])
+@pytest.mark.parametrize("stored", ["00", "8200ff", "a1" + "01" * 33, "c101", "810101", ""])
 def test_what_is_no_word_is_refused(stored: str) -> None:
     slot = keccak(b"slot")
     trie = Trie({slot: bytes.fromhex(stored) or b"\xff", keccak(b"other"): b"\1"})
@@ -101,3 +101,9 @@ def test_words_that_are_no_head_are_refused(place: int, value: int) -> None:
     with pytest.raises(ProofError) as caught:
         registry.head([one.to_bytes(32, "big") for one in stored])
     assert caught.value.code == "no_head"
+
+
+def test_a_zero_that_is_stored_is_a_zero() -> None:
+    slot = keccak(b"slot")
+    trie = Trie({slot: rlp.encode(b""), keccak(b"other"): b"\1"})
+    assert word(trie.root, slot, trie.proof(slot)) == bytes(32)
