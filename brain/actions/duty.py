@@ -11,11 +11,14 @@ from ..objects import bundle as bundles
 from ..results import Committed, NotCommitted
 from ..session import Session
 from . import committing, entitled
+from .committing import Seen
 
 Open = Callable[[str], Ledger]
 """Opens a ledger by its name. Raises `NotFound` (`no_ledger`)."""
 
 _MANIFEST = "manifest.yaml"
+_LOOKED_BACK = 64
+"""Snapshots of a line that are looked at for signatures."""
 
 
 def commit_now(session: Session, ledger: Ledger, snapshot: str) -> Committed | NotCommitted:
@@ -27,8 +30,12 @@ def commit_now(session: Session, ledger: Ledger, snapshot: str) -> Committed | N
 
 
 def follow(session: Session, open_ledger: Open, snapshot: str) -> Committed | NotCommitted | None:
-    """Commit a snapshot just recorded if the manifest says so; None if it does not."""
-    name = "?"
+    """Commit what is due, now that a snapshot was recorded; None if nothing is.
+
+    Where signatures are asked for, that is the latest of its line that has them: others
+    may sign a snapshot only once it is there.
+    """
+    name, candidate = "?", snapshot
     try:
         policy = policy_of(session, bytes.fromhex(snapshot))
         if policy is None:
@@ -37,13 +44,30 @@ def follow(session: Session, open_ledger: Open, snapshot: str) -> Committed | No
         if policy.branch not in ("", session.branch()):
             return None
         ledger = open_ledger(name)
-        if not is_due(session, policy, ledger.identity, bytes.fromhex(snapshot)):
+        last = committing.seen(session.reader).get(ledger.identity)
+        found = _latest_that_may(session, policy, bytes.fromhex(snapshot), last)
+        if found is None or not is_due(session, policy, last, found):
             return None
-        if policy.signed and not entitled.is_signed(session, bytes.fromhex(snapshot)):
-            return None
-        return committing.commit(session, ledger, snapshot)
+        candidate = found.hex()
+        return committing.commit(session, ledger, candidate)
     except BrainError as error:
-        return _failed(name, snapshot, error)
+        return _failed(name, candidate, error)
+
+
+def _latest_that_may(
+    session: Session, policy: CommitPolicy, snapshot: bytes, last: Seen | None
+) -> bytes | None:
+    """Return the latest snapshot of a line that may be committed, None if it is no news."""
+    for _ in range(_LOOKED_BACK):
+        if last is not None and snapshot == last.snapshot:
+            return None
+        if not policy.signed or entitled.is_signed(session, snapshot):
+            return snapshot
+        parents = session.load(snapshot).parents
+        if not parents:
+            return None
+        snapshot = parents[0]
+    return None
 
 
 def policy_of(session: Session, snapshot: bytes) -> CommitPolicy | None:
@@ -57,9 +81,8 @@ def policy_of(session: Session, snapshot: bytes) -> CommitPolicy | None:
     return parse(content).commit
 
 
-def is_due(session: Session, policy: CommitPolicy, identity: str, snapshot: bytes) -> bool:
+def is_due(session: Session, policy: CommitPolicy, last: Seen | None, snapshot: bytes) -> bool:
     """Tell whether enough was recorded, or time has passed, since the last commitment."""
-    last = committing.seen(session.reader).get(identity)
     if last is None:
         return True
     if policy.every is not None:

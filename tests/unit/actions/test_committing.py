@@ -224,11 +224,32 @@ def test_a_signature_of_somebody_without_the_right_is_not_enough(
     brain.trust_key(key_text(ed25519.public_key(seed)), "owner")
     policy(brain, "  signed: true\n", log)
     brain._session.sign_with = lambda: bytes(32)
-    learn(brain, "One.\n")
-    assert committed(brain, log) == []
+    foreign = learn(brain, "One.\n")
+    assert foreign not in committed(brain, log)
     brain._session.sign_with = lambda: seed
     made = learn(brain, "Two.\n")
-    assert committed(brain, log) == [made]
+    assert committed(brain, log)[-1] == made
+
+
+def test_what_two_have_to_sign_is_committed_once_both_have(
+    brain: Brain, log: EmbeddedLedger
+) -> None:
+    from brain.trust import ed25519
+    from brain.trust.statement import key_text
+
+    ada, bob = bytes(range(32)), bytes(range(32, 64))
+    brain._session.sign_with = lambda: ada
+    for name, seed in (("ada", ada), ("bob", bob)):
+        brain.trust_key(key_text(ed25519.public_key(seed)), name)
+    brain.set_threshold(2)
+    policy(brain, "  signed: true\n", log)
+    first = learn(brain, "One.\n")
+    assert first not in committed(brain, log)
+    brain.sign(key=bob)
+    learn(brain, "Two.\n")
+    assert committed(brain, log)[-1] == first
+    learn(brain, "Three.\n")
+    assert committed(brain, log)[-1] == first
 
 
 def test_a_snapshot_of_the_folder_is_committed_too(brain: Brain, log: EmbeddedLedger) -> None:
