@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from brain import encoding, limits
+from brain.chain.evidence import document, header, rlp, trie
 from brain.chain.tlog import entry, note
 from brain.objects import cut, snapshot
 from tests.conformance import independent as other
@@ -92,10 +93,18 @@ def test_the_limits_are_those_of_the_library(project: Path) -> None:
         limits.MAX_SECTIONS,
         limits.MAX_MESSAGE_BYTES,
         limits.MAX_PROOF_BYTES,
+        limits.MAX_EVIDENCE_BYTES,
         note.MAX_BYTES,
+        document.MAX_CHECKPOINT_CHARS,
+        header.MAX_HEADER_BYTES,
+        trie.MAX_NODE_BYTES,
     ):
         assert f"{number:,}" in text
     assert f"at most {entry.MAX_BYTES} bytes" in text
+    assert f"at most {document.MAX_PATH} hashes" in text
+    assert f"at most {trie.MAX_NODES} nodes" in text
+    assert f"at most {rlp.MAX_DEPTH} deep" in text
+    assert f"in seconds since 1970, at most {header.MAX_TIME}" in " ".join(text.split())
     assert f"1 to {note.MAX_SIGNATURES} signature lines" in text
     assert f"{snapshot.MAX_TIME}" in text
     assert f"{cut.MOST - 1}^3 ≤ 2^22 < {cut.MOST}^3" in text
