@@ -120,9 +120,11 @@ def _about_jump(found: Jump, right: Jump) -> str:
 def operations(session: Session) -> Iterator[Finding]:
     """Check that the operation log is an unbroken chain whose end is where the refs stand."""
     try:
-        standing = dict(session.reader.refs())
+        standing, last = _standing(session)
         newer: tuple[int, bytes, bytes] | None = None
         for row in session.reader.operations():
+            if row.number > last:  # of a writer that came since
+                continue
             if newer is not None:
                 yield from _linked(newer, row.id)
             newer = (row.number, row.id, row.data)
@@ -139,6 +141,17 @@ def operations(session: Session) -> Iterator[Finding]:
     for name, old in standing.items():
         if old:
             yield _error("ref_mismatch", f"no operation set {name} to {old.hex()[:12]}")
+
+
+def _standing(session: Session) -> tuple[dict[str, bytes], int]:
+    """Return the refs and the number of the last operation, of one moment between two writers."""
+    before = -1
+    while True:
+        refs = dict(session.reader.refs())
+        last = next((row.number for row in session.reader.operations()), 0)
+        if last == before:
+            return refs, last
+        before = last
 
 
 def _linked(newer: tuple[int, bytes, bytes], previous: bytes) -> Iterator[Finding]:

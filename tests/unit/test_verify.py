@@ -12,7 +12,7 @@ import pytest
 
 from brain import Brain, forking
 from brain.actions.turn import log_operation
-from brain.checks import stored
+from brain.checks import lineages, stored
 from brain.objects import bundle as bundles
 from brain.objects import operation
 from brain.objects import snapshot as snapshots
@@ -412,3 +412,21 @@ def test_a_store_that_does_not_open_is_a_finding(brain: Brain) -> None:
         (brain.root / f".brain/store.db{side}").unlink(missing_ok=True)
     found = verify_folder(brain.root, False)
     assert not found.ok and len(found.findings) == 1
+
+
+def test_a_writer_between_the_refs_and_the_log_is_no_mismatch(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = brain._session.reader
+    refs, texts = reader.refs, iter(["one\n", "two\n"])
+
+    def refs_before_another_writes() -> dict[str, bytes]:
+        found = refs()
+        for text in texts:
+            with Brain.open(brain.root) as other:
+                other.upsert_skill("Oracle", text, description="d")
+            break
+        return found
+
+    monkeypatch.setattr(reader, "refs", refs_before_another_writes)
+    assert list(lineages.operations(brain._session)) == []
