@@ -6,7 +6,7 @@ known` and `nonce too low` only mean that there is something to be read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from ...errors import InvalidInput, LedgerError
@@ -17,7 +17,7 @@ from .fees import Caps, Fees, Quote
 from .journal import GIVEN_UP, LIVE, Intent, Journal, Record
 from .nodes import Nodes, View
 from .rpc import Refusal
-from .watching import Outcome, Watch
+from .watching import Watch
 
 FAR = 64
 """Transactions of other programs that may wait before ours; a node that claims more lies."""
@@ -59,15 +59,18 @@ class Sender:
             yield
 
     def live(self, view: View, final: int) -> list[Record]:
-        """Return the transactions that wait, after noting which ones the chain has settled."""
-        waiting = []
-        for record in self._journal.unsettled():
-            outcome = self._watch.outcome(record, self._account.address, view)
-            if outcome.state == LIVE and record.state == LIVE:
-                self._nodes.told(record.last.raw)  # in case they forgot it
-                waiting.append(record)
-            elif outcome.state != LIVE:
-                self._note(record, outcome, final)
+        """Return the transactions that wait, sent again in case nodes forgot them.
+
+        Those that are final by block `final` are settled by the way; those in between
+        are in blocks, and may come back.
+        """
+        records = self._journal.unsettled()
+        used = self._watch.count(self._account.address, view)
+        if any(record.nonce < used for record in records):
+            self._settle(records, view, final)
+        waiting = [one for one in records if one.nonce >= used and one.state == LIVE]
+        for record in waiting:
+            self._nodes.told(record.last.raw)
         return waiting
 
     def send(self, view: View, intent: Intent, to: str, data: bytes) -> Record:
@@ -176,21 +179,17 @@ class Sender:
             self._config.chain_id, nonce, to, data, gas, offered.max_fee, offered.tip
         )
 
-    def _note(self, record: Record, outcome: Outcome, final: int) -> None:
-        """Settle a transaction once no reorganisation can change how it ended."""
-        if outcome.receipt is not None:
-            settled = outcome.receipt.block <= final
-        else:
-            settled = self._is_used(record.nonce, final)
-        if settled:
-            self._journal.settle(record._replace(state=outcome.state))
-
-    def _is_used(self, nonce: int, final: int) -> bool:
+    def _settle(self, records: Sequence[Record], view: View, final: int) -> None:
+        """Put aside what no reorganisation can change any more."""
         try:
-            view = self._nodes.at(final) if final >= 0 else None
-            return view is not None and self._watch.count(self._account.address, view) > nonce
+            at = self._nodes.at(final) if final >= 0 else None
+            used = self._watch.count(self._account.address, at) if at else 0
         except LedgerError:  # nodes forget old states; then it is settled another time
-            return False
+            return
+        for record in records:
+            if record.nonce < used:
+                outcome = self._watch.outcome(record, self._account.address, view)
+                self._journal.settle(record._replace(state=outcome.state))
 
 
 def _is_fine(refusal: Refusal) -> bool:
