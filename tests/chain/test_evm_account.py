@@ -13,7 +13,7 @@ from eth_account.typed_transactions import TypedTransaction
 from hexbytes import HexBytes
 
 from brain.chain.evm import Account
-from brain.chain.evm.account import Transaction, from_keystore, from_text, to_keystore
+from brain.chain.evm.account import Transaction, from_keystore, from_text
 from brain.errors import InvalidInput
 from tests.chain.registry import wallet
 
@@ -55,12 +55,6 @@ def test_a_keystore_of_version_3_is_opened_with_its_passphrase() -> None:
     assert (
         from_keystore(json.dumps(keystore()).encode(), "open sesame").address == KEY.address.lower()
     )
-
-
-def test_a_keystore_that_is_written_can_be_opened() -> None:
-    made = Account(bytes(KEY.key))
-    content = to_keystore(made, "open sesame")
-    assert from_keystore(content, "open sesame").address == made.address
 
 
 def test_a_wrong_passphrase_is_told() -> None:

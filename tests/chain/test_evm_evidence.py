@@ -84,13 +84,14 @@ def test_evidence_of_the_head_holds_at_a_final_block(
 
 
 def test_evidence_of_an_earlier_commitment_is_of_the_last_block_in_which_it_was_the_head(
-    opened: EvmLedger, brain: bytes, node: Anvil
+    opened: EvmLedger, brain: bytes, node: Anvil, tmp_path: Path
 ) -> None:
     node.mine(3)
     later = opened.commit(brain, S[1], S[0])
     node.mine(FINAL)
     assert later.block is not None
-    assert block_of(opened.evidence(brain, S[0]), opened, brain, S[0]) == later.block - 1
+    elsewhere = EvmLedger(opened.config, tmp_path / "elsewhere", opened._account)
+    assert block_of(elsewhere.evidence(brain, S[0]), opened, brain, S[0]) == later.block - 1
 
 
 def test_two_commitments_in_one_block_leave_evidence_of_the_second_alone(
@@ -124,6 +125,43 @@ def test_evidence_holds_after_a_commitment_that_was_relayed(
     opened.relay(opened.authorize(brain, S[1], S[0], 2**40))
     node.mine(FINAL)
     assert block_of(opened.evidence(brain, S[1]), opened, brain, S[1]) > 0
+
+
+def recent(node: Anvil) -> Any:
+    """Prove the state of the last two blocks alone, as nodes do that keep few states."""
+
+    def alter(proof: Any, params: list[Any]) -> Any:
+        block = node.call("eth_getBlockByHash", params[2]["blockHash"], False)
+        return proof if int(block["number"], 16) > node.number() - 2 else None
+
+    return alter
+
+
+def test_a_proof_is_prepared_before_nodes_forget_the_state(
+    opened: EvmLedger, brain: bytes, node: Anvil, liar: Liar
+) -> None:
+    liar.alter("eth_getProof", recent(node))
+    made = [opened.commit(brain, new, old) for old, new in itertools.pairwise(S)]
+    node.mine(FINAL)
+    for one in made:
+        assert one.block is not None
+        shown = block_of(opened.evidence(brain, one.snapshot), opened, brain, one.snapshot)
+        assert shown == one.block
+
+
+def test_a_proof_that_was_prepared_in_a_block_that_is_gone_is_none(
+    opened: EvmLedger, brain: bytes, node: Anvil, tmp_path: Path
+) -> None:
+    opened.commit(brain, S[1], S[0])
+    raw = opened._journal(opened.creator).unsettled()[-1].last.raw
+    node.reorg(1, ["0x" + raw.hex()])
+    prepared = list(tmp_path.rglob("prepared/*.json"))
+    node.mine(FINAL)
+    now = opened.status(brain, S[1])
+    assert (now.status, now.seq) == (FINALIZED, 2)
+    assert now.block is not None
+    assert block_of(opened.evidence(brain, S[1]), opened, brain, S[1]) >= now.block
+    assert set(prepared) <= set(tmp_path.rglob("prepared/*.json"))  # not what was used
 
 
 def test_evidence_is_kept_and_needs_no_node_any_more(
@@ -167,23 +205,25 @@ def test_evidence_kept_that_was_damaged_is_captured_again(
 def test_a_proof_that_does_not_hold_is_not_kept(
     alteration: Any, opened: EvmLedger, brain: bytes, node: Anvil, liar: Liar, tmp_path: Path
 ) -> None:
-    node.mine(FINAL)
     liar.alter("eth_getProof", alteration)
-    assert fails(opened.evidence, brain, S[0]) == "not_proven"
+    opened.commit(brain, S[1], S[0])
+    node.mine(FINAL)
+    assert fails(opened.evidence, brain, S[1]) == "not_proven"
     assert list(tmp_path.glob("evidence/*/*.json")) == []
-    assert opened.status(brain, S[0]).status == FINALIZED
+    assert opened.status(brain, S[1]).status == FINALIZED
     liar.honest()
-    assert opened.evidence(brain, S[0])["chain"]["slots"]
+    assert opened.evidence(brain, S[1])["chain"]["slots"]
 
 
 @pytest.mark.parametrize("field", ["stateRoot", "hash", "extraData", "number"])
 def test_a_header_that_is_not_that_of_the_block_is_refused(
     field: str, opened: EvmLedger, brain: bytes, node: Anvil, liar: Liar
 ) -> None:
-    node.mine(FINAL)
     other = hex(3) if field == "number" else "0x" + "12" * 32
     liar.alter("eth_getBlockByHash", lambda block, params: block | {field: other})
-    assert fails(opened.evidence, brain, S[0]) == "bad_rpc"
+    opened.commit(brain, S[1], S[0])
+    node.mine(FINAL)
+    assert fails(opened.evidence, brain, S[1]) == "bad_rpc"
 
 
 def test_a_root_that_was_anchored_has_evidence_of_its_sender(

@@ -147,11 +147,6 @@ def from_keystore(content: bytes, passphrase: str) -> Account:
     return account
 
 
-def to_keystore(account: Account, passphrase: str) -> bytes:
-    """Return a keystore file of version 3 that holds the key of `account`."""
-    return json.dumps(account._key.encrypt(passphrase)).encode()
-
-
 def _keystore(content: bytes) -> dict[str, Any]:
     """Return what a keystore says, unless opening it would cost too much."""
     try:

@@ -1,7 +1,8 @@
 """Evidence of commitments: state that nodes prove, checked here and kept.
 
-A node proves the state of recent blocks alone, and a head that moved on is no longer the
-state; so evidence is captured once a commitment is final, and kept from then on.
+Nodes prove the state of recent blocks alone, often of fewer than it takes to be final,
+and a head that moved on is no longer the state. So a proof is prepared as soon as a
+commitment is seen in a block, and is evidence once the block of the proof is final.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ class Capturing(Base):
     def evidence(self, brain: bytes, snapshot: bytes) -> dict[str, Any]:
         """Return `log`, which is None, and `chain`: the proof that a snapshot was the head.
 
-        It is captured when first asked for after the commitment is final, or by
-        `status`; what was captured is returned without asking a node. Raises `NotFound`
-        (`not_committed`), `LedgerError` (`not_final`, `not_proven`).
+        `commit`, `status` and `history` prepare it where they can; once it was captured
+        no node is asked any more. Raises `NotFound` (`not_committed`), `LedgerError`
+        (`not_final`, `not_proven`).
         """
         kept = self._kept(brain, snapshot)
         if kept is None:
@@ -79,6 +80,13 @@ class Capturing(Base):
             with suppress(BrainError):
                 self._captured(made.brain, made.snapshot)
 
+    def _prepare(self, view: View, made: Commitment) -> None:
+        """Have a proof of the head, which is in a block that is not final, if it can be had."""
+        path = self._prepared(made)
+        if files.read(path) is None:
+            with suppress(BrainError):
+                _keep(path, self._told(view, made))
+
     def _kept(self, brain: bytes, snapshot: bytes) -> dict[str, Any] | None:
         path = self._place(brain, snapshot)
         kept = files.read(path)
@@ -97,15 +105,39 @@ class Capturing(Base):
             raise NotFound(
                 f"{self.name} holds no commitment of {snapshot.hex()[:12]}", code="not_committed"
             )
-        at = self._final(view)
+        final = self._final(view)
         if made.status != FINALIZED:
             raise _not_final(made.block)
-        if made.seq < state.seq:
-            at = self._before_next(view, id, made, at)
-        about = _about(brain, snapshot, made.seq)
-        chain = self._proven(at, BRAIN, self.creator, registry.brain_slots(id), about)
-        _keep(self._place(brain, snapshot), {"seq": made.seq, "chain": chain})
+        ready = self._ready(made, final)
+        if ready is not None:
+            return ready
+        at = self._before_next(view, id, made, final) if made.seq < state.seq else final
+        proven = self._told(at, made)
+        _keep(self._place(brain, snapshot), proven)
+        chain: dict[str, Any] = proven["chain"]
         return chain
+
+    def _ready(self, made: Commitment, final: View) -> dict[str, Any] | None:
+        """Return the proof that was prepared, if its block is final by now."""
+        path = self._prepared(made)
+        chain = _read(path, _about(made.brain, made.snapshot, made.seq))
+        if chain is None:
+            return None
+        block = header.decode(_bytes(chain["header"]))
+        if block.number > final.block.number:
+            return None
+        there = self._nodes.at(block.number)
+        if there is None or there.block.hash != "0x" + block.hash.hex():
+            return None
+        files.move(path, self._place(made.brain, made.snapshot))
+        return chain
+
+    def _told(self, at: View, made: Commitment) -> dict[str, Any]:
+        """Return what is kept of a commitment that is the head at a block."""
+        slots = registry.brain_slots(self.id_of(made.brain))
+        about = _about(made.brain, made.snapshot, made.seq)
+        chain = self._proven(at, BRAIN, self.creator, slots, about)
+        return {"seq": made.seq, "chain": chain}
 
     def _final(self, view: View) -> View:
         number = self._bounds(view).final
@@ -159,6 +191,11 @@ class Capturing(Base):
 
     def _place(self, brain: bytes, snapshot: bytes) -> Path:
         return self._evidence / f"{self.id_of(brain).hex()[:32]}-{snapshot.hex()}.json"
+
+    def _prepared(self, made: Commitment) -> Path:
+        """Where a proof waits for its block; a reorganisation makes another one of it."""
+        name = self._place(made.brain, made.snapshot).name
+        return self._evidence / "prepared" / f"{made.block_hash[2:18]}-{name}"
 
 
 def _about(brain: bytes, snapshot: bytes, seq: int) -> Evidence:

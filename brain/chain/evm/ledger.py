@@ -66,10 +66,10 @@ class EvmLedger(Deploying, Owning, Capturing):
         id = self.id_of(brain)
         state = self._state(view, id)
         found = state and self._reading.find(view, brain, id, state, snapshot)
-        if not found:
+        if state is None or found is None:
             return self._unseen(view, brain, snapshot, state)
         self._compare(found)
-        self._settle(id, found)
+        self._settle(view, id, state, found)
         return found
 
     def history(self, brain: bytes) -> list[Commitment]:
@@ -77,9 +77,10 @@ class EvmLedger(Deploying, Owning, Capturing):
         view = self._view()
         id = self.id_of(brain)
         state = self._state(view, id)
-        found = self._reading.history(view, brain, id, state) if state else []
-        if found:
-            self._settle(id, found[-1])
+        if state is None:
+            return []
+        found = self._reading.history(view, brain, id, state)
+        self._settle(view, id, state, found[-1])
         return found
 
     def verify(self) -> list[Fault]:
@@ -158,11 +159,13 @@ class EvmLedger(Deploying, Owning, Capturing):
             sender.give_up(record)
         return sender.send(view, intent, contract, data)
 
-    def _settle(self, id: bytes, found: Commitment) -> None:
-        """Remember a commitment for good once it is final."""
+    def _settle(self, view: View, id: bytes, state: State, found: Commitment) -> None:
+        """Remember a commitment for good once it is final, and have a proof of it by then."""
         if found.status == FINALIZED:
             self._memory.settle(id, found.seq)
             self._capture(found)
+        elif found.seq == state.seq:
+            self._prepare(view, found)
 
     def _compare(self, found: Commitment) -> None:
         """Hold what the nodes tell of a transaction of ours against what was sent."""
