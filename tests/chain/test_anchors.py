@@ -63,6 +63,8 @@ def mutants(good: Claim, draw: random.Random) -> list[Claim]:
         good._replace(proof=[*proof, good.root]),
         good._replace(proof=[good.leaf, *proof]),
         good._replace(proof=[*proof, *[ZERO] * 65]),
+        good._replace(root=rfc6962.join(ZERO, good.root), proof=[*proof, ZERO]),
+        good._replace(root=rfc6962.join(good.root, ZERO), proof=[*proof, ZERO]),
         good._replace(index=draw.randrange(LARGEST)),
         good._replace(index=good.size),
         good._replace(index=TOP),
