@@ -17,6 +17,7 @@ from brain.objects import node, snapshot
 from brain.objects import paths as library_paths
 from brain.objects.entry import Entry
 from tests.conformance import independent as other
+from tests.conformance import independent_evidence as other_evidence
 from tests.conformance import independent_lineage as other_lineage
 from tests.conformance import independent_log as other_log
 from tests.conformance import independent_proofs as other_proofs
@@ -211,6 +212,7 @@ TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "equivocation": _equivocation,
     "trust": _trust,
     "rights": _rights,
+    "evidence": lambda vector: other_evidence.check(vector.input),
     "entry": lambda vector: other_log.read_entry(vector.data),
     "inclusion": lambda vector: other_log.check_inclusion(vector.input),
     "consistency": lambda vector: other_log.check_consistency(vector.input),
