@@ -9,6 +9,8 @@ from brain.digest import blob_id
 
 Mutant = tuple[str, Any]
 """What was done where, and the document that came of it."""
+Way = tuple[str | int, ...]
+"""Where something stands in a document: keys and places from its top."""
 
 _OTHER = blob_id(b"another").hex()
 
@@ -78,3 +80,12 @@ def _of_scalar(value: Any) -> Iterator[Mutant]:
 
 def _ends_in_a_hash(value: str) -> bool:
     return len(value) in (64, 65, 66) and not value[-64:].strip("0123456789abcdef")
+
+
+def put(value: Any, way: Way, new: Any) -> Any:
+    """Return a document with something else at one place."""
+    if not way:
+        return new
+    copy: Any = value.copy()
+    copy[way[0]] = put(value[way[0]], way[1:], new)
+    return copy

@@ -12,18 +12,10 @@ from brain.chain.evidence.evidence import ANCHOR, BRAIN
 from brain.chain.protocol import FINALIZED, NO_PARENT, Commitment, Wish
 from brain.chain.tlog.check import check_checkpoint
 from brain.chain.tlog.ledger import EmbeddedLedger
-from brain.objects.snapshot import Snapshot
-from brain.proofs.build import descent_proof, path_proof
-from brain.proofs.document import render
+from tests.chain.lineage import FIRST, LAST, OLD_PATH, descent_text, path_text
 from tests.chain.registry import Registry, word
-from tests.proving import FEW, TIME, recorded
+from tests.proving import TIME
 
-FIRST = recorded()
-LAST = recorded([*FEW, "skills/d/SKILL.md"], brain=FIRST.id)
-PATH = "skills/d/SKILL.md"
-OLD_PATH = "skills/b.md"
-CONTENT = PATH.encode()
-"""What is at `PATH`."""
 OTHERS = 40
 """Brains besides, so that the tries and the log are deep."""
 
@@ -39,20 +31,6 @@ class Given(NamedTuple):
     @property
     def data(self) -> bytes:
         return json.dumps(self.document).encode()
-
-
-def _load(id: bytes) -> Snapshot:
-    return {FIRST.id: FIRST.snapshot, LAST.id: LAST.snapshot}[id]
-
-
-def path_text(path: str = PATH) -> bytes:
-    """Return a proof of a path in the snapshot that has it."""
-    return render(path_proof(*(FIRST if path == OLD_PATH else LAST), path))
-
-
-def descent_text() -> bytes:
-    """Return a proof that the last snapshot descends from the first."""
-    return render(descent_proof(_load, FIRST.id, LAST.id))
 
 
 def captured(registry: Registry, kind: str, by: str) -> tuple[dict[str, Any], str]:

@@ -16,7 +16,7 @@ from brain.chain.tlog.entry import Entry, encode
 from brain.chain.tlog.vkey import COSIGNATURE, ED25519, VerifierKey
 from brain.trust import ed25519
 from tests.chain import rfc6962
-from tests.chain.evidences import FIRST, LAST, OLD_PATH, descent_text, path_text
+from tests.chain.lineage import FIRST, LAST, OLD_PATH, descent_text, path_text
 from tests.chain.tries import keccak
 from tests.chain.world import CONTRACT, OWNER, SENDER, SIGNER, World, brain, many
 from tests.proving import TIME

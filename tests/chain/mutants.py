@@ -28,9 +28,8 @@ from tests import anvil
 from tests.chain import evidences
 from tests.chain.evidences import Given
 from tests.chain.registry import Registry
+from tests.mutants import Way, put
 
-Way = tuple[str | int, ...]
-"""Where something stands in a document: keys and places from its top."""
 _HEX = "0123456789abcdef"
 
 
@@ -59,15 +58,6 @@ def ways(value: Any, way: Way = ()) -> Iterator[tuple[Way, Any]]:
     elif isinstance(value, list):
         for place, item in enumerate(value):
             yield from ways(item, (*way, place))
-
-
-def put(value: Any, way: Way, new: Any) -> Any:
-    """Return a document with something else at one place."""
-    if not way:
-        return new
-    copy: Any = value.copy()
-    copy[way[0]] = put(value[way[0]], way[1:], new)
-    return copy
 
 
 class Maker:

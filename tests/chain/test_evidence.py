@@ -12,10 +12,11 @@ from brain import check_evidence
 from brain.chain.contracts import RUNTIME_HASH
 from brain.errors import BrainError, InvalidInput, ProofError
 from tests.chain import evidences
-from tests.chain.evidences import CONTENT, FIRST, KINDS, LAST, OTHERS, Given
-from tests.chain.mutants import allowed, campaign, put, shown
+from tests.chain.evidences import KINDS, OTHERS, Given
+from tests.chain.lineage import CONTENT, FIRST, LAST, OLD_PATH, PATH
+from tests.chain.mutants import allowed, campaign, shown
 from tests.chain.registry import Registry, word
-from tests.mutants import mutants
+from tests.mutants import mutants, put
 
 Cases = dict[str, Given]
 
@@ -40,7 +41,7 @@ def test_a_file_is_shown_in_the_head_that_an_account_holds_in_a_block(
     found = check_evidence(given.data, content=raw(CONTENT), **given.known)
     block = registry.node.call("eth_getBlockByHash", given.known["block_hash"], False)
     assert (found.brain, found.snapshot, found.seq) == (FIRST.id.hex(), LAST.id.hex(), 2)
-    assert (found.path, found.committed, found.parent) == (evidences.PATH, LAST.id.hex(), None)
+    assert (found.path, found.committed, found.parent) == (PATH, LAST.id.hex(), None)
     assert found.log is None
     assert found.chain is not None
     assert (found.chain.owner, found.chain.signer, found.chain.creator) == (owner, signer, owner)
@@ -57,7 +58,7 @@ def test_a_skipped_snapshot_is_shown_by_the_committed_one_that_descends_from_it(
 ) -> None:
     found = check_evidence(cases["skipped"].data, **cases["skipped"].known)
     assert (found.snapshot, found.committed) == (FIRST.id.hex(), LAST.id.hex())
-    assert found.path == evidences.OLD_PATH
+    assert found.path == OLD_PATH
 
 
 def test_an_entry_of_a_log_is_shown_under_its_signed_checkpoint(cases: Cases) -> None:

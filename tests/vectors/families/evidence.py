@@ -11,10 +11,9 @@ from brain.chain.evidence.evidence import ANCHOR
 from brain.errors import BrainError
 from brain.results import Evidence
 from tests.chain import made
-from tests.chain.mutants import put
 from tests.chain.tries import keccak
 from tests.chain.world import OWNER, SENDER, World, many
-from tests.mutants import mutants
+from tests.mutants import mutants, put
 
 from .vector import Vector, refused, valid
 

@@ -14,11 +14,11 @@ from brain.errors import BrainError
 from brain.results import Evidence
 from brain.trust import ed25519
 from tests.chain import made
-from tests.chain.evidences import FIRST, LAST, descent_text, path_text
+from tests.chain.lineage import FIRST, LAST, descent_text, path_text
 from tests.chain.made import COMMITTED, ENTRIES, KEY, Document
-from tests.chain.mutants import put
 from tests.chain.tries import keccak
 from tests.chain.world import CONTRACT, OWNER, SENDER, SIGNER, World, many
+from tests.mutants import put
 from tests.proving import recorded
 
 GOOD = made.documents()

@@ -15,7 +15,7 @@ import pytest
 
 from brain import check_evidence
 from tests.chain import made
-from tests.chain.evidences import CONTENT, PATH
+from tests.chain.lineage import CONTENT, PATH
 
 DOCUMENTS = made.documents()
 HASH = made.state().block()["hash"]

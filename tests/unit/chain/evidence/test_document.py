@@ -13,7 +13,7 @@ from brain.chain.evidence.evidence import Evidence
 from brain.errors import ProofError
 from brain.limits import MAX_EVIDENCE_BYTES
 from tests.chain import made
-from tests.chain.mutants import put
+from tests.mutants import put
 
 BRAIN, LOG = (made.documents()[name] for name in ("brain", "log"))
 TEXT = json.dumps(BRAIN)
