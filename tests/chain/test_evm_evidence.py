@@ -240,6 +240,16 @@ def test_a_root_that_was_anchored_has_evidence_of_its_sender(
     assert fails(opened.anchor_evidence, S[3]) == "not_committed"
 
 
+def test_a_root_that_the_next_one_replaced_at_once_has_evidence_all_the_same(
+    opened: EvmLedger, node: Anvil
+) -> None:
+    for size, root in enumerate(S, 1):
+        opened.anchor(root, size)
+    node.mine(FINAL)
+    for root in S:
+        assert opened.anchor_evidence(root)["slots"][0]["value"] == "0x" + root.hex()
+
+
 def test_only_what_several_nodes_call_final_and_is_proven_here_is_trusted_more(
     registry: Registry, tmp_path: Path, brain: bytes, liar: Liar
 ) -> None:

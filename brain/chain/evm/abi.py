@@ -6,13 +6,15 @@ has to be hashed; tests/chain/test_evm_abi.py holds them against the artifact.
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
-from ...errors import BrainError, Conflict, InvalidInput, LedgerError
+from ...errors import BrainError, Conflict, InvalidInput, LedgerError, printable
 from ..evidence.registry import brain_id
 from . import wire
 
 WORD = 32
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 NOBODY = "0x" + "00" * 20
 
 OPEN = bytes.fromhex("be42c1a8")
@@ -175,6 +177,13 @@ def stale(head: bytes, seq: int) -> Conflict:
         code="stale_parent",
         hint="merge what the ledger holds, and commit the merged snapshot",
     )
+
+
+def address(text: str) -> str:
+    """Return an address that a user gave, in lower case. Raises `InvalidInput` (`bad_address`)."""
+    if not _ADDRESS.fullmatch(text):
+        raise InvalidInput(f"not an address: {printable(text)}", code="bad_address")
+    return text.lower()
 
 
 def _address(text: str) -> bytes:

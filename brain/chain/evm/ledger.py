@@ -18,6 +18,7 @@ from ..protocol import (
 )
 from . import abi, files, journal, wire
 from .abi import State
+from .anchoring import Anchoring
 from .capturing import Capturing
 from .deploying import Deploying
 from .fees import Quote
@@ -34,7 +35,7 @@ _STATES = {
 }
 
 
-class EvmLedger(Deploying, Owning, Capturing):
+class EvmLedger(Deploying, Owning, Capturing, Anchoring):
     """A ledger on an EVM chain; see `Ledger` for what the methods promise."""
 
     def head(self, brain: bytes) -> LedgerHead | None:

@@ -32,31 +32,17 @@ class Owning(Base):
 
     def set_signer(self, brain: bytes, signer: str) -> Sent:
         """Let `signer`, and nobody else but the owner, commit; "" for nobody."""
-        to = _address(signer) if signer else NOBODY
+        to = abi.address(signer) if signer else NOBODY
         return self._transact("signer", abi.set_signer(self.id_of(brain), to))
 
     def offer(self, brain: bytes, to: str) -> Sent:
         """Offer the brain to another account, in place of any before; "" withdraws."""
-        there = _address(to) if to else NOBODY
+        there = abi.address(to) if to else NOBODY
         return self._transact("offer", abi.offer(self.id_of(brain), there))
 
     def accept(self, brain: bytes) -> Sent:
         """Take over a brain that was offered to this account; it has no signer then."""
         return self._transact("accept", abi.accept(self.id_of(brain)))
-
-    def anchor(self, root: bytes, size: int) -> Sent:
-        """Anchor the root of a log of this account, 32 bytes, over `size` entries."""
-        return self._transact("anchor", abi.anchor(root, size))
-
-    def quote_anchor(self, root: bytes, size: int) -> Quote:
-        """Return what `anchor` would cost, and send nothing."""
-        return self._quote(abi.anchor(root, size))
-
-    def anchored(self, sender: str) -> bytes:
-        """Return the last root that an account anchored, 32 zero bytes if it never did."""
-        view = self._view()
-        self._registry.check_code(view)
-        return self._registry.anchored(view, _address(sender))
 
     def authorize(
         self, brain: bytes, snapshot: bytes, parent: bytes, deadline: int
@@ -130,9 +116,3 @@ def _check(said: Mapping[str, Any]) -> None:
 
 def _refuse(why: str) -> NoReturn:
     raise InvalidInput(f"not an authorization: {why}", code="bad_authorization")
-
-
-def _address(text: str) -> str:
-    if not re.fullmatch(r"0x[0-9a-fA-F]{40}", text, re.ASCII):
-        raise InvalidInput(f"not an address: {printable(text)}", code="bad_address")
-    return text.lower()
