@@ -129,7 +129,19 @@ def _new_text(mine: Turn, slug: str, path: str, prior: bytes | None, wish: Wish)
 
         return onto(mine, slug, prior, current, wish)
     last = last_version(mine.session, mine, slug) if prior is None else None
-    return document.upsert_document(prior, last, wish.name, slug, wish.description, wish.body)
+    saved = (wish.name, slug, wish.description, wish.body)
+    new = document.upsert_document(prior, last, *saved)
+    if prior is not None and _was_given(mine, path, new.version):
+        # An older text was brought back: the versions go on from the last, not from its own.
+        new = document.upsert_document(prior, last_version(mine.session, mine, slug), *saved)
+    return new
+
+
+def _was_given(mine: Turn, path: str, number: str) -> bool:
+    """Tell whether the skill at a path bore a version before, in the lineage of the head."""
+    inside = Within(mine.session, mine.head)
+    rows = derived.log_of(mine.session, path, number)
+    return any(row.version == number and row.snapshot in inside for row in rows)
 
 
 def commit_skill(

@@ -243,3 +243,15 @@ def test_an_unknown_skill_is_refused_with_near_names(brain: Brain) -> None:
     with pytest.raises(NotFound) as refused:
         brain.view_skill("oracle-manipulaton")
     assert refused.value.code == "no_skill" and "oracle-manipulation" in refused.value.hint
+
+
+def test_after_an_older_text_was_brought_back_versions_go_on_from_the_last(brain: Brain) -> None:
+    for text in ("One.\n", "Two.\n", "Three.\n"):
+        brain.upsert_skill("A", text)
+    first = brain.skill_history("a")[-1].snapshot
+    brain.restore(first, ["skills"])
+    assert brain.view_skill("a").version == 1
+    done = brain.upsert_skill("A", "Four.\n")
+    assert (done.previous_version, done.version) == (3, 4)
+    assert brain.verify().findings == []
+    assert brain.view_skill("a@2").body.strip() == "Two."
