@@ -8,7 +8,7 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     del sys.path[0]  # the current folder; see cli/__main__.py
 
 import os
-from argparse import ArgumentParser, HelpFormatter, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, HelpFormatter, Namespace
 from collections.abc import Sequence
 from contextlib import suppress
 from io import TextIOWrapper
@@ -83,22 +83,35 @@ def _parser() -> ArgumentParser:
         ("--owner", "ADDRESS", "this account has to own the brain, or to have anchored the log"),
         ("--log-key", "VKEY", "the log has to have this key"),
     ):
-        parser.add_argument(name, metavar=value, help=text, default="")
-    text = "this witness has to have signed the log too; as often as you like"
-    parser.add_argument("--witness", metavar="VKEY", help=text, action="append", default=[])
+        parser.add_argument(name, metavar=value, help=text, type=_said)
+    parser.add_argument(
+        "--witness",
+        metavar="VKEY",
+        help="this witness has to have signed the log too; as often as you like",
+        type=_said,
+        action="append",
+        default=[],
+    )
     parser.add_argument("--json", help="print one JSON document", action="store_true")
     return parser
+
+
+def _said(text: str) -> str:
+    """Return the value of an option; an empty one, of a variable not set, asks for nothing."""
+    if not text:
+        raise ArgumentTypeError("it is empty")
+    return text
 
 
 def _checked(given: Namespace) -> str:
     """Return what is to be printed."""
     data = _read(given.evidence)
     known = {
-        "brain": given.brain,
-        "snapshot": given.snapshot,
-        "owner": given.owner,
-        "block_hash": given.block_hash,
-        "log_key": given.log_key,
+        "brain": given.brain or "",
+        "snapshot": given.snapshot or "",
+        "owner": given.owner or "",
+        "block_hash": given.block_hash or "",
+        "log_key": given.log_key or "",
         "witnesses": given.witness,
     }
     if given.content:

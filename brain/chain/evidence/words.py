@@ -13,17 +13,16 @@ SHORT = 12
 
 def claim(found: Evidence) -> str:
     """Say in a sentence what is shown."""
-    what = f"snapshot {found.snapshot[:SHORT]}"
-    if found.path is not None:
-        what = f"{printable(found.path, 1024)} is in {what}"
-    joint = ", " if found.path is not None else " is "
+    links = [f"snapshot {found.snapshot[:SHORT]}"]
     if found.committed != found.snapshot:
-        what += f"{joint}an ancestor of {found.committed[:SHORT]}"
-        joint = ", which is "
-    elif found.path is not None:
-        joint = ", which is "
+        links.append(f"an ancestor of {found.committed[:SHORT]}")
     of = f"commitment {found.seq} of brain {found.brain[:SHORT]}"
-    return f"{what}{joint}{of}{_where(found.log, found.chain)}"
+    links.append(f"{of}{_where(found.log, found.chain)}")
+    if found.path is not None:
+        links[0] = f"{printable(found.path, 1024)} is in {links[0]}"
+    else:
+        links[:2] = [" is ".join(links[:2])]
+    return ", which is ".join(links)
 
 
 def _where(log: LoggedIn | None, chain: StoredIn | None) -> str:

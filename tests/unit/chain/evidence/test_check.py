@@ -228,3 +228,23 @@ def test_a_chain_is_what_the_evidence_says_until_the_reader_knows_the_block() ->
     found = check(moved, block_hash=block.block_hash)
     assert found.chain is not None and found.chain.chain_id == 1
     assert any("on chain 1 that you trust" in one for one in check(moved).missing)
+
+
+def test_the_claim_is_a_sentence() -> None:
+    old, new, brain = FIRST.id.hex()[:12], LAST.id.hex()[:12], FIRST.id.hex()[:12]
+    there = f"the head at block 123 in contract 0x{CONTRACT.hex()}"
+    logged, sender = "in the log log.example", f"0x{SENDER.hex()}"
+    bare = {**GOOD["skipped"], "proof": None}
+    for document, claim in (
+        (GOOD["brain"], f"skills/d/SKILL.md is in snapshot {new}, which is"),
+        (altered("brain", "proof", to=None), f"snapshot {new} is"),
+        (
+            GOOD["skipped"],
+            f"skills/b.md is in snapshot {old}, which is an ancestor of {new}, which is",
+        ),
+        (bare, f"snapshot {old} is an ancestor of {new}, which is"),
+    ):
+        assert check(document).claim == f"{claim} commitment 2 of brain {brain}, {there}"
+    assert check(GOOD["log"]).claim.endswith(f"commitment 2 of brain {brain} {logged}")
+    at = f"at block 123 in contract 0x{CONTRACT.hex()}"
+    assert check(GOOD["anchor"]).claim.endswith(f"{logged}, anchored by {sender} {at}")

@@ -103,6 +103,8 @@ def test_json_is_what_the_command_line_prints_too(folder: Path, name: str) -> No
         (["brain.json", "log.json"], 2, "usage"),
         (["brain.json", "--block", HASH], 2, "usage"),
         (["brain.json", "--block-hash"], 2, "usage"),
+        (["brain.json", "--block-hash", ""], 2, "usage"),
+        (["log.json", "--witness", ""], 2, "usage"),
         (["\udcff"], 1, "cannot_read"),
     ],
 )
