@@ -54,6 +54,17 @@ class TextType(ParamOfText):
         return text
 
 
+class KnownType(TextType):
+    """Text to compare with; an empty one, of a variable not set, would compare nothing."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text if there is any."""
+        text = super().convert(value, param, ctx)
+        if not text:
+            self.fail("it is empty", param, ctx)
+        return text
+
+
 class CountType(ParamOfInt):
     """A whole number from 0, in decimal digits and nothing else."""
 

@@ -9,10 +9,10 @@ import click
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
-from ..params import Once, TextType
+from ..params import KnownType, Once, TextType
 from ..reading import read
 
-_TEXT = TextType()
+_KNOWN = KnownType()
 
 
 @brain_command(
@@ -30,25 +30,29 @@ _TEXT = TextType()
 @click.option(
     "--block-hash",
     cls=Once,
-    type=_TEXT,
+    type=_KNOWN,
     metavar="HASH",
     help="The hash of its block, as you know it.",
 )
-@click.option("--brain", cls=Once, type=_TEXT, metavar="ID", help="It has to be about this brain.")
+@click.option("--brain", cls=Once, type=_KNOWN, metavar="ID", help="It has to be about this brain.")
 @click.option(
-    "--snapshot", cls=Once, type=_TEXT, metavar="ID", help="It has to be about this snapshot."
+    "--snapshot", cls=Once, type=_KNOWN, metavar="ID", help="It has to be about this snapshot."
 )
 @click.option(
-    "--owner", cls=Once, type=_TEXT, metavar="ADDRESS", help="This account has to own the brain."
+    "--owner",
+    cls=Once,
+    type=_KNOWN,
+    metavar="ADDRESS",
+    help="This account has to own the brain, or to have anchored the log.",
 )
 @click.option(
-    "--log-key", cls=Once, type=_TEXT, metavar="KEY", help="The log has to have this key."
+    "--log-key", cls=Once, type=_KNOWN, metavar="KEY", help="The log has to have this key."
 )
 @click.option(
     "--witness",
     "witnesses",
     multiple=True,
-    type=_TEXT,
+    type=_KNOWN,
     metavar="KEY",
     help="This witness has to have signed the log too; may be repeated.",
 )

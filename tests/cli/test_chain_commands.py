@@ -92,6 +92,9 @@ def test_evidence_of_a_file_is_checked_with_nothing_else(
     (tmp_path / "SKILL.md").write_text("other\n")
     told = cli("chain", "check", "evidence.json", "--content", "SKILL.md", "--json")
     assert told.status == 3 and told.out == ""
+    for option in ("--block-hash", "--log-key", "--owner", "--witness"):
+        told = cli("chain", "check", "evidence.json", option, "", "--json")
+        assert (told.status, told.error["code"]) == (2, "usage"), option
 
 
 def test_a_snapshot_that_was_skipped_is_shown_by_the_next_commitment(

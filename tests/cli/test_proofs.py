@@ -78,6 +78,8 @@ def test_a_snapshot_and_a_brain_that_are_known_are_compared(proof: Path, cli: Ca
         assert refused(told) == f"not_this_{name}"
         told = cli("check-proof", "proof.json", f"--{name}", found[name][:12], "--json")
         assert (told.status, told.error["code"]) == (1, "bad_id")
+        told = cli("check-proof", "proof.json", f"--{name}", "", "--json")
+        assert (told.status, told.error["code"]) == (2, "usage")
 
 
 def test_a_proof_comes_through_a_pipe(agent: Path, proof: Path, process: Call) -> None:
