@@ -6,6 +6,7 @@ import itertools
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
@@ -17,6 +18,9 @@ settings.register_profile("brain", deadline=None)
 settings.load_profile("brain")
 
 _homes = itertools.count()
+_RECURSION = sys.getrecursionlimit()
+"""As it is in a fresh process. py_ecc, which tests use as an oracle, raises it a hundredfold,
+and nested JSON then overflows the stack."""
 
 # Started in the background, a process may find these ignored, and so would those it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -28,6 +32,7 @@ for _number in (signal.SIGHUP, signal.SIGTERM):
 def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Point the user's folders at an empty place and forget the user's settings."""
     home = tmp_path_factory.mktemp(f"home-{next(_homes)}", numbered=False)
+    sys.setrecursionlimit(_RECURSION)
     for name in list(os.environ):
         if name.startswith(("BRAIN_", "GIT_", "XDG_")):
             monkeypatch.delenv(name)
