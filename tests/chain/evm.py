@@ -37,10 +37,17 @@ def configured(node: Anvil, contract: str = "", **changes: Any) -> LedgerConfig:
     return parse("local", said | changes)
 
 
+def patient(
+    config: LedgerConfig, folder: Path, key: Account | None = None, **options: Any
+) -> EvmLedger:
+    """Return a ledger that waits for a node which mines each transaction, a moment later."""
+    return EvmLedger(config, folder, key, **{"patience": anvil.MOMENT} | options)
+
+
 def ledger(registry: Registry, folder: Path, name: str = "owner", **changes: Any) -> EvmLedger:
     """Return the ledger of a registry for the account of a name."""
     node = registry.node
-    return EvmLedger(configured(node, registry.address, **changes), folder, account(node, name))
+    return patient(configured(node, registry.address, **changes), folder, account(node, name))
 
 
 def until(found: Callable[[], Found]) -> Found:

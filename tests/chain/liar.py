@@ -73,6 +73,7 @@ class Liar(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: Liar
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def do_POST(self) -> None:
         asked = self.rfile.read(int(self.headers["Content-Length"]))

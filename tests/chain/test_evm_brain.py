@@ -11,7 +11,7 @@ from brain import Brain
 from brain.chain.evm import EvmLedger
 from brain.chain.protocol import FINALIZED, INCLUDED, PENDING
 from brain.errors import VerificationFailed
-from tests.chain.evm import account, configured
+from tests.chain.evm import account, configured, patient
 from tests.chain.registry import Registry
 
 
@@ -26,7 +26,7 @@ def brain(tmp_path: Path) -> Iterator[Brain]:
 def chain(registry: Registry, tmp_path: Path, request: pytest.FixtureRequest) -> EvmLedger:
     key = account(registry.node, request.node.nodeid)
     config = configured(registry.node, registry.address, finality=2)
-    return EvmLedger(config, tmp_path / "ledgers", key)
+    return patient(config, tmp_path / "ledgers", key)
 
 
 def test_a_commitment_lost_in_a_reorganisation_is_made_again(
@@ -46,6 +46,7 @@ def test_a_commitment_that_waits_is_told_as_pending_and_is_no_alarm(
     brain.open_in(chain)
     brain.upsert_skill("A", "Two.\n")
     registry.node.automine(False)
+    chain._patience = 0.0
     try:
         assert brain.commit(chain).status == PENDING
         assert brain.ledger_status(chain).seq == 1

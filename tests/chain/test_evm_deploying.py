@@ -15,7 +15,7 @@ from brain.chain.protocol import FINALIZED, INCLUDED
 from brain.errors import BrainError
 from tests import anvil
 from tests.anvil import Anvil
-from tests.chain.evm import FINAL, account, configured
+from tests.chain.evm import FINAL, account, configured, patient
 from tests.chain.registry import word
 
 BRAIN = word("a brain in a new contract")
@@ -30,7 +30,7 @@ def fresh() -> Generator[Anvil]:
 
 
 def bare(node: Anvil, folder: Path, name: str = "deployer", **changes: Any) -> EvmLedger:
-    return EvmLedger(configured(node, **changes), folder, account(node, name))
+    return patient(configured(node, **changes), folder, account(node, name))
 
 
 def fails(call: Any, *args: object) -> str:
@@ -65,7 +65,9 @@ def test_where_there_is_no_proxy_it_is_deployed_the_plain_way(fresh: Anvil, tmp_
 def test_a_deployment_that_waits_is_not_sent_twice(fresh: Anvil, tmp_path: Path) -> None:
     fresh.automine(False)
     for _ in range(2):
-        assert fails(bare(fresh, tmp_path).deploy) == "pending"
+        hasty = bare(fresh, tmp_path)
+        hasty._patience = 0.0
+        assert fails(hasty.deploy) == "pending"
     assert len(list(tmp_path.rglob("open/*.json"))) == 1
     fresh.mine()
     assert bare(fresh, tmp_path).deploy().sent is None
@@ -83,15 +85,16 @@ def test_a_node_that_is_stopped_and_started_again_has_it_all(tmp_path: Path) -> 
         made = bare(node, tmp_path).deploy()
         config = configured(node, made.contract)
         key, port = account(node, "deployer"), node.port
-        ledger = EvmLedger(config, tmp_path, key)
+        ledger = patient(config, tmp_path, key)
         ledger.open(BRAIN, S[0])
         node.mine(FINAL)
         before = ledger.status(BRAIN, S[0])
         assert before.status == FINALIZED
         node.automine(False)
+        ledger._patience = 0.0
         waits = ledger.commit(BRAIN, S[1], S[0])
     with anvil.running("--state", state, port=port) as node:
-        again = EvmLedger(config, tmp_path, key)
+        again = patient(config, tmp_path, key)
         assert again.status(BRAIN, S[0]) == before
         healed = again.commit(BRAIN, S[1], S[0])  # the mempool was lost
         assert (healed.status, healed.transaction) == (INCLUDED, waits.transaction)
@@ -101,7 +104,7 @@ def test_a_node_that_lost_its_state_is_of_another_chain(tmp_path: Path) -> None:
     with anvil.running() as node:
         made = bare(node, tmp_path).deploy()
         config, key, port = configured(node, made.contract), account(node, "deployer"), node.port
-        EvmLedger(config, tmp_path, key).open(BRAIN, S[0])
+        patient(config, tmp_path, key).open(BRAIN, S[0])
         node.kill()
     with anvil.running("--timestamp", 1, port=port):
-        assert fails(EvmLedger(config, tmp_path, key).head, BRAIN) == "wrong_chain"
+        assert fails(patient(config, tmp_path, key).head, BRAIN) == "wrong_chain"

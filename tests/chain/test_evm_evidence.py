@@ -19,11 +19,13 @@ from brain.chain.evm.account import Transaction
 from brain.chain.protocol import FINALIZED
 from brain.errors import BrainError
 from tests.anvil import Anvil
-from tests.chain.evm import FINAL, account, configured
+from tests.chain.evm import account, configured, patient
 from tests.chain.liar import Liar, lying_before
 from tests.chain.registry import Registry, word
 
 S = [word(f"snapshot {n}") for n in range(4)]
+FINAL = 3
+"""Blocks on top that make one final in these tests."""
 
 
 @pytest.fixture
@@ -41,8 +43,8 @@ def liar(node: Anvil) -> Generator[Liar]:
 def opened(registry: Registry, tmp_path: Path, brain: bytes, liar: Liar) -> EvmLedger:
     """A ledger behind one liar, in which the brain was opened while it was honest."""
     node = registry.node
-    config = configured(node, registry.address, rpc=liar.url)
-    made = EvmLedger(config, tmp_path, account(node, "captures"), timeout=5)
+    config = configured(node, registry.address, rpc=liar.url, finality=FINAL)
+    made = patient(config, tmp_path, account(node, "captures"), timeout=5)
     made.open(brain, S[0])
     return made
 
@@ -76,8 +78,7 @@ def test_evidence_of_the_head_holds_at_a_final_block(
     node.mine(FINAL)
     part = opened.evidence(brain, S[0])
     number = block_of(part, opened, brain, S[0])
-    final = int(node.block("finalized")["number"], 16)
-    assert number <= final
+    assert number <= node.number() - FINAL
     text = assemble(opened.status(brain, S[0]), part, S[0])
     hash = bytes.fromhex(node.block(number)["hash"][2:])
     assert check(read(text), Known(block_hash=hash)).chain is not None
@@ -90,7 +91,7 @@ def test_evidence_of_an_earlier_commitment_is_of_the_last_block_in_which_it_was_
     later = opened.commit(brain, S[1], S[0])
     node.mine(FINAL)
     assert later.block is not None
-    elsewhere = EvmLedger(opened.config, tmp_path / "elsewhere", opened._account)
+    elsewhere = patient(opened.config, tmp_path / "elsewhere", opened._account)
     assert block_of(elsewhere.evidence(brain, S[0]), opened, brain, S[0]) == later.block - 1
 
 
@@ -255,13 +256,13 @@ def test_only_what_several_nodes_call_final_and_is_proven_here_is_trusted_more(
 ) -> None:
     node = registry.node
     key = account(node, "trusts")
-    config = configured(node, registry.address, rpc=[node.url, liar.url])
+    config = configured(node, registry.address, rpc=[node.url, liar.url], finality=FINAL)
     assert config.quorum == 2
-    made = EvmLedger(config, tmp_path, key)
+    made = patient(config, tmp_path, key)
     assert made.trust_level(made.open(brain, S[0])) == "L1"
     node.mine(FINAL)
     assert made.trust_level(made.status(brain, S[0])) == "L2"
-    alone = EvmLedger(configured(node, registry.address), tmp_path, key)
+    alone = patient(configured(node, registry.address, finality=FINAL), tmp_path, key)
     assert alone.trust_level(alone.status(brain, S[0])) == "L1"
 
 
@@ -300,7 +301,7 @@ def test_what_was_seen_is_noticed_by_the_next_process(
     node.mine(FINAL)
     opened.history(brain)
     node.revert(state)
-    again = EvmLedger(opened.config, tmp_path, opened._account)
+    again = patient(opened.config, tmp_path, opened._account)
     assert fails(again.head, brain) == "rolled_back"
     (file,) = tmp_path.glob(f"seen/*/{opened.id_of(brain).hex()}.json")
     assert json.loads(file.read_text())["seq"] == 2

@@ -12,7 +12,8 @@ import pytest
 from brain.chain.evm import EvmLedger
 from brain.chain.protocol import FINALIZED, INCLUDED, NO_PARENT, PENDING, SAFE
 from brain.errors import Conflict, InvalidInput, NotFound
-from tests.chain.evm import FINAL, account, configured, ledger
+from tests import anvil
+from tests.chain.evm import FINAL, account, configured, ledger, patient
 from tests.chain.registry import Registry, word
 
 BRAIN = word("a brain")
@@ -155,7 +156,7 @@ def test_a_ledger_is_read_without_a_key(
     opened: EvmLedger, registry: Registry, brain: bytes, tmp_path: Path
 ) -> None:
     config = configured(registry.node, registry.address, creator=opened.creator)
-    reader = EvmLedger(config, tmp_path / "of a reader")
+    reader = patient(config, tmp_path / "of a reader")
     assert reader.head(brain) == opened.head(brain)
     assert reader.history(brain) == opened.history(brain)
     assert reader.verify() == []
@@ -163,13 +164,13 @@ def test_a_ledger_is_read_without_a_key(
 
 
 def test_without_a_key_and_a_creator_no_brain_is_known(registry: Registry, tmp_path: Path) -> None:
-    nobody = EvmLedger(configured(registry.node, registry.address), tmp_path)
+    nobody = patient(configured(registry.node, registry.address), tmp_path)
     assert code_of(nobody.head, BRAIN) == "no_key"
 
 
 def test_a_ledger_without_a_contract_says_so(registry: Registry, tmp_path: Path) -> None:
     key = account(registry.node, "owner")
-    made = EvmLedger(configured(registry.node), tmp_path, key)
+    made = patient(configured(registry.node), tmp_path, key)
     assert code_of(made.head, BRAIN) == "bad_ledger"
 
 
@@ -206,7 +207,7 @@ def test_the_cost_is_told_before_anything_is_signed(
 
     key = account(registry.node, "owner")
     config = configured(registry.node, registry.address)
-    made = EvmLedger(config, tmp_path, key, approve=refuse)
+    made = patient(config, tmp_path, key, approve=refuse)
     with pytest.raises(KeyboardInterrupt):
         made.open(brain, S[0])
     assert told == [made.quote_open(brain, S[0])]
@@ -218,6 +219,7 @@ def test_pending_is_told_until_a_block_comes(
     opened: EvmLedger, registry: Registry, brain: bytes
 ) -> None:
     registry.node.automine(False)
+    opened._patience = 0.0
     try:
         made = opened.commit(brain, S[1], S[0])
         assert (made.status, made.block, made.seq) == (PENDING, None, 2)
@@ -227,6 +229,7 @@ def test_pending_is_told_until_a_block_comes(
         registry.node.mine()
     finally:
         registry.node.automine(True)
+    opened._patience = anvil.MOMENT
     done = opened.status(brain, S[1])
     assert (done.status, done.transaction) == (INCLUDED, made.transaction)
     assert opened.commit(brain, S[2], S[1]).seq == 3

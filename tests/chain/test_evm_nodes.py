@@ -13,15 +13,17 @@ import pytest
 
 from brain.chain.evm import EvmLedger
 from brain.chain.evm.nodes import Nodes
+from brain.chain.protocol import LedgerHead
 from brain.errors import BrainError, InvalidInput, LedgerError
 from brain.limits import MAX_RPC_BYTES
 from tests.anvil import Anvil
-from tests.chain.evm import account, configured
+from tests.chain.evm import account, configured, patient, until
 from tests.chain.liar import Liar, lying_before
 from tests.chain.registry import Registry, word
 
 BRAIN = word("a brain among liars")
 S = [word(f"snapshot {n}") for n in range(4)]
+NO_HEAD = LedgerHead(0, b"", "", "")
 QUICK = 0.4
 """Seconds an answer may take in these tests."""
 
@@ -43,7 +45,7 @@ def opened(registry: Registry, liar: Liar, tmp_path: Path, request: Any) -> EvmL
     """A ledger behind one liar, in which `BRAIN` was opened while it was honest."""
     node = registry.node
     key = account(node, request.node.nodeid)
-    made = EvmLedger(configured(node, registry.address, rpc=liar.url), tmp_path, key, timeout=2)
+    made = patient(configured(node, registry.address, rpc=liar.url), tmp_path, key, timeout=2)
     made.open(BRAIN, S[0])
     return made
 
@@ -173,7 +175,7 @@ def test_chain_02_another_chain_is_refused_before_signing(
         liar.alter(method, lambda block, params: block | {"hash": "0x" + "12" * 32})
     else:
         liar.say(method, said)
-    made = EvmLedger(
+    made = patient(
         configured(node, registry.address, rpc=liar.url), tmp_path, account(node, "on another")
     )
     with pytest.raises(InvalidInput) as raised:
@@ -255,7 +257,7 @@ def behind(liars: list[Liar], registry: Registry, folder: Path, quorum: int = 2)
     urls = [liar.url for liar in liars]
     key = account(node, folder.name)
     config = configured(node, registry.address, rpc=urls, quorum=quorum)
-    return EvmLedger(config, folder, key)
+    return patient(config, folder, key)
 
 
 def other_hash(block: dict[str, Any], params: list[Any]) -> dict[str, Any]:
@@ -365,7 +367,7 @@ def test_ranges_of_the_log_are_cut_to_what_a_node_allows(
     monkeypatch.setattr("brain.chain.evm.registry.NARROWEST", 8)
     node = registry.node
     key = account(node, "in ranges")
-    made = EvmLedger(configured(node, registry.address, rpc=liar.url), tmp_path, key)
+    made = patient(configured(node, registry.address, rpc=liar.url), tmp_path, key)
     made.open(BRAIN, S[0])
     node.mine(100)
     made.commit(BRAIN, S[1], S[0])
@@ -397,6 +399,7 @@ def test_what_a_node_says_of_a_transaction_counts_less_than_what_became_of_it(
     liar.deny("eth_sendRawTransaction", words)
     if words == "whatever":
         assert fails(opened.commit, BRAIN, S[1], S[0]) == "refused"
+        until(lambda: (opened.head(BRAIN) or NO_HEAD).seq == 2)
     made = opened.commit(BRAIN, S[1], S[0])
     assert (made.seq, made.snapshot) == (2, S[1])
     assert [one.snapshot for one in opened.history(BRAIN)] == S[:2]

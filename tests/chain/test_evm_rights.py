@@ -15,7 +15,7 @@ from brain.chain.evm import Account, EvmLedger
 from brain.chain.evm.abi import NOBODY
 from brain.chain.protocol import INCLUDED, NO_PARENT
 from brain.errors import BrainError
-from tests.chain.evm import account, configured
+from tests.chain.evm import account, configured, patient
 from tests.chain.registry import Registry, encoded, wallet, word
 from tests.contracts import solc
 
@@ -39,7 +39,7 @@ def by(registry: Registry, tmp_path: Path, request: pytest.FixtureRequest) -> Le
     def ledger(name: str) -> EvmLedger:
         key = owner if name == "owner" else account(node, f"{name} {request.node.nodeid}")
         config = configured(node, registry.address, creator=owner.address)
-        return EvmLedger(config, tmp_path / name, key)
+        return patient(config, tmp_path / name, key)
 
     return ledger
 
@@ -216,7 +216,7 @@ def test_chain_14_nobody_can_open_a_brain_in_the_place_of_another(
     # A stranger sees the snapshot in the mempool and commits it first, to the same salt.
     stranger = account(registry.node, "a stranger in front")
     config = configured(registry.node, registry.address)
-    theirs = EvmLedger(config, tmp_path / "theirs", stranger)
+    theirs = patient(config, tmp_path / "theirs", stranger)
     assert theirs.open(brain, S[0]).seq == 1
     mine = by("owner")
     assert mine.head(brain) is None
@@ -252,9 +252,9 @@ def test_a_wallet_contract_owns_a_brain_and_its_key_authorizes(
     assert node.transact(node.accounts[0], contract, execute)["status"] == "0x1"
 
     config = configured(node, registry.address, creator=contract)
-    relayer = EvmLedger(config, tmp_path, account(node, "relayer of a wallet"))
+    relayer = patient(config, tmp_path, account(node, "relayer of a wallet"))
     assert relayer.history(brain)[0].parent == NO_PARENT
-    behind = EvmLedger(config, tmp_path, Account(bytes(key.key)))
+    behind = patient(config, tmp_path, Account(bytes(key.key)))
     signed = behind.authorize(brain, S[1], S[0], LATER)
     assert relayer.relay(signed).status == INCLUDED
     assert relayer.status(brain, S[1]).seq == 2

@@ -16,7 +16,7 @@ from brain.chain.protocol import FAILED, INCLUDED, PENDING, REPLACED
 from brain.errors import BrainError, StoreError
 from tests.anvil import Anvil
 from tests.chain import crashing
-from tests.chain.evm import FINAL, account, configured, ledger
+from tests.chain.evm import FINAL, account, configured, ledger, patient
 from tests.chain.registry import Registry, word
 
 S = [word(f"snapshot {n}") for n in range(6)]
@@ -41,7 +41,7 @@ class House(NamedTuple):
 
     def again(self) -> EvmLedger:
         """The same ledger as another process has it."""
-        return EvmLedger(self.ledger.config, self.folder, self.key)
+        return patient(self.ledger.config, self.folder, self.key, patience=self.ledger._patience)
 
 
 @pytest.fixture
@@ -49,14 +49,15 @@ def house(registry: Registry, tmp_path: Path, request: pytest.FixtureRequest) ->
     node = registry.node
     key = account(node, request.node.nodeid)
     brain = word(request.node.nodeid)
-    made = EvmLedger(configured(node, registry.address), tmp_path, key)
+    made = patient(configured(node, registry.address), tmp_path, key)
     made.open(brain, S[0])
     return House(made, key, tmp_path, brain, node)
 
 
 @pytest.fixture
-def by_hand(node: Anvil) -> Generator[Anvil]:
-    """A node that mines when it is told to."""
+def by_hand(node: Anvil, house: House) -> Generator[Anvil]:
+    """A node that mines when it is told to, for which nobody waits."""
+    house.ledger._patience = 0.0
     node.automine(False)
     yield node
     node.mine()
@@ -165,6 +166,7 @@ def test_a_replacement_stops_at_the_cap(registry: Registry, tmp_path: Path, by_h
     by_hand.set_next_base_fee(GWEI)
     by_hand.mine()
     made = ledger(registry, tmp_path, "thrifty too", max_fee_gwei=4)
+    made._patience = 0.0
     waits = made.open(word("capped"), S[0])
     by_hand.set_next_base_fee(5 * GWEI)
     by_hand.mine()
@@ -195,11 +197,10 @@ def test_chain_10_a_transaction_that_reverts_is_told_as_failed(
 ) -> None:
     # The signer is faster than the owner, from the same parent.
     signer = account(by_hand, "a fast signer")
-    by_hand.automine(True)
     house.ledger.set_signer(house.brain, signer.address)
-    by_hand.automine(False)
+    by_hand.mine()
     config = configured(by_hand, registry.address, creator=house.key.address)
-    fast = EvmLedger(config, house.folder / "signer", signer)
+    fast = patient(config, house.folder / "signer", signer, patience=0.0)
     house.ledger.commit(house.brain, S[1], S[0])
     fast.commit(house.brain, S[2], S[0])
     fast.speed_up(house.brain, S[2])
@@ -214,13 +215,12 @@ def test_a_commitment_that_can_only_fail_gives_its_nonce_to_the_next(
     house: House, registry: Registry, by_hand: Anvil
 ) -> None:
     signer = account(by_hand, "a signer in between")
-    by_hand.automine(True)
     house.ledger.set_signer(house.brain, signer.address)
-    by_hand.automine(False)
+    by_hand.mine()
     lost = house.ledger.commit(house.brain, S[1], S[0])
     by_hand.drop(lost.transaction)
     config = configured(by_hand, registry.address, creator=house.key.address)
-    EvmLedger(config, house.folder / "signer", signer).commit(house.brain, S[2], S[0])
+    patient(config, house.folder / "signer", signer, patience=0.0).commit(house.brain, S[2], S[0])
     by_hand.mine()
     assert house.ledger.commit(house.brain, S[3], S[2]).status == PENDING
     assert house.records()[-1].nonce == 2
@@ -277,7 +277,7 @@ def test_one_key_commits_for_many_brains_at_once(registry: Registry, tmp_path: P
     made = []
 
     def opening(brain: bytes) -> None:
-        made.append(EvmLedger(config, tmp_path, key).open(brain, S[0]))
+        made.append(patient(config, tmp_path, key).open(brain, S[0]))
 
     threads = [threading.Thread(target=opening, args=[brain]) for brain in brains]
     for thread in threads:

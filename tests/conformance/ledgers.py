@@ -7,11 +7,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from brain.chain.evm import EvmLedger
 from brain.chain.protocol import Ledger
 from brain.chain.tlog.ledger import EmbeddedLedger
 from tests import anvil
-from tests.chain.evm import account, configured
+from tests.chain.evm import account, configured, patient
 from tests.chain.registry import Registry
 
 
@@ -44,7 +43,7 @@ def evm(folder: Path) -> Iterator[Place]:
         key = account(node, "of the suite")
 
         def again() -> Ledger:
-            return EvmLedger(config, folder, key)
+            return patient(config, folder, key)
 
         yield Place(again(), again, lambda: node.mine(2))
 

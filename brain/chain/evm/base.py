@@ -23,8 +23,9 @@ from .rpc import TIMEOUT
 from .sending import Approve, Sender
 from .watching import Watch
 
-POLL = 0.5
-"""Seconds between two looks for a transaction that was sent."""
+FIRST_POLL = 0.05
+LONGEST_POLL = 3.0
+"""Seconds between two looks for a transaction that was sent; each is twice the one before."""
 
 
 class Sent(NamedTuple):
@@ -179,7 +180,7 @@ class Base:
 
         Raises `LedgerError` (`reverted`, `replaced`).
         """
-        deadline = time.monotonic() + self._patience
+        deadline, pause = time.monotonic() + self._patience, FIRST_POLL
         while True:
             view = self._latest()
             outcome = self._watch.outcome(record, self._sender_address(), view)
@@ -200,7 +201,8 @@ class Base:
             left = deadline - time.monotonic()
             if left <= 0:
                 return Sent(record.last.hash, PENDING, None, None, None)
-            time.sleep(min(POLL, left))
+            time.sleep(min(pause, left))
+            pause = min(2 * pause, LONGEST_POLL)
 
     def _sender_address(self) -> str:
         return self._account.address if self._account else self.creator
