@@ -10,6 +10,10 @@ import pytest
 
 from brain import check_evidence
 from brain.chain.contracts import RUNTIME_HASH
+from brain.chain.evidence import header
+from brain.chain.evidence.account import account
+from brain.chain.evidence.account import word as word_at
+from brain.chain.evidence.evidence import BRAIN
 from brain.errors import BrainError, InvalidInput, ProofError
 from tests.chain import evidences
 from tests.chain.evidences import KINDS, OTHERS, Given
@@ -19,6 +23,9 @@ from tests.chain.registry import Registry, word
 from tests.mutants import mutants, put
 
 Cases = dict[str, Given]
+SENDER = "0x" + "ab" * 20
+TWINS = (40364, 105566)
+"""Slots whose keys have their first four bytes in common."""
 
 
 @pytest.fixture(scope="module")
@@ -175,3 +182,26 @@ def test_words_are_those_of_other_slots_of_the_same_contract(
     block = registry.node.call("eth_getBlockByHash", given.known["block_hash"], False)
     chain = evidences.chain_part(31337, registry.address, "brain", creator, block, proof)
     assert code_of({**given.document, "chain": chain}, given.known) == "wrong_slot"
+
+
+def test_small_leaves_inside_a_branch_are_proven_by_a_node(registry: Registry) -> None:
+    """The node lists them again, as nodes of their own, and evidence does not."""
+    node, slots = registry.node, [f"0x{slot:064x}" for slot in (*TWINS, 7)]
+    for slot in slots[:2]:
+        node.call("anvil_setStorageAt", registry.address, slot, f"0x{1:064x}")
+    node.mine()
+    block = node.block()
+    proof = node.call("eth_getProof", registry.address, slots, block["number"])
+    assert min(len(one) for one in proof["storageProof"][0]["proof"]) < 2 + 2 * 32
+    made = evidences.chain_part(node.chain, registry.address, BRAIN, SENDER, block, proof)
+    found = account(header.decode(raw_of(made["header"])).state_root,
+                    raw_of(made["contract"]), list(map(raw_of, made["account"])))  # fmt: skip
+    words = [
+        word_at(found.storage_root, raw_of(slot["slot"]), list(map(raw_of, slot["proof"])))
+        for slot in made["slots"]
+    ]
+    assert [int.from_bytes(word, "big") for word in words] == [1, 1, 0]
+
+
+def raw_of(text: str) -> bytes:
+    return bytes.fromhex(text[2:])
