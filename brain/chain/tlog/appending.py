@@ -80,14 +80,16 @@ class LogWriter(LogReader):
         """Return the entries of all wishes, and those of them that are new, in their order."""
         brains = [wish.brain for wish in wishes]
         order = sorted(range(len(wishes)), key=brains.__getitem__)
-        heads = self.heads(list(dict.fromkeys(brains[place] for place in order)))
+        heads = self.heads(sorted(set(brains)))
         out: dict[int, Placed] = {}
         fresh: list[Placed] = []
         for place in order:
-            wish = wishes[place]
-            head = heads.get(wish.brain)
-            if head is None or head.snapshot != wish.snapshot:
-                head = heads[wish.brain] = _after(head, wish, size + len(fresh), time)
+            brain, snapshot, parent = wish = wishes[place]
+            head = heads.get(brain)
+            if head is None or head.snapshot != snapshot:
+                seq = _seq_after(head, wish)
+                head = Placed(size + len(fresh), brain, seq, snapshot, parent, time)
+                heads[brain] = head
                 fresh.append(head)
             out[place] = head
         return [out[place] for place in range(len(wishes))], fresh
@@ -143,21 +145,21 @@ def behind(log: LogReader, noted: bytes, last: Checkpoint) -> tuple[str, str] | 
     return None
 
 
-def _after(head: Placed | None, wish: Wish, place: int, time: int) -> Placed:
-    """Return the entry of a wish; the parent it names must be the head."""
+def _seq_after(head: Placed | None, wish: Wish) -> int:
+    """Return which commitment of its brain a wish makes; the parent it names must be the head."""
     if head is None:
-        if wish.parent != NO_PARENT:
-            raise NotFound(
-                f"the log does not hold the brain {wish.brain.hex()}",
-                code="not_open",
-                hint="open it first",
-            )
-        return Placed(place, wish.brain, 1, wish.snapshot, NO_PARENT, time)
-    if wish.parent != head.snapshot:
-        raise Conflict(
-            f"the log's head of the brain is {head.snapshot.hex()}, commitment {head.seq},"
-            f" not {wish.parent.hex()}",
-            code="stale_parent",
-            hint="merge it, and commit after it",
+        if wish.parent == NO_PARENT:
+            return 1
+        raise NotFound(
+            f"the log does not hold the brain {wish.brain.hex()}",
+            code="not_open",
+            hint="open it first",
         )
-    return Placed(place, wish.brain, head.seq + 1, wish.snapshot, head.snapshot, time)
+    if wish.parent == head.snapshot:
+        return head.seq + 1
+    raise Conflict(
+        f"the log's head of the brain is {head.snapshot.hex()}, commitment {head.seq},"
+        f" not {wish.parent.hex()}",
+        code="stale_parent",
+        hint="merge it, and commit after it",
+    )

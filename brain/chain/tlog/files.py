@@ -37,6 +37,8 @@ def create(folder: Path, timeout: float = TIMEOUT) -> None:
     `StoreError` (`read_only`, `cannot_open`, `no_space`, `io_error`), `Locked`, or
     `VerificationFailed` (`rolled_back`) if there was a log that is gone.
     """
+    if os.path.lexists(folder / NAME):
+        return
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         os.chmod(folder, 0o700)
@@ -59,9 +61,11 @@ def _refuse_loss(folder: Path) -> None:
 
 
 def _make(folder: Path) -> None:
-    key = keyfile.create(folder, f"log-{secrets.token_hex(8)}")
     path = os.fspath(folder / f"{NAME}.new")
     _clear(path)
+    for left in folder.glob(".log-*"):  # a key that was not written to its end
+        left.unlink()
+    key = keyfile.create(folder, f"log-{secrets.token_hex(8)}")
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     os.chmod(path, 0o600)
     db = dbfile.writable(path, TIMEOUT, TOLD)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -124,18 +124,17 @@ class EmbeddedLedger:
         _check_wishes(wishes)
         log = self._writer()
         moment = min(max(self._clock(), 0), MAX_TIME)
-        placed = log.append(wishes, moment, self._signer(log))
-        return [self._told(log, one) for one in placed]
+        return self._told(log, log.append(wishes, moment, self._signer(log)))
 
     def status(self, brain: bytes, snapshot: bytes) -> Commitment:
         """See `Ledger.status`: what is recorded is finalized."""
         log, placed = self._found(brain, snapshot)
-        return self._told(log, placed)
+        return self._told(log, [placed])[0]
 
     def history(self, brain: bytes) -> list[Commitment]:
         """See `Ledger.history`."""
         log = self._reader()
-        return [self._told(log, one) for one in log.history(brain)] if log else []
+        return self._told(log, log.history(brain)) if log else []
 
     def trust_level(self, commitment: Commitment) -> str:
         """Return "L0": hashes and signatures of a log that somebody runs himself."""
@@ -252,11 +251,12 @@ class EmbeddedLedger:
             )
         return log, placed
 
-    def _told(self, log: LogReader, placed: Placed) -> Commitment:
-        place, brain, seq, snapshot, parent, time = placed
-        return Commitment(
-            self.name, log.identity, brain, seq, snapshot, parent, FINALIZED, time, place
-        )
+    def _told(self, log: LogReader, entries: Iterable[Placed]) -> list[Commitment]:
+        name, identity = self.name, log.identity
+        return [
+            Commitment(name, identity, brain, seq, snapshot, parent, FINALIZED, time, place)
+            for place, brain, seq, snapshot, parent, time in entries
+        ]
 
 
 def _check_wishes(wishes: Sequence[Wish]) -> None:
