@@ -44,7 +44,7 @@ def checkpoint(
     said = Checkpoint(key.name, len(entries), rfc6962.root(leaves(entries)))
     lines = [note.sign(said.text, key, seed)]
     lines += [cosignature.sign(said.text, JUDGE, JUDGE_SEED, TIME // 1000)] * judges
-    return note.assembled(said.text, lines)
+    return str(note.Note(said.text, tuple(lines)))
 
 
 def log_part(entry: Entry = COMMITTED, entries: Sequence[Entry] = ENTRIES, **by: Any) -> Document:

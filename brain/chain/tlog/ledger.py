@@ -82,6 +82,7 @@ class EmbeddedLedger:
         if self._log is not None:
             self._log.close()
             self._log = None
+            self._seed = b""
 
     @property
     def identity(self) -> str:

@@ -7,7 +7,6 @@ unknown keys are let pass, as the specification asks, and prove nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...errors import ProofError
@@ -86,8 +85,3 @@ def verify(note: Note, key: VerifierKey) -> None:
         raise ProofError(f"the note is not signed by {key.name}", code="unsigned")
     if not ed25519.verify(key.key, note.text.encode(), line.signature):
         raise ProofError(f"the signature of {key.name} does not fit", code="bad_signature")
-
-
-def assembled(text: str, lines: Sequence[Line]) -> str:
-    """Return the note of a text and its signature lines."""
-    return str(Note(text, tuple(lines)))
