@@ -34,6 +34,7 @@ class Liar(ThreadingHTTPServer):
         self.alterations: dict[str, Alter] = {}
         self.denials: dict[str, str] = {}
         self.refusals: dict[str, str] = {}
+        self.most = 1000
         self.body: Callable[[bytes], bytes] = lambda body: body
         self.headers: dict[str, str] = {}
         self.status = 200
@@ -55,6 +56,10 @@ class Liar(ThreadingHTTPServer):
     def refuse(self, method: str, words: str) -> None:
         """Refuse a call without passing it on."""
         self.refusals[method] = words
+
+    def take(self, most: int) -> None:
+        """Refuse more calls than that at once."""
+        self.most = most
 
     def answer(self, body: bytes, status: int = 200, **headers: str) -> None:
         """Answer everything with this body from now on."""
@@ -101,6 +106,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _altered(self, asked: bytes) -> bytes:
         call = json.loads(asked)
+        if isinstance(call, list) and len(call) > self.server.most:
+            return json.dumps(_error(0, "too many calls in a batch")).encode()
         if isinstance(call, dict) and call["method"] in self.server.refusals:
             return json.dumps(_error(call["id"], self.server.refusals[call["method"]])).encode()
         connection = http.client.HTTPConnection(self.server.target, timeout=20)

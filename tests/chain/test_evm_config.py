@@ -66,6 +66,7 @@ def test_what_is_not_said_has_a_careful_default() -> None:
     config = parse("main", GOOD)
     assert config == LedgerConfig("main", 1, GENESIS, ("https://one.example/key",), 1)
     assert config.finality == "finalized"
+    assert config.identity == ""
     assert (config.max_fee, config.max_cost) == (100 * 10**9, 2 * 10**16)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import threading
 from collections.abc import Generator
 from contextlib import ExitStack
@@ -359,6 +360,18 @@ def test_a_transaction_is_handed_to_all_nodes(
 ) -> None:
     behind(liars, registry, tmp_path).open(BRAIN, S[0])
     assert all(liar.asked["eth_sendRawTransaction"] >= 1 for liar in liars)
+
+
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_a_node_that_takes_few_calls_at_once_is_asked_one_by_one(
+    most: int, opened: EvmLedger, liar: Liar
+) -> None:
+    for old, new in itertools.pairwise(S):
+        opened.commit(BRAIN, new, old)
+    truth = opened.history(BRAIN)
+    liar.take(most)
+    assert opened.history(BRAIN) == truth
+    assert len(truth) == 4
 
 
 def test_ranges_of_the_log_are_cut_to_what_a_node_allows(

@@ -89,10 +89,12 @@ class Capturing(Proving):
 
     def _before_next(self, view: View, id: bytes, made: Commitment, final: View) -> View:
         """Return the last final block in which an earlier commitment was still the head."""
-        events = self._registry.events(view, id, parent=made.snapshot)
-        block = next(one.block for one in events if one.seq == made.seq + 1)
-        found = self._nodes.at(min(block - 1, final.block.number))
-        if found is None or made.block is None or found.block.number < made.block:
+        following = made.seq + 1
+        events = self._registry.events(view, id, parent=made.snapshot, down_to=following)
+        block = next((one.block for one in events if one.seq == following), 0)
+        last = min(block - 1, final.block.number)
+        found = self._nodes.at(last) if made.block and last >= made.block else None
+        if found is None:
             raise not_proven("the next commitment followed in the same block")
         return found
 

@@ -51,8 +51,8 @@ class LedgerConfig(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """What names the ledger wherever it is spoken of."""
-        return f"eip155:{self.chain_id}:{self.contract}"
+        """What names the ledger wherever it is spoken of; "" while it has no contract."""
+        return f"eip155:{self.chain_id}:{self.contract}" if self.contract else ""
 
 
 def parse(name: str, said: Mapping[str, Any]) -> LedgerConfig:

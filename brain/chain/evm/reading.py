@@ -65,7 +65,8 @@ class Reading:
         self, view: View, brain: bytes, id: bytes, state: State, snapshot: bytes
     ) -> Commitment | None:
         """Return the last commitment of a snapshot, None if the chain has none."""
-        events = sorted(self._registry.events(view, id, snapshot=snapshot))
+        last = state.seq  # one is enough, and it is the last one that counts
+        events = sorted(self._registry.events(view, id, snapshot=snapshot, down_to=last))
         seq = events[-1].seq if events else 0
         if seq > state.seq or (seq == state.seq) != (snapshot == state.head):
             wire.refuse("log that fits the head", seq)

@@ -72,23 +72,22 @@ class Registry:
             raise abi.reverted(said.data, said.words)
 
     def events(
-        self, view: View, id: bytes, *, snapshot: bytes = b"", parent: bytes = b""
+        self, view: View, id: bytes, *, snapshot: bytes = b"", parent: bytes = b"", down_to: int = 1
     ) -> list[Event]:
         """Return the commitments of a brain, or those of a snapshot or after a parent.
 
-        The log is read backwards until the first one is found, in as few ranges as the
-        nodes allow.
+        The log is read backwards, in as few ranges as the nodes allow, until commitment
+        `down_to` or one before it is found.
         """
         words = [None if not word else "0x" + word.hex() for word in (snapshot, parent)]
         found: list[Event] = []
         for some in self._ranges(view, [abi.COMMITTED, "0x" + id.hex(), *words], id):
             for one in some:
-                if one.snapshot != (snapshot or one.snapshot) or one.parent != (
-                    parent or one.parent
-                ):
+                wanted = (snapshot or one.snapshot, parent or one.parent)
+                if (one.snapshot, one.parent) != wanted:
                     wire.refuse("log entry of what was asked for", one.snapshot.hex())
             found = [*some, *found]
-            if any(one.seq == 1 for one in some):
+            if any(one.seq <= down_to for one in some):
                 break
         return found
 

@@ -6,7 +6,7 @@ receives, and `wire.py` reads what it means.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import LedgerError, printable
@@ -45,6 +45,7 @@ class Node:
         self._url = url
         self._timeout = timeout
         self._web3: HTTPProvider | None = None
+        self._takes_many = True
 
     def ask(self, method: str, *params: Any) -> Any:
         """Return the result of a call. A refusal is a `LedgerError` (`bad_rpc`)."""
@@ -55,15 +56,22 @@ class Node:
         return self._posted([(method, params)])[0]
 
     def ask_all(self, calls: Sequence[Call]) -> list[Any]:
-        """Return the results of many calls, in their order."""
-        results: list[Any] = []
-        for start in range(0, len(calls), SLICE):
-            some = calls[start : start + SLICE]
-            outcomes = self._posted(some)
-            results += [
-                self._granted(call[0], one) for call, one in zip(some, outcomes, strict=True)
-            ]
-        return results
+        """Return the results of many calls, in their order.
+
+        They are sent at once, unless the node does not take that.
+        """
+        if self._takes_many:
+            try:
+                return [one for some in _slices(calls) for one in self._granted_all(some)]
+            except LedgerError as error:
+                if error.code != "bad_rpc":
+                    raise
+                self._takes_many = False
+        return [self.ask(method, *params) for method, params in calls]
+
+    def _granted_all(self, calls: Sequence[Call]) -> list[Any]:
+        outcomes = zip(calls, self._posted(calls), strict=True)
+        return [self._granted(method, outcome) for (method, _), outcome in outcomes]
 
     def _granted(self, method: str, outcome: Any) -> Any:
         if isinstance(outcome, Refusal):
@@ -115,6 +123,11 @@ class Node:
                 ),
             )
         return self._web3
+
+
+def _slices(calls: Sequence[Call]) -> Iterator[Sequence[Call]]:
+    for start in range(0, len(calls), SLICE):
+        yield calls[start : start + SLICE]
 
 
 def _reason(error: Exception) -> str:
