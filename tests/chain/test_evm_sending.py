@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 import threading
 from collections.abc import Generator
 from pathlib import Path
@@ -13,7 +15,7 @@ from brain.chain.evm import Account, EvmLedger
 from brain.chain.evm.account import Transaction
 from brain.chain.evm.journal import Journal, Record
 from brain.chain.protocol import FAILED, INCLUDED, PENDING, REPLACED
-from brain.errors import BrainError, StoreError
+from brain.errors import BrainError, Locked, StoreError
 from tests.anvil import Anvil
 from tests.chain import crashing
 from tests.chain.evm import FINAL, account, configured, ledger, patient
@@ -74,7 +76,7 @@ def fails(call: Any, *args: object) -> str:
 def test_a_crash_leaves_one_commitment_at_most_and_the_next_run_makes_it(
     moment: str, house: House, registry: Registry
 ) -> None:
-    crashing.crash(moment, registry, house.ledger, house.key, house.folder, house.brain, S[1], S[0])
+    crashing.crash(moment, registry, house.ledger, house.key, house.folder, house.brain, *S[:2])
     before = house.records()[-1]
     made = house.again().commit(house.brain, S[1], S[0])
     assert (made.seq, made.status) == (2, INCLUDED)
@@ -89,7 +91,7 @@ def test_after_a_crash_before_the_broadcast_the_commitment_is_pending(
     house: House, registry: Registry
 ) -> None:
     moment = "between sign and broadcast"
-    crashing.crash(moment, registry, house.ledger, house.key, house.folder, house.brain, S[1], S[0])
+    crashing.crash(moment, registry, house.ledger, house.key, house.folder, house.brain, *S[:2])
     told = house.again().status(house.brain, S[1])
     assert (told.status, told.seq, told.block) == (PENDING, 2, None)
 
@@ -98,11 +100,40 @@ def test_after_a_crash_another_brain_of_the_same_key_takes_the_next_nonce(
     house: House, registry: Registry
 ) -> None:
     moment = "between sign and broadcast"
-    crashing.crash(moment, registry, house.ledger, house.key, house.folder, house.brain, S[1], S[0])
+    crashing.crash(moment, registry, house.ledger, house.key, house.folder, house.brain, *S[:2])
     other = word("another brain of the same key")
     assert house.again().open(other, S[0]).seq == 1
     assert house.again().status(house.brain, S[1]).status == INCLUDED
     assert house.nonce() == 3
+
+
+def test_kills_at_any_moment_leave_each_commitment_made_once(
+    house: House, registry: Registry
+) -> None:
+    chance = random.Random(8)
+    snapshots = [S[0], *(word(f"killed {n}") for n in range(40))]
+    for _ in range(6):
+        crashing.kill(
+            chance.uniform(0, 0.4),
+            *(registry, house.ledger, house.key, house.folder, house.brain, *snapshots),
+        )
+    head = house.ledger.head(house.brain)
+    assert head is not None
+    left = snapshots[snapshots.index(head.snapshot) :]
+    for parent, snapshot in itertools.pairwise(left):
+        house.again().commit(house.brain, snapshot, parent)
+    assert [one.snapshot for one in house.ledger.history(house.brain)] == snapshots
+    assert house.nonce() == len(snapshots)  # none was sent twice, none for nothing
+
+
+def test_who_waits_too_long_for_the_key_is_told(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("brain.chain.evm.journal.LOCK_WAIT", 0.01)
+    (folder,) = house.folder.glob("chains/*/*")
+    with Journal(folder).alone(), pytest.raises(Locked) as raised:
+        house.ledger.commit(house.brain, S[1], S[0])
+    assert "key" in raised.value.message
 
 
 def test_chain_08_a_transaction_that_a_node_forgot_is_sent_again_as_it_was(
