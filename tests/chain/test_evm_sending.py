@@ -14,6 +14,7 @@ import pytest
 from brain.chain.evm import Account, EvmLedger
 from brain.chain.evm.account import Transaction
 from brain.chain.evm.journal import Journal, Record
+from brain.chain.evm.sending import STUCK
 from brain.chain.protocol import FAILED, INCLUDED, PENDING, REPLACED
 from brain.errors import BrainError, Locked, StoreError
 from tests.anvil import Anvil
@@ -111,8 +112,8 @@ def test_kills_at_any_moment_leave_each_commitment_made_once(
     house: House, registry: Registry
 ) -> None:
     chance = random.Random(8)
-    snapshots = [S[0], *(word(f"killed {n}") for n in range(40))]
-    for _ in range(6):
+    snapshots = [S[0], *(word(f"killed {n}") for n in range(24))]
+    for _ in range(4):
         crashing.kill(
             chance.uniform(0, 0.4),
             *(registry, house.ledger, house.key, house.folder, house.brain, *snapshots),
@@ -166,6 +167,22 @@ def test_chain_08_a_stuck_transaction_is_replaced_once_its_price_was_overtaken(
     by_hand.mine()
     made = house.ledger.status(house.brain, S[1])
     assert (made.status, made.transaction) == (INCLUDED, again.transaction)
+    assert house.nonce() == 2
+
+
+def test_chain_08_more_is_offered_for_what_is_in_none_of_many_blocks(
+    house: House, by_hand: Anvil
+) -> None:
+    slow = house.ledger.commit(house.brain, S[1], S[0])
+    by_hand.drop(slow.transaction)
+    by_hand.mine(STUCK - 1)
+    assert house.ledger.commit(house.brain, S[1], S[0]).transaction == slow.transaction
+    by_hand.drop(slow.transaction)
+    by_hand.mine(1)
+    fast = house.ledger.commit(house.brain, S[1], S[0])
+    assert fast.transaction != slow.transaction
+    by_hand.mine()
+    assert house.ledger.status(house.brain, S[1]).transaction == fast.transaction
     assert house.nonce() == 2
 
 

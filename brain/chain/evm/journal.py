@@ -42,12 +42,14 @@ class Intent(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """One signed form of a transaction; later ones offer more, or are for something else."""
+    """One signed form of a transaction, made at a block; later ones offer more, or are for
+    something else."""
 
     hash: str
     raw: bytes
     fees: Fees
     data: bytes
+    block: int
 
 
 class Record(NamedTuple):
@@ -66,9 +68,9 @@ class Record(NamedTuple):
         """The attempt that offers most."""
         return self.attempts[-1]
 
-    def tried(self, signed: Signed, fees: Fees) -> Record:
+    def tried(self, signed: Signed, fees: Fees, block: int) -> Record:
         """Return the record with one more attempt."""
-        new = Attempt(signed.hash, signed.raw, fees, self.data)
+        new = Attempt(signed.hash, signed.raw, fees, self.data, block)
         return self._replace(attempts=(*self.attempts, new))
 
 
@@ -161,6 +163,7 @@ def _packed(record: Record) -> bytes:
                 "max_fee": one.fees.max_fee,
                 "tip": one.fees.tip,
                 "data": one.data.hex(),
+                "block": one.block,
             }
             for one in record.attempts
         ],
@@ -184,6 +187,7 @@ def _unpacked(said: dict[str, Any]) -> Record:
                 bytes.fromhex(one["raw"]),
                 Fees(int(one["max_fee"]), int(one["tip"])),
                 bytes.fromhex(one["data"]),
+                int(one["block"]),
             )
             for one in said["attempts"]
         ),

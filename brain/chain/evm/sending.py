@@ -22,6 +22,9 @@ from .watching import Watch
 FAR = 64
 """Transactions of other programs that may wait before ours; a node that claims more lies."""
 
+STUCK = 20
+"""Blocks after which more is offered for a transaction that is in none of them."""
+
 _FINE = (
     "already known",
     "known transaction",
@@ -85,15 +88,17 @@ class Sender:
         self._approve(price)
         signed = self._account.sign(self._transaction(nonce, to, data, price.gas, price.fees))
         attempts = before.attempts if before else ()
-        record = Record(nonce, intent, to, data, price.gas, attempts).tried(signed, price.fees)
+        record = Record(nonce, intent, to, data, price.gas, attempts)
+        record = record.tried(signed, price.fees, view.block.number)
         self._journal.write(record)
         return self._told(record)
 
     def again(self, view: View, record: Record) -> Record:
-        """Send a transaction that waits: as it is, or for more if its price was overtaken."""
-        if record.last.fees.max_fee >= view.block.base_fee:
-            return self._told(record)
-        return self.replace(view, record)
+        """Send a transaction that waits: as it is, or for more if it is stuck."""
+        overtaken = record.last.fees.max_fee < view.block.base_fee
+        if overtaken or view.block.number - record.last.block >= STUCK:
+            return self.replace(view, record)
+        return self._told(record)
 
     def replace(self, view: View, record: Record) -> Record:
         """Send the same with the same nonce for at least an eighth more, within the caps."""
@@ -101,7 +106,7 @@ class Sender:
         self._afford(view, price)
         self._approve(price)
         form = self._transaction(record.nonce, record.to, record.data, record.gas, price.fees)
-        record = record.tried(self._account.sign(form), price.fees)
+        record = record.tried(self._account.sign(form), price.fees, view.block.number)
         self._journal.write(record)
         return self._told(record)
 
