@@ -7,10 +7,12 @@ What the settings of a ledger are is for the ledger to say (`chain.evm.config`).
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,20 +67,42 @@ def find(path: Path, name: str) -> Settings:
 
 
 def save(path: Path, name: str, settings: Settings | None) -> None:
-    """Keep the settings of a ledger, or with None forget it. Whole files replace each other."""
-    ledgers = load(path)
+    """Keep the settings of a ledger, or with None forget it; those of the others stay.
+
+    Raises `NotFound` (`no_ledger`), `InvalidInput` (`bad_ledger`).
+    """
     if settings is None:
         find(path, name)
-        del ledgers[name]
     else:
-        ledgers[check_name(name)] = settings
-    text = json.dumps({"format": FORMAT, "ledgers": dict(sorted(ledgers.items()))}, indent=2)
+        check_name(name)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _alone(path.parent):
+        ledgers = load(path)
+        ledgers.pop(name, None)
+        if settings is not None:
+            ledgers[name] = settings
+        _write(path, {"format": FORMAT, "ledgers": dict(sorted(ledgers.items()))})
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold a folder against others that change settings in it; sync it in the end."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write(path: Path, document: Mapping[str, Any]) -> None:
+    """Put the file in place as a whole, for the user alone."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
+            file.write(json.dumps(document, indent=2) + "\n")
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
