@@ -7,6 +7,7 @@ ledger that forgets it is noticed, and so that its snapshot stays however one go
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..chain.protocol import NO_PARENT, Commitment, Ledger, LedgerHead, Priced, Wish
@@ -43,7 +44,17 @@ def commit(session: Session, ledger: Ledger, revision: str = "@") -> Committed:
     `LedgerError`.
     """
     wish = wished(session, ledger, resolve(session, revision))
+    refuse_read_only(session)
     return _recorded(session, ledger, ledger.commit(*wish))
+
+
+def refuse_read_only(session: Session) -> None:
+    """Refuse what could not be noted in the brain, before anything is sent.
+
+    Raises `StoreError` (`read_only`), `Locked`.
+    """
+    with locked(session):
+        return
 
 
 def wished(session: Session, ledger: Ledger, snapshot: bytes) -> Wish:
@@ -84,7 +95,9 @@ def quoted(ledger: Ledger, brain: bytes, snapshot: bytes, price: Quote | None) -
 
 def open_in(session: Session, ledger: Ledger, revision: str = "@") -> Committed:
     """Make the first commitment of the brain. Raises `Conflict` (`already_open`)."""
-    made = ledger.open(session.brain_id(), resolve(session, revision))
+    snapshot = resolve(session, revision)
+    refuse_read_only(session)
+    made = ledger.open(session.brain_id(), snapshot)
     return _recorded(session, ledger, made)
 
 
@@ -166,17 +179,26 @@ def seen(reader: Reader) -> dict[str, Seen]:
 
 
 def note(session: Session, made: Commitment) -> None:
-    """Note a commitment as the last one seen, unless a later one was."""
-    known = seen(session.store)
-    last = known.get(made.identity)
-    if last is not None and last.seq >= made.seq:
+    """Note a commitment as the last one seen, unless a later one was.
+
+    On a chain another one may come into the place of one that was seen there.
+    """
+    now = Seen(made.identity, made.seq, made.snapshot)
+    if not _is_news(seen(session.store), now):
         return
     with locked(session), transaction(session) as tx:
         known = seen(tx)
-        known[made.identity] = Seen(made.identity, made.seq, made.snapshot)
+        if not _is_news(known, now):
+            return  # another process was faster
+        known[made.identity] = now
         tx.set_meta(NOTE, pack([tuple(row) for _, row in sorted(known.items())]))
         what = f"commit {made.snapshot.hex()[:12]} to {made.ledger}"
         log_operation(session, tx, "commit", what, [])
+
+
+def _is_news(known: Mapping[str, Seen], now: Seen) -> bool:
+    last = known.get(now.identity)
+    return last is None or (last.seq <= now.seq and last != now)
 
 
 def rolled_back(ledger: Ledger, head: LedgerHead | None, last: Seen | None) -> str:

@@ -3,7 +3,7 @@
 In steps, each repeated as a comment at its code:
 
 1. The ledger finds no fault in itself.
-2. It has not fallen behind what was seen in it before.
+2. It has neither fallen behind what was seen in it before, nor holds another in its place.
 3. Its commitments are of snapshots that are here, each descending from the one before.
 4. Its head is behind the head of a branch: nothing that was committed was left out.
 """
@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from ..chain.protocol import Commitment, Ledger, LedgerHead
+from ..chain.protocol import Commitment, Ledger, LedgerHead, Priced
 from ..errors import BrainError, FormatError, NotFound
 from ..results import Finding, LedgersVerified, Verified, Vouched
 from ..session import Session
-from .committing import covered, rolled_back, seen
+from .committing import Seen, covered, rolled_back, seen
 from .within import Within
 
 LEVELS = ("L0", "L1", "L2", "L3")
@@ -35,6 +35,7 @@ def against(session: Session, ledgers: Sequence[Ledger]) -> LedgersVerified:
             said = Vouched(ledger.name, ledger.identity, None, 0, "unknown", LEVELS[0], None)
         findings += found
         vouched.append(said)
+    findings += _not_asked(session, vouched)
     if not any(said.seq for said in vouched):
         text = f"no commitment of this brain in {', '.join(said.ledger for said in vouched)}"
         findings.append(_error("not_committed", text))
@@ -60,9 +61,9 @@ def _check(session: Session, ledger: Ledger) -> tuple[list[Finding], Vouched]:
     # 1. The ledger finds no fault in itself.
     found = [_error(fault.code, f"{ledger.name}: {fault.message}") for fault in ledger.verify()]
     head = ledger.head(brain)
-    # 2. It has not fallen behind what was seen in it before.
-    found += _rollbacks(session, ledger, head)
     history = ledger.history(brain)
+    # 2. It has neither fallen behind what was seen in it before, nor holds another in its place.
+    found += _rollbacks(session, ledger, head, history)
     # 3. Its commitments are of snapshots that are here, each descending from the one before.
     found += _breaks(session, ledger.name, history)
     if head is None:
@@ -76,7 +77,9 @@ def _check(session: Session, ledger: Ledger) -> tuple[list[Finding], Vouched]:
     return found, Vouched(ledger.name, ledger.identity, *said)
 
 
-def _rollbacks(session: Session, ledger: Ledger, head: LedgerHead | None) -> Iterator[Finding]:
+def _rollbacks(
+    session: Session, ledger: Ledger, head: LedgerHead | None, history: Sequence[Commitment]
+) -> Iterator[Finding]:
     try:
         last = seen(session.reader).get(ledger.identity)
     except FormatError as error:
@@ -85,6 +88,26 @@ def _rollbacks(session: Session, ledger: Ledger, head: LedgerHead | None) -> Ite
     fault = rolled_back(ledger, head, last)
     if fault:
         yield _error("rolled_back", fault)
+    elif last is not None and not isinstance(ledger, Priced) and _is_other(history, last):
+        text = f"{ledger.name} held another commitment {last.seq} of this brain than now"
+        yield _error("rolled_back", text, last.snapshot)
+
+
+def _is_other(history: Sequence[Commitment], last: Seen) -> bool:
+    return history[last.seq - 1].snapshot != last.snapshot
+
+
+def _not_asked(session: Session, vouched: Sequence[Vouched]) -> Iterator[Finding]:
+    """Warn of commitments that were seen where nobody was asked, such as in a log that is gone."""
+    try:
+        known = seen(session.reader)
+    except FormatError:
+        return  # a finding already
+    for one in known.values():
+        # What is anchored in a chain names the log behind it last.
+        if not any(said.identity.endswith(one.identity) for said in vouched):
+            text = f"commitment {one.seq} was made in {one.identity}, which was not asked"
+            yield Finding("not_asked", "warning", one.snapshot.hex(), "", text)
 
 
 def _breaks(session: Session, name: str, history: Sequence[Commitment]) -> Iterator[Finding]:

@@ -37,7 +37,8 @@ def command(app: App, rev: str | None, ledger: str | None) -> None:
 
 
 def _lines(found: LedgerStatus) -> Iterator[str]:
-    yield f"Ledger {escape(found.ledger)}, {escape(found.identity)}"
+    identity = escape(found.identity) or "not there yet"
+    yield f"Ledger {escape(found.ledger)}, {identity}"
     if not found.commitments:
         yield "No commitment of this brain"
         return

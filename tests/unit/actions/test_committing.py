@@ -114,6 +114,36 @@ def test_a_log_that_forgot_a_commitment_is_noticed(
     assert not found.ok and "rolled_back" in [one.code for one in found.findings]
 
 
+def test_a_log_that_went_on_differently_from_an_old_copy_is_noticed(
+    brain: Brain, log: EmbeddedLedger, tmp_path: Path
+) -> None:
+    brain.commit(log)
+    log.close()
+    shutil.copytree(tmp_path / "log", tmp_path / "copy")
+    learn(brain, "One.\n")
+    learn(brain, "Two.\n")
+    brain.commit(log, "@~1")
+    brain.commit(log)
+    other = EmbeddedLedger(tmp_path / "copy")
+    other.commit(*brain.wish_for(log)[:2], bytes.fromhex(brain.ledger_status(log, "@").brain))
+    learn(brain, "Three.\n")
+    last = brain.wish_for(log)
+    other.commit(last.brain, last.snapshot, bytes.fromhex(brain.commit(log, "@~1").snapshot))
+    found = brain.verify_against([other])
+    assert [one.code for one in found.findings] == ["rolled_back"]
+
+
+def test_what_could_not_be_noted_is_not_sent(brain: Brain, log: EmbeddedLedger) -> None:
+    (brain.root / ".brain/lock").unlink()
+    (brain.root / ".brain/lock").mkdir()
+    with pytest.raises(BrainError):
+        brain.commit(log)
+    with pytest.raises(BrainError):
+        brain.open_in(log)
+    (brain.root / ".brain/lock").rmdir()
+    assert brain.ledger_status(log).seq == 0
+
+
 def test_what_a_ledger_holds_stays_however_one_goes_back(brain: Brain, log: EmbeddedLedger) -> None:
     learn(brain, "One.\n")
     committed = learn(brain, "Two.\n")
