@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..chain.protocol import Commitment, Wish
-from ..errors import BrainError, NoBrain, printable
+from ..errors import BrainError, NoBrain, of_system, printable
 from ..results import Batch, Committed, Left
 from ..session import CONTROL, Session
 from ..store.opening import open_as_allowed
@@ -29,7 +29,8 @@ class _Work(NamedTuple):
 def commit_batch(folders: Sequence[Path], log: EmbeddedLedger, author: str = "") -> Batch:
     """Commit the heads of all brains in `folders` to a log; see `results.Batch`.
 
-    Raises `StoreError` if the log cannot be written, having written nothing.
+    Raises `StoreError` if the log cannot be written, `Conflict` (`stale_parent`) if another
+    process committed one of the brains meanwhile; both having written nothing.
     """
     work: list[_Work] = []
     left: list[Left] = []
@@ -39,8 +40,9 @@ def commit_batch(folders: Sequence[Path], log: EmbeddedLedger, author: str = "")
         try:
             with _opened(folder, author) as session:
                 wish = committing.wished(session, log, session.head())
-        except BrainError as error:
-            left.append(Left(str(folder), error.code, error.message))
+                committing.refuse_read_only(session)
+        except (BrainError, OSError) as error:
+            left.append(_left(folder, error))
             continue
         if wish.brain in met:
             left.append(Left(str(folder), "brain_twice", "another copy of this brain comes first"))
@@ -50,11 +52,18 @@ def commit_batch(folders: Sequence[Path], log: EmbeddedLedger, author: str = "")
             work.append(_Work(folder, wish))
         met.add(wish.brain)
     made = log.commit_many([one.wish for one in work])
-    committed = [
-        _noted(one.folder, author, log, commitment)
-        for one, commitment in zip(work, made, strict=True)
-    ]
+    committed: list[Committed] = []
+    for one, commitment in zip(work, made, strict=True):
+        try:
+            committed.append(_noted(one.folder, author, log, commitment))
+        except (BrainError, OSError) as error:
+            left.append(_left(one.folder, error, "committed, which could not be noted in it: "))
     return Batch(log.name, committed, unchanged, left, None)
+
+
+def _left(folder: Path, problem: BrainError | OSError, what: str = "") -> Left:
+    error = of_system(problem) if isinstance(problem, OSError) else problem
+    return Left(str(folder), error.code, what + error.message)
 
 
 def _noted(folder: Path, author: str, log: EmbeddedLedger, made: Commitment) -> Committed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..chain.protocol import Ledger
-from ..errors import BrainError
+from ..errors import BrainError, of_system
 from ..manifest import CommitPolicy, parse
 from ..objects import bundle as bundles
 from ..results import Committed, NotCommitted
@@ -25,7 +25,7 @@ def commit_now(session: Session, ledger: Ledger, snapshot: str) -> Committed | N
     """Commit a snapshot that is recorded; it stands even if that fails."""
     try:
         return committing.commit(session, ledger, snapshot)
-    except BrainError as error:
+    except (BrainError, OSError) as error:
         return _failed(ledger.name, snapshot, error)
 
 
@@ -50,7 +50,7 @@ def follow(session: Session, open_ledger: Open, snapshot: str) -> Committed | No
             return None
         candidate = found.hex()
         return committing.commit(session, ledger, candidate)
-    except BrainError as error:
+    except (BrainError, OSError) as error:
         return _failed(name, candidate, error)
 
 
@@ -94,6 +94,7 @@ def is_due(session: Session, policy: CommitPolicy, last: Seen | None, snapshot: 
     return session.load(snapshot).time - session.load(last.snapshot).time >= policy.after
 
 
-def _failed(ledger: str, snapshot: str, error: BrainError) -> NotCommitted:
+def _failed(ledger: str, snapshot: str, problem: BrainError | OSError) -> NotCommitted:
+    error = of_system(problem) if isinstance(problem, OSError) else problem
     hint = f"the snapshot stands; try again with `brain chain commit --ledger {ledger}`"
     return NotCommitted(ledger, snapshot, "failed", error.code, error.message, error.hint or hint)

@@ -73,13 +73,15 @@ def _lines(done: Batch) -> Iterator[str]:
     for one in done.committed:
         yield f"{short(one.brain)}: commitment {one.seq} of {short(one.snapshot)}"
     for left in done.left:
-        yield escape(f"{left.path}: left out: {left.message}")
+        yield escape(f"{left.path}: {left.message}")
     same = f", {done.unchanged} had nothing new" if done.unchanged else ""
     yield f"{count(len(done.committed), 'brain')} committed to {escape(done.ledger)}{same}"
     anchored = done.anchored
     if anchored is None:
         return
     yield f"Log of {anchored.size:,} anchored in {escape(anchored.ledger)}, {anchored.status}"
+    if anchored.transaction is None:
+        return  # it was there already
     yield f"Transaction {anchored.transaction}"
     if anchored.gas is not None and anchored.fee is not None:
         each = anchored.gas / max(len(done.committed) + done.unchanged, 1)
