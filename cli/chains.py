@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from brain.errors import InvalidInput, NotFound, printable
 
 from . import keys
-from .configured import KEYSTORE
+from .configured import parted
 from .ledgers import LOCAL, book, folder, local
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 PATIENCE = 120.0
 """Seconds to wait until a transaction is in a block; then it is pending, and goes on alone."""
 _MAX_KEYSTORE = 64 << 10
+_PASSPHRASE = "set BRAIN_LEDGER_PASSPHRASE_FILE"
 
 
 def opened(app: App, name: str) -> EvmLedger:
@@ -35,11 +37,10 @@ def opened(app: App, name: str) -> EvmLedger:
 
     Raises `NotFound` (`no_ledger`) or `InvalidInput` (`bad_ledger`).
     """
-    fields = dict(_settings(name))
+    fields, keystore = parted(name, _settings(name))
     from brain.chain.evm.config import parse
     from brain.chain.evm.ledger import EvmLedger
 
-    keystore = fields.pop(KEYSTORE, None)
     config = parse(name, fields)
     if not config.creator and keystore:
         config = config._replace(creator=_address(keystore))
@@ -118,18 +119,24 @@ def _show(app: App, price: Quote) -> None:
     app.note(f"Sending: {cost(price)}")
 
 
-def _account(keystore: str | None) -> Account:
-    """Return the key of a keystore file, else that of BRAIN_LEDGER_KEY."""
+def _account(keystore: str) -> Account:
+    """Return the key of a keystore file, else that of BRAIN_LEDGER_KEY.
+
+    Raises `InvalidInput`, and `NotFound` (`no_key`).
+    """
     from brain.chain.evm import account
 
-    if keystore is None:
+    if not keystore:
         return account.from_text(os.environ["BRAIN_LEDGER_KEY"])
     named = os.environ.get("BRAIN_LEDGER_PASSPHRASE_FILE")
     if named:
         passphrase = keys.given(named)
     else:
-        passphrase = keys.asked(f"Passphrase of {printable(keystore)}", twice=False)
-    return account.from_keystore(_read(keystore), passphrase.decode())
+        passphrase = keys.asked(f"Passphrase of {printable(keystore)}", _PASSPHRASE, twice=False)
+    try:
+        return account.from_keystore(_read(keystore), passphrase.decode())
+    except UnicodeDecodeError as error:
+        raise InvalidInput("the passphrase is not UTF-8", code="wrong_passphrase") from error
 
 
 def _address(keystore: str) -> str:
@@ -139,7 +146,7 @@ def _address(keystore: str) -> str:
         digits = str(said["address"]).lower().removeprefix("0x")
     except (ValueError, TypeError, KeyError, RecursionError):
         return ""
-    return f"0x{digits}" if len(digits) == 40 else ""
+    return f"0x{digits}" if re.fullmatch("[0-9a-f]{40}", digits) else ""
 
 
 def _read(keystore: str) -> bytes:

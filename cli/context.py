@@ -29,6 +29,7 @@ class App:
         self.json = as_json
         self.sign_with: SignWith | None = None
         self._brain: Brain | None = None
+        self._folder: Path | None = None
 
     @property
     def brain(self) -> Brain:
@@ -82,6 +83,11 @@ class App:
 
     def folder(self) -> Path:
         """Return the folder of the brain; see `brain`."""
+        if self._folder is None:
+            self._folder = self._found()
+        return self._folder
+
+    def _found(self) -> Path:
         from brain import find
 
         if self.directory is None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "default"
 """The name of a key that is made without one."""
+FROM_FILE = "give --passphrase-file FILE, or set BRAIN_PASSPHRASE_FILE"
 
 
 def folder() -> Path:
@@ -84,7 +85,7 @@ def private(name: str, passphrase_file: str | None) -> bytes:
     here = folder()
     passphrase = given(passphrase_file)
     if not passphrase and keyfile.describe(here, name).encrypted:
-        passphrase = asked(f"Passphrase of the key {name}", twice=False)
+        passphrase = asked(f"Passphrase of the key {name}", FROM_FILE, twice=False)
     return keyfile.load(here, name, passphrase)
 
 
@@ -115,8 +116,8 @@ def given(passphrase_file: str | None) -> bytes:
     return passphrase
 
 
-def asked(what: str, *, twice: bool) -> bytes:
-    """Ask for a passphrase at the terminal.
+def asked(what: str, otherwise: str, *, twice: bool) -> bytes:
+    """Ask for a passphrase at the terminal; `otherwise` is how to give it without one.
 
     Raises `InvalidInput` (`passphrase_needed`) if nobody is there.
     """
@@ -124,7 +125,7 @@ def asked(what: str, *, twice: bool) -> bytes:
         raise InvalidInput(
             "a passphrase is needed, and there is no terminal to ask at",
             code="passphrase_needed",
-            hint="give --passphrase-file FILE, or set BRAIN_PASSPHRASE_FILE",
+            hint=otherwise,
         )
     import click
 

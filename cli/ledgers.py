@@ -17,7 +17,7 @@ from .text import count, short
 if TYPE_CHECKING:
     from brain.chain.protocol import Ledger
     from brain.chain.tlog.ledger import EmbeddedLedger
-    from brain.results import Committed, NotCommitted, Vouched
+    from brain.results import Committed, Finding, NotCommitted, Vouched
 
     from .context import App
 
@@ -98,12 +98,13 @@ def name_of(app: App, named: str | None) -> str:
 
 
 def several(app: App, name: str) -> list[Ledger]:
-    """Open the ledger called `name`, or with "all" every one there is."""
+    """Open the ledger called `name`, or with "all" every one that could hold something."""
     if name != ALL:
         return [holding(app, name)]
     from brain.chain import book as settings
 
-    return [holding(app, one) for one in (LOCAL, *sorted(settings.load(book())))]
+    deployed = [one for one, said in settings.load(book()).items() if said.get("contract")]
+    return [holding(app, one) for one in (LOCAL, *sorted(deployed))]
 
 
 def vouched(ledgers: Sequence[Vouched]) -> Iterator[str]:
@@ -118,6 +119,13 @@ def vouched(ledgers: Sequence[Vouched]) -> Iterator[str]:
             f"{name}: commitment {one.seq} of {short(one.snapshot)},"
             f" {one.status}, {one.trust_level}{behind}"
         )
+
+
+def advice(findings: Sequence[Finding]) -> str:
+    """Return what to do about what ledgers do not vouch for."""
+    if {one.code for one in findings if one.severity == "error"} == {"not_committed"}:
+        return "commit it with `brain chain commit`"
+    return "see `brain chain status`"
 
 
 def told(done: Committed) -> Iterator[str]:
@@ -148,5 +156,6 @@ def refuse(made: Committed | NotCommitted | None) -> None:
     from brain.results import NotCommitted
 
     if isinstance(made, NotCommitted):
-        what = f"not committed to {made.ledger}: {made.message}"
+        where = "" if made.ledger == "?" else f" to {made.ledger}"
+        what = f"not committed{where}: {made.message}"
         raise BrainError(what, code=made.code, hint=made.hint)

@@ -42,6 +42,13 @@ def sent_lines(sent: Sent | None) -> Iterator[str]:
         yield f"Gas {sent.gas:,}, {ether(sent.fee)}"
 
 
+def done_by(sent: Sent, what: str) -> str:
+    """Return what a transaction did, or will have done once it is in a block."""
+    from brain.chain.protocol import PENDING
+
+    return f"Not yet in a block: {what}" if sent.status == PENDING else what
+
+
 def cost(price: Quoted | Quote) -> str:
     """Return a price as one line."""
     return (

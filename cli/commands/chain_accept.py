@@ -7,7 +7,7 @@ from ..command import command as brain_command
 from ..context import App
 from ..ledgers import ledger_option
 from ..output import emit
-from ..prices import sent_lines
+from ..prices import done_by, sent_lines
 
 
 @brain_command(
@@ -22,4 +22,5 @@ def command(app: App, ledger: str | None) -> None:
     """
     chain = chains.needed(app, ledger)
     sent = chain.accept(bytes.fromhex(app.brain.id))
-    emit(app, chains.done(chain, app.brain.id, sent), ["The brain is yours", *sent_lines(sent)])
+    said = done_by(sent, "The brain is yours")
+    emit(app, chains.done(chain, app.brain.id, sent), [said, *sent_lines(sent)])

@@ -38,6 +38,8 @@ def command(
     `brain chain relay`. It is good for this one commitment, on this one chain, until
     its time is over or another commitment comes first.
     """
+    if hours == 0:
+        raise click.UsageError("--hours has to be 1 or more.")
     chain = chains.needed(app, ledger)
     wish = app.brain.wish_for(chain, rev or "@")
     deadline = int(time.time()) + (24 if hours is None else hours) * 3600

@@ -14,7 +14,7 @@ from ..command import command as brain_command
 from ..context import App
 from ..ledgers import ledger_option
 from ..output import emit
-from ..prices import dry_run_option, priced, sent_lines
+from ..prices import done_by, dry_run_option, priced, sent_lines
 from ..reading import read
 
 _MOST = 64 << 10
@@ -42,7 +42,8 @@ def command(app: App, file: str, ledger: str | None, dry_run: bool) -> None:
         return
     sent = chain.relay(said)
     document = chains.done(chain, str(said["brain"]), sent, str(said["snapshot"]))
-    emit(app, document, [f"Relayed commitment {said['seq']}", *sent_lines(sent)])
+    told = done_by(sent, f"Relayed commitment {said['seq']}")
+    emit(app, document, [told, *sent_lines(sent)])
 
 
 def _permit(data: bytes) -> dict[str, Any]:

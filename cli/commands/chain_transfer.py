@@ -10,7 +10,7 @@ from ..context import App
 from ..ledgers import ledger_option
 from ..output import emit
 from ..params import TextType
-from ..prices import sent_lines
+from ..prices import done_by, sent_lines
 from ..terminal import escape
 
 
@@ -36,4 +36,5 @@ def command(app: App, address: str | None, withdraw: bool, ledger: str | None) -
     chain = chains.needed(app, ledger)
     sent = chain.offer(bytes.fromhex(app.brain.id), address or "")
     said = f"Offered to {address}" if address else "The offer is withdrawn"
-    emit(app, chains.done(chain, app.brain.id, sent), [escape(said), *sent_lines(sent)])
+    lines = [escape(done_by(sent, said)), *sent_lines(sent)]
+    emit(app, chains.done(chain, app.brain.id, sent), lines)

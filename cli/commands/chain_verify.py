@@ -10,7 +10,7 @@ from brain.errors import VerificationFailed
 from ..command import command as brain_command
 from ..context import App
 from ..findings import finding
-from ..ledgers import ledger_option, name_of, several, vouched
+from ..ledgers import advice, ledger_option, name_of, several, vouched
 from ..output import emit
 from ..text import count
 
@@ -35,7 +35,10 @@ def command(app: App, ledger: str | None) -> None:
     emit(app, found, _lines(found))
     if not found.ok:
         errors = sum(one.severity == "error" for one in found.findings)
-        raise VerificationFailed(f"the ledger does not vouch for this: {count(errors, 'error')}")
+        raise VerificationFailed(
+            f"the ledger does not vouch for this: {count(errors, 'error')}",
+            hint=advice(found.findings),
+        )
 
 
 def _lines(found: LedgersVerified) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from ..command import command as brain_command
-from ..configured import described
 from ..context import App
 from ..ledgers import book
 from ..output import emit
@@ -23,6 +22,5 @@ def command(app: App, name: str) -> None:
     """
     from brain.chain import book as settings
 
-    told = described(name, settings.find(book(), name))
     settings.save(book(), name, None)
-    emit(app, told, [escape(f"{name} forgotten")])
+    emit(app, {"ledger": name}, [escape(f"{name} forgotten")])

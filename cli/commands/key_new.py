@@ -38,7 +38,7 @@ def command(app: App, name: str | None, passphrase: bool, passphrase_file: str |
 
     word = keys.given(passphrase_file)
     if passphrase and not word:
-        word = keys.asked("Passphrase", twice=True)
+        word = keys.asked("Passphrase", keys.FROM_FILE, twice=True)
     here = keys.folder()
     made = keyfile.create(here, name or keys.DEFAULT, word)
     public = key_text(made.key)

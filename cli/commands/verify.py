@@ -13,7 +13,8 @@ from .. import keys
 from ..command import command as brain_command
 from ..context import App
 from ..findings import finding
-from ..ledgers import vouched
+from ..ledgers import advice as advice_of_ledgers
+from ..ledgers import several, vouched
 from ..output import emit
 from ..params import Once, TextType
 from ..progress import Bar
@@ -23,10 +24,6 @@ from ..trusting import advice
 if TYPE_CHECKING:
     from brain.results import Finding, Verified
 
-_OF_LEDGERS = {
-    *("ledger_ahead", "ledger_forked", "commitment_order", "rolled_back", "not_committed"),
-    *("unreachable", "no_quorum", "bad_rpc", "no_code", "wrong_code", "wrong_chain", "no_key"),
-}
 _OF_SIGNATURES = {"unsigned", "below_threshold", "unknown_key", "expired_rights", "revoked_key"}
 _OF_SIGNATURES |= {"forged_author"}
 
@@ -76,29 +73,22 @@ def command(
     asked = demand(require_signatures, [keys.public(root) for root in roots])
     with Bar(app) as bar:
         found = verify_folder(app.folder(), deep, asked, bar)
+    hint = "" if found.ok else _advice(app, found.findings)
     if ledger and found.head:
-        found = _asked(app, found, ledger)
+        from brain.actions.vouching import joined
+
+        told = app.brain.verify_against(several(app, ledger))
+        found, hint = joined(found, told), hint or advice_of_ledgers(told.findings)
     emit(app, found, _lines(found))
     if not found.ok:
         errors = sum(one.severity == "error" for one in found.findings)
         raise VerificationFailed(
-            f"verification found {count(errors, 'error')}",
-            hint=f"nothing was changed; {_advice(app, found.findings)}",
+            f"verification found {count(errors, 'error')}", hint=f"nothing was changed; {hint}"
         )
-
-
-def _asked(app: App, found: Verified, ledger: str) -> Verified:
-    from brain.actions.vouching import joined
-
-    from ..ledgers import several
-
-    return joined(found, app.brain.verify_against(several(app, ledger)))
 
 
 def _advice(app: App, findings: list[Finding]) -> str:
     wrong = {one.code for one in findings if one.severity == "error"}
-    if wrong <= _OF_LEDGERS:
-        return "see `brain chain status`"
     if not wrong <= _OF_SIGNATURES:
         return "restore the store from a copy, or ask 'brain doctor'"
     if "forged_author" in wrong:

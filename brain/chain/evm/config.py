@@ -107,7 +107,11 @@ def host(url: str) -> str:
 
 
 def _refuse(name: str, why: str) -> NoReturn:
-    raise InvalidInput(f"the ledger {printable(name)}: {why}", code="bad_ledger")
+    raise InvalidInput(
+        f"the ledger {printable(name)}: {why}",
+        code="bad_ledger",
+        hint="see `brain config ledger --help`; `brain config remove NAME` forgets one",
+    )
 
 
 def _urls(name: str, said: Any) -> tuple[str, ...]:

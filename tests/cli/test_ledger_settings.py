@@ -1,0 +1,184 @@
+"""Settings of ledgers that are wrong, by hand or by accident: each is told, none is believed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brain.chain import book
+from tests import anvil
+from tests.anvil import Anvil
+
+from .conftest import Call, validate
+
+FORMAT = "brain v1 ledgers"
+NOWHERE = {"rpc": ["http://127.0.0.1:1"], "chain_id": 5, "genesis": "0x" + "5" * 64}
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[Anvil]:
+    with anvil.running() as running:
+        yield running
+
+
+@pytest.fixture
+def edited(tmp_path: Path, folder: Path) -> Any:
+    """Put settings of the ledger `dev` in place, as an editor would."""
+
+    def edit(**settings: object) -> None:
+        document = {"format": FORMAT, "ledgers": {"dev": settings}}
+        (tmp_path / "settings.json").write_text(json.dumps(document))
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--rpc", "http://x", "--finality", "²"],
+        ["--rpc", "http://x", "--max-cost-wei", "9" * 5000],
+        ["--rpc", "http://x", "--max-cost-wei", "-5"],
+        ["--rpc", "http://x", "--max-fee-gwei", "nan"],
+        ["--rpc", "http://[::1"],
+        ["--rpc", "http://127.0.0.1:99999"],
+        ["--rpc", ""],
+        ["--finality", "2"],
+    ],
+)
+def test_what_no_ledger_can_be_is_refused_before_a_node_is_asked(
+    cli: Call, folder: Path, tmp_path: Path, options: list[str]
+) -> None:
+    told = cli("config", "ledger", "dev", *options, "--json")
+    assert told.status == 1 and told.error["code"] == "bad_ledger" and told.error["hint"]
+    assert not (tmp_path / "settings.json").exists()
+
+
+def test_a_chain_id_that_its_nodes_do_not_have_is_refused(
+    node: Anvil, cli: Call, folder: Path, tmp_path: Path
+) -> None:
+    told = cli("config", "ledger", "dev", "--rpc", node.url, "--chain-id", "5", "--json")
+    assert told.status == 1 and told.error["code"] == "wrong_chain"
+    wrong = ["--genesis", "0x" + "5" * 64]
+    told = cli("config", "ledger", "dev", "--rpc", node.url, *wrong, "--json")
+    assert told.status == 1 and told.error["code"] == "wrong_chain"
+    assert not (tmp_path / "settings.json").exists()
+    told = cli("config", "ledger", "dev", "--rpc", node.url, "--finality", "2")
+    assert told.status == 0 and "final is what has 2 blocks on top" in told.out
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"rpc": 5}, {"rpc": ["http://x"], "keystore": 5}, {"rpc": "http://x", "secret": 1}, {}],
+)
+def test_a_ledger_that_was_edited_into_nonsense_is_named_and_can_be_removed(
+    cli: Call, edited: Any, settings: dict[str, object]
+) -> None:
+    edited(**settings)
+    told = cli("config", "list", "--json")
+    assert told.status == 1 and told.error["code"] == "bad_ledger"
+    assert "dev" in told.error["message"] and told.error["hint"]
+    told = cli("config", "remove", "dev", "--json")
+    assert told.status == 0, told.err
+    validate("config-remove", told.document)
+    assert cli("config", "list", "--json").document["ledgers"] == []
+
+
+def test_a_ledger_without_a_contract_keeps_no_verification_from_passing(
+    agent: Path, cli: Call, edited: Any
+) -> None:
+    edited(**NOWHERE)
+    cli("chain", "commit")
+    told = cli("verify", "--ledger", "all", "--json")
+    assert told.status == 0, told.err
+    assert [one["ledger"] for one in told.document["ledgers"]] == ["local"]
+    assert cli("verify", "--ledger", "dev").status == 3
+
+
+def test_a_ledger_that_fails_is_not_mended_by_a_copy_of_the_store(agent: Path, cli: Call) -> None:
+    told = cli("verify", "--ledger", "local", "--json")
+    assert told.status == 3 and "brain chain commit" in told.error["hint"]
+    told = cli("chain", "verify", "--json")
+    assert told.status == 3 and "brain chain commit" in told.error["hint"]
+
+
+def test_damage_of_the_log_is_no_damage_of_the_store(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    cli("chain", "commit")
+    (tmp_path / "ledgers/local/log.db").unlink()
+    told = cli("verify", "--ledger", "local", "--json")
+    assert told.status == 3 and "brain chain status" in told.error["hint"]
+
+
+def test_the_status_of_a_log_that_is_not_there_yet_says_so(agent: Path, cli: Call) -> None:
+    assert cli("chain", "status").out.startswith("Ledger local, not there yet\n")
+
+
+def test_a_passphrase_that_is_no_text_opens_nothing(
+    agent: Path, cli: Call, edited: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keystore = {"version": 3, "address": "z" * 40, "crypto": {"kdfparams": {}}}
+    (tmp_path / "key.json").write_text(json.dumps(keystore))
+    (tmp_path / "passphrase").write_bytes(b"\xff\xfe\n")
+    edited(**NOWHERE, keystore=str(tmp_path / "key.json"), contract="0x" + "5" * 40)
+    on = ("--ledger", "dev", "--json")
+    told = cli("chain", "signer", "0x" + "1" * 40, *on)
+    assert told.error["code"] == "passphrase_needed"
+    assert "BRAIN_LEDGER_PASSPHRASE_FILE" in told.error["hint"]
+    monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(tmp_path / "passphrase"))
+    assert cli("chain", "signer", "0x" + "1" * 40, *on).error["code"] == "wrong_passphrase"
+    monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(tmp_path / "none"))
+    assert cli("chain", "signer", "0x" + "1" * 40, *on).error["code"] == "no_such_file"
+
+
+def test_a_write_stands_and_says_so_if_the_key_of_its_ledger_is_gone(
+    agent: Path, cli: Call, edited: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "key.json").mkdir()
+    edited(**NOWHERE, keystore=str(tmp_path / "key.json"), contract="0x" + "5" * 40)
+    Path("manifest.yaml").write_text("name: agent\ncommit:\n  ledger: dev\n")
+    told = cli("snapshot", "--json")
+    assert told.status == 1 and told.document["changed"]
+    assert told.document["commitment"]["status"] == "failed"
+
+
+def test_settings_kept_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    names = [f"chain-{number}" for number in range(16)]
+    gate = threading.Barrier(len(names))
+
+    def keep(name: str) -> None:
+        gate.wait()
+        book.save(path, name, {"chain_id": 1})
+
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(keep, names))
+    assert sorted(book.load(path)) == sorted(names)
+
+
+def test_a_permit_that_is_never_good_is_not_signed(agent: Path, cli: Call) -> None:
+    assert cli("chain", "authorize", "--ledger", "dev", "--hours", "0").status == 2
+
+
+def test_a_log_that_was_removed_and_begun_anew_is_warned_of(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    gone = cli("chain", "commit", "--json").document["identity"]
+    shutil.rmtree(tmp_path / "ledgers")
+    cli("chain", "commit")
+    told = cli("verify", "--ledger", "all")
+    assert told.status == 0
+    assert told.out.startswith("warning: not_asked: ") and gone in told.out
+
+
+def test_a_manifest_that_names_no_ledger_is_named_itself(agent: Path, cli: Call) -> None:
+    Path("manifest.yaml").write_text("name: agent\ncommit:\n  every: 0\n")
+    told = cli("snapshot")
+    assert told.status == 1 and told.err.startswith("Error: not committed: manifest.yaml: ")
