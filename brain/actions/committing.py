@@ -8,9 +8,10 @@ ledger that forgets it is noticed, and so that its snapshot stays however one go
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..chain.protocol import NO_PARENT, Commitment, Ledger, LedgerHead, Priced, Wish
+from ..chain.protocol import NO_PARENT, PROGRESS, Commitment, Ledger, LedgerHead, Priced, Wish
 from ..encoding import pack, unpack
 from ..errors import Conflict, FormatError, NotFound, VerificationFailed
 from ..objects import ranges
@@ -106,9 +107,14 @@ def status(session: Session, ledger: Ledger, revision: str = "@") -> LedgerStatu
     brain = session.brain_id()
     head = ledger.head(brain)
     _refuse_rollback(session, ledger, head)
-    commitments = [described(session, ledger, one) for one in ledger.history(brain)]
+    snapshot = resolve(session, revision)
+    made = ledger.history(brain)
+    if snapshot not in {one.snapshot for one in made}:
+        with suppress(NotFound):  # nothing was sent for it; else it waits, or came to nothing
+            made.append(ledger.status(brain, snapshot))
+    commitments = [described(session, ledger, one) for one in made]
     last = commitments[-1] if commitments else None
-    behind = covered(session, resolve(session, revision), head.snapshot if head else None)
+    behind = covered(session, snapshot, head.snapshot if head else None)
     return LedgerStatus(
         ledger.name,
         ledger.identity,
@@ -179,12 +185,12 @@ def seen(reader: Reader) -> dict[str, Seen]:
 
 
 def note(session: Session, made: Commitment) -> None:
-    """Note a commitment as the last one seen, unless a later one was.
+    """Note a commitment as the last one seen, once the ledger holds it, unless a later one was.
 
     On a chain another one may come into the place of one that was seen there.
     """
     now = Seen(made.identity, made.seq, made.snapshot)
-    if not _is_news(seen(session.store), now):
+    if made.status not in PROGRESS[1:] or not _is_news(seen(session.store), now):
         return
     with locked(session), transaction(session) as tx:
         known = seen(tx)

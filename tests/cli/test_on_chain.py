@@ -231,6 +231,31 @@ def test_a_batch_is_one_transaction_and_each_brain_has_its_evidence(
         assert cli("-C", brain, "verify", "--ledger", chain).status == 0
 
 
+def test_a_commitment_that_waits_is_told_as_such_and_is_not_sent_twice(
+    node: Anvil, agent: Path, cli: Call, chain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from brain_cli import chains
+
+    on = ("--ledger", chain)
+    done(cli, "chain", "open", *on)
+    learn(cli, "shared", "one")
+    monkeypatch.setattr(chains, "PATIENCE", 0.0)
+    node.automine(False)
+    try:
+        sent = done(cli, "chain", "commit", *on)
+        assert (sent["status"], sent["block"]) == ("pending", None)
+        again = done(cli, "chain", "commit", *on)
+        assert again["transaction"] == sent["transaction"]
+        status = done(cli, "chain", "status", *on)
+        assert status["seq"] == 1 and status["behind"] == 1
+        assert [one["status"] for one in status["commitments"]][1:] == ["pending"]
+    finally:
+        node.automine(True)
+        node.mine()
+    assert done(cli, "chain", "status", *on)["seq"] == 2
+    assert done(cli, "chain", "verify", *on)["ok"]
+
+
 def test_a_keystore_opens_with_the_passphrase_in_a_file(
     node: Anvil, agent: Path, cli: Call, chain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
