@@ -95,12 +95,11 @@ class LogWriter(LogReader):
         return [out[place] for place in range(len(wishes))], fresh
 
     def _write(self, fresh: Sequence[Placed], edge: shape.Edge) -> None:
-        first = shape.inner_nodes(edge.size)
-        leaves = [leaf_hash(one.data) for one in fresh]
-        rows = ((*one, leaf) for one, leaf in zip(fresh, leaves, strict=True))
-        nodes = enumerate(edge.extend(leaves), first)
-        self._db.run_many("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-        self._db.run_many("INSERT INTO nodes VALUES (?, ?)", nodes)
+        hashes = edge.extend([leaf_hash(one.data) for one in fresh])
+        self._db.run_many(
+            "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)",
+            ((*one, of_it) for one, of_it in zip(fresh, hashes, strict=True)),
+        )
 
     def _sign(self, before: int, now: Checkpoint, seed: bytes) -> None:
         """Sign the new state; of the one before only what a witness cosigned is kept."""

@@ -18,13 +18,13 @@ from ..protocol import NO_PARENT
 from . import shape
 from .checkpoint import Checkpoint
 from .entry import encode
-from .hashing import EMPTY_ROOT, leaf_hash
+from .hashing import EMPTY_ROOT, SIZE, leaf_hash
 from .note import Line
 from .shape import Range, Subtree
 from .vkey import ED25519, VerifierKey
 
 _ENTRY = columns(
-    "number INTEGER, brain BLOB, seq INTEGER, snapshot BLOB, parent BLOB, time INTEGER, hash BLOB"
+    "number INTEGER, brain BLOB, seq INTEGER, snapshot BLOB, parent BLOB, time INTEGER, hashes BLOB"
 )
 _CHECKPOINT = columns("size INTEGER, root BLOB, signature BLOB")
 _HEADS = f"""
@@ -166,19 +166,13 @@ class LogReader(Connected):
 
     def hashes(self, subtrees: Iterable[Subtree]) -> list[bytes]:
         """Return the hashes of complete subtrees."""
-        wanted = [(one.level > 0, shape.number(one)) for one in subtrees]
-        found = {
-            (inner, number): hash
-            for inner, table in enumerate(("entries", "nodes"))
-            for number, hash in self._db.among(
-                f"SELECT number, CAST(hash AS BLOB) FROM {table} WHERE number IN ({{keys}})",
-                [number for above, number in wanted if above == inner],
-            )
-        }
-        try:
-            return [found[one] for one in wanted]
-        except KeyError as error:
-            raise damaged("a hash of it is missing") from error
+        wanted = list(subtrees)
+        sql = "SELECT number, CAST(hashes AS BLOB) FROM entries WHERE number IN ({keys})"
+        rows: dict[int, bytes] = dict(self._db.among(sql, [one.last for one in wanted]))
+        out = [rows.get(one.last, b"")[SIZE * one.level :][:SIZE] for one in wanted]
+        if any(len(hash) != SIZE for hash in out):
+            raise damaged("a hash of it is missing")
+        return out
 
     def ranges(self, ranges: Sequence[Range]) -> list[bytes]:
         """Return the hashes of ranges of leaves."""
@@ -209,20 +203,15 @@ class LogReader(Connected):
         """Yield all rows of entries, unproven, those of a brain together and in order."""
         return self._db.stream(f"SELECT {_ENTRY} FROM entries ORDER BY brain, seq")
 
-    def every_node(self) -> Iterator[bytes]:
-        """Yield the hashes of all complete subtrees of level 1 or more, unproven."""
-        for (hash,) in self._db.stream("SELECT CAST(hash AS BLOB) FROM nodes ORDER BY number"):
-            yield hash
-
     def close(self) -> None:
         """Close the file."""
         self._db.close()
 
 
 def proven(row: Sequence[Any]) -> Placed:
-    """Return the entry of a row, whose leaf must have the hash in the row."""
+    """Return the entry of a row, whose leaf must have the first hash in the row."""
     placed = Placed(*row[:-1])
-    if leaf_hash(placed.data) != row[-1]:
+    if leaf_hash(placed.data) != row[-1][:SIZE]:
         raise damaged(f"entry {placed.place} does not fit its hash")
     return placed
 

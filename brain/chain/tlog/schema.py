@@ -1,9 +1,9 @@
 """The tables of the log, and what is made sure of before they are used.
 
-`entries` holds the commitments with the hashes of their leaves, `nodes` the hashes of
-complete subtrees as they were completed; both only grow. A brain's head is the entry
-without a child, which two indexes have to agree on. Of `checkpoints` the last is kept,
-and each that a witness cosigned.
+`entries` holds the commitments, each with the hash of its leaf and those of the subtrees
+that end with it, level by level; it only grows. A brain's head is the entry without a
+child, which two indexes have to agree on. Of `checkpoints` the last is kept, and each
+that a witness cosigned.
 """
 
 from __future__ import annotations
@@ -30,13 +30,9 @@ TABLES = (
   snapshot BLOB NOT NULL,
   parent BLOB NOT NULL,
   time INTEGER NOT NULL,
-  hash BLOB NOT NULL,
+  hashes BLOB NOT NULL,
   UNIQUE (brain, seq),
   UNIQUE (brain, parent, seq)
-) STRICT""",
-    """CREATE TABLE nodes (
-  number INTEGER PRIMARY KEY,
-  hash BLOB NOT NULL
 ) STRICT""",
     """CREATE TABLE checkpoints (
   size INTEGER PRIMARY KEY,

@@ -19,6 +19,11 @@ class Subtree(NamedTuple):
     level: int
     place: int
 
+    @property
+    def last(self) -> int:
+        """The last leaf under it, with which its hash is stored."""
+        return ((self.place + 1) << self.level) - 1
+
 
 Range = tuple[int, int]
 """Leaves from the first to before the second, as the RFC splits them."""
@@ -86,22 +91,6 @@ def consistency(old: int, new: int) -> list[Range]:
     return out[::-1]
 
 
-def number(subtree: Subtree) -> int:
-    """Return the place of a subtree where its like stand in the order of their completion.
-
-    Leaves stand among leaves, and all other subtrees among each other.
-    """
-    if not subtree.level:
-        return subtree.place
-    end = (subtree.place + 1) << subtree.level
-    return inner_nodes(end - 1) + subtree.level - 1
-
-
-def inner_nodes(size: int) -> int:
-    """Return how many complete subtrees of level 1 or more a tree of that size has."""
-    return size - size.bit_count()
-
-
 class Edge:
     """The right edge of a growing tree: the hashes of the cover of all its leaves."""
 
@@ -110,19 +99,24 @@ class Edge:
         self._hashes = list(hashes)
 
     def extend(self, leaves: Iterable[bytes]) -> list[bytes]:
-        """Append leaf hashes; return the hashes of the subtrees they complete, in order."""
-        completed = []
+        """Append leaf hashes; return for each the hashes of the subtrees that end with it.
+
+        They are joined to one byte string, the leaf hash first, then level 1 and so on.
+        """
+        out = []
         row, size = self._hashes, self.size
         for leaf in leaves:
-            whole, left = leaf, size
+            hashes = whole = leaf
+            left = size
             while left & 1:
                 whole = join(row.pop() + whole)
-                completed.append(whole)
+                hashes += whole
                 left >>= 1
             row.append(whole)
+            out.append(hashes)
             size += 1
         self.size = size
-        return completed
+        return out
 
     def root(self) -> bytes:
         """Return the root of the tree as it is now."""

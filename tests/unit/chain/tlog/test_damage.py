@@ -83,6 +83,13 @@ def faults(folder: Path, *older: str) -> set[str]:
 ZEROS = "zeroblob(32)"
 
 
+def spoil(number: int, place: int) -> str:
+    """Return what sets the hash at `place` of those of an entry to zeros."""
+    rest = f"substr(hashes, {place + 33})"
+    spoiled = f"CAST(substr(hashes, 1, {place}) || {ZEROS} || {rest} AS BLOB)"
+    return f"UPDATE entries SET hashes = {spoiled} WHERE number = {number}"
+
+
 @pytest.mark.parametrize(
     ("sql", "code"),
     [
@@ -93,14 +100,19 @@ ZEROS = "zeroblob(32)"
         (f"UPDATE entries SET snapshot = {ZEROS} WHERE number = 6", "bad_entry"),
         (f"UPDATE entries SET parent = {ZEROS} WHERE number = 7", "bad_entry"),
         ("UPDATE entries SET time = time + 1 WHERE number = 0", "bad_entry"),
-        (f"UPDATE entries SET hash = {ZEROS} WHERE number = 0", "bad_entry"),
-        ("UPDATE entries SET hash = x'' WHERE number = 9", "bad_entry"),
+        (f"UPDATE entries SET hashes = {ZEROS} WHERE number = 0", "bad_entry"),
+        ("UPDATE entries SET hashes = x'' WHERE number = 9", "bad_entry"),
+        ("UPDATE entries SET hashes = x'' WHERE number = 7", "bad_entry"),
         (f"INSERT INTO entries VALUES (11, {ZEROS}, 1, {ZEROS}, {ZEROS}, 0, {ZEROS})", "bad_log"),
-        (f"UPDATE nodes SET hash = {ZEROS} WHERE number = 0", "bad_node"),
-        (f"UPDATE nodes SET hash = {ZEROS} WHERE number = 6", "bad_node"),
-        (f"UPDATE nodes SET hash = {ZEROS} WHERE number = 7", "bad_node"),
-        ("DELETE FROM nodes WHERE number = 6", "bad_node"),
-        (f"INSERT INTO nodes VALUES (8, {ZEROS})", "bad_node"),
+        (spoil(1, 32), "bad_node"),
+        (spoil(7, 64), "bad_node"),
+        (spoil(7, 96), "bad_node"),
+        (spoil(9, 32), "bad_node"),
+        ("UPDATE entries SET hashes = substr(hashes, 1, 64) WHERE number = 7", "bad_node"),
+        (
+            f"UPDATE entries SET hashes = CAST(hashes || {ZEROS} AS BLOB) WHERE number = 8",
+            "bad_node",
+        ),
         (f"UPDATE checkpoints SET root = {ZEROS} WHERE size = 11", "bad_checkpoint"),
         (f"UPDATE checkpoints SET root = {ZEROS} WHERE size = 8", "bad_checkpoint"),
         ("UPDATE checkpoints SET signature = zeroblob(64) WHERE size = 11", "bad_checkpoint"),
@@ -130,28 +142,23 @@ def test_an_entry_that_was_taken_out_is_missed(filled: Path, number: int) -> Non
 @pytest.mark.parametrize(
     "sql",
     [
-        f"UPDATE entries SET hash = {ZEROS} WHERE number = 10",
-        f"UPDATE nodes SET hash = {ZEROS} WHERE number = 7",
-        f"UPDATE nodes SET hash = {ZEROS} WHERE number = 6",
+        f"UPDATE entries SET hashes = {ZEROS} WHERE number = 10",
+        spoil(7, 96),
+        spoil(9, 32),
+        "UPDATE entries SET hashes = x'' WHERE number = 7",
         f"UPDATE checkpoints SET root = {ZEROS} WHERE size = 11",
-        "DELETE FROM nodes WHERE number = 6",
-        f"INSERT INTO nodes VALUES (8, {ZEROS})",
         f"INSERT INTO entries VALUES (11, {ZEROS}, 1, {ZEROS}, {ZEROS}, 0, {ZEROS})",
         "UPDATE checkpoints SET size = 10 WHERE size = 11",
         "DELETE FROM checkpoints WHERE size = 11",
     ],
 )
 def test_nothing_is_built_on_damage(filled: Path, sql: str) -> None:
-    # Of nodes 6 and 7 one is on the right edge, with entry 10.
+    # The right edge ends with entries 7, 9 and 10.
     truth = asked(filled)
     tell(filled, sql)
-    try:
-        with ledger(filled) as log:
-            log.open(an_id("new"), an_id("new", 1))
-    except BrainError:
-        true_or_error(asked(filled), truth)
-    else:
-        assert sql.endswith("number = 6")  # no hash of the right edge, so not read
+    with ledger(filled) as log, pytest.raises(BrainError):
+        log.open(an_id("new"), an_id("new", 1))
+    true_or_error(asked(filled), truth)
 
 
 def test_an_index_that_hides_a_brain_is_noticed(filled: Path) -> None:
@@ -279,8 +286,8 @@ def test_a_foreign_file_is_refused(filled: Path, content: bytes) -> None:
         ("PRAGMA user_version=2", "unsupported_version"),
         ("PRAGMA application_id=7", "bad_store"),
         ("CREATE TABLE more (a)", "bad_store"),
-        ("CREATE TRIGGER t AFTER INSERT ON nodes BEGIN SELECT 1; END", "bad_store"),
-        ("DROP TABLE nodes", "bad_store"),
+        ("CREATE TRIGGER t AFTER INSERT ON entries BEGIN SELECT 1; END", "bad_store"),
+        ("DROP TABLE cosignatures", "bad_store"),
     ],
 )
 def test_a_foreign_schema_is_refused(filled: Path, sql: str, code: str) -> None:

@@ -142,12 +142,12 @@ def test_every_proof_of_a_small_tree_is_that_of_the_definition(size: int) -> Non
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 64, 70])
 def test_what_is_stored_is_every_complete_subtree_once(size: int) -> None:
     leaves = [b"%d" % number for number in range(size)]
-    completed = Edge(0, []).extend(map(leaf_hash, leaves))
-    assert len(completed) == shape.inner_nodes(size)
-    for level in range(1, size.bit_length()):
+    stored = Edge(0, []).extend(map(leaf_hash, leaves))
+    assert sum(map(len, stored)) == 32 * (2 * size - size.bit_count())
+    for level in range(size.bit_length()):
         for place in range(size >> level):
-            start = place << level
-            there = completed[shape.number(Subtree(level, place))]
+            start, subtree = place << level, Subtree(level, place)
+            there = stored[subtree.last][32 * level :][:32]
             assert there == mth(leaves[start : start + (1 << level)])
 
 
