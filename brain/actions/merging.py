@@ -248,4 +248,5 @@ def _outcome(
         sum(entry is None for entry in edits.values()),
         [MergedSkill(slug, *map(version.value, rest)) for slug, *rest in work.outcome.skills],
         conflicts,
+        None,
     )

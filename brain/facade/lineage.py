@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from .opened import Opened, given, told
+from .ledgers import Ledgers
+from .opened import given, told
 
 if TYPE_CHECKING:
     from .. import results
     from ..actions.files import Progress
 
 
-class Lineage(Opened):
+class Lineage(Ledgers):
     """Branches, merges and forks."""
 
     def branches(self) -> results.Branches:
@@ -62,7 +63,8 @@ class Lineage(Opened):
         """
         from ..actions import merging
 
-        return self._do(merging.merge, rev, choice, message, *given(progress))
+        done = self._do(merging.merge, rev, choice, message, *given(progress))
+        return self._committing(done)
 
     def conflicts(self) -> list[results.MergeConflict]:
         """Return the conflicts of the merge that waits, if any."""
@@ -83,7 +85,7 @@ class Lineage(Opened):
         """Finish the merge that waits. Raises `NotFound` (`no_merge`) or `Conflict`."""
         from ..actions import merging
 
-        return self._do(merging.go_on, *given(progress))
+        return self._committing(self._do(merging.go_on, *given(progress)))
 
     def abort_merge(self) -> list[results.MergeConflict]:
         """Give the merge that waits up; the brain is as it was. Raises `NotFound`."""

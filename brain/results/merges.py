@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from .ledgers import Committed, NotCommitted
     from .skills import Version
 
 
@@ -51,3 +52,4 @@ class Merged(NamedTuple):
     removed: int
     skills: list[MergedSkill]
     conflicts: list[MergeConflict]
+    commitment: Committed | NotCommitted | None

@@ -12,6 +12,7 @@ from brain.errors import Conflict
 from ..command import OVERWRITES
 from ..command import command as brain_command
 from ..context import App
+from ..ledgers import outcome, refuse
 from ..output import emit
 from ..params import Once, TextType
 from ..progress import Bar
@@ -69,6 +70,7 @@ def command(
             code="merge_conflict",
             hint="decide with `brain resolve`, then `brain merge --continue`, or `--abort`",
         )
+    refuse(done.commitment)
 
 
 def _abort(app: App) -> None:
@@ -77,7 +79,9 @@ def _abort(app: App) -> None:
 
     shown = app.brain.show()
     info = shown.info
-    nothing = Merged(info.snapshot, info.bundle, info.parents, [], False, False, 0, 0, 0, [], [])
+    nothing = Merged(
+        *(info.snapshot, info.bundle, info.parents, [], False, False, 0, 0, 0, [], [], None)
+    )
     emit(app, nothing, [f"The merge was given up; the head is still {short(info.snapshot)}"])
 
 
@@ -94,3 +98,4 @@ def _lines(done: Merged) -> Iterator[str]:
     files = f"{done.added} added, {done.modified} modified, {done.removed} removed"
     how = "Went forward to" if done.fast_forward else "Merged as"
     yield f"{how} {short(done.snapshot)}; {escape(files)}"
+    yield from outcome(done.commitment)

@@ -244,3 +244,20 @@ def test_settings_that_are_none_are_refused_and_nothing_is_kept(
     told = cli("config", "ledger", "sepolia", *options, "--json")
     assert told.status == 1 and told.error["code"] == "bad_ledger"
     assert not (tmp_path / "settings.json").exists()
+
+
+def test_a_merge_into_the_branch_of_the_manifest_is_committed(agent: Path, cli: Call) -> None:
+    Path("manifest.yaml").write_text("name: agent\ncommit:\n  branch: main\n")
+    cli("snapshot")
+    cli("switch", "--new", "idea")
+    assert "Committed" not in cli("skill", "upsert", "reentrancy", "-d", "One").out
+    cli("switch", "main")
+    told = cli("merge", "idea")
+    assert told.status == 0 and "to local as commitment 2, covers 1 snapshot" in told.out
+    Path("manifest.yaml").write_text("name: agent\ncommit:\n  ledger: nowhere\n")
+    cli("snapshot")
+    cli("switch", "idea")
+    told = cli("merge", "main", "--json")
+    assert told.status == 1 and told.error["code"] == "no_ledger"
+    validate("merge", told.document)
+    assert told.document["changed"] and told.document["commitment"]["status"] == "failed"

@@ -234,6 +234,19 @@ def test_only_what_reached_the_branch_is_committed(brain: Brain, log: EmbeddedLe
     assert committed(brain, log) == [first]
 
 
+def test_what_reaches_the_branch_by_a_merge_is_committed_with_it(
+    brain: Brain, log: EmbeddedLedger
+) -> None:
+    policy(brain, "  branch: main\n", log)
+    brain.create_branch("idea")
+    brain.switch("idea")
+    learn(brain, "One.\n")
+    brain.switch("main")
+    made = brain.merge("idea").commitment
+    assert isinstance(made, Committed) and made.snapshot == brain.head
+    assert brain.merge("idea").commitment is None
+
+
 def test_only_signed_snapshots_are_committed(brain: Brain, log: EmbeddedLedger) -> None:
     policy(brain, "  signed: true\n", log)
     learn(brain, "One.\n")
