@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 NOTE = "ledgers"
 """Names the setting of the store that holds the last commitment seen in each ledger."""
+_TRIES = 64
+"""Times that others may come first before a commitment is given up."""
 
 
 class Seen(NamedTuple):
@@ -44,9 +46,30 @@ def commit(session: Session, ledger: Ledger, revision: str = "@") -> Committed:
     `stale_parent`), `NotFound` (`not_open`), `VerificationFailed` (`rolled_back`) or
     `LedgerError`.
     """
-    wish = wished(session, ledger, resolve(session, revision))
+    snapshot = resolve(session, revision)
     refuse_read_only(session)
-    return _recorded(session, ledger, ledger.commit(*wish))
+    return _recorded(session, ledger, _sent(session, ledger, snapshot))
+
+
+def _sent(session: Session, ledger: Ledger, snapshot: bytes) -> Commitment:
+    """Commit a snapshot, again where another process of this brain came in between."""
+    for _ in range(_TRIES):
+        try:
+            return ledger.commit(*wished(session, ledger, snapshot))
+        except Conflict as error:
+            if error.code != "stale_parent":
+                raise
+    return ledger.commit(*wished(session, ledger, snapshot))
+
+
+def covering(session: Session, ledger: Ledger, snapshot: bytes) -> Committed | None:
+    """Return the last commitment if it is of what descends from a snapshot."""
+    brain = session.brain_id()
+    head = ledger.head(brain)
+    with suppress(NotFound):  # of another copy of this brain
+        if head is not None and snapshot in Within(session, head.snapshot):
+            return described(session, ledger, ledger.status(brain, head.snapshot))
+    return None
 
 
 def refuse_read_only(session: Session) -> None:

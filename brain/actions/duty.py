@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..chain.protocol import Ledger
-from ..errors import BrainError, of_system
+from ..errors import BrainError, Conflict, of_system
 from ..manifest import CommitPolicy, parse
 from ..objects import bundle as bundles
 from ..results import Committed, NotCommitted
@@ -24,7 +24,7 @@ _LOOKED_BACK = 64
 def commit_now(session: Session, ledger: Ledger, snapshot: str) -> Committed | NotCommitted:
     """Commit a snapshot that is recorded; it stands even if that fails."""
     try:
-        return committing.commit(session, ledger, snapshot)
+        return _covered(session, ledger, snapshot)
     except (BrainError, OSError) as error:
         return _failed(ledger.name, snapshot, error)
 
@@ -49,9 +49,20 @@ def follow(session: Session, open_ledger: Open, snapshot: str) -> Committed | No
         if found is None or not is_due(session, policy, last, found):
             return None
         candidate = found.hex()
-        return committing.commit(session, ledger, candidate)
+        return _covered(session, ledger, candidate)
     except (BrainError, OSError) as error:
         return _failed(name, candidate, error)
+
+
+def _covered(session: Session, ledger: Ledger, snapshot: str) -> Committed:
+    """Commit a snapshot, unless others have committed by now what descends from it."""
+    try:
+        return committing.commit(session, ledger, snapshot)
+    except Conflict:
+        made = committing.covering(session, ledger, bytes.fromhex(snapshot))
+        if made is None:
+            raise
+        return made
 
 
 def _latest_that_may(
