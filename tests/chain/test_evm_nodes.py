@@ -146,6 +146,16 @@ def test_a_redirect_is_not_followed(node: Anvil, liar: Liar) -> None:
     assert node.url not in liar.asked
 
 
+def test_nodes_are_spoken_to_directly_whatever_the_environment_says(
+    node: Anvil, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    assert Nodes(configured(node)).view() is not None
+
+
 def test_a_node_that_drips_is_given_up_on(node: Anvil, liar: Liar) -> None:
     liar.drip = threading.Event()
     assert fails(Nodes(configured(node, rpc=liar.url), QUICK).view) == "unreachable"
