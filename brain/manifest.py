@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .errors import FormatError, InvalidInput
+from .errors import BrainError, FormatError, InvalidInput
 from .objects import bundle as bundles
 from .objects import paths
 from .session import Session
@@ -33,6 +33,7 @@ DEFAULT_LIMIT = 4000
 DEFAULT_LEDGER = "local"
 """The ledger that needs no set-up."""
 _MAX_LIMIT = 1_000_000
+_COMMIT = b"commit"
 
 
 class MemoryFile(NamedTuple):
@@ -74,9 +75,27 @@ def load(session: Session, snapshot_id: bytes | None = None) -> Manifest:
 
     Raises `InvalidInput` (`bad_manifest`).
     """
-    bundle = session.bundle_of(snapshot_id or session.head())
-    entry = bundles.get(session.nodes, bundle, PATH)
-    return parse(session.reader.read_blob(entry.blob)) if entry else DEFAULT
+    content = _read(session, snapshot_id or session.head())
+    return DEFAULT if content is None else parse(content)
+
+
+def commit_policy(session: Session, snapshot_id: bytes) -> CommitPolicy | None:
+    """Return what the manifest of a snapshot says of commitments; raises as `load`."""
+    content = _read(session, snapshot_id)
+    return parse(content).commit if content is not None and _COMMIT in content else None
+
+
+def may_commit(session: Session, snapshot_id: bytes) -> bool:
+    """Tell, without a parse, whether `commit_policy` has something to say, or to complain of."""
+    try:
+        return _COMMIT in (_read(session, snapshot_id) or b"")
+    except BrainError:
+        return True
+
+
+def _read(session: Session, snapshot_id: bytes) -> bytes | None:
+    entry = bundles.get(session.nodes, session.bundle_of(snapshot_id), PATH)
+    return session.reader.read_blob(entry.blob) if entry else None
 
 
 def parse(content: bytes) -> Manifest:

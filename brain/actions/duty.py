@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from ..chain.protocol import Ledger
 from ..errors import BrainError, Conflict, of_system
-from ..manifest import CommitPolicy, parse
-from ..objects import bundle as bundles
+from ..manifest import CommitPolicy, commit_policy
 from ..results import Committed, NotCommitted
 from ..session import Session
 from . import committing, entitled
@@ -16,7 +15,6 @@ from .committing import Seen
 Open = Callable[[str], Ledger]
 """Opens a ledger by its name. Raises `NotFound` (`no_ledger`)."""
 
-_MANIFEST = "manifest.yaml"
 _LOOKED_BACK = 64
 """Snapshots of a line that are looked at for signatures."""
 
@@ -37,7 +35,7 @@ def follow(session: Session, open_ledger: Open, snapshot: str) -> Committed | No
     """
     name, candidate = "?", snapshot
     try:
-        policy = policy_of(session, bytes.fromhex(snapshot))
+        policy = commit_policy(session, bytes.fromhex(snapshot))
         if policy is None:
             return None
         name = policy.ledger
@@ -79,17 +77,6 @@ def _latest_that_may(
             return None
         snapshot = parents[0]
     return None
-
-
-def policy_of(session: Session, snapshot: bytes) -> CommitPolicy | None:
-    """Return the policy that the manifest of a snapshot states. Raises `InvalidInput`."""
-    entry = bundles.get(session.nodes, session.bundle_of(snapshot), _MANIFEST)
-    if entry is None:
-        return None
-    content = session.reader.read_blob(entry.blob)
-    if b"commit" not in content:  # spares most brains a parse with each write
-        return None
-    return parse(content).commit
 
 
 def is_due(session: Session, policy: CommitPolicy, last: Seen | None, snapshot: bytes) -> bool:

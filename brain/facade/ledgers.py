@@ -78,9 +78,9 @@ class Ledgers(Opened):
 
     def commit_policy(self) -> CommitPolicy | None:
         """Return what the manifest says of commitments. Raises `InvalidInput` (`bad_manifest`)."""
-        from ..actions import duty
+        from .. import manifest
 
-        return self._do(lambda session: duty.policy_of(session, session.head()))
+        return self._do(lambda session: manifest.commit_policy(session, session.head()))
 
     def evidence(self, ledger: Ledger, rev: str = "@", path: str = "") -> bytes:
         """Return evidence that a revision, or a file in it, is committed; see `check_evidence`.
@@ -99,6 +99,10 @@ class Ledgers(Opened):
 
             return done._replace(commitment=self._do(duty.commit_now, commit_to, done.snapshot))
         if self.open_ledger is None or not done.changed:
+            return done
+        from .. import manifest
+
+        if not self._do(manifest.may_commit, bytes.fromhex(done.snapshot)):
             return done
         from ..actions import duty
 

@@ -104,3 +104,14 @@ def test_a_diff_of_snapshots_does_not_load_what_scans_or_writes_skills(agent: Pa
     modules = loaded("diff", "@~1", "@", cwd=agent)
     assert "brain.actions.diffs" in modules
     assert not modules & {"brain.worktree.scan", "brain.skills.document", "brain.results.trust"}
+
+
+def test_a_write_imports_nothing_of_ledgers_unless_it_is_committed(tmp_path: Path) -> None:
+    loaded("init", ".", cwd=tmp_path)
+    call = ("skill", "upsert", "a", "-d")
+    modules = loaded(*call, "One", cwd=tmp_path)
+    of_ledgers = {name for name in modules if name.startswith("brain.chain")}
+    assert "brain.actions.upsert" in modules
+    assert not of_ledgers | modules & {"brain.actions.duty", "brain.actions.committing"}
+    modules = loaded(*call, "Two", "--commit", cwd=tmp_path)
+    assert "brain.chain.tlog.ledger" in modules and not modules & {"web3", "eth_account"}

@@ -68,13 +68,13 @@ def test_writers_that_commit_at_once_all_succeed_and_all_is_covered(
         brain.snapshot()
 
     def write(number: int) -> list[object]:
-        with EmbeddedLedger(folder) as log:
-            with Brain.open(brain.root, ledgers=lambda name: log) as mine:
-                commit_to = None if by_manifest else log
-                return [
-                    mine.upsert_skill(f"S{number}", f"{turn}.\n", commit_to=commit_to).commitment
-                    for turn in range(ROUNDS)
-                ]
+        log = EmbeddedLedger(folder)
+        commit_to = None if by_manifest else log
+        with log, Brain.open(brain.root, ledgers=lambda name: log) as mine:
+            return [
+                mine.upsert_skill(f"S{number}", f"{turn}.\n", commit_to=commit_to).commitment
+                for turn in range(ROUNDS)
+            ]
 
     with ThreadPoolExecutor(WRITERS) as pool:
         made = [one for some in pool.map(write, range(WRITERS)) for one in some]
