@@ -38,6 +38,17 @@ def ledger_option(function: Function) -> Function:
     )(function)
 
 
+def chain_option(function: Function) -> Function:
+    """Add --ledger to a command that is about a ledger on a chain, and about no other."""
+    return click.option(
+        "--ledger",
+        cls=Once,
+        type=TextType("bad_ledger"),
+        metavar="NAME",
+        help="The ledger, on a chain.  [required]",
+    )(function)
+
+
 def folder() -> Path:
     """Return where ledgers keep what is theirs: BRAIN_LEDGERS, else with the user's data."""
     named = os.environ.get("BRAIN_LEDGERS")

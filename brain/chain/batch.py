@@ -55,12 +55,18 @@ def anchor(log: EmbeddedLedger, chain: EvmLedger) -> Anchored:
 
 def holding(brain: bytes, chain: EvmLedger, log: EmbeddedLedger) -> Ledger:
     """Return what holds a brain on a chain: the contract itself, or a log anchored in it."""
-    if not any(one.identity == chain.identity for one in _notes(chain.folder)):
-        return chain
-    if chain.head(brain) is not None:
+    noted = any(one.identity == chain.identity for one in _notes(chain.folder))
+    if not noted or _may_hold(chain, brain):
         return chain
     anchored = AnchoredLog(log, chain)
-    return anchored if anchored.head(brain) is not None else chain
+    return anchored if _may_hold(anchored, brain) else chain
+
+
+def _may_hold(ledger: Ledger, brain: bytes) -> bool:
+    try:
+        return ledger.head(brain) is not None
+    except BrainError:
+        return True  # who asks it next is told why
 
 
 class AnchoredLog:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import chains
 from ..command import command as brain_command
 from ..context import App
-from ..ledgers import ledger_option
+from ..ledgers import chain_option
 from ..output import emit
 from ..prices import done_by, sent_lines
 
@@ -13,7 +13,7 @@ from ..prices import done_by, sent_lines
 @brain_command(
     "accept", examples=("brain chain accept --ledger sepolia",), exits=(0, 1, 2, 10, 11, 130)
 )
-@ledger_option
+@chain_option
 def command(app: App, ledger: str | None) -> None:
     """Take over a brain that was offered.
 

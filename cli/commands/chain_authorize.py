@@ -12,7 +12,7 @@ from .. import chains
 from ..command import OVERWRITES
 from ..command import command as brain_command
 from ..context import App
-from ..ledgers import ledger_option
+from ..ledgers import chain_option
 from ..output import emit
 from ..params import CountType, Once, TextType
 from ..terminal import escape
@@ -24,7 +24,7 @@ from ..terminal import escape
     exits=(*OVERWRITES[:3], 3, *OVERWRITES[3:]),
 )
 @click.argument("rev", metavar="[REV]", required=False, type=TextType())
-@ledger_option
+@chain_option
 @click.option("--hours", cls=Once, type=CountType(), help="How long it may be sent.  [default: 24]")
 @click.option(
     "-o", "--output", cls=Once, metavar="FILE", help="Write it to FILE, not to the screen."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import chains
 from ..command import command as brain_command
 from ..context import App
-from ..ledgers import ledger_option
+from ..ledgers import chain_option
 from ..output import emit
 from ..prices import dry_run_option, priced, sent_lines
 from ..terminal import escape
@@ -19,7 +19,7 @@ from ..terminal import escape
     ),
     exits=(0, 1, 2, 11, 130),
 )
-@ledger_option
+@chain_option
 @dry_run_option
 def command(app: App, ledger: str | None, dry_run: bool) -> None:
     """Put the registry of brains on a chain.

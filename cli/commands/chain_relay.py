@@ -12,7 +12,7 @@ from brain.errors import InvalidInput
 from .. import chains
 from ..command import command as brain_command
 from ..context import App
-from ..ledgers import ledger_option
+from ..ledgers import chain_option
 from ..output import emit
 from ..prices import done_by, dry_run_option, priced, sent_lines
 from ..reading import read
@@ -26,7 +26,7 @@ _MOST = 64 << 10
     exits=(0, 1, 2, 11, 12, 130),
 )
 @click.argument("file")
-@ledger_option
+@chain_option
 @dry_run_option
 def command(app: App, file: str, ledger: str | None, dry_run: bool) -> None:
     """Send a commitment that was signed elsewhere.

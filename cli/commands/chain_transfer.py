@@ -7,7 +7,7 @@ import click
 from .. import chains
 from ..command import command as brain_command
 from ..context import App
-from ..ledgers import ledger_option
+from ..ledgers import chain_option
 from ..output import emit
 from ..params import TextType
 from ..prices import done_by, sent_lines
@@ -24,7 +24,7 @@ from ..terminal import escape
 )
 @click.argument("address", required=False, type=TextType("bad_address"))
 @click.option("--withdraw", is_flag=True, help="Take an offer back.")
-@ledger_option
+@chain_option
 def command(app: App, address: str | None, withdraw: bool, ledger: str | None) -> None:
     """Offer this brain to another owner.
 

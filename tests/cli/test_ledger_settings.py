@@ -101,6 +101,19 @@ def test_a_ledger_without_a_contract_keeps_no_verification_from_passing(
     assert cli("verify", "--ledger", "dev").status == 3
 
 
+def test_a_node_that_is_gone_is_a_finding_also_where_a_log_was_anchored(
+    agent: Path, cli: Call, edited: Any, tmp_path: Path
+) -> None:
+    cli("chain", "commit")
+    edited(**NOWHERE, contract="0x" + "5" * 40, creator="0x" + "1" * 40)
+    note = {"identity": f"eip155:5:0x{'5' * 40}", "log": "tlog:x", "sender": "0x" + "1" * 40}
+    note |= {"root": "00" * 32, "size": 1}
+    (tmp_path / "ledgers/anchors.jsonl").write_text(json.dumps(note) + "\n")
+    told = cli("verify", "--ledger", "all", "--json")
+    assert told.status == 3
+    assert [one["code"] for one in told.document["findings"]] == ["unreachable"]
+
+
 def test_a_ledger_that_fails_is_not_mended_by_a_copy_of_the_store(agent: Path, cli: Call) -> None:
     told = cli("verify", "--ledger", "local", "--json")
     assert told.status == 3 and "brain chain commit" in told.error["hint"]
