@@ -181,6 +181,7 @@ class Base:
         Raises `LedgerError` (`reverted`, `replaced`).
         """
         deadline, pause = time.monotonic() + self._patience, FIRST_POLL
+        doubtful = False
         while True:
             view = self._latest()
             outcome = self._watch.outcome(record, self._sender_address(), view)
@@ -192,16 +193,18 @@ class Base:
                     code="reverted",
                     hint="the state changed under it; look at the ledger and try again",
                 )
-            if outcome.state != LIVE:
+            if outcome.state != LIVE and (doubtful or outcome.receipt is not None):
                 raise LedgerError(
                     f"another transaction took the place of {record.last.hash}",
                     code="replaced",
                     hint="another program uses this key; try again",
                 )
+            # Nodes know of a nonce that is used a moment before they know by what: look twice.
+            doubtful = outcome.state != LIVE
             left = deadline - time.monotonic()
-            if left <= 0:
+            if left <= 0 and not doubtful:
                 return Sent(record.last.hash, PENDING, None, None, None)
-            time.sleep(min(pause, left))
+            time.sleep(pause if doubtful else min(pause, left))
             pause = min(2 * pause, LONGEST_POLL)
 
     def _sender_address(self) -> str:

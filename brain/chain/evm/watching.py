@@ -30,6 +30,7 @@ class Watch:
         It is the nonce that is followed: a receipt may be of any attempt, and a nonce
         that was used without one was used by somebody else with the key.
         """
+        used = self.count(sender, view) > record.nonce
         receipts = self._registry.receipts(view, [one.hash for one in record.attempts])
         for attempt, receipt in zip(record.attempts, receipts, strict=True):
             if receipt is not None and receipt.sender != sender:
@@ -37,7 +38,7 @@ class Watch:
             if receipt is not None:
                 good = DONE if receipt.good else FAILED
                 return Outcome(good if attempt.data == record.data else REPLACED, receipt)
-        return Outcome(REPLACED if self.count(sender, view) > record.nonce else LIVE)
+        return Outcome(REPLACED if used else LIVE)
 
     def count(self, sender: str, view: View) -> int:
         """Return how many transactions of an account are included up to a block."""
