@@ -21,6 +21,8 @@ from .committing import Seen, covered, rolled_back, seen
 from .within import Within
 
 LEVELS = ("L0", "L1", "L2", "L3")
+NONE, UNKNOWN = "none", "unknown"
+"""What is said of a ledger that holds nothing of a brain, and of one that cannot be asked."""
 
 
 def against(session: Session, ledgers: Sequence[Ledger]) -> LedgersVerified:
@@ -32,12 +34,13 @@ def against(session: Session, ledgers: Sequence[Ledger]) -> LedgersVerified:
             found, said = _check(session, ledger)
         except BrainError as error:
             found = [_error(error.code, f"{ledger.name}: {error.message}")]
-            said = Vouched(ledger.name, ledger.identity, None, 0, "unknown", LEVELS[0], None)
+            said = Vouched(ledger.name, ledger.identity, None, 0, UNKNOWN, LEVELS[0], None)
         findings += found
         vouched.append(said)
     findings += _not_asked(session, vouched)
-    if not any(said.seq for said in vouched):
-        text = f"no commitment of this brain in {', '.join(said.ledger for said in vouched)}"
+    empty = [said.ledger for said in vouched if said.status == NONE]
+    if empty and not any(said.seq for said in vouched):
+        text = f"no commitment of this brain in {', '.join(empty)}"
         findings.append(_error("not_committed", text))
     ok = not any(finding.severity == "error" for finding in findings)
     level = max((said.trust_level for said in vouched if said.seq), default=LEVELS[0])
@@ -67,7 +70,7 @@ def _check(session: Session, ledger: Ledger) -> tuple[list[Finding], Vouched]:
     # 3. Its commitments are of snapshots that are here, each descending from the one before.
     found += _breaks(session, ledger.name, history)
     if head is None:
-        return found, Vouched(ledger.name, ledger.identity, None, 0, "none", LEVELS[0], None)
+        return found, Vouched(ledger.name, ledger.identity, None, 0, NONE, LEVELS[0], None)
     # 4. Its head is behind the head of a branch.
     found += _left_out(session, ledger.name, head)
     last = ledger.status(brain, head.snapshot)

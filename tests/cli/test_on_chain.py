@@ -283,4 +283,24 @@ def test_what_cannot_be_reached_is_a_clear_error(
     assert told.status == 1 and told.error["code"] == "unreachable" and told.error["hint"]
     told = cli("verify", "--ledger", chain, "--json")
     assert told.status == 3
-    assert "unreachable" in [one["code"] for one in told.document["findings"]]
+    assert [one["code"] for one in told.document["findings"]] == ["unreachable"]
+
+
+def test_what_waits_for_a_block_is_not_told_as_done(
+    node: Anvil, agent: Path, cli: Call, chain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from brain_cli import chains
+
+    monkeypatch.setattr(chains, "PATIENCE", 0.0)
+    on = ("--ledger", chain)
+    done(cli, "chain", "open", *on)
+    node.automine(False)
+    try:
+        told = cli("chain", "signer", node.accounts[1], *on)
+        assert told.status == 0
+        assert told.out.startswith("Not yet in a block: Signer is ")
+        assert done(cli, "chain", "status", *on)["signer"] is None
+    finally:
+        node.mine()
+        node.automine(True)
+    assert cli("chain", "signer", "--none", *on).out.startswith("Nobody but the owner")
