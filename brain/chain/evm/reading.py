@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
+from ...errors import LedgerError
 from ..protocol import FINALIZED, INCLUDED, NO_PARENT, SAFE, Commitment
 from . import config as configured
 from . import wire
@@ -12,6 +15,10 @@ from .abi import Event, State
 from .config import LedgerConfig
 from .nodes import Nodes, View
 from .registry import Registry
+
+
+PAUSES = (0.1, 0.4)
+"""Seconds before a node is asked again for events that do not fit the state."""
 
 
 class Bounds(NamedTuple):
@@ -51,25 +58,32 @@ class Reading:
 
     def history(self, view: View, brain: bytes, id: bytes, state: State) -> list[Commitment]:
         """Return all commitments of a brain, which have to lead to its state."""
-        events = sorted(self._registry.events(view, id))
-        before = NO_PARENT
-        for number, one in enumerate(events, 1):
-            if one.seq != number or one.parent != before:
-                wire.refuse(f"log of {state.seq} commitments one after the other", one.seq)
-            before = one.snapshot
-        if (len(events), before) != (state.seq, state.head):
-            wire.refuse("log that leads to the head", before.hex())
-        return self.told(view, brain, events)
+
+        def check(events: Sequence[Event]) -> None:
+            before = NO_PARENT
+            for number, one in enumerate(events, 1):
+                if one.seq != number or one.parent != before:
+                    wire.refuse(f"log of {state.seq} commitments one after the other", one.seq)
+                before = one.snapshot
+            if (len(events), before) != (state.seq, state.head):
+                wire.refuse("log that leads to the head", before.hex())
+
+        return self.told(view, brain, _fitting(lambda: self._registry.events(view, id), check))
 
     def find(
         self, view: View, brain: bytes, id: bytes, state: State, snapshot: bytes
     ) -> Commitment | None:
         """Return the last commitment of a snapshot, None if the chain has none."""
-        last = state.seq  # one is enough, and it is the last one that counts
-        events = sorted(self._registry.events(view, id, snapshot=snapshot, down_to=last))
-        seq = events[-1].seq if events else 0
-        if seq > state.seq or (seq == state.seq) != (snapshot == state.head):
-            wire.refuse("log that fits the head", seq)
+
+        def look() -> Iterable[Event]:  # one is enough, and it is the last one that counts
+            return self._registry.events(view, id, snapshot=snapshot, down_to=state.seq)
+
+        def check(events: Sequence[Event]) -> None:
+            seq = events[-1].seq if events else 0
+            if seq > state.seq or (seq == state.seq) != (snapshot == state.head):
+                wire.refuse("log that fits the head", seq)
+
+        events = _fitting(look, check)
         return self.told(view, brain, events[-1:])[0] if events else None
 
     def told(self, view: View, brain: bytes, events: Sequence[Event]) -> list[Commitment]:
@@ -106,3 +120,22 @@ class Reading:
                 )
             )
         return out
+
+
+def _fitting(
+    look: Callable[[], Iterable[Event]], check: Callable[[Sequence[Event]], None]
+) -> list[Event]:
+    """Return events that fit the state, sorted.
+
+    A node, or one of several behind an address, may have a block's state a moment before
+    it finds its events; so it is asked again before it is taken to lie.
+    """
+    for pause in PAUSES:
+        events = sorted(look())
+        with suppress(LedgerError):
+            check(events)
+            return events
+        time.sleep(pause)
+    events = sorted(look())
+    check(events)
+    return events
