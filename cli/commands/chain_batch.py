@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @brain_command(
     "batch",
     examples=("brain chain batch brains/*", "brain chain batch --ledger base brains/*"),
-    exits=(0, 1, 2, 11, 130),
+    exits=(0, 1, 2, 3, 11, 12, 130),
 )
 @click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=TextType("bad_path"))
 @click.option(

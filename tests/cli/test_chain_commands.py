@@ -261,3 +261,33 @@ def test_a_merge_into_the_branch_of_the_manifest_is_committed(agent: Path, cli: 
     assert told.status == 1 and told.error["code"] == "no_ledger"
     validate("merge", told.document)
     assert told.document["changed"] and told.document["commitment"]["status"] == "failed"
+
+
+def test_what_a_witness_signed_travels_in_the_evidence(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    from brain.chain.tlog import cosignature, note
+    from tests.logs import WITNESS, WITNESS_SEED
+
+    cli("chain", "commit")
+    text = cli("chain", "checkpoint", "--json").document["checkpoint"]
+    file = tmp_path / "checkpoint.txt"
+    file.write_text(text)
+    by = ("--witness", str(WITNESS))
+    told = cli("chain", "checkpoint", "--cosigned", str(file), *by, "--json")
+    assert told.status == 3 and told.error["code"] == "no_cosignature"
+    line = cosignature.sign(note.parse(text).text, WITNESS, WITNESS_SEED, 7)
+    file.write_text(text + str(line))
+    told = cli("chain", "checkpoint", "--cosigned", str(file), *by)
+    assert told.status == 0 and "Kept 1 cosignature: witness.example/w1" in told.out
+    evidence = str(tmp_path / "evidence.json")
+    cli("chain", "evidence", "-o", evidence)
+    assert cli("chain", "check", evidence, *by).status == 0
+    other = ("--witness", str(WITNESS).replace("w1", "w2"))
+    assert cli("chain", "check", evidence, *other).status != 0
+    for wrong in (["--cosigned", str(file)], [*by]):
+        assert cli("chain", "checkpoint", *wrong).status == 2
+    for text in ("", "nonsense\n", "x" * 2_000_000):
+        file.write_text(text)
+        told = cli("chain", "checkpoint", "--cosigned", str(file), *by, "--json")
+        assert told.status in (1, 3) and told.error["code"] != "internal"
