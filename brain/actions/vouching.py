@@ -34,7 +34,7 @@ def against(session: Session, ledgers: Sequence[Ledger]) -> LedgersVerified:
             found, said = _check(session, ledger)
         except BrainError as error:
             found = [_error(error.code, f"{ledger.name}: {error.message}")]
-            said = Vouched(ledger.name, ledger.identity, None, 0, UNKNOWN, LEVELS[0], None)
+            said = Vouched(ledger.name, _identity(ledger), None, 0, UNKNOWN, LEVELS[0], None)
         findings += found
         vouched.append(said)
     findings += _not_asked(session, vouched)
@@ -78,6 +78,14 @@ def _check(session: Session, ledger: Ledger) -> tuple[list[Finding], Vouched]:
     level = ledger.trust_level(last)
     said = (head.snapshot.hex(), head.seq, last.status, level, behind)
     return found, Vouched(ledger.name, ledger.identity, *said)
+
+
+def _identity(ledger: Ledger) -> str:
+    """Return the identity of a ledger that failed, "" where not even that can be told."""
+    try:
+        return ledger.identity
+    except BrainError:
+        return ""
 
 
 def _rollbacks(

@@ -130,6 +130,16 @@ def test_damage_of_the_log_is_no_damage_of_the_store(
     assert told.status == 3 and "brain chain status" in told.error["hint"]
 
 
+def test_a_log_that_cannot_be_opened_is_a_finding_beside_those_of_the_lineage(
+    agent: Path, cli: Call, tmp_path: Path
+) -> None:
+    (tmp_path / "ledgers").write_text("no folder")
+    told = cli("verify", "--ledger", "all", "--json")
+    assert told.status == 3
+    assert [one["code"] for one in told.document["findings"]] == ["cannot_open"]
+    validate("verify", told.document)
+
+
 def test_the_status_of_a_log_that_is_not_there_yet_says_so(agent: Path, cli: Call) -> None:
     assert cli("chain", "status").out.startswith("Ledger local, not there yet\n")
 
