@@ -136,7 +136,7 @@ def test_a_log_that_cannot_be_opened_is_a_finding_beside_those_of_the_lineage(
     (tmp_path / "ledgers").write_text("no folder")
     told = cli("verify", "--ledger", "all", "--json")
     assert told.status == 3
-    assert [one["code"] for one in told.document["findings"]] == ["cannot_open"]
+    assert [one["code"] for one in told.document["findings"]] == ["io_error"]
     validate("verify", told.document)
 
 

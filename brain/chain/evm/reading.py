@@ -16,7 +16,6 @@ from .config import LedgerConfig
 from .nodes import Nodes, View
 from .registry import Registry
 
-
 PAUSES = (0.1, 0.4)
 """Seconds before a node is asked again for events that do not fit the state."""
 
