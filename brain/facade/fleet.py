@@ -25,7 +25,8 @@ def commit_batch(
 
     One entry a brain, all in one transaction of the log, and one transaction of the chain
     for any number of them. A brain that cannot be committed is left out and named. Raises
-    `StoreError` if the log cannot be written, and as `EvmLedger.anchor` does; what is in
+    `StoreError` if the log cannot be written, `Conflict` (`stale_parent`) if another
+    process commits one of the brains meanwhile, and as `EvmLedger.anchor` does; what is in
     the log by then stays there, and the next anchor covers it.
     """
     from ..actions import batch

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Left(NamedTuple):
-    """A brain that was left out of a batch, and why."""
+    """A brain that was left out of a batch, or could not note its commitment, and why."""
 
     path: str
     code: str
