@@ -185,8 +185,11 @@ def test_a_brain_changes_hands_in_two_steps(
     done(cli, "chain", "transfer", node.accounts[1], *on)
     done(cli, "chain", "transfer", "--withdraw", *on)
     use(1)
-    assert cli("chain", "accept", *on).status == 1
+    told = cli("chain", "accept", *on, "--json")
+    assert told.status == 1 and told.error["code"] == "unauthorized"
+    assert node.accounts[1].lower() in told.error["message"]
     use(0)
+    assert cli("chain", "transfer", "0x" + "0" * 40, *on, "--json").error["code"] == "bad_address"
     done(cli, "chain", "transfer", node.accounts[1], *on)
     use(1)
     done(cli, "chain", "accept", *on)

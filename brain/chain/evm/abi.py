@@ -186,6 +186,13 @@ def address(text: str) -> str:
     return text.lower()
 
 
+def account(text: str) -> str:
+    """Return the address of somebody, as `address` does: that of nobody has no key."""
+    if address(text) == NOBODY:
+        raise InvalidInput("nobody has the address 0", code="bad_address")
+    return text.lower()
+
+
 def _address(text: str) -> bytes:
     return bytes(12) + bytes.fromhex(text[2:])
 

@@ -32,17 +32,29 @@ class Owning(Base):
 
     def set_signer(self, brain: bytes, signer: str) -> Sent:
         """Let `signer`, and nobody else but the owner, commit; "" for nobody."""
-        to = abi.address(signer) if signer else NOBODY
+        to = abi.account(signer) if signer else NOBODY
         return self._transact("signer", abi.set_signer(self.id_of(brain), to))
 
     def offer(self, brain: bytes, to: str) -> Sent:
         """Offer the brain to another account, in place of any before; "" withdraws."""
-        there = abi.address(to) if to else NOBODY
+        there = abi.account(to) if to else NOBODY
         return self._transact("offer", abi.offer(self.id_of(brain), there))
 
     def accept(self, brain: bytes) -> Sent:
-        """Take over a brain that was offered to this account; it has no signer then."""
-        return self._transact("accept", abi.accept(self.id_of(brain)))
+        """Take over a brain that was offered to this account; it has no signer then.
+
+        Raises `InvalidInput` (`unauthorized`) if it was not.
+        """
+        try:
+            return self._transact("accept", abi.accept(self.id_of(brain)))
+        except InvalidInput as error:
+            if error.code != "unauthorized":
+                raise
+            raise InvalidInput(
+                f"this brain of {self.creator} is not offered to {self.sender}",
+                code="unauthorized",
+                hint="the ledger's creator is the account that opened the brain; its owner offers",
+            ) from error
 
     def authorize(
         self, brain: bytes, snapshot: bytes, parent: bytes, deadline: int
