@@ -15,7 +15,7 @@ from ..errors import BrainError, NoBrain, of_system, printable
 from ..results import Batch, Committed, Left
 from ..session import CONTROL, Session
 from ..store.opening import open_as_allowed
-from . import committing
+from . import committing, noted
 
 if TYPE_CHECKING:
     from ..chain.tlog.ledger import EmbeddedLedger
@@ -68,7 +68,7 @@ def _left(folder: Path, problem: BrainError | OSError, what: str = "") -> Left:
 
 def _noted(folder: Path, author: str, log: EmbeddedLedger, made: Commitment) -> Committed:
     with _opened(folder, author) as session:
-        committing.note(session, made)
+        noted.note(session, made)
         return committing.described(session, log, made)
 
 

@@ -21,7 +21,7 @@ from ..results import Collected
 from ..session import Session
 from ..store.protocol import Kind, Reader
 from ..store.sweep import incomplete
-from . import committing, folder, midst
+from . import folder, midst, noted
 from .files import Progress, no_progress
 from .turn import locked, transaction
 from .undo import decode
@@ -112,7 +112,7 @@ def _roots(session: Session, let_go: int) -> set[bytes]:
     waiting = midst.load(session)
     if waiting is not None:
         roots.add(waiting.theirs)
-    roots.update(row.snapshot for row in committing.seen(session.reader).values())
+    roots.update(row.snapshot for row in noted.seen(session.reader).values())
     return roots - {EMPTY}
 
 

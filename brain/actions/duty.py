@@ -9,8 +9,8 @@ from ..errors import BrainError, Conflict, of_system
 from ..manifest import CommitPolicy, commit_policy
 from ..results import Committed, NotCommitted
 from ..session import Session
-from . import committing, entitled
-from .committing import Seen
+from . import committing, entitled, noted
+from .noted import Seen
 
 Open = Callable[[str], Ledger]
 """Opens a ledger by its name. Raises `NotFound` (`no_ledger`)."""
@@ -42,7 +42,7 @@ def follow(session: Session, open_ledger: Open, snapshot: str) -> Committed | No
         if policy.branch not in ("", session.branch()):
             return None
         ledger = open_ledger(name)
-        last = committing.seen(session.reader).get(ledger.identity)
+        last = noted.seen(session.reader).get(ledger.identity)
         found = _latest_that_may(session, policy, bytes.fromhex(snapshot), last)
         if found is None or not is_due(session, policy, last, found):
             return None

@@ -17,7 +17,8 @@ from ..chain.protocol import Commitment, Ledger, LedgerHead, Priced
 from ..errors import BrainError, FormatError, NotFound
 from ..results import Finding, LedgersVerified, Verified, Vouched
 from ..session import Session
-from .committing import Seen, covered, rolled_back, seen
+from .committing import covered
+from .noted import Seen, rolled_back, seen
 from .within import Within
 
 LEVELS = ("L0", "L1", "L2", "L3")
