@@ -43,8 +43,8 @@ def writer_lock(folder: Path, timeout: float, whole: str = "the brain") -> Itera
         except OSError as error:
             raise _refused(folder, whole, error) from error
         died = os.fstat(handle).st_size > 0
-        _sign(handle)
         try:
+            _sign(handle)
             yield died
         finally:
             with suppress(OSError):  # the name of one that lives: the next one tidies in vain
