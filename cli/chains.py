@@ -127,7 +127,12 @@ def _account(keystore: str) -> Account:
     from brain.chain.evm import account
 
     if not keystore:
-        return account.from_text(os.environ["BRAIN_LEDGER_KEY"])
+        try:
+            return account.from_text(os.environ["BRAIN_LEDGER_KEY"])
+        except InvalidInput as error:
+            raise InvalidInput(
+                f"BRAIN_LEDGER_KEY: {error.message}", code=error.code, hint=error.hint
+            ) from error
     named = os.environ.get("BRAIN_LEDGER_PASSPHRASE_FILE")
     if named:
         passphrase = keys.given(named)

@@ -132,7 +132,12 @@ def test_anybody_may_pay_for_a_commitment_that_the_owner_signed(
     made = owner.status(brain, S[1])
     assert (made.seq, made.sender) == (2, address(relayer))
     assert made.sender != owner.creator  # shown as foreign
-    assert fails(relayer.relay, signed) == "stale_parent"  # used up
+    with pytest.raises(BrainError, match="commitment 2 has been made") as raised:
+        relayer.relay(signed)
+    assert (raised.value.code, raised.value.hint) == (
+        "stale_parent",
+        "an authorization counts once; ask for a new one",
+    )
 
 
 def test_a_signer_authorizes_too_and_a_stranger_does_not(

@@ -174,7 +174,7 @@ def test_a_checkpoint_can_be_given_away_and_asked_about_later(
 
 def test_a_checkpoint_of_nothing_is_an_error(cli: Call, folder: Path) -> None:
     told = cli("chain", "checkpoint", "--json")
-    assert told.status == 1 and told.error["code"] == "no_checkpoint"
+    assert told.status == 1 and told.error["code"] == "no_checkpoint" and told.error["hint"]
 
 
 def test_a_batch_commits_each_brain_and_names_what_it_cannot(

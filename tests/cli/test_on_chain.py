@@ -278,6 +278,16 @@ def test_a_keystore_opens_with_the_passphrase_in_a_file(
     assert done(cli, "chain", "status", "--ledger", chain)["seq"] == 1
 
 
+def test_a_key_that_is_none_is_said_to_come_from_the_environment(
+    agent: Path, cli: Call, chain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BRAIN_LEDGER_KEY", "0xnot-a-key")
+    told = cli("chain", "open", "--ledger", chain, "--json")
+    assert told.status == 1 and told.error["code"] == "bad_key"
+    assert "BRAIN_LEDGER_KEY" in told.error["message"]
+    assert "not-a-key" not in told.error["message"]
+
+
 def test_what_cannot_be_reached_is_a_clear_error(
     node: Anvil, agent: Path, cli: Call, chain: str
 ) -> None:

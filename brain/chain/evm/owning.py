@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from ...errors import InvalidInput, printable
+from ...errors import Conflict, InvalidInput, printable
 from ..protocol import not_open
 from . import abi
 from .abi import NOBODY
@@ -109,6 +109,13 @@ class Owning(Base):
                 hint=f"it is for eip155:{said['chain_id']}:{printable(said['contract'])}",
             )
         id, snapshot, parent = (bytes.fromhex(said[name]) for name in _IDS[1:])
+        state = self._state(self._view(), id)
+        if state is not None and state.seq >= said["seq"]:
+            raise Conflict(
+                f"commitment {said['seq']} has been made: the ledger is at {state.seq}",
+                code="stale_parent",
+                hint="an authorization counts once; ask for a new one",
+            )
         signature = bytes.fromhex(said["signature"][2:])
         return abi.commit_for(id, snapshot, parent, said["deadline"], signature)
 

@@ -66,7 +66,10 @@ def check(db: Connection) -> None:
     """
     ((application,), (version,)) = (db.all(f"PRAGMA {name}")[0] for name in _MARKS)
     if application != APPLICATION_ID:
-        raise StoreError(f"{db.name} is not a log")
+        raise StoreError(
+            f"{db.name} is not a log",
+            hint="bring the folder of the log back from a copy that is not older",
+        )
     if version != VERSION:
         raise StoreError(
             f"the log has version {version}, this program knows {VERSION}",

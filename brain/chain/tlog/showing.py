@@ -90,7 +90,11 @@ def consistency(log: LogReader, old: int, new: int) -> list[bytes]:
 
 def no_checkpoint(size: int) -> NotFound:
     """Return the error for a size that the log, or what is asked of it, does not have."""
-    return NotFound(f"there is no checkpoint of {size} entries for this", code="no_checkpoint")
+    return NotFound(
+        f"there is no checkpoint of {size} entries for this",
+        code="no_checkpoint",
+        hint="`brain chain checkpoint` prints the last one",
+    )
 
 
 def _prove(checked: Callable[[], object]) -> None:
