@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .facade.importing import Importing
 from .facade.keys import Keys
 from .facade.lineage import Lineage
 from .facade.opened import given, told
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Brain", "find"]
 
 
-class Brain(Skills, Lineage, Proving, Keys, Trust):
+class Brain(Skills, Lineage, Importing, Proving, Keys, Trust):
     """A folder of skills, memory and prompts under version control.
 
     Open one with `Brain.open`, make one with `Brain.init`. Ids are hex text, times

@@ -9,11 +9,14 @@ from ..objects import bundle as bundles
 from ..objects import operation
 from ..objects.bundle import Bundle
 from ..objects.entry import Entry
+from ..objects.operation import Operation
 from ..results import Notice, Recorded, Status
 from ..session import Session
 from . import folder, loading
 from .files import Progress, no_progress
 from .turn import Turn, locked, recording
+
+SNAPSHOT = operation.snapshot()
 
 
 def status(session: Session, progress: Progress = no_progress) -> Status:
@@ -42,24 +45,29 @@ def status(session: Session, progress: Progress = no_progress) -> Status:
     )
 
 
-def snapshot(session: Session, message: str = "", progress: Progress = no_progress) -> Recorded:
-    """Record the folder as it is. Nothing changed means no new snapshot."""
+def snapshot(
+    session: Session,
+    message: str = "",
+    progress: Progress = no_progress,
+    done: Operation = SNAPSHOT,
+) -> Recorded:
+    """Record the folder as it is, as the operation `done`. No change means no new snapshot."""
     with locked(session):
         seen = folder.look(session, progress)
         size = sum(candidate.size for candidate in seen.found.changed)
-        with recording(session, "snapshot", message or "snapshot", expected_bytes=size) as mine:
+        with recording(session, done[0], message or done[0], expected_bytes=size) as mine:
             before = mine.bundle
             with closing(
                 loading.stored(session, mine.tx, before, seen.found.changed, seen.proven, progress)
             ) as entries:
                 edits = folder.edits(session, seen, before, entries)
             if edits:
-                mine.commit(edits, operation.snapshot(), message)
-        done = recorded(mine, before, edits, seen.found.notices)
+                mine.commit(edits, done, message)
+        outcome = recorded(mine, before, edits, seen.found.notices)
         del edits  # as large as what follows
         if seen.found.changed or seen.found.removed or seen.base is not mine.bundle:
             folder.remember(session, seen, mine.bundle)
-    return done
+    return outcome
 
 
 def recorded(

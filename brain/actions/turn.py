@@ -59,15 +59,18 @@ class Turn:
         message: str = "",
         receipt: bytes = EMPTY,
         merged: Sequence[bytes] = (),
+        stamp: tuple[str, int | None] = ("", None),
     ) -> bytes:
         """Record a snapshot of the head with `edits` applied; return its id.
 
-        `merged` are the snapshots, beside the head, that become its parents.
+        `merged` are the snapshots, beside the head, that become its parents. `stamp` is
+        who made it elsewhere and when, "" and None for who records it now.
         """
         session = self.session
         before = self.bundle
         after = bundles.update(session.nodes, before, edits)
         bundle_id = self._store(after)
+        author, time = stamp[0] or session.author, stamp[1]
         parent = session.load(self.head)
         parents = [parent, *map(session.load, merged)]
         snapshot = Snapshot(
@@ -77,8 +80,8 @@ class Turn:
             (self.head, *merged),
             lineage.generation_after(parents),
             lineage.jump_after(session.load, self.head, parent),
-            session.author,
-            session.time(),
+            checked_text(author, limits.MAX_AUTHOR_BYTES, "author"),
+            session.time() if time is None else min(max(time, 0), snapshots.MAX_TIME),
             operation,
             checked_text(message, limits.MAX_MESSAGE_BYTES, "message"),
             receipt,

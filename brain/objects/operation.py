@@ -26,8 +26,9 @@ _FIELDS: dict[str, tuple[tuple[str, type], ...]] = {
     "restore": (("source", bytes),),
     "merge": (("bases", tuple), ("skills", tuple)),
     "redact": (("path", str), ("blob", bytes), ("reason", str)),
+    "import": (("origin", str), ("name", str), ("revision", str)),
 }
-"""Kind to its fields: name and type. `origin`, `source` and `bases` are snapshot ids."""
+"""Kind to its fields: name and type. `bases`, and what is bytes, are snapshot ids."""
 _TYPES = {kind: [str, *(of for _, of in fields)] for kind, fields in _FIELDS.items()}
 _MERGED = ("slug", "ours", "theirs", "version")
 
@@ -74,6 +75,14 @@ def merge(bases: Sequence[bytes], skills: Sequence[tuple[str, str, str, str]]) -
 def redact(path: str, blob: bytes, reason: str) -> Operation:
     """The content of a blob was destroyed; its id stays in the lineage."""
     return ("redact", path, blob, reason)
+
+
+def imported(kind: str, name: str, revision: str = "") -> Operation:
+    """What another program keeps was taken in: its kind, such as `hermes`, and a name for it.
+
+    `revision` is the id this state has in the history of the source, "" where it has none.
+    """
+    return ("import", kind, name, revision)
 
 
 def is_known(value: tuple[Any, ...]) -> bool:

@@ -13,6 +13,7 @@ TYPE_CHECKING = False  # as type checkers see it; importing typing costs more th
 if TYPE_CHECKING:
     from typing import Any
 
+    from .adoptions import Imported
     from .agent import Index, Prompt
     from .batches import Anchored, Batch, Left
     from .branches import Ancestry, Branch, Branches, Forked, Switched
@@ -55,6 +56,7 @@ __all__ = [
     "Evidence",
     "Finding",
     "Forked",
+    "Imported",
     "Index",
     "Init",
     "LedgerStatus",
@@ -97,6 +99,7 @@ __all__ = [
 ]
 
 _KINDS = {
+    "adoptions": "Imported",
     "batches": "Anchored Batch Left",
     "removals": "Redacted Collected",
     "searches": "BlameLine Tested Bisected",

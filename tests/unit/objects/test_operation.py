@@ -39,6 +39,10 @@ NONCE = bytes(16)
             operation.redact("memory/a.md", ID, "a name"),
             {"kind": "redact", "path": "memory/a.md", "blob": ID.hex(), "reason": "a name"},
         ),
+        (
+            operation.imported("git", "skills", "8c1f"),
+            {"kind": "import", "origin": "git", "name": "skills", "revision": "8c1f"},
+        ),
     ],
 )
 def test_a_known_operation_is_taken_and_described_by_field(
@@ -95,6 +99,8 @@ def test_an_operation_of_a_later_version_is_kept_and_shown_as_it_is() -> None:
         ("redact", "memory/a.md", ID),
         ("redact", "memory/a.md", b"", "why"),
         ("redact", b"memory/a.md", ID, "why"),
+        ("import", "git", "skills"),
+        ("import", "git", "skills", b""),
     ],
 )
 def test_another_shape_is_no_operation(value: Any) -> None:

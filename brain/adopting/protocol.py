@@ -1,0 +1,66 @@
+"""A taker: what recognises one kind of source, and reads it as states of a brain.
+
+A taker never writes to its source and never reads outside of it. What it leaves out it
+says in `Taking.left`, which is complete once the steps are gone through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from ..actions.importing import File, Step
+from ..results import Notice
+
+__all__ = ["File", "Found", "Notice", "Step", "Taker", "Taking"]
+
+
+class Found(NamedTuple):
+    """A source: its kind, the folder or file it is, and what it was known by.
+
+    `home` is the folder around which a brain can be made in place, so that the program
+    and the brain share the files; None where only a copy can be taken. Of several kinds
+    that recognise one place, those of the greatest `weight` count; if there are two of
+    them, the user is asked.
+    """
+
+    kind: str
+    path: Path
+    why: str
+    weight: int
+    home: Path | None
+
+
+class Taking(NamedTuple):
+    """What comes out of a source, oldest state first.
+
+    `steps` may be gone through once; `left` and `placed` grow meanwhile: what was left
+    out, with a code and the reason, and which path of the source each path of the brain
+    comes from, as of the last step.
+    """
+
+    steps: Iterator[Step]
+    left: list[Notice]
+    placed: dict[str, str]
+
+
+class Taker(Protocol):
+    """Recognises and reads one kind of source.
+
+    A folder without a history is one `Step` with `whole`; a history is one step a state,
+    with revision, author and time.
+    """
+
+    kind: str
+
+    def detect(self, path: Path) -> Found | None:
+        """Tell whether `path`, absolute, is a source of this kind, at little cost."""
+
+    def take(self, found: Found, since: str | None, allow: Collection[str]) -> Taking:
+        """Read the source; `since` is the revision of the last state taken in, None for all.
+
+        Files in which `brain.secrets` finds something are left out (code `secret`, the
+        message with rule, line and id), unless `allow` has the id of the finding. Raises
+        `InvalidInput` for a source that is not what it seemed.
+        """

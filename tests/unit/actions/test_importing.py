@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.actions.importing import File, Source, Step
+from brain.errors import InvalidInput
+
+SOURCE = Source("git", "skills", "adopted/skills")
+SKILL = "skills/a/SKILL.md"
+
+
+def text(content: str) -> File:
+    return File(0, content.encode())
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Brain:
+    return Brain.init(tmp_path / "brain", author="Ada")
+
+
+def test_a_state_is_recorded_on_its_branch_and_the_folder_waits_for_the_merge(brain: Brain) -> None:
+    done = brain.import_steps(SOURCE, [Step([(SKILL, text("one"))], whole=True)])
+    assert done.steps == 1 and done.branch == SOURCE.branch
+    assert not (brain.root / SKILL).exists()
+    assert brain.merge(done.branch).fast_forward
+    assert (brain.root / SKILL).read_text() == "one"
+    assert next(brain.log()).operation["kind"] == "import"
+
+
+def test_who_made_a_state_and_when_is_kept_with_its_revision(brain: Brain) -> None:
+    steps = [
+        Step([(SKILL, text("one"))], True, "First", "c1", "Bob", 1000),
+        Step([(SKILL, text("two")), ("memory/m.md", text("m"))], True, "Second", "c2", "Eve", 2000),
+    ]
+    done = brain.import_steps(SOURCE, steps)
+    second, first, _ = brain.log(done.snapshot)
+    assert [(s.author, s.time, s.message) for s in (first, second)] == [
+        ("Bob", 1000, "First"),
+        ("Eve", 2000, "Second"),
+    ]
+    assert second.operation["revision"] == brain.last_import(SOURCE.branch) == "c2"
+    assert brain.last_import("other") is None
+
+
+def test_a_whole_state_removes_what_it_does_not_name_but_never_the_manifest(brain: Brain) -> None:
+    brain.import_steps(SOURCE, [Step([(SKILL, text("1")), ("memory/m.md", text("m"))], whole=True)])
+    brain.import_steps(SOURCE, [Step([(SKILL, text("1"))], whole=True)])
+    brain.merge(SOURCE.branch)
+    assert {path.name for path in brain.root.iterdir() if path.is_file()} == {"manifest.yaml"}
+    assert not (brain.root / "memory/m.md").exists()
+
+
+def test_a_state_that_is_there_already_is_not_recorded_again(brain: Brain) -> None:
+    step = Step([(SKILL, text("one"))], whole=True)
+    first = brain.import_steps(SOURCE, [step])
+    assert brain.import_steps(SOURCE, [step]) == first._replace(steps=0)
+
+
+def test_nothing_is_recorded_if_one_state_cannot_be(brain: Brain) -> None:
+    good, bad = Step([(SKILL, text("one"))]), Step([("../out", text("two"))])
+    with pytest.raises(InvalidInput, match="not a path"):
+        brain.import_steps(SOURCE, [good, bad])
+    assert [branch.name for branch in brain.branches().branches] == ["main"]
