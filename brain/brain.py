@@ -10,6 +10,7 @@ from .facade.importing import Importing
 from .facade.keys import Keys
 from .facade.lineage import Lineage
 from .facade.opened import given, told
+from .facade.proposals import Proposals
 from .facade.proving import Proving
 from .facade.skills import Skills
 from .facade.trust import Trust
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Brain", "find"]
 
 
-class Brain(Skills, Lineage, Importing, Proving, Keys, Trust):
+class Brain(Skills, Lineage, Proposals, Importing, Proving, Keys, Trust):
     """A folder of skills, memory and prompts under version control.
 
     Open one with `Brain.open`, make one with `Brain.init`. Ids are hex text, times

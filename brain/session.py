@@ -43,6 +43,9 @@ class Session:
     transaction and bear another name than their place.
     """
 
+    has_folder = True
+    """Whether what is written goes to the folder, and what is there by hand is recorded first."""
+
     def __init__(
         self, root: Path, store: Store, author: str = "", clock: Callable[[], int] = now
     ) -> None:
@@ -129,7 +132,10 @@ class Session:
 
     def head(self) -> bytes:
         """Return the id of the snapshot the branch stands at."""
-        head = self.reader.ref(head_ref(self.branch()))
+        return self._standing(self.branch())
+
+    def _standing(self, branch: str) -> bytes:
+        head = self.reader.ref(head_ref(branch))
         if head is None:
             raise StoreError("the branch leads nowhere", hint="run `brain doctor`")
         return head

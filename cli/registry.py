@@ -52,6 +52,7 @@ ROOT: Table = {
         "branch": Entry("branch", "List branches, make one, or remove one."),
         "switch": Entry("switch", "Go on with another branch."),
         "merge": Entry("merge", "Merge the work of another branch into this one."),
+        "proposal": Entry("proposal", "See what agents propose, and decide."),
         "fork": Entry("fork", "Begin a brain of its own from a snapshot of this one."),
         "resolve": Entry("resolve", "Decide conflicts of a merge, or list them."),
     },
@@ -93,6 +94,17 @@ SKILL: Table = {
 OP: Table = {
     "Read": {
         "log": Entry("op_log", "List operations, newest first."),
+    },
+}
+
+PROPOSAL: Table = {
+    "Look": {
+        "list": Entry("proposal_list", "List what agents propose."),
+        "show": Entry("proposal_show", "Show what a proposal would change."),
+    },
+    "Decide": {
+        "accept": Entry("proposal_accept", "Merge what you looked at into this branch."),
+        "reject": Entry("proposal_reject", "Remove a proposal."),
     },
 }
 

@@ -20,6 +20,8 @@ from .within import Within
 _NAME = re.compile(r"[^\W_][\w.+-]*(?:/[^\W_][\w.+-]*)*")
 _LIKE_AN_ID = re.compile(r"[0-9a-f]{6,64}")
 _PREFIX = head_ref("")
+PROPOSALS = head_ref("proposed/")
+"""What the refs of proposals begin with; see `proposing`."""
 
 
 def check_name(name: str) -> str:

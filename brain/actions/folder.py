@@ -37,7 +37,16 @@ class Look(NamedTuple):
 
 
 def look(session: Session, progress: Progress = no_progress) -> Look:
-    """Scan the folder. Raises `InvalidInput` for what a brain cannot hold."""
+    """Scan the folder.
+
+    Raises `InvalidInput` for what a brain cannot hold, and (`no_folder`) for a proposal.
+    """
+    if not session.has_folder:
+        raise InvalidInput(
+            "a proposal has no folder: what is changed in it is recorded at once",
+            code="no_folder",
+            hint="there is nothing left to record",
+        )
     from ..worktree import statcache
     from ..worktree.ignore import IgnoreRules
     from ..worktree.scan import scan
@@ -123,6 +132,9 @@ def as_recorded(session: Session, target: Bundle, path: str) -> bytes | None:
 
     Raises as `candidate_at`, and what reading raises.
     """
+    if not session.has_folder:
+        recorded = bundles.get(session.nodes, target, path)
+        return session.reader.read_blob(recorded.blob) if recorded else None
     entry, there = bundles.get(session.nodes, target, path), candidate_at(session, path)
     if not entry or not there or (there.kind, there.size) != (entry.kind, entry.size):
         return None
@@ -135,7 +147,12 @@ def as_recorded(session: Session, target: Bundle, path: str) -> bytes | None:
 def edits_at(
     session: Session, tx: Transaction, target: Bundle, wanted: Iterable[str]
 ) -> dict[str, Entry | None]:
-    """Return what leads from `target` to the folder at the paths `wanted`; stores that content."""
+    """Return what leads from `target` to the folder at the paths `wanted`; stores that content.
+
+    That is nothing where the session has no folder.
+    """
+    if not session.has_folder:
+        return {}
     there = []
     out: dict[str, Entry | None] = {}
     was = {path: bundles.get(session.nodes, target, path) for path in wanted}

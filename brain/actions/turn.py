@@ -45,6 +45,7 @@ class Turn:
         self.tx = tx
         self.branch = session.branch()
         self.old_head = session.head()
+        self.old_ref = self.old_head if session.has_folder else tx.ref(head_ref(self.branch))
         self.head = self.old_head
         self.bundle = session.bundle_of(self.head)
         self.files_before = self.head
@@ -230,10 +231,12 @@ def fingerprint_of(session: Session, path: str) -> bytes:
 def _close(mine: Turn, kind: str, description: str) -> None:
     session, tx = mine.session, mine.tx
     refs: list[tuple[str, bytes, bytes]] = []
+    if not session.has_folder:
+        mine.writes.clear()
     if mine.head != mine.old_head:
         name = head_ref(mine.branch)
-        tx.set_ref(name, mine.old_head, mine.head)
-        refs.append((name, mine.old_head, mine.head))
+        tx.set_ref(name, mine.old_ref, mine.head)
+        refs.append((name, mine.old_ref or EMPTY, mine.head))
     if refs or mine.left:
         moves = mine.writes and not mine.left
         moved = (mine.files_before, mine.head) if moves else (EMPTY, EMPTY)

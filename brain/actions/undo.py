@@ -19,6 +19,7 @@ from ..results import Operation, Restored
 from ..session import Session, head_ref
 from ..store.protocol import OperationRow, Reader, Transaction
 from . import folder
+from .branches import PROPOSALS
 from .restore import restored
 from .turn import announce, apply, locked, log_operation, transaction
 
@@ -83,7 +84,7 @@ def undo(session: Session) -> Restored:
     """
     with locked(session):
         with transaction(session) as tx:
-            record = _to_undo(tx)
+            record = _to_undo(tx, head_ref(session.branch()))
             old, new = record.moved
             refs = [(name, now, before) for name, before, now in record.refs]
             writes = _move(session, tx, "undo", record, refs, (new, old))
@@ -99,14 +100,14 @@ def redo(session: Session) -> Restored:
     """
     with locked(session):
         with transaction(session) as tx:
-            record = _to_redo(tx)
+            record = _to_redo(tx, head_ref(session.branch()))
             writes = _move(session, tx, "redo", record, record.refs, record.moved)
             head = session.head()
         apply(session, writes)
     return restored(head, writes)
 
 
-def _to_undo(reader: Reader) -> Record:
+def _to_undo(reader: Reader, current: str) -> Record:
     number = reader.operation_count()
     while number > 1:
         record = decode(reader.operation(number))
@@ -116,11 +117,18 @@ def _to_undo(reader: Reader) -> Record:
             number = record.target
             if decode(reader.operation(number)).kind != "redo":
                 return decode(reader.operation(number))
-        elif not record.refs:  # a switch of branches, which `brain switch` takes back
-            number -= 1
+        elif not record.refs or _is_proposed(record, current):
+            number -= 1  # a switch of branches, or what an agent proposed meanwhile
         else:
             return _reversible(record)
     raise NotFound("nothing to undo", code="nothing_to_undo", hint="see `brain op log`")
+
+
+def _is_proposed(record: Record, current: str) -> bool:
+    """Tell whether an operation only wrote to a proposal; `reject` takes that back."""
+    names = [name for name, _, _ in record.refs]
+    beside = all(name.startswith(PROPOSALS) and name != current for name in names)
+    return beside and record.kind not in ("branch", "undo", "redo")
 
 
 def _reversible(record: Record) -> Record:
@@ -133,7 +141,7 @@ def _reversible(record: Record) -> Record:
     return record
 
 
-def _to_redo(reader: Reader) -> Record:
+def _to_redo(reader: Reader, current: str) -> Record:
     """Find what the undos at the end of the log took back and no redo brought again."""
     redone = 0
     for row in reader.operations():
@@ -144,7 +152,7 @@ def _to_redo(reader: Reader) -> Record:
             if redone == 0:
                 return decode(reader.operation(record.target))
             redone -= 1
-        elif record.refs:
+        elif record.refs and not _is_proposed(record, current):
             break
     raise NotFound("nothing to redo", code="nothing_to_redo", hint="see `brain op log`")
 

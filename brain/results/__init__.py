@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .lineage import Operation, SectionInfo, Shown, SnapshotInfo
     from .merges import MergeConflict, Merged, MergedSkill
     from .proofs import Proof
+    from .proposals import Proposal, Proposals
     from .removals import Collected, Redacted
     from .searches import Bisected, BlameLine, Tested
     from .skills import Skill, SkillProblem, SkillVersion, SkillView, Upserted
@@ -71,6 +72,8 @@ __all__ = [
     "Operation",
     "Prompt",
     "Proof",
+    "Proposal",
+    "Proposals",
     "Quoted",
     "Recorded",
     "Redacted",
@@ -113,6 +116,7 @@ _KINDS = {
     "ledgers": "Committed LedgerStatus LedgersVerified NotCommitted Quoted Vouched",
     "lineage": "Operation SectionInfo Shown SnapshotInfo",
     "proofs": "Proof",
+    "proposals": "Proposal Proposals",
     "skills": "Skill SkillProblem SkillVersion SkillView Upserted",
     "trust": "Checkup Finding Verified",
 }

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 import click
-
-from brain.errors import Conflict
 
 from ..command import OVERWRITES
 from ..command import command as brain_command
 from ..context import App
-from ..ledgers import outcome, refuse
+from ..merged import report
 from ..output import emit
 from ..params import Once, TextType
 from ..progress import Bar
-from ..terminal import escape
-from ..text import count, short
-from ..words import conflict, merged_skill
-
-if TYPE_CHECKING:
-    from brain.results import Merged
+from ..text import short
 
 
 @brain_command(
@@ -62,15 +52,7 @@ def command(
             done = app.brain.continue_merge(progress=bar)
         else:
             done = app.brain.merge(rev, choice, message or "", progress=bar)
-    emit(app, done, _lines(done))
-    if done.conflicts:
-        left = sum(row.choice is None for row in done.conflicts)
-        raise Conflict(
-            f"{count(left, 'conflict')} to decide; nothing was merged yet",
-            code="merge_conflict",
-            hint="decide with `brain resolve`, then `brain merge --continue`, or `--abort`",
-        )
-    refuse(done.commitment)
+    report(app, done)
 
 
 def _abort(app: App) -> None:
@@ -83,19 +65,3 @@ def _abort(app: App) -> None:
         *(info.snapshot, info.bundle, info.parents, [], False, False, 0, 0, 0, [], [], None)
     )
     emit(app, nothing, [f"The merge was given up; the head is still {short(info.snapshot)}"])
-
-
-def _lines(done: Merged) -> Iterator[str]:
-    for row in done.conflicts:
-        yield conflict(row)
-    if done.conflicts:
-        return
-    for skill in done.skills:
-        yield merged_skill(skill)
-    if not done.changed:
-        yield f"Nothing to merge: the head, {short(done.snapshot)}, has it all"
-        return
-    files = f"{done.added} added, {done.modified} modified, {done.removed} removed"
-    how = "Went forward to" if done.fast_forward else "Merged as"
-    yield f"{how} {short(done.snapshot)}; {escape(files)}"
-    yield from outcome(done.commitment)

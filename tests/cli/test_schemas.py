@@ -11,7 +11,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from brain import results
+from brain import Brain, results
 
 from .conftest import Call, validate
 from .test_help import LEAVES
@@ -61,6 +61,9 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("merge", results.Merged),
         ("mergeConflict", results.MergeConflict),
         ("mergedSkill", results.MergedSkill),
+        ("proposal", results.Proposal),
+        ("proposal-list", results.Proposals),
+        ("proposal-accept", results.Merged),
         ("fork", results.Forked),
         ("ancestry", results.Ancestry),
         ("proven", results.Proof),
@@ -154,6 +157,12 @@ def configured(cli: Call) -> None:
     assert cli("config", "ledger", "base", "--rpc", "http://localhost:1").status == 0
 
 
+def propose(cli: Call) -> str:
+    """Propose a skill, as an agent does; return the snapshot."""
+    with Brain.open(".") as brain, brain.proposal("claude", author="claude") as agent:
+        return agent.upsert_skill("Proposed", "P.\n").snapshot
+
+
 Prepare = Callable[[Call], Any]
 CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("init", ["init", "other"], None),
@@ -188,6 +197,9 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("resolve", ["resolve"], lambda cli: (diverge(cli), cli("merge", "idea"))),
     ("status", ["status"], lambda cli: (diverge(cli), cli("merge", "idea"))),
     ("log", ["log"], lambda cli: (diverge(cli), cli("merge", "idea", "--ours"))),
+    ("proposal-list", ["proposal", "list"], propose),
+    ("proposal-show", ["proposal", "show", "claude"], propose),
+    ("proposal-reject", ["proposal", "reject", "claude"], propose),
     ("fork", ["fork", "../child"], None),
     ("ancestry", ["ancestry", "@~1"], upsert),
     ("lineage", ["lineage", "-o", "l.bin"], upsert),
@@ -256,8 +268,14 @@ def test_what_a_command_prints_keeps_its_schema(
     validate(schema, told.document)
 
 
+def test_what_accepting_prints_keeps_its_schema(agent: Path, cli: Call) -> None:
+    told = cli("proposal", "accept", propose(cli), "--json")
+    assert (told.status, told.err) == (0, "")
+    validate("proposal-accept", told.document)
+
+
 def test_every_command_with_json_is_among_the_calls() -> None:
-    called = {schema for schema, _, _ in CALLS} | {"demo"} | ON_A_CHAIN
+    called = {schema for schema, _, _ in CALLS} | {"demo", "proposal-accept"} | ON_A_CHAIN
     assert called == {"-".join(path) for path in LEAVES}
 
 

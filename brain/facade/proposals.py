@@ -1,0 +1,63 @@
+"""Proposals: what agents change while nobody looks, until somebody does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from .ledgers import Ledgers
+from .opened import given, told
+
+if TYPE_CHECKING:
+    from .. import results
+    from ..actions.files import Progress
+
+
+class Proposals(Ledgers):
+    """Changes beside the head, on branches `proposed/NAME`."""
+
+    def proposal(self, name: str, *, author: str = "") -> Self:
+        """Open this brain once more, as the proposal of that name reads and changes it.
+
+        What is written there touches neither the folder nor the head, is not signed and
+        not committed. Until something is, it reads as the head does. Raises `InvalidInput`
+        (`bad_branch`) or `StoreError`.
+        """
+        from ..actions.proposing import Proposing
+        from ..store.opening import open_as_allowed
+
+        store = told(open_as_allowed, self._session.control)
+        try:
+            return type(self)(Proposing(self.root, store, name, author))
+        except BaseException:
+            store.close()
+            raise
+
+    def proposals(self) -> list[results.Proposal]:
+        """Return the proposals that hold what the head lacks, by name."""
+        from ..actions import proposing
+
+        return self._do(proposing.proposals)
+
+    def show_proposal(self, name: str) -> results.Proposal:
+        """Return one by its name or by a snapshot in it. Raises `NotFound` (`no_proposal`)."""
+        from ..actions import proposing
+
+        return self._do(proposing.proposal, name)
+
+    def accept_proposal(
+        self, snapshot: str, message: str = "", progress: Progress | None = None
+    ) -> results.Merged:
+        """Merge a snapshot of a proposal, given by its id: what was looked at, and no more.
+
+        With `sign_with` what comes in is signed. Raises `InvalidInput` (`not_an_id`),
+        `NotFound` (`no_proposal`), or as `merge`.
+        """
+        from ..actions import proposing
+
+        return self._committing(self._do(proposing.accept, snapshot, message, *given(progress)))
+
+    def reject_proposal(self, name: str) -> results.Proposal:
+        """Remove a proposal; `undo` brings it back. Raises `NotFound` (`no_proposal`)."""
+        from ..actions import proposing
+
+        return self._do(proposing.reject, name)

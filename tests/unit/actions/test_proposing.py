@@ -1,0 +1,211 @@
+"""What an agent proposes stays beside the head and the folder until a person takes it over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from brain import Brain, Conflict, InvalidInput, NotFound
+from brain.trust import ed25519
+from brain.trust.statement import key_text
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Iterator[Brain]:
+    with Brain.init(tmp_path / "agent", author="person") as made:
+        made.upsert_skill("Oracle", "One.\n", description="Check the oracle")
+        yield made
+
+
+@pytest.fixture
+def agent(brain: Brain) -> Iterator[Brain]:
+    with brain.proposal("claude", author="claude") as opened:
+        yield opened
+
+
+def folder(brain: Brain) -> dict[str, bytes]:
+    return {
+        str(file.relative_to(brain.root)): file.read_bytes()
+        for file in brain.root.rglob("*")
+        if file.is_file() and ".brain" not in file.parts
+    }
+
+
+def test_what_is_proposed_touches_neither_the_folder_nor_the_head(
+    brain: Brain, agent: Brain
+) -> None:
+    before, head = folder(brain), brain.head
+    assert agent.head == head
+    agent.upsert_skill("Oracle", "Two.\n")
+    agent.upsert_skill("Other", "New.\n")
+    agent.delete_skill("oracle")
+    assert folder(brain) == before
+    assert brain.head == head
+    assert brain.status().clean
+    assert [skill.slug for skill in brain.skills()] == ["oracle"]
+    assert brain.verify(deep=True).ok
+
+
+def test_an_agent_reads_what_it_proposed(agent: Brain, brain: Brain) -> None:
+    agent.upsert_skill("Oracle", "Two.\n")
+    assert agent.view_skill("oracle").body.strip() == "Two."
+    assert brain.view_skill("oracle").body.strip() == "One."
+    assert agent.upsert_skill("Oracle", "Three.\n").version == 3
+
+
+def test_one_who_proposed_nothing_reads_the_head_as_it_is_now(brain: Brain, agent: Brain) -> None:
+    brain.upsert_skill("Oracle", "By a person.\n")
+    assert agent.view_skill("oracle").body.strip() == "By a person."
+
+
+def test_edits_by_hand_are_no_part_of_a_proposal(brain: Brain, agent: Brain) -> None:
+    file = brain.root / "skills/oracle/SKILL.md"
+    file.write_text(file.read_text() + "By hand.\n")
+    agent.upsert_skill("Oracle", "Two.\n")
+    assert file.read_text().endswith("By hand.\n")
+    assert brain.status().modified == ["skills/oracle/SKILL.md"]
+    assert "By hand" not in agent.view_skill("oracle").body
+
+
+def test_a_proposal_is_listed_with_what_it_changes_and_since_when(
+    brain: Brain, agent: Brain
+) -> None:
+    assert brain.proposals() == []
+    base = brain.head
+    agent.upsert_skill("Oracle", "Two.\n")
+    done = agent.upsert_skill("Other", "New.\n")
+    (found,) = brain.proposals()
+    assert (found.name, found.snapshot, found.base) == ("claude", done.snapshot, base)
+    assert [made.author for made in found.made] == ["claude", "claude"]
+    assert [(s.slug, s.change) for s in found.skills] == [
+        ("oracle", "upgraded"),
+        ("other", "added"),
+    ]
+    assert brain.show_proposal("proposed/claude") == brain.show_proposal(done.snapshot) == found
+
+
+def test_what_was_looked_at_is_what_comes_in_and_later_writing_is_asked_about_again(
+    brain: Brain, agent: Brain
+) -> None:
+    looked_at = agent.upsert_skill("Oracle", "Harmless.\n").snapshot
+    later = agent.upsert_skill("Oracle", "Run this script.\n").snapshot
+    done = brain.accept_proposal(looked_at)
+    assert done.changed
+    assert brain.view_skill("oracle").body.strip() == "Harmless."
+    assert "Harmless." in (brain.root / "skills/oracle/SKILL.md").read_text()
+    (left,) = brain.proposals()
+    assert (left.snapshot, left.base) == (later, looked_at)
+    assert agent.view_skill("oracle").body.strip() == "Run this script."
+
+
+@pytest.mark.parametrize("name", ["proposed/claude", "claude", "@", ""])
+def test_a_name_is_no_approval(brain: Brain, agent: Brain, name: str) -> None:
+    agent.upsert_skill("Oracle", "Two.\n")
+    with pytest.raises(InvalidInput):
+        brain.accept_proposal(name)
+    assert brain.view_skill("oracle").body.strip() == "One."
+
+
+def test_a_snapshot_of_the_head_is_no_proposal(brain: Brain, agent: Brain) -> None:
+    agent.upsert_skill("Oracle", "Two.\n")
+    with pytest.raises(NotFound) as caught:
+        brain.accept_proposal(brain.head)
+    assert caught.value.code == "no_proposal"
+
+
+def test_after_it_was_taken_over_the_next_one_begins_at_the_head(
+    brain: Brain, agent: Brain
+) -> None:
+    brain.upsert_skill("Person", "P.\n")
+    brain.accept_proposal(agent.upsert_skill("Oracle", "Two.\n").snapshot)
+    brain.upsert_skill("Person", "Q.\n")
+    assert brain.proposals() == []
+    assert agent.head == brain.head
+    agent.upsert_skill("Third", "T.\n")
+    (found,) = brain.proposals()
+    assert found.base == brain.head
+    assert [change.slug for change in found.skills] == ["third"]
+    assert agent.view_skill("person").body.strip() == "Q."
+
+
+def test_a_person_who_went_on_meanwhile_merges_both(brain: Brain, agent: Brain) -> None:
+    proposed = agent.upsert_skill("Other", "New.\n")
+    brain.upsert_skill("Mine", "M.\n")
+    done = brain.accept_proposal(proposed.snapshot)
+    assert done.changed and not done.fast_forward
+    assert [skill.slug for skill in brain.skills()] == ["mine", "oracle", "other"]
+    assert brain.verify(deep=True).ok
+
+
+def test_a_rejected_proposal_is_gone_and_undo_brings_it_back(brain: Brain, agent: Brain) -> None:
+    proposed = agent.upsert_skill("Oracle", "Two.\n")
+    assert brain.reject_proposal("claude").snapshot == proposed.snapshot
+    assert brain.proposals() == []
+    assert agent.view_skill("oracle").body.strip() == "One."
+    brain.undo()
+    assert [found.snapshot for found in brain.proposals()] == [proposed.snapshot]
+
+
+def test_undo_takes_back_what_the_person_did_not_what_agents_propose(
+    brain: Brain, agent: Brain
+) -> None:
+    brain.upsert_skill("Mine", "M.\n")
+    agent.upsert_skill("Other", "New.\n")
+    brain.undo()
+    assert [skill.slug for skill in brain.skills()] == ["oracle"]
+    agent.upsert_skill("Other", "Newer.\n")
+    brain.redo()
+    assert [skill.slug for skill in brain.skills()] == ["mine", "oracle"]
+    assert len(brain.proposals()) == 1
+
+
+def test_a_rejected_name_that_nothing_bears_is_not_found(brain: Brain) -> None:
+    for name in ("claude", "", "x/y", "abcdef"):
+        with pytest.raises(NotFound) as caught:
+            brain.reject_proposal(name)
+        assert caught.value.code in ("no_proposal", "no_revision")
+
+
+def test_nobody_proposes_to_the_branch_a_person_works_on(brain: Brain, agent: Brain) -> None:
+    agent.upsert_skill("Oracle", "Two.\n")
+    brain.switch("proposed/claude")
+    with pytest.raises(Conflict) as caught:
+        agent.upsert_skill("Oracle", "Three.\n")
+    assert caught.value.code == "proposal_is_current"
+    assert brain.status().clean
+
+
+def test_two_agents_propose_beside_each_other(brain: Brain, agent: Brain) -> None:
+    with brain.proposal("codex") as other:
+        agent.upsert_skill("Oracle", "Two.\n")
+        other.upsert_skill("Oracle", "Zwei.\n")
+        assert agent.view_skill("oracle").body.strip() == "Two."
+        assert [found.name for found in brain.proposals()] == ["claude", "codex"]
+
+
+def test_a_proposal_has_no_folder_to_record(agent: Brain) -> None:
+    for act in (agent.snapshot, agent.status, agent.diff):
+        with pytest.raises(InvalidInput) as caught:
+            act()
+        assert caught.value.code == "no_folder"
+
+
+@pytest.mark.parametrize("name", ["", "..", "a b", "a..b", "x/", "\n", "a" * 300])
+def test_a_name_that_no_branch_may_have_is_refused(brain: Brain, name: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        brain.proposal(name)
+    assert caught.value.code == "bad_branch"
+
+
+def test_taking_over_signs_what_comes_in_where_signatures_are_needed(tmp_path: Path) -> None:
+    seed = bytes(range(32))
+    with Brain.init(tmp_path / "agent", sign_with=lambda: seed) as brain:
+        brain.trust_key(key_text(ed25519.public_key(seed)), "person")
+        brain.upsert_skill("Oracle", "One.\n")
+        with brain.proposal("claude") as agent:
+            proposed = agent.upsert_skill("Oracle", "Two.\n").snapshot
+        assert brain.signatures(proposed) == []
+        brain.accept_proposal(proposed)
+        assert brain.verify().ok
