@@ -39,3 +39,15 @@ MAX_SNAPSHOTS = 10_000_000
 """Snapshots in the file of a lineage."""
 MAX_RPC_BYTES = 16 << 20
 """Size of one answer of a node of a chain."""
+MAX_RECEIPT_BYTES = 32 << 20
+"""Size of one receipt."""
+MAX_STEPS = 50_000
+"""Steps in one receipt."""
+MAX_EXCERPT_BYTES = 2048
+"""UTF-8 bytes of one excerpt in a receipt."""
+MAX_TASK_BYTES = 8 << 10
+"""UTF-8 bytes of the task of a receipt, and of the reason of its outcome."""
+MAX_STEP_NAME_BYTES = 1024
+"""UTF-8 bytes of the name of a step, of an agent, a model or a run."""
+MAX_WRITES = 4096
+"""Files that the steps of one receipt name; more are counted only."""

@@ -6,12 +6,10 @@ Everything here raises `ProofError`: `too_large`, `too_deep`, `bad_json`,
 
 from __future__ import annotations
 
-import json
-import re
 from binascii import a2b_base64, b2a_base64
-from itertools import accumulate
-from typing import Any, NoReturn
+from typing import Any
 
+from .. import jsontext
 from ..digest import parse_digest
 from ..errors import InvalidInput, ProofError, printable
 from ..limits import MAX_PROOF_BYTES
@@ -20,48 +18,19 @@ from ..objects import paths
 MAX_DEPTH = 32
 """Lists and objects inside each other."""
 
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+MAX_VALUES = MAX_PROOF_BYTES
+"""Values and keys; the length of a proof bounds them enough."""
 
 
 def parse(data: bytes) -> Any:
     """Return the value that `data`, JSON in UTF-8, holds."""
     if len(data) > MAX_PROOF_BYTES:
         raise ProofError(f"a proof of {len(data)} bytes", code="too_large")
-    if _depth(data) > MAX_DEPTH:
-        raise ProofError("nested too deeply", code="too_deep")
-    try:
-        return json.loads(
-            data.decode(),
-            object_pairs_hook=_unique,
-            parse_float=_no_number,
-            parse_constant=_no_number,
-        )
-    except ValueError as error:
-        raise ProofError(f"not JSON: {printable(error)}", code="bad_json") from error
+    return jsontext.parse(data, MAX_DEPTH, MAX_VALUES, _refuse)
 
 
-def _depth(data: bytes) -> int:
-    """Return how deep the lists and objects of a text of JSON are nested, or no less.
-
-    The parser recurses, and what Python lets it may be more than the stack holds: a
-    library that raises the limit of recursion does so for all.
-    """
-    openings = data.count(b"[") + data.count(b"{")
-    if openings <= MAX_DEPTH:
-        return openings
-    return max(accumulate(_STEPS.get(byte, 0) for byte in _STRING.sub(b"", data)))
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    out = dict(pairs)
-    if len(out) != len(pairs):
-        raise ProofError("a key twice in one object", code="duplicate_key")
-    return out
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ProofError(f"a number that is no integer: {printable(text)}", code="bad_field")
+def _refuse(message: str, code: str) -> ProofError:
+    return ProofError(message, code=code)
 
 
 def record(value: Any, *names: str) -> list[Any]:

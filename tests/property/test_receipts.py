@@ -1,0 +1,71 @@
+"""Receipts are read as they were written, and each has one text."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brain.errors import FormatError
+from brain.receipts import KINDS, OUTCOMES, Receipt, Step, Write, decode, encode, of_text
+
+digests = st.binary(min_size=32, max_size=32)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+times = st.integers(0, 253_402_300_799_999)
+numbers = st.integers(0, (1 << 53) - 1)
+paths = st.from_regex(r"[a-z]{1,8}(/[a-z]{1,8}){0,2}", fullmatch=True)
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> Step:
+    kind = draw(st.sampled_from(KINDS))
+    wrote = draw(st.dictionaries(paths, digests | st.just(b""), max_size=3))
+    writes = tuple(Write(path, wrote[path]) for path in sorted(wrote))
+    named = [draw(texts) for _ in range(3)]
+    said = [of_text(draw(texts)) for _ in range(2)]
+    counts = [draw(numbers) for _ in range(3)]
+    step = Step(kind, draw(times), *named, *said, draw(texts), *counts)
+    return step._replace(writes=writes) if kind in ("skill_create", "memory_write") else step
+
+
+@st.composite
+def receipts(draw: st.DrawFn) -> Receipt:
+    out = Receipt(draw(texts), draw(texts), draw(texts), draw(texts), draw(times))
+    out = out._replace(steps=tuple(draw(st.lists(steps(), max_size=5))))
+    if draw(st.booleans()):
+        out = out._replace(snapshot_before=draw(digests), bundle_before=draw(digests))
+    if draw(st.booleans()):
+        out = out._replace(part=draw(st.integers(1, 99)), previous=draw(digests))
+    if draw(st.booleans()):
+        ended = draw(st.sampled_from(OUTCOMES)), draw(texts), draw(times), draw(digests)
+        out = out._replace(outcome=ended[0], reason=ended[1], ended=ended[2], bundle_after=ended[3])
+    return out
+
+
+@given(receipts())
+def test_a_receipt_is_read_as_it_was_written(receipt: Receipt) -> None:
+    data = encode(receipt)
+    assert decode(data) == receipt
+    assert json.loads(data)["format"] == "brain v1 receipt"
+
+
+@given(receipts(), st.data())
+def test_a_text_with_one_byte_changed_is_another_receipt_or_none(
+    receipt: Receipt, data: st.DataObject
+) -> None:
+    text = encode(receipt)
+    at = data.draw(st.integers(0, len(text) - 1))
+    byte = data.draw(st.integers(0, 255).filter(lambda value: value != text[at]))
+    try:
+        found = decode(text[:at] + bytes([byte]) + text[at + 1 :])
+    except FormatError:
+        return
+    assert found != receipt
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_receipt_or_refused(data: bytes) -> None:
+    with suppress(FormatError):
+        assert encode(decode(data)) == data

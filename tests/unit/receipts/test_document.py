@@ -1,0 +1,152 @@
+"""The text of receipts: canonical, strict, bounded."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from brain import limits
+from brain.digest import blob_id
+from brain.errors import FormatError
+from brain.receipts import Receipt, Source, Step, Text, Write, decode, encode, of_text
+
+HERE, THERE = b"\x11" * 32, b"\x22" * 32
+FULL = Receipt(
+    run="5f2c",
+    task="Audit the vault",
+    agent="auditor",
+    model="m-1",
+    started=1_700_000_000_000,
+    ended=1_700_000_060_000,
+    snapshot_before=HERE,
+    bundle_before=THERE,
+    bundle_after=HERE,
+    part=1,
+    previous=THERE,
+    steps=(
+        Step("llm", 1, "m-1", input=of_text("Go"), output=of_text("Well…"), tokens_in=3),
+        Step("tool", 2, "bash", input=of_text("ls"), error="exit 1", took=12),
+        Step("skill_load", 3, "oracle", "2"),
+        Step("skill_create", 4, "oracle", "3", "2", writes=(Write("skills/oracle.md", HERE),)),
+        Step("memory_write", 5, "MEMORY.md", writes=(Write("MEMORY.md", b""),), omitted=2),
+    ),
+    outcome="success",
+    reason="All is well",
+    source=Source("otel", HERE, 7, 1),
+)
+
+
+def changed(**fields: Any) -> bytes:
+    """Return the text of the full receipt with some fields of its JSON set, or left out."""
+    document = {**json.loads(encode(FULL)), **fields}
+    kept = {key: value for key, value in document.items() if value is not None}
+    return json.dumps(kept, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+
+
+def refused(data: bytes) -> str:
+    with pytest.raises(FormatError) as caught:
+        decode(data)
+    return caught.value.code
+
+
+def test_a_receipt_is_read_as_it_was_written() -> None:
+    assert decode(encode(FULL)) == FULL
+
+
+def test_what_has_its_default_is_left_out() -> None:
+    assert encode(Receipt("r")) == b'{"format":"brain v1 receipt","run":"r"}'
+
+
+def test_what_was_loaded_and_made_is_told_by_the_steps() -> None:
+    assert (FULL.skills_loaded, FULL.skills_created) == (["oracle@2"], ["oracle@3"])
+    assert FULL.tools == {"bash": 1}
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"format": "brain v2 receipt"}, "unsupported_version"),
+        ({"format": None}, "unsupported_version"),
+        ({"run": None}, "bad_field"),
+        ({"run": 1}, "bad_field"),
+        ({"extra": 1}, "bad_field"),
+        ({"task": ""}, "not_canonical"),
+        ({"task": "x" * (limits.MAX_TASK_BYTES + 1)}, "too_large"),
+        ({"started": -1}, "bad_field"),
+        ({"started": True}, "bad_field"),
+        ({"started": 1.5}, "bad_field"),
+        ({"started": 253_402_300_800_000}, "bad_field"),
+        ({"bundle_before": "11"}, "bad_field"),
+        ({"bundle_before": None}, "bad_field"),
+        ({"outcome": "great"}, "bad_field"),
+        ({"outcome": None}, "bad_field"),
+        ({"part": None}, "bad_field"),
+        ({"previous": None}, "bad_field"),
+        ({"steps": {}}, "bad_field"),
+        ({"steps": [{"kind": "dream"}]}, "bad_field"),
+        ({"steps": [{}]}, "bad_field"),
+        ({"steps": [{"kind": "tool", "writes": [{"path": "a"}]}]}, "bad_field"),
+        ({"steps": [{"kind": "memory_write", "writes": [{"path": "../a"}]}]}, "bad_field"),
+        (
+            {"steps": [{"kind": "memory_write", "writes": [{"path": "b"}, {"path": "a"}]}]},
+            "bad_field",
+        ),
+        ({"source": {"format": "otel"}}, "bad_field"),
+    ],
+)
+def test_what_is_no_receipt_is_refused(fields: dict[str, Any], code: str) -> None:
+    assert refused(changed(**fields)) == code
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "bad_json"),
+        (b"[]", "bad_field"),
+        (b'{"format":"brain v1 receipt","run":"r","run":"r"}', "duplicate_key"),
+        (b'{"run":"r","format":"brain v1 receipt"}', "not_canonical"),
+        (b'{"format":"brain v1 receipt","run":"\\u0072"}', "not_canonical"),
+        (b'{"format":"brain v1 receipt","run":"r"}\n', "not_canonical"),
+        (b'{"format":"brain v1 receipt","run":"\\ud800"}', "bad_field"),
+        (b'{"format":"brain v1 receipt","run":"\xff"}', "bad_json"),
+        (b"[" * 100_000, "too_deep"),
+        (b'{"run":' + b"9" * 5000 + b"}", "bad_json"),
+        (b"[" + b"0," * 4_000_000 + b"0]", "too_many"),
+    ],
+)
+def test_other_texts_are_refused(data: bytes, code: str) -> None:
+    assert refused(data) == code
+
+
+def test_a_text_too_long_is_refused_unread() -> None:
+    assert refused(b"[" * (limits.MAX_RECEIPT_BYTES + 1)) == "too_large"
+
+
+def test_steps_past_the_limit_are_refused() -> None:
+    with pytest.raises(FormatError) as caught:
+        encode(Receipt("r", steps=(Step("llm"),) * (limits.MAX_STEPS + 1)))
+    assert caught.value.code == "too_many"
+
+
+def test_an_excerpt_that_is_not_its_text_is_refused() -> None:
+    for text in (Text(HERE, 2, "ab"), Text(blob_id(b"ab"), 3, "ab"), Text(blob_id(b"ab"), 1, "ab")):
+        with pytest.raises(FormatError):
+            encode(Receipt("r", steps=(Step("tool", input=text),)))
+
+
+def test_a_long_text_keeps_its_two_ends_and_the_digest_of_the_whole() -> None:
+    whole = "begin " + "é" * 5000 + " end"
+    kept = of_text(whole)
+    assert kept is not None
+    assert (kept.digest, kept.size) == (blob_id(whole.encode()), len(whole.encode()))
+    assert kept.excerpt.startswith("begin é") and kept.excerpt.endswith("é end")
+    assert len(kept.excerpt.encode()) <= limits.MAX_EXCERPT_BYTES
+    assert decode(encode(Receipt("r", steps=(Step("tool", input=kept),)))).steps[0].input == kept
+
+
+def test_halves_of_characters_do_not_get_in() -> None:
+    kept = of_text("a\ud800b\ud83d\ude00")
+    assert kept is not None and kept.excerpt == "a\ufffdb😀"
+    assert of_text("") is None
