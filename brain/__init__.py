@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         NotFound,
         ProofError,
         StoreError,
+        ToolFailure,
         VerificationFailed,
     )
     from .facade.fleet import commit_batch
@@ -48,6 +49,7 @@ __all__ = [
     "NotFound",
     "ProofError",
     "StoreError",
+    "ToolFailure",
     "VerificationFailed",
     "__version__",
     "check_equivocation",

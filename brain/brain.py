@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .facade.files import Files
 from .facade.importing import Importing
 from .facade.keys import Keys
 from .facade.lineage import Lineage
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Brain", "find"]
 
 
-class Brain(Skills, Lineage, Proposals, Importing, Proving, Keys, Trust):
+class Brain(Skills, Files, Lineage, Proposals, Importing, Proving, Keys, Trust):
     """A folder of skills, memory and prompts under version control.
 
     Open one with `Brain.open`, make one with `Brain.init`. Ids are hex text, times

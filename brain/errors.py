@@ -105,6 +105,20 @@ class Conflict(BrainError):
     exit_status = 12
 
 
+class ToolFailure(BrainError):
+    """A call of an agent's tool that cannot be carried out, told so that a model can act on it.
+
+    `code` is that of the error behind it; `text` holds no path of the machine.
+    """
+
+    code = "tool_failed"
+
+    @property
+    def text(self) -> str:
+        """What the model is told: what happened, and on a line of its own what to do."""
+        return f"{self.message}\n{self.hint}" if self.hint else self.message
+
+
 _SYSTEM = {
     errno.ENOSPC: ("no_space", "free some space and try again"),
     errno.EDQUOT: ("no_space", "free some space and try again"),

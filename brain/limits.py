@@ -51,3 +51,9 @@ MAX_STEP_NAME_BYTES = 1024
 """UTF-8 bytes of the name of a step, of an agent, a model or a run."""
 MAX_WRITES = 4096
 """Files that the steps of one receipt name; more are counted only."""
+MAX_CALL_BYTES = 8 << 20
+"""Size of the arguments of one call of a tool, as JSON."""
+MAX_CALL_CHARS = 1_000_000
+"""Characters of one text in such a call."""
+MAX_EDITED_BYTES = 16 << 20
+"""Size of a file that is read as a whole to change some of it."""

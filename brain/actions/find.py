@@ -79,7 +79,7 @@ def one(session: Session, bundle: Bundle, text: str) -> Found:
     """
     found = maybe(session, bundle, text)
     if found is None:
-        raise _missing(session, bundle, text)
+        raise missing(session, bundle, text)
     return found
 
 
@@ -133,7 +133,8 @@ def _candidates(session: Session, text: str) -> list[list[str]]:
     return [own, [path for path in places if path not in own]]
 
 
-def _missing(session: Session, bundle: Bundle, text: str) -> NotFound:
+def missing(session: Session, bundle: Bundle, text: str) -> NotFound:
+    """Return the error for a skill that is not there, with the names that are near."""
     from difflib import get_close_matches
 
     near = get_close_matches(text, [found.slug for found in every(session, bundle)], 3)

@@ -111,7 +111,8 @@ def _logged(
 def _moved_from(session: Session, row: SkillRow) -> tuple[str, Within] | None:
     """Return where a skill was before it appeared at a path, and in which lineage."""
     snapshot = session.load(row.snapshot)
-    if snapshot.operation[0] in ("upsert", "genesis"):
+    kind, *fields = snapshot.operation
+    if kind == "genesis" or (kind == "upsert" and not fields[1]):  # new, from nowhere
         return None
     from . import renames
 

@@ -67,9 +67,9 @@ def _edits(
             )
         edits.update(dict.fromkeys(was))
     for path in now:
-        for above in _above(path):  # what was a file there is a folder now
-            if bundles.get(session.nodes, before, above) is not None:
-                edits[above] = None
+        for outer in above(path):  # what was a file there is a folder now
+            if bundles.get(session.nodes, before, outer) is not None:
+                edits[outer] = None
     edits.update(now)
     return {
         path: entry
@@ -82,10 +82,10 @@ def _record(mine: Turn, edits: Edits, message: str) -> None:
     if edits:
         before = mine.bundle
         mine.commit(edits, operation.snapshot(), message)
-        _refuse_new_twins(mine, before, [path for path, entry in edits.items() if entry])
+        refuse_new_twins(mine, before, [path for path, entry in edits.items() if entry])
 
 
-def _refuse_new_twins(mine: Turn, before: Bundle, written: Iterable[str]) -> None:
+def refuse_new_twins(mine: Turn, before: Bundle, written: Iterable[str]) -> None:
     """Refuse new names beside which the snapshot has a name that differs in case alone.
 
     A scan of the whole folder sees such names together; here one may be of the head.
@@ -94,15 +94,15 @@ def _refuse_new_twins(mine: Turn, before: Bundle, written: Iterable[str]) -> Non
     nodes = mine.session.nodes
     folders: set[str] = set()
     for path in written:
-        for inner in (path, *_above(path)):
+        for inner in (path, *above(path)):
             if any(True for _ in bundles.below(nodes, before, inner)):
                 break
             folders.add(inner.rpartition("/")[0])
-    for above in folders:
-        refuse_twins(above and above + "/", bundles.names_in(nodes, mine.bundle, above))
+    for folder in folders:
+        refuse_twins(folder and folder + "/", bundles.names_in(nodes, mine.bundle, folder))
 
 
-def _above(path: str) -> list[str]:
+def above(path: str) -> list[str]:
     """Return the folders above `path`, the nearest first."""
     parts = path.split("/")
     return ["/".join(parts[:depth]) for depth in range(len(parts) - 1, 0, -1)]

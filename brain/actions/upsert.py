@@ -7,6 +7,7 @@ hand is recorded first. Cost O(log n) in the size of the brain.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..digest import EMPTY
@@ -27,7 +28,8 @@ from .within import Within
 class Wish(NamedTuple):
     """What shall be written. None for `description` or `body` keeps what is there.
 
-    `base` is the version the writer had read, "" if that is not known.
+    `base` is the version the writer had read, "" if that is not known. `category` is the
+    folder below skills/ in which a new skill goes, "" for none.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Wish(NamedTuple):
     receipt: bytes | None
     message: str
     base: str = ""
+    category: str = ""
 
 
 def upsert(session: Session, wish: Wish) -> Upserted:
@@ -46,7 +49,7 @@ def upsert(session: Session, wish: Wish) -> Upserted:
     """
     slug = slugify(wish.name)
     with turn(session, "upsert", f"upsert {slug}") as mine:
-        slug, path, prior = _prior(mine, wish.name, slug)
+        slug, path, prior = prior_of(mine, wish.name, slug, wish.category)
         return _write(mine, slug, path, prior, wish)
 
 
@@ -54,7 +57,7 @@ def upsert_if_changed(session: Session, wish: Wish) -> Upserted:
     """As `upsert`, but an identical save records nothing."""
     slug = slugify(wish.name)
     with turn(session, "upsert", f"upsert {slug}") as mine:
-        slug, path, prior = _prior(mine, wish.name, slug)
+        slug, path, prior = prior_of(mine, wish.name, slug, wish.category)
         if prior is None or not document.is_noop(prior, wish.description, wish.body):
             return _write(mine, slug, path, prior, wish)
         found = find.at(session, mine.bundle, path)
@@ -62,17 +65,19 @@ def upsert_if_changed(session: Session, wish: Wish) -> Upserted:
         return _outcome(mine, found.slug, found.card.name or slug, current, current, path, False)
 
 
-def _prior(mine: Turn, name: str, slug: str) -> tuple[str, str, bytes | None]:
+def prior_of(mine: Turn, name: str, slug: str, category: str = "") -> tuple[str, str, bytes | None]:
     """Return the skill's slug, where it lies or will, and its text after changes by hand."""
     session = mine.session
     path = find.place(session, mine.bundle, name)
     prior = None if path is None else folder.as_recorded(session, mine.bundle, path)
     if path is None or prior is None:
         looked_at = find.known_paths(session, slug) if path is None else [path]
+        if category and path is None:
+            looked_at.append(_new_path(mine, slug, category))
         record_by_hand(mine, folder.edits_at(session, mine.tx, mine.bundle, looked_at))
         found = find.maybe(session, mine.bundle, name)
         if found is None:
-            return slug, _new_path(session, slug), None
+            return slug, _new_path(mine, slug, category), None
         path, prior = found.path, session.reader.read_blob(found.blob)
     slug = derived.place_of(path)
     _refuse_twin(name, slug, prior)
@@ -97,10 +102,21 @@ def _refuse_twin(name: str, slug: str, prior: bytes) -> None:
     )
 
 
-def _new_path(session: Session, slug: str) -> str:
+def _new_path(mine: Turn, slug: str, category: str) -> str:
     from ..manifest import load
 
-    return paths.join("skills", layout.new_path(slug, load(session).layout))
+    session = mine.session
+    path = layout.new_path(slug, load(session).layout)
+    if not category:
+        return paths.join("skills", path)
+    above = f"skills/{slugify(category)}"
+    if any(bundles.has(session.nodes, mine.bundle, f"{above}/{n}") for n in layout.SKILL_FILES):
+        raise Conflict(
+            f"{printable(category)} is a skill itself, and no category",
+            code="not_a_category",
+            hint="choose another category, or none",
+        )
+    return f"{above}/{path}"
 
 
 def _write(mine: Turn, slug: str, path: str, prior: bytes | None, wish: Wish) -> Upserted:
@@ -131,13 +147,13 @@ def _new_text(mine: Turn, slug: str, path: str, prior: bytes | None, wish: Wish)
     last = last_version(mine.session, mine, slug) if prior is None else None
     saved = (wish.name, slug, wish.description, wish.body)
     new = document.upsert_document(prior, last, *saved)
-    if prior is not None and _was_given(mine, path, new.version):
+    if prior is not None and was_given(mine, path, new.version):
         # An older text was brought back: the versions go on from the last, not from its own.
         new = document.upsert_document(prior, last_version(mine.session, mine, slug), *saved)
     return new
 
 
-def _was_given(mine: Turn, path: str, number: str) -> bool:
+def was_given(mine: Turn, path: str, number: str) -> bool:
     """Tell whether the skill at a path bore a version before, in the lineage of the head."""
     inside = Within(mine.session, mine.head)
     rows = derived.log_of(mine.session, path, number)
@@ -151,7 +167,7 @@ def commit_skill(
     new: document.Upsert,
     receipt: bytes | None,
     message: str,
-    others: dict[str, Entry | None] | None = None,
+    others: Mapping[str, Entry | None] | None = None,
 ) -> Upserted:
     """Record a new text of a skill, and what else of it changes, as one snapshot."""
     tx = mine.tx

@@ -25,6 +25,7 @@ class Skills(Ledgers):
         receipt: bytes | None = None,
         message: str = "",
         base: str | int = "",
+        category: str = "",
         commit_to: Ledger | None = None,
     ) -> results.Upserted:
         """Write a skill under the slug of `name`, raise its version, record a snapshot.
@@ -32,15 +33,16 @@ class Skills(Ledgers):
         `body` is the Markdown text, bare or with front matter; None keeps the text
         of a skill that exists. With `if_changed` an identical save does nothing.
         `receipt` is the transcript of the work that taught it. `base` is the version
-        the text was written for: if the skill is further by now, both are merged. With
+        the text was written for: if the skill is further by now, both are merged. A new
+        skill goes into the folder `category` of skills/, if one is named. With
         `commit_to` the new snapshot is committed to that ledger; if that fails it stands
         all the same, and `commitment` says what happened.
-        Raises `InvalidInput`, or `Conflict` (`name_taken`, `stale_base`).
+        Raises `InvalidInput`, or `Conflict` (`name_taken`, `stale_base`, `not_a_category`).
         """
         from ..actions import upsert
 
         content = body.encode() if isinstance(body, str) else body
-        wish = upsert.Wish(name, description, content, receipt, message, str(base))
+        wish = upsert.Wish(name, description, content, receipt, message, str(base), category)
         act = upsert.upsert_if_changed if if_changed else upsert.upsert
         return self._committing(self._do(act, wish), commit_to)
 

@@ -30,6 +30,7 @@ __all__ = [
     "new_document",
     "raise_version",
     "read_card",
+    "replaced",
     "set_version",
     "upsert_document",
 ]
@@ -133,6 +134,23 @@ def raise_version(content: bytes, previous: str, slug: str) -> Upsert:
     raised = set_version(content, number, slug)
     name = scan(parts.split(raised).head).text_of("name")
     return Upsert(raised, number, previous, name)
+
+
+def replaced(prior: bytes, prior_version: str | None, slug: str, content: bytes) -> Upsert:
+    """Return what a skill becomes whose whole text is now `content`, its head included.
+
+    Other than in a save, what is gone from the head is gone. `prior_version` is as for
+    `upsert_document`, and so is what is raised.
+    """
+    before, _ = _taken(prior, content)
+    known = [version.FIRST]
+    if before is not None and before.opening:
+        known = [file_version(scan(before.head)) or version.FIRST]
+    if prior_version:
+        known.append(prior_version)
+    new = raise_version(content, version.greatest(known), slug)
+    parts.check_text(new.content)
+    return new
 
 
 def declared_names(content: bytes) -> set[str]:

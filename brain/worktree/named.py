@@ -41,6 +41,13 @@ def scan_named(
     return Named(sorted(walk.changed.values()), sorted(walk.notices))
 
 
+def is_left_out(root: Root, path: str) -> bool:
+    """Tell whether a file at `path` would be left out. Raises `InvalidInput`."""
+    rules = IgnoreRules.load(root)
+    name = path.rpartition("/")[2]
+    return _below_left_out(rules, path) or rules.ignored(path, name, False)
+
+
 def _below_left_out(rules: IgnoreRules, path: str) -> bool:
     """Tell whether a folder above `path` is left out, and with it all that lies there."""
     parts = path.split("/")[:-1]

@@ -1,0 +1,49 @@
+"""Files: read as they are recorded, and changed one at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .ledgers import Ledgers
+
+if TYPE_CHECKING:
+    from .. import results
+    from ..actions.editing import Change
+
+
+class Files(Ledgers):
+    """What an agent does with the files of its brain."""
+
+    def read_file(self, path: str, rev: str = "@") -> bytes:
+        """Return the content of a file at a revision.
+
+        Raises `NotFound` (`no_path`, `redacted`) or `InvalidInput` (`too_large`).
+        """
+        from ..actions import editing
+
+        return self._do(editing.read, path, rev)
+
+    def edit_file(self, path: str, change: Change, *, message: str = "") -> results.Recorded:
+        """Write what `change` makes of a file, and record a snapshot of just that file.
+
+        `change` gets the content, None if there is no file, and returns the new one, None
+        to remove it. It is called while no one else writes, with what was last changed by
+        hand, so nothing is overwritten unseen; what it raises leaves everything as it was.
+        Raises `InvalidInput` or `Conflict` for a path where a brain cannot hold a file.
+        """
+        from ..actions import editing
+
+        return self._committing(self._do(editing.edit_file, path, change, message))
+
+    def edit_skill(
+        self, slug: str, change: Change, *, file: str = "", message: str = ""
+    ) -> results.Upserted:
+        """Write what `change` makes of a skill, or of one of its files; raise its version.
+
+        As `edit_file`, in one snapshot with the new version. `file` is relative to the
+        folder of the skill; a flat skill that gets its first file moves into a folder.
+        Raises as `edit_file`, `NotFound` (`no_skill`) and `Conflict` (`name_taken`).
+        """
+        from ..actions import editing
+
+        return self._committing(self._do(editing.edit_skill, slug, file, change, message))

@@ -1,0 +1,1 @@
+"""Where agents meet a brain: the tools that models call, and what offers them."""

@@ -1,0 +1,130 @@
+"""What the tools are called, take and are for: the one definition behind every export.
+
+Names and parameters are those of Hermes and of the seed, which models know.
+"""
+
+from __future__ import annotations
+
+from ... import limits
+from .tool import Tool, parameters, text
+
+ACTIONS = ("create", "edit", "patch", "delete", "write_file", "remove_file")
+"""What skill_manage does."""
+FOLDERS = ("references", "templates", "scripts", "assets")
+"""Where new files of a skill go."""
+
+_NAME = text(
+    "Name of the skill, as skills_list shows it: lower case, words joined by hyphens, "
+    "such as oracle-manipulation.",
+    limits.MAX_NAME_CHARS,
+    1,
+)
+_FILE = "Path of a file of the skill, relative to its folder, such as references/api.md."
+
+SKILLS_LIST = Tool(
+    "skills_list",
+    "List the skills you have, one line each: name and description. Read the full text "
+    "of one with skill_view before you do work that it is about.",
+    parameters(
+        category=text("List only the skills of this category.", limits.MAX_NAME_CHARS),
+    ),
+    reads=True,
+    destructive=False,
+    idempotent=True,
+)
+
+SKILL_VIEW = Tool(
+    "skill_view",
+    "Read a skill: its SKILL.md and the list of its files. With file_path, read one of "
+    "these files instead. With version, read what it was at an earlier version.",
+    parameters(
+        ("name",),
+        name=_NAME,
+        file_path=text(f"{_FILE} Leave it out for SKILL.md.", limits.MAX_PATH_BYTES),
+        version={
+            "type": ["string", "integer"],
+            "description": "An earlier version of the skill, such as 2. Leave it out for now.",
+            "maxLength": 64,
+            "minimum": 0,
+            "maximum": 999_999_999,
+        },
+    ),
+    reads=True,
+    destructive=False,
+    idempotent=True,
+)
+
+SKILL_MANAGE = Tool(
+    "skill_manage",
+    "Write down what you learned, as skills: your procedural memory, one for each kind of "
+    "task. Every write raises the version of the skill and is recorded; nothing is lost.\n\n"
+    "Improve the skill you have before you add another: look through skills_list first, and "
+    "patch or edit the one that is nearest to the task. Add a new one only for a kind of "
+    "task that none covers. Never make a near-duplicate of one.\n\n"
+    "Actions:\n"
+    "create: a new skill from content (on a name that exists it improves that skill).\n"
+    "patch: replace old_string by new_string, for corrections. Best for most changes.\n"
+    "edit: replace the text by content, for overhauls. Read it first with skill_view.\n"
+    "write_file, remove_file: a file of the skill, at file_path.\n"
+    "delete: remove the skill. If another one took its content in, name that one in "
+    'absorbed_into; if it was stale, give absorbed_into="".\n\n'
+    "Create after: a hard task that went well (5 or more calls), an error overcome, a way "
+    "that the user corrected, a procedure you were asked to remember. Patch as soon as "
+    "instructions turn out stale, wrong or incomplete. Skip what was simple and done once.\n\n"
+    "A good skill says when to use it (description, the one line you will see in the list), "
+    "the steps with exact commands, the pitfalls, and how to verify the outcome.",
+    parameters(
+        ("name",),
+        action={
+            "type": "string",
+            "enum": list(ACTIONS),
+            "description": "What to do. Required, unless it is given as op.",
+        },
+        op={"type": "string", "enum": list(ACTIONS), "description": "The same as action."},
+        name=_NAME,
+        content=text(
+            "For create and edit: the whole text in Markdown, with YAML front matter (name, "
+            "description) or without. Do not state a version: it is kept for you.",
+            limits.MAX_CALL_CHARS,
+        ),
+        description=text(
+            "For create and edit: one line that says what the skill does and when to use it, "
+            "if content has no front matter.",
+            limits.MAX_DESCRIPTION_CHARS,
+        ),
+        old_string=text(
+            "For patch: the text to replace, exactly as it stands there. It must occur once: "
+            "give some lines around it, or set replace_all.",
+            limits.MAX_CALL_CHARS,
+        ),
+        new_string=text(
+            'For patch: the text instead; "" removes old_string.', limits.MAX_CALL_CHARS
+        ),
+        replace_all={
+            "type": "boolean",
+            "description": "For patch: replace every occurrence (default: false).",
+        },
+        category=text(
+            "For create: the category, a folder of skills, that a new skill goes into, such as "
+            "devops.",
+            limits.MAX_SLUG,
+        ),
+        file_path=text(
+            f"For write_file, remove_file, and patch of such a file. {_FILE} New files go below "
+            f"{', '.join(name + '/' for name in FOLDERS)}.",
+            limits.MAX_PATH_BYTES,
+        ),
+        file_content=text("For write_file: the content of the file.", limits.MAX_CALL_CHARS),
+        absorbed_into=text(
+            "For delete: the skill, which must exist, that took in the content of this one; "
+            '"" if none did.',
+            limits.MAX_NAME_CHARS,
+        ),
+    ),
+    reads=False,
+    destructive=True,
+    idempotent=False,
+)
+
+TOOLS: tuple[Tool, ...] = (SKILLS_LIST, SKILL_VIEW, SKILL_MANAGE)
+"""All tools, in the order in which they are offered."""

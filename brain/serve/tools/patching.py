@@ -1,0 +1,59 @@
+"""Replacing a piece of text by another, and telling where it may have been meant."""
+
+from __future__ import annotations
+
+from ...errors import ToolFailure, printable
+
+_NEAR_LINES = 3
+_LOOKED_AT = 5000
+"""Lines that are compared with what was not found."""
+
+
+def replaced(content: bytes, old: str, new: str, everywhere: bool, name: str) -> bytes:
+    """Return `content` with `old` replaced by `new`, once or everywhere.
+
+    A text with Windows line ends is matched by one without. Raises `ToolFailure`
+    (`not_text`, `no_match`, `ambiguous`).
+    """
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise ToolFailure(
+            f"{name} is not a text.", code="not_text", hint="Write it anew with write_file."
+        ) from error
+    if old not in text and "\r\n" in text and "\r" not in old:
+        old, new = old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
+    count = text.count(old)
+    if count == 0:
+        raise _no_match(text, old, name)
+    if count > 1 and not everywhere:
+        raise ToolFailure(
+            f"old_string occurs {count} times in {name}, on the lines {_places(text, old)}.",
+            code="ambiguous",
+            hint="Give more of the text around it, so that it occurs once, or set replace_all.",
+        )
+    return text.replace(old, new).encode()
+
+
+def _places(text: str, old: str) -> str:
+    places: list[str] = []
+    at = text.find(old)
+    while at >= 0 and len(places) < 10:
+        places.append(str(text.count("\n", 0, at) + 1))
+        at = text.find(old, at + len(old))
+    return ", ".join(places)
+
+
+def _no_match(text: str, old: str, name: str) -> ToolFailure:
+    from difflib import get_close_matches
+
+    wanted = max(old.splitlines() or [""], key=len).strip()
+    lines = {line.strip(): number for number, line in reversed([*enumerate(text.splitlines(), 1)])}
+    lines.pop("", None)
+    near = get_close_matches(wanted[:400], list(lines)[:_LOOKED_AT], _NEAR_LINES, 0.5)
+    shown = "\n".join(f"{lines[line]}: {printable(line)}" for line in near)
+    return ToolFailure(
+        f"old_string is not in {name}.",
+        code="no_match",
+        hint=f"The nearest lines are:\n{shown}" if near else "Read it again with skill_view.",
+    )

@@ -1,0 +1,116 @@
+"""skills_list and skill_view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ToolFailure, printable
+from ...skills import index
+from ...skills.text import clean
+from .tool import Answer
+
+if TYPE_CHECKING:
+    from ...brain import Brain
+    from ...results import Skill
+
+MOST_LISTED = 400
+"""Skills listed at a time."""
+MOST_SHOWN = 200_000
+"""Characters of one file that are shown."""
+
+
+def skills_list(brain: Brain, given: dict[str, Any]) -> Answer:
+    """List skills, all or those of a category."""
+    every = brain.skills()
+    wanted = given.get("category", "").strip("/ ").lower()
+    rows = [skill for skill in every if not wanted or category_of(skill.path).lower() == wanted]
+    if wanted and not rows:
+        raise _no_category(wanted, every)
+    shown = rows[:MOST_LISTED]
+    lines = [index.line(skill.slug, skill.description) for skill in shown]
+    if not lines:
+        lines = [index.NO_SKILLS]
+    if len(shown) < len(rows):
+        lines.append(f"({len(shown)} of {len(rows)} skills: name a category to see its own.)")
+        lines.append(f"Categories: {_categories(every)}")
+    data = {"count": len(rows), "skills": [_row(skill) for skill in shown]}
+    return Answer("\n".join(lines), data, False)
+
+
+def skill_view(brain: Brain, given: dict[str, Any]) -> Answer:
+    """Read a skill, or one of its files, now or at an earlier version."""
+    name, version = given["name"], given.get("version", "")
+    view = brain.view_skill(f"{name}@{version}" if version != "" else name)
+    home = view.path.rpartition("/")[0] + "/"
+    inner = {path.removeprefix(home): path for path in view.files if path != view.path}
+    wanted = given.get("file_path", "")
+    path = view.path if wanted in ("", "SKILL.md") else inner.get(wanted)
+    if path is None:
+        raise no_file(view.slug, wanted, list(inner))
+    content = brain.read_file(path, view.snapshot)
+    text = _shown(content)
+    data = {
+        "slug": view.slug,
+        "name": view.name,
+        "description": view.description,
+        "version": view.version,
+        "snapshot": view.snapshot,
+        "path": path,
+        "content": text,
+        "files": list(inner),
+    }
+    if inner and path == view.path:
+        text += "\n\nFiles, to be read with file_path: " + ", ".join(map(printable, inner))
+    return Answer(text, data, False)
+
+
+def no_file(slug: str, wanted: str, there: list[str]) -> ToolFailure:
+    """Return the failure for a file that a skill has not."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(wanted, there, 3, 0.4) or there[:20]
+    return ToolFailure(
+        f"{slug} has no file {printable(wanted)}.",
+        code="no_path",
+        hint=f"It has {', '.join(map(printable, near))}." if near else "It has no files.",
+    )
+
+
+def category_of(path: str) -> str:
+    """Return the folders between skills/ and a skill at a full path, "" for none."""
+    parts = path.split("/")
+    return "/".join(parts[1 : -2 if parts[-1].lower() == "skill.md" else -1])
+
+
+def _row(skill: Skill) -> dict[str, Any]:
+    return {
+        "slug": skill.slug,
+        "name": skill.name,
+        "description": skill.description,
+        "version": skill.version,
+        "category": category_of(skill.path),
+    }
+
+
+def _categories(skills: list[Skill]) -> str:
+    names = sorted({category_of(skill.path) for skill in skills} - {""})
+    return ", ".join(map(printable, names[:200])) or "none"
+
+
+def _no_category(wanted: str, skills: list[Skill]) -> ToolFailure:
+    return ToolFailure(
+        f"There is no category {printable(wanted)!r}.",
+        code="no_category",
+        hint=f"Categories: {_categories(skills)}.",
+    )
+
+
+def _shown(content: bytes) -> str:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return f"(not a text: {len(content)} bytes)"
+    text = clean(text)
+    if len(text) <= MOST_SHOWN:
+        return text
+    return f"{text[:MOST_SHOWN]}\n(cut: {MOST_SHOWN} of {len(text)} characters)"

@@ -1,0 +1,58 @@
+"""Carrying out what a model calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from ...errors import BrainError, ToolFailure, printable
+from . import arguments, failing
+from .definitions import TOOLS
+from .managing import skill_manage
+from .reading import skill_view, skills_list
+from .tool import Answer
+
+if TYPE_CHECKING:
+    from ...brain import Brain
+
+Act = Callable[["Brain", dict[str, Any]], Answer]
+
+_ACTS: dict[str, Act] = {
+    "skills_list": skills_list,
+    "skill_view": skill_view,
+    "skill_manage": skill_manage,
+}
+_SCHEMAS = {tool.name: tool.parameters for tool in TOOLS}
+
+
+class Toolbox:
+    """The tools of one open brain; may be shared by threads, as the brain may."""
+
+    def __init__(self, brain: Brain) -> None:
+        self._brain = brain
+
+    def call(self, name: str, arguments_: Mapping[str, Any] | str) -> Answer:
+        """Call a tool; the arguments may be a JSON text, as some interfaces hand them over.
+
+        Raises `ToolFailure`, whose `text` is for the model, for everything that a model
+        can get wrong and a brain can refuse.
+        """
+        act = _ACTS.get(name)
+        if act is None:
+            raise _unknown(name)
+        given = arguments.parse(arguments_) if isinstance(arguments_, str) else arguments_
+        checked = arguments.check(_SCHEMAS[name], given)
+        try:
+            return act(self._brain, checked)
+        except BrainError as error:
+            raise failing.told(error, self._brain.root) from error
+
+
+def _unknown(name: str) -> ToolFailure:
+    near = get_close_matches(str(name)[:80], _ACTS, 1)
+    return ToolFailure(
+        f"There is no tool {printable(name, 80)!r}.",
+        code="no_tool",
+        hint=f"Did you mean {near[0]}?" if near else f"There are: {', '.join(_ACTS)}.",
+    )
