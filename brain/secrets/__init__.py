@@ -1,0 +1,5 @@
+"""Secrets in text: keys, tokens and passwords that do not belong into what is shared."""
+
+from .finder import MAX_FINDINGS, Finding, find
+
+__all__ = ["MAX_FINDINGS", "Finding", "find"]

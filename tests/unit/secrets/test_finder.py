@@ -1,0 +1,145 @@
+"""Secrets in text are found; what only looks like one is not."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import signal
+from collections.abc import Iterator
+from typing import NoReturn
+
+import pytest
+
+from brain.secrets import MAX_FINDINGS, find
+from tests import planted
+from tests.bench.generate import Corpus, skill
+
+FRAME = "# Notes\n\nSome text.\n\n{}\n\nMore text here.\n"
+SEEDS = range(4)
+PER_SEED = 500
+
+
+def planted_text(rng: random.Random) -> bytes:
+    return FRAME.format(planted.secret_text(rng)).encode()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ninety_nine_of_a_hundred_planted_secrets_are_found(seed: int) -> None:
+    rng = random.Random(seed)
+    texts = [planted_text(rng) for _ in range(PER_SEED)]
+    missed = [text for text in texts if not find(text)]
+    assert len(missed) <= PER_SEED // 100, missed
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_hash_uuid_address_image_or_placeholder_alarms(seed: int) -> None:
+    rng = random.Random(seed)
+    texts = [FRAME.format(planted.clean_text(rng)).encode() for _ in range(PER_SEED)]
+    assert [text for text in texts if find(text)] == []
+
+
+def test_skills_of_prose_do_not_alarm() -> None:
+    corpus = Corpus("directory", 1000, 0)
+    alarms = [n for n in range(0, 1000, 5) if find(skill(corpus, n).encode())]
+    assert alarms == []
+
+
+@pytest.mark.parametrize("kind", planted.SHAPED)
+def test_a_key_is_named_by_who_issued_it(kind: str) -> None:
+    key = planted.SHAPED[kind](random.Random(7))
+    assert [found.rule for found in find(f"use {key} here".encode())] == [kind.partition(" ")[0]]
+
+
+@pytest.mark.parametrize("kind", planted.SHAPED)
+def test_a_key_in_base64_is_named_too(kind: str) -> None:
+    key = planted.SHAPED[kind](random.Random(8))
+    coded = base64.b64encode(key.encode())
+    assert [found.rule for found in find(b"x: " + coded)] == [kind.partition(" ")[0] + "-base64"]
+
+
+def test_a_place_is_line_and_column_of_the_first_byte() -> None:
+    key = planted.SHAPED["github-token"](random.Random(1))
+    (found,) = find(f"one\ntwo ü {key}\n".encode())
+    assert (found.line, found.column) == (2, 8)
+
+
+def test_a_key_over_two_lines_is_placed_where_it_begins() -> None:
+    key = planted.SHAPED["aws-access-key"](random.Random(2))
+    (found,) = find(f"a\nb {key[:9]}\n  {key[9:]}\n".encode())
+    assert (found.rule, found.line, found.column) == ("aws-access-key", 2, 3)
+
+
+def test_the_id_is_that_of_rule_and_secret_wherever_it_stands() -> None:
+    one, other = (planted.SHAPED["stripe-key"](random.Random(n)) for n in (1, 2))
+    (here,) = find(one.encode())
+    (there,) = find(f"\n\n- `{one}`".encode())
+    (another,) = find(other.encode())
+    assert here.id == there.id != another.id
+    assert len(here.id) == 16 and set(here.id) <= set("0123456789abcdef")
+
+
+def test_a_finding_never_holds_the_secret() -> None:
+    rng = random.Random(3)
+    for text in (planted_text(rng) for _ in range(50)):
+        for found in find(text):
+            words = [word for word in text.decode().split() if len(word) > 7]
+            assert not any(word in repr(found) for word in words)
+
+
+def test_a_key_in_json_text_with_escaped_line_ends_is_found() -> None:
+    pem = planted.pem(random.Random(4))
+    (found,) = find(json.dumps({"k": pem}).encode())
+    assert found.rule == "private-key"
+
+
+def test_findings_of_one_file_are_bounded() -> None:
+    rng = random.Random(5)
+    text = "\n".join(planted.SHAPED["npm-token"](rng) for _ in range(MAX_FINDINGS + 50))
+    assert len(find(text.encode())) == MAX_FINDINGS
+
+
+HOSTILE = {
+    "anchors": b"AKIA" * 250_000,
+    "jwt starts": b"eyJ" * 300_000,
+    "jwt dots": b".eyJaaaaaaaaaa" * 70_000,
+    "begin lines": b"-----BEGIN PRIVATE KEY-----" * 40_000,
+    "begin and margins": b"-----BEGIN PRIVATE KEY-----" + b"\n > " * 250_000,
+    "words for keys": b"key" * 300_000,
+    "assignments": b"key=" * 250_000,
+    "spaces": b"token" + b" " * 1_000_000,
+    "empty lines": b"\n" * 1_000_000,
+    "one-word lines": b"a\n" * 500_000,
+    "dashes": b"sk-" + b"-" * 1_000_000,
+    "base64": base64.b64encode(bytes(range(256)) * 3000),
+    "hyphens and letters": b"sk-a" * 250_000,
+    "assigned words": b"key=Ab1" * 140_000,
+    "urls": b"://a:" * 200_000,
+    "quotes": b"'\"`" * 300_000,
+}
+
+
+@pytest.fixture
+def deadline() -> Iterator[None]:
+    """End what takes a minute of processor time, which nothing here does by far."""
+
+    def too_long(*_: object) -> NoReturn:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGPROF, too_long)
+    signal.setitimer(signal.ITIMER_PROF, 60)
+    yield
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.signal(signal.SIGPROF, before)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_is_looked_through_in_bounded_time(name: str, deadline: None) -> None:
+    assert len(find(HOSTILE[name])) <= MAX_FINDINGS
+
+
+def test_any_bytes_are_taken() -> None:
+    rng = random.Random(6)
+    for size in (0, 1, 7, 300, 5000):
+        find(rng.randbytes(size))
+        find(b"password=" + rng.randbytes(size))
