@@ -13,6 +13,7 @@ from .facade.lineage import Lineage
 from .facade.opened import given, told
 from .facade.proposals import Proposals
 from .facade.proving import Proving
+from .facade.selecting import Selecting
 from .facade.skills import Skills
 from .facade.trust import Trust
 from .session import CONTROL, Session, find
@@ -21,12 +22,13 @@ if TYPE_CHECKING:
     from . import results
     from .actions.duty import Open as OpenLedger
     from .actions.files import Progress
+    from .actions.selecting import Wanted
     from .session import SignWith
 
 __all__ = ["Brain", "find"]
 
 
-class Brain(Skills, Files, Lineage, Proposals, Importing, Proving, Keys, Trust):
+class Brain(Skills, Files, Selecting, Lineage, Proposals, Importing, Proving, Keys, Trust):
     """A folder of skills, memory and prompts under version control.
 
     Open one with `Brain.open`, make one with `Brain.init`. Ids are hex text, times
@@ -202,17 +204,45 @@ class Brain(Skills, Files, Lineage, Proposals, Importing, Proving, Keys, Trust):
     # What an agent reads
 
     def index(
-        self, rev: str = "@", limit: int | None = None, budget: int | None = None
+        self,
+        rev: str = "@",
+        limit: int | None = None,
+        budget: int | None = None,
+        *,
+        task: str | None = None,
+        top: int = 10,
+        by: str = "",
     ) -> results.Index:
-        """Return the Level-0 index; `limit` is in characters a description, `budget` in tokens."""
+        """Return the Level-0 index; `limit` is in characters a description, `budget` in tokens.
+
+        With `task` it has only the `top` skills that task needs; `by` is as for `select`.
+        """
         from .actions import indexing
 
-        return self._do(indexing.index, rev, limit, budget)
+        return self._do(indexing.index, rev, limit, budget, _wanted(task, top, by))
 
     def prompt(
-        self, rev: str = "@", limit: int | None = None, budget: int | None = None
+        self,
+        rev: str = "@",
+        limit: int | None = None,
+        budget: int | None = None,
+        *,
+        task: str | None = None,
+        top: int = 10,
+        by: str = "",
     ) -> results.Prompt:
-        """Return the system prompt: system.md, fragments, index, memory by manifest."""
+        """Return the system prompt: system.md, fragments, index, memory by manifest.
+
+        All but `rev` is about the index, and as there.
+        """
         from .actions import indexing
 
-        return self._do(indexing.prompt, rev, limit, budget)
+        return self._do(indexing.prompt, rev, limit, budget, _wanted(task, top, by))
+
+
+def _wanted(task: str | None, top: int, by: str) -> Wanted | None:
+    if task is None:
+        return None
+    from .actions.selecting import Wanted
+
+    return Wanted(task, top, by)

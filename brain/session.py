@@ -17,6 +17,7 @@ from .objects.snapshot import Snapshot
 from .store.protocol import Kind, Reader, Store
 
 if TYPE_CHECKING:
+    from .selection.shelf import Shelf
     from .skills.card import Card
 
 CONTROL = ".brain"
@@ -40,7 +41,8 @@ class Session:
 
     `sign_with`, if set, gives the key that signs each snapshot that is recorded.
     `named_otherwise` has, by blob, the names of skills that went through the open
-    transaction and bear another name than their place.
+    transaction and bear another name than their place. `shelf` has what selection keeps
+    of the skills of the head.
     """
 
     has_folder = True
@@ -58,6 +60,7 @@ class Session:
         self.nodes = Nodes(lambda node_id: self.reader.get(Kind.NODE, node_id))
         self.named_otherwise: dict[bytes, str] = {}
         self.cards: dict[bytes, Card] = {}
+        self.shelf: Shelf | None = None
         self._brain = b""
         self._epoch = 0
         self._snapshots: dict[bytes, Snapshot] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ..manifest import load
 from ..objects import bundle as bundles
@@ -14,6 +15,9 @@ from ..skills.text import clean
 from . import find
 from .revisions import resolve
 
+if TYPE_CHECKING:
+    from .selecting import Wanted
+
 SYSTEM = "prompts/system.md"
 FRAGMENTS = "prompts/fragments/"
 _MAX_PART_BYTES = 4 << 20
@@ -21,25 +25,36 @@ _MAX_PART_BYTES = 4 << 20
 
 
 def index(
-    session: Session, revision: str = "@", limit: int | None = None, budget: int | None = None
+    session: Session,
+    revision: str = "@",
+    limit: int | None = None,
+    budget: int | None = None,
+    wanted: Wanted | None = None,
 ) -> Index:
-    """Return one line per skill; `limit` in characters a description, `budget` in tokens."""
+    """Return one line per skill; `limit` in characters a description, `budget` in tokens.
+
+    With `wanted` there are only lines of the skills that a task needs.
+    """
     bundle = session.bundle_of(resolve(session, revision))
-    made = _index(session, bundle, limit, budget)
+    made = _index(session, bundle, limit, budget, wanted)
     return Index(made.text, made.shown, made.tokens)
 
 
 def prompt(
-    session: Session, revision: str = "@", limit: int | None = None, budget: int | None = None
+    session: Session,
+    revision: str = "@",
+    limit: int | None = None,
+    budget: int | None = None,
+    wanted: Wanted | None = None,
 ) -> Prompt:
     """Return the system prompt: system.md, fragments by name, the index, memory by manifest.
 
-    `limit` and `budget` are those of the index. Hidden and bidirectional
+    `limit`, `budget` and `wanted` are those of the index. Hidden and bidirectional
     characters are left out of every part.
     """
     snapshot_id = resolve(session, revision)
     bundle = session.bundle_of(snapshot_id)
-    made = _index(session, bundle, limit, budget)
+    made = _index(session, bundle, limit, budget, wanted)
     parts = list(_prompt_files(session, bundle))
     parts.append(f"# Skills\n\n{made.text}")
     cut = []
@@ -56,8 +71,19 @@ def prompt(
 
 
 def _index(
-    session: Session, bundle: Bundle, limit: int | None, budget: int | None
+    session: Session,
+    bundle: Bundle,
+    limit: int | None,
+    budget: int | None,
+    wanted: Wanted | None,
 ) -> level0.IndexText:
+    if wanted is not None:
+        from . import selecting
+
+        chosen = selecting.among(session, bundle, wanted)
+        return level0.build(
+            [(one.name, one.description, one.path) for one in chosen], limit, budget
+        )
     lines = [
         (card.name or name, card.description, path)
         for path, name, _, card in find.places(session, bundle)

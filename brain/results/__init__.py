@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .adoptions import Imported
-    from .agent import Index, Prompt
+    from .agent import Index, Prompt, Selected
     from .batches import Anchored, Batch, Left
     from .branches import Ancestry, Branch, Branches, Forked, Switched
     from .differences import Change, Diff, SkillChange, Stat
@@ -80,6 +80,7 @@ __all__ = [
     "Restored",
     "Revocation",
     "SectionInfo",
+    "Selected",
     "Shown",
     "Signature",
     "Skill",
@@ -108,7 +109,7 @@ _KINDS = {
     "searches": "BlameLine Tested Bisected",
     "merges": "MergedSkill MergeConflict Merged",
     "branches": "Branch Branches Switched Forked Ancestry",
-    "agent": "Index Prompt",
+    "agent": "Index Prompt Selected",
     "differences": "Change Diff SkillChange Stat",
     "evidence": "Evidence LoggedIn StoredIn",
     "folder": "Init Notice Recorded Restored Status",

@@ -21,3 +21,13 @@ class Prompt(NamedTuple):
     skills: int
     tokens: int
     cut: list[str]
+
+
+class Selected(NamedTuple):
+    """A skill that a task needs; scores compare within one answer only."""
+
+    slug: str
+    name: str
+    description: str
+    path: str
+    score: float

@@ -14,7 +14,7 @@ closing any handle on it would drop the engine's POSIX locks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import apsw
@@ -187,6 +187,22 @@ class Connection:
             yield from self.all(
                 sql.format(keys=",".join("?" * width), rows=",".join(["(?)"] * width)), some
             )
+
+    def tokenizer(self, spec: Sequence[str]) -> Callable[[str], list[str]]:
+        """Return what cuts a text into words as a full-text index of that tokenizer does."""
+        made = self._raw.fts5_tokenizer(spec[0], list(spec[1:]))
+
+        def cut(text: str) -> list[str]:
+            words = made(
+                text.encode("utf-8", "replace"),
+                apsw.FTS5_TOKENIZE_DOCUMENT,
+                None,
+                include_offsets=False,
+                include_colocated=False,
+            )
+            return [str(word) for word in words]
+
+        return cut
 
     def try_now(self, sql: str) -> list[Row]:
         """Return the rows of a statement, or none if it would have to wait for others."""

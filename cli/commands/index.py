@@ -8,19 +8,36 @@ from ..command import command as brain_command
 from ..context import App
 from ..output import emit
 from ..params import CountType, Once
+from ..tasks import selection, task_options
 
 
-@brain_command("index", examples=("brain index", "brain index --budget 2000"))
+@brain_command(
+    "index",
+    examples=(
+        "brain index",
+        "brain index --budget 2000",
+        'brain index --task "fill a PDF form" --top 5',
+    ),
+)
 @click.option(
     "--limit", cls=Once, type=CountType(), metavar="CHARS", help="Cut a description at CHARS."
 )
 @click.option(
     "--budget", cls=Once, type=CountType(), metavar="TOKENS", help="At most TOKENS in all."
 )
-def command(app: App, limit: int | None, budget: int | None) -> None:
+@task_options
+def command(
+    app: App,
+    limit: int | None,
+    budget: int | None,
+    task: str | None,
+    top: int | None,
+    by: str | None,
+) -> None:
     """Print the Level-0 index: one line per skill.
 
     It is read from the head; bodies never enter it. Tokens are estimated as bytes / 4.
+    With --task it has the skills whose names and descriptions fit a task best.
     """
-    found = app.brain.index(limit=limit, budget=budget)
+    found = app.brain.index(limit=limit, budget=budget, **selection(task, top, by))
     emit(app, found, [found.index.rstrip("\n")])

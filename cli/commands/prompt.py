@@ -11,22 +11,38 @@ from ..context import App
 from ..output import emit
 from ..params import CountType, Once
 from ..streams import write_lines
+from ..tasks import selection, task_options
 
 
-@brain_command("prompt", examples=("brain prompt", "brain prompt --budget 2000 > system.txt"))
+@brain_command(
+    "prompt",
+    examples=(
+        "brain prompt",
+        "brain prompt --budget 2000 > system.txt",
+        "brain prompt --task - < task.md",
+    ),
+)
 @click.option(
     "--limit", cls=Once, type=CountType(), metavar="CHARS", help="Cut a description at CHARS."
 )
 @click.option(
     "--budget", cls=Once, type=CountType(), metavar="TOKENS", help="At most TOKENS of index."
 )
-def command(app: App, limit: int | None, budget: int | None) -> None:
+@task_options
+def command(
+    app: App,
+    limit: int | None,
+    budget: int | None,
+    task: str | None,
+    top: int | None,
+    by: str | None,
+) -> None:
     """Print the system prompt.
 
     prompts/system.md, prompts/fragments/ in name order, the Level-0 index, and the
     memory files that manifest.yaml names, each within its limit.
     """
-    made = app.brain.prompt(limit=limit, budget=budget)
+    made = app.brain.prompt(limit=limit, budget=budget, **selection(task, top, by))
     for path in made.cut:
         app.note(f"Note: {printable(path)} is cut at its limit")
     if app.json:

@@ -1,0 +1,38 @@
+"""Several rankings made one by reciprocal rank (Cormack, Clarke and Büttcher 2009)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from .catalogue import Catalogue
+from .protocol import Ranked, Selector
+
+K = 60
+"""How little the first places count more than the next; the value of the paper."""
+DEPTH = 100
+"""Places of each ranking that count, at least."""
+
+
+def fuse(rankings: Iterable[Sequence[Ranked]]) -> list[Ranked]:
+    """Return one ranking: the score of a skill is the sum of 1 / (K + its place) in each."""
+    scores: dict[str, float] = {}
+    slugs: dict[str, str] = {}
+    for ranking in rankings:
+        for place, one in enumerate(ranking, 1):
+            scores[one.path] = scores.get(one.path, 0.0) + 1 / (K + place)
+            slugs[one.path] = one.slug
+    best = sorted(scores, key=lambda path: (-scores[path], path))
+    return [Ranked(slugs[path], scores[path], path) for path in best]
+
+
+class Hybrid:
+    """The `Selector` that fuses what others find."""
+
+    def __init__(self, catalogue: Catalogue, parts: Sequence[Selector]) -> None:
+        self._catalogue = catalogue
+        self._parts = parts
+
+    def rank(self, task: str, limit: int) -> list[Ranked]:
+        """See `Selector.rank`."""
+        deep = max(limit, DEPTH)
+        return self._catalogue.filled(fuse(part.rank(task, deep) for part in self._parts), limit)

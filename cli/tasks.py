@@ -1,0 +1,50 @@
+"""The options that select skills for a task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from .params import CountType, Once, TextType
+from .reading import read
+
+MAX_TASK_BYTES = 1 << 20
+WAYS = ("keyword", "bm25", "embedding", "hybrid")
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def task_options(function: Function) -> Function:
+    """Add --task, --top and --by to a command."""
+    by = click.option("--by", cls=Once, type=click.Choice(WAYS), help="How to select for a task.")
+    top = click.option(
+        "--top",
+        cls=Once,
+        type=CountType(),
+        metavar="COUNT",
+        help="How many skills to select; 0 takes all.  [default: 10]",
+    )
+    task = click.option(
+        "--task",
+        cls=Once,
+        type=TextType(),
+        metavar="TEXT",
+        help="Only skills that this task needs; - is standard input.",
+    )
+    return task(top(by(function)))
+
+
+def selection(task: str | None, top: int | None, by: str | None) -> dict[str, Any]:
+    """Return what was given as the arguments of `Brain.index` and `Brain.prompt`.
+
+    Raises `click.UsageError` for --top or --by without a task, `InvalidInput`.
+    """
+    if task is None:
+        if top is not None or by is not None:
+            raise click.UsageError("--top and --by say how to select for a --task")
+        return {}
+    if task == "-":
+        task = read("-", MAX_TASK_BYTES).decode("utf-8", "replace")
+    return {"task": task, "by": by or "", **({} if top is None else {"top": top})}

@@ -1,0 +1,86 @@
+"""Ranking by BM25 over names and descriptions."""
+
+from __future__ import annotations
+
+import pytest
+
+from brain.selection import bm25
+from brain.selection.bm25 import Bm25
+from brain.selection.words import COMMON
+
+from .shelves import catalogue, document, slugs
+
+TABLES = document("csv-to-excel", "Convert comma separated files into spreadsheets")
+DATES = document("date-parsing", "Read dates in any notation")
+NAMED = document("x1", "Nothing to see", name="Oracle manipulation")
+
+
+def rank(task: str, limit: int = 10) -> list[str]:
+    return slugs(Bm25(catalogue(TABLES, DATES, NAMED)).rank(task, limit))
+
+
+@pytest.mark.parametrize(
+    ("task", "slug"),
+    [
+        ("converting a spreadsheet", "csv-to-excel"),  # other endings of the words
+        ("EXCEL", "csv-to-excel"),
+        ("parse the dates", "date-parsing"),
+        ("manipulations of oracles", "x1"),  # a name that is not the slug
+    ],
+)
+def test_words_are_found_whatever_their_ending_and_case(task: str, slug: str) -> None:
+    assert rank(task)[0] == slug
+
+
+def test_a_rare_word_counts_more_than_a_frequent_one() -> None:
+    skills = [document(f"s{number}", "report of sales") for number in range(9)]
+    known = catalogue(*skills, document("rare", "report of penguins"))
+    assert slugs(Bm25(known).rank("sales penguins", 1)) == ["rare"]
+
+
+def test_a_task_without_a_word_of_any_skill_finds_nothing() -> None:
+    assert rank("qwertz") == rank("") == rank("!?") == []
+
+
+def test_a_limit_from_zero_down_takes_all_with_what_fits_first() -> None:
+    assert rank("dates", 0) == ["date-parsing", "csv-to-excel", "x1"]
+
+
+@pytest.mark.parametrize("task", ['" OR slug:*', "NEAR(a b)", "dates AND NOT dates", "c0:dates^"])
+def test_the_language_of_the_engine_is_plain_text(task: str) -> None:
+    assert rank(task) in ([], ["date-parsing"])
+
+
+def test_words_that_say_nothing_count_only_where_there_are_no_others() -> None:
+    assert {"the", "please", "with"} <= COMMON
+    known = catalogue(document("a", "the one with the lot"), document("b", "dates"))
+    assert slugs(Bm25(known).rank("please, the dates", 5)) == ["b"]
+    assert slugs(Bm25(known).rank("the with", 5)) == ["a"]
+
+
+def test_writing_without_spaces_is_found_by_its_pairs() -> None:
+    known = catalogue(document("pdf-biao", "从PDF文件提取表格数据"), document("rili", "管理日历"))
+    assert slugs(Bm25(known).rank("把表格提取出来", 5)) == ["pdf-biao"]
+
+
+def test_accents_make_no_difference() -> None:
+    known = catalogue(document("resume", "Écrire un résumé"))
+    assert slugs(Bm25(known).rank("ecrire resume", 5)) == ["resume"]
+
+
+def test_a_long_task_costs_no_more_than_its_rarest_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    skills = [document(f"s{number}", f"common word{number}") for number in range(50)]
+    selector = Bm25(catalogue(*skills))
+    monkeypatch.setattr(bm25, "MOST_HITS", 5)
+    task = "common " + " ".join(f"word{number}" for number in range(40))
+    assert len(selector.telling(task)) == 5
+    assert "common" not in selector.telling(task)
+    assert selector.telling("common") == ["common"]  # the only one, however many it hits
+
+
+def test_what_changes_is_followed() -> None:
+    known = catalogue(TABLES, DATES)
+    selector = Bm25(known)
+    known.change([DATES.path], [TABLES._replace(description="Walk penguins")])
+    assert slugs(selector.rank("dates spreadsheets", 5)) == []
+    assert slugs(selector.rank("penguins", 5)) == ["csv-to-excel"]
