@@ -19,7 +19,7 @@ from ..tasks import selection, task_options
     examples=(
         "brain prompt",
         "brain prompt --budget 2000 > system.txt",
-        "brain prompt --task - < task.md",
+        "cat task.md | brain prompt --task -",
     ),
 )
 @click.option(
