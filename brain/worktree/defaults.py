@@ -7,7 +7,8 @@ In gitignore syntax, with names compared in lower case:
     *.pem  *.key  *.p12  *.pfx  *.p8  *.ppk  *.jks  *.keystore  *.kdbx
     id_rsa*  id_dsa*  id_ecdsa*  id_ed25519*  .netrc  .pypirc  .npmrc  .git-credentials
     *-wal  *-shm  *-journal                       beside databases
-    *.swp  *.swo  *.swx  *~  .#*  *.pyc           files only, as the two lines above
+    *.swp  *.swo  *.swx  *~  .#*  #*#  *.pyc      files only, as the two lines above
+    .~lock.*  .goutputstream-*  *.kate-swp  *___jb_tmp___  *___jb_old___
     __pycache__/  node_modules/  .venv/  .cache/  .mypy_cache/  .pytest_cache/
     .ruff_cache/  .tox/  .nox/  .hypothesis/  .ipynb_checkpoints/
 """
@@ -17,7 +18,7 @@ from __future__ import annotations
 TEMPORARY = ".brain-tmp-"
 """How the name of every file that is still being written begins."""
 
-VERSION = b"1"
+VERSION = b"2"
 """Enters the fingerprint of the rules; raised whenever a list below changes."""
 
 _RESERVED = frozenset({".brain", ".brain.new", ".git"})
@@ -38,11 +39,14 @@ _FOLDERS = frozenset(
     }
 )
 _FILES = frozenset({".netrc", ".pypirc", ".npmrc", ".git-credentials"})
-_FILE_STARTS = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".#")
+_FILE_STARTS = (
+    *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"),
+    *(".#", ".~lock.", ".goutputstream-"),
+)
 _FILE_ENDS = (
     *(".pem", ".key", ".p12", ".pfx", ".p8", ".ppk", ".jks", ".keystore", ".kdbx"),
     *("-wal", "-shm", "-journal"),
-    *(".swp", ".swo", ".swx", "~", ".pyc"),
+    *(".swp", ".swo", ".swx", "~", ".pyc", ".kate-swp", "___jb_tmp___", "___jb_old___"),
 )
 
 
@@ -64,4 +68,6 @@ def left_out(name: str, is_folder: bool) -> bool:
         return True
     if is_folder:
         return low in _FOLDERS
+    if low[0] == low[-1] == "#" and len(low) > 1:
+        return True
     return low in _FILES or low.startswith(_FILE_STARTS) or low.endswith(_FILE_ENDS)

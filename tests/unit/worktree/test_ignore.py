@@ -54,6 +54,11 @@ def ignored(rules: IgnoreRules, path: str) -> bool:
         ".SKILL.md.swp",
         "SKILL.md~",
         ".#SKILL.md",
+        "#SKILL.md#",
+        ".~lock.notes.odt#",
+        ".goutputstream-ABC123",
+        "SKILL.md___jb_tmp___",
+        ".SKILL.md.kate-swp",
         "mod.pyc",
     ],
 )
@@ -75,6 +80,9 @@ def test_the_defaults_leave_out_what_no_brain_should_hold(path: str) -> None:
         ".brainignore",
         "cache/",
         "monkey",
+        "#",
+        "#notes",
+        "#folder#/",
     ],
 )
 def test_the_defaults_keep_everything_else(path: str) -> None:
