@@ -16,6 +16,7 @@ from .facade.proving import Proving
 from .facade.selecting import Selecting
 from .facade.skills import Skills
 from .facade.trust import Trust
+from .facade.watching import Watching
 from .session import CONTROL, Session, find
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["Brain", "find"]
 
 
-class Brain(Skills, Files, Selecting, Lineage, Proposals, Importing, Proving, Keys, Trust):
+class Brain(
+    Skills, Files, Selecting, Lineage, Proposals, Importing, Proving, Keys, Trust, Watching
+):
     """A folder of skills, memory and prompts under version control.
 
     Open one with `Brain.open`, make one with `Brain.init`. Ids are hex text, times

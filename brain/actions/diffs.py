@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..objects import bundle as bundles
@@ -35,14 +36,35 @@ def with_folder(session: Session, from_: str = "@") -> Diff:
     before = session.bundle_of(old)
     seen = folder.look(session)
     edits = folder.edits(session, seen, before, folder.hashed(session, seen.found.changed))
-    found = [
-        Difference(path, bundles.get(session.nodes, before, path), entry)
-        for path, entry in sorted(edits.items())
-    ]
+    found = _differences(session, before, edits)
     after = bundles.update(session.nodes, before, edits)
     skills = _skills(session, before, after, found, _cards_of_folder(session, found))
     session.nodes.dropped()
     return Diff(old.hex(), "", changes(found), skills)
+
+
+def being_recorded(session: Session, before: Bundle, edits: Mapping[str, Entry | None]) -> Told:
+    """Return what edits change whose content the open transaction holds."""
+    found = _differences(session, before, edits)
+    after = bundles.update(session.nodes, before, edits)
+    cards = derived.cards(session, _skill_blobs(found))
+    return Told(changes(found), _skills(session, before, after, found, cards))
+
+
+class Told(NamedTuple):
+    """What differs: by path, and of skills."""
+
+    changes: list[Change]
+    skills: list[SkillChange]
+
+
+def _differences(
+    session: Session, before: Bundle, edits: Mapping[str, Entry | None]
+) -> list[Difference]:
+    return [
+        Difference(path, bundles.get(session.nodes, before, path), entry)
+        for path, entry in sorted(edits.items())
+    ]
 
 
 def changes(found: list[Difference]) -> list[Change]:

@@ -18,11 +18,11 @@ from ..objects.entry import Entry
 from ..results import Recorded
 from ..session import Session
 from ..worktree.ignore import IgnoreRules
-from ..worktree.named import scan_named
+from ..worktree.named import Named, scan_named
 from ..worktree.walk import refuse_twins
 from . import loading
 from .files import Progress, no_progress
-from .record import recorded
+from .record import Words, recorded
 from .turn import Turn, locked, recording
 
 Edits = dict[str, Entry | None]
@@ -40,16 +40,60 @@ def snapshot_of(
     wanted = [paths.check(path.rstrip("/")) for path in wanted]
     rules = IgnoreRules.load(session.root)
     with locked(session):
-        found = scan_named(session.root, rules, wanted, lambda done: progress("scanning", done, 0))
-        size = sum(file.size for file in found.files)
-        with recording(session, "snapshot", message or "snapshot", expected_bytes=size) as mine:
-            before = mine.bundle
-            stored = loading.stored(session, mine.tx, before, found.files, progress=progress)
-            with closing(stored) as entries:
-                now = {entry.path: entry for entry in entries}
-            edits = _edits(session, before, wanted, now)
-            _record(mine, edits, message)
+        found = _scan(session, rules, wanted, progress)
+        _refuse_absent(session, wanted, found)
+        return _snapshot(
+            session, wanted, found, lambda *_: message, message or "snapshot", progress
+        )
+
+
+def worded(session: Session, words: Words, description: str, wanted: Sequence[str]) -> Recorded:
+    """As `snapshot_of`, with a message that is made of what changed.
+
+    That nothing is at a path is no error.
+    """
+    rules = IgnoreRules.load(session.root)
+    with locked(session):
+        found = _scan(session, rules, wanted, no_progress)
+        return _snapshot(session, wanted, found, words, description, no_progress)
+
+
+def _scan(session: Session, rules: IgnoreRules, wanted: Sequence[str], progress: Progress) -> Named:
+    return scan_named(session.root, rules, wanted, lambda done: progress("scanning", done, 0))
+
+
+def _snapshot(
+    session: Session,
+    wanted: Sequence[str],
+    found: Named,
+    words: Words,
+    description: str,
+    progress: Progress,
+) -> Recorded:
+    size = sum(file.size for file in found.files)
+    with recording(session, "snapshot", description, expected_bytes=size) as mine:
+        before = mine.bundle
+        stored = loading.stored(session, mine.tx, before, found.files, progress=progress)
+        with closing(stored) as entries:
+            now = {entry.path: entry for entry in entries}
+        edits = _edits(session, before, wanted, now)
+        if edits:
+            mine.commit(edits, operation.snapshot(), words(session, before, edits))
+            refuse_new_twins(mine, before, [path for path, entry in edits.items() if entry])
     return recorded(mine, before, edits, found.notices)
+
+
+def _refuse_absent(session: Session, wanted: Sequence[str], found: Named) -> None:
+    head = session.bundle_of(session.head())
+    there = [file.path for file in found.files]
+    for path in wanted:
+        inside = any(file == path or file.startswith(path + "/") for file in there)
+        if not inside and not any(bundles.below(session.nodes, head, path)):
+            raise NotFound(
+                f"nothing to record at {printable(path)}",
+                code="no_path",
+                hint="it is not there, or left out; give paths from the top of the brain",
+            )
 
 
 def _edits(
@@ -58,14 +102,7 @@ def _edits(
     """Return what leads from `before` to the files `now` at the paths `wanted`."""
     edits: Edits = {}
     for path in wanted:
-        was = [entry.path for entry in bundles.below(session.nodes, before, path)]
-        if not was and not any(there == path or there.startswith(path + "/") for there in now):
-            raise NotFound(
-                f"nothing to record at {printable(path)}",
-                code="no_path",
-                hint="it is not there, or left out; give paths from the top of the brain",
-            )
-        edits.update(dict.fromkeys(was))
+        edits.update(dict.fromkeys(e.path for e in bundles.below(session.nodes, before, path)))
     for path in now:
         for outer in above(path):  # what was a file there is a folder now
             if bundles.get(session.nodes, before, outer) is not None:
@@ -76,13 +113,6 @@ def _edits(
         for path, entry in edits.items()
         if entry != bundles.get(session.nodes, before, path)
     }
-
-
-def _record(mine: Turn, edits: Edits, message: str) -> None:
-    if edits:
-        before = mine.bundle
-        mine.commit(edits, operation.snapshot(), message)
-        refuse_new_twins(mine, before, [path for path, entry in edits.items() if entry])
 
 
 def refuse_new_twins(mine: Turn, before: Bundle, written: Iterable[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 
 from ..objects import bundle as bundles
@@ -17,6 +17,10 @@ from .files import Progress, no_progress
 from .turn import Turn, locked, recording
 
 SNAPSHOT = operation.snapshot()
+
+Edits = Mapping[str, Entry | None]
+Words = Callable[[Session, Bundle, Edits], str]
+"""Makes the message of a snapshot, of the bundle before it and what it changes."""
 
 
 def status(session: Session, progress: Progress = no_progress) -> Status:
@@ -52,17 +56,28 @@ def snapshot(
     done: Operation = SNAPSHOT,
 ) -> Recorded:
     """Record the folder as it is, as the operation `done`. No change means no new snapshot."""
+    return worded(session, lambda *_: message, message or done[0], progress, done)
+
+
+def worded(
+    session: Session,
+    words: Words,
+    description: str,
+    progress: Progress = no_progress,
+    done: Operation = SNAPSHOT,
+) -> Recorded:
+    """As `snapshot`, with a message that is made of what changed."""
     with locked(session):
         seen = folder.look(session, progress)
         size = sum(candidate.size for candidate in seen.found.changed)
-        with recording(session, done[0], message or done[0], expected_bytes=size) as mine:
+        with recording(session, done[0], description, expected_bytes=size) as mine:
             before = mine.bundle
             with closing(
                 loading.stored(session, mine.tx, before, seen.found.changed, seen.proven, progress)
             ) as entries:
                 edits = folder.edits(session, seen, before, entries)
             if edits:
-                mine.commit(edits, done, message)
+                mine.commit(edits, done, words(session, before, edits))
         outcome = recorded(mine, before, edits, seen.found.notices)
         del edits  # as large as what follows
         if seen.found.changed or seen.found.removed or seen.base is not mine.bundle:
@@ -70,9 +85,7 @@ def snapshot(
     return outcome
 
 
-def recorded(
-    mine: Turn, before: Bundle, edits: Mapping[str, Entry | None], notices: list[Notice]
-) -> Recorded:
+def recorded(mine: Turn, before: Bundle, edits: Edits, notices: list[Notice]) -> Recorded:
     """Return the outcome of a snapshot that applied `edits` to `before`."""
     session = mine.session
     was = [bundles.get(session.nodes, before, path) is not None for path in edits]
@@ -90,7 +103,7 @@ def recorded(
     )
 
 
-def record_by_hand(mine: Turn, edits: Mapping[str, Entry | None]) -> None:
+def record_by_hand(mine: Turn, edits: Edits) -> None:
     """Record what somebody changed by hand, so that it is not overwritten unseen."""
     if edits:
         mine.commit(edits, operation.snapshot(), "Record changes made by hand")

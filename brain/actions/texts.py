@@ -16,12 +16,16 @@ MAX_TEXT_BYTES = 128 << 20
 
 def stat(session: Session, diff: Diff) -> list[Stat]:
     """Return the lines each changed file gained and lost; -1 for binary files."""
-    out = []
-    for change in diff.changes:
-        sides = _sides(session, diff, change)
-        counts = textdiff.count(*sides) if sides else textdiff.Counts(-1, -1)
-        out.append(Stat(change.path, *counts))
-    return out
+    return [_stat(change, _sides(session, change, bool(diff.to))) for change in diff.changes]
+
+
+def stat_of(session: Session, change: Change) -> Stat:
+    """Return the lines that a change gained and lost whose content is stored."""
+    return _stat(change, _sides(session, change, stored=True))
+
+
+def _stat(change: Change, sides: tuple[bytes, bytes] | None) -> Stat:
+    return Stat(change.path, *(textdiff.count(*sides) if sides else (-1, -1)))
 
 
 def patch(session: Session, diff: Diff) -> Iterator[str]:
@@ -33,7 +37,7 @@ def patch(session: Session, diff: Diff) -> Iterator[str]:
         lines = []
         if change.from_path:
             lines += [f"rename from {change.from_path}", f"rename to {change.path}"]
-        sides = _sides(session, diff, change)
+        sides = _sides(session, change, bool(diff.to))
         if sides is None:
             lines.append(f"Binary files {old_name} and {new_name} differ")
         else:
@@ -41,10 +45,10 @@ def patch(session: Session, diff: Diff) -> Iterator[str]:
         yield "".join(line + "\n" for line in lines)
 
 
-def _sides(session: Session, diff: Diff, change: Change) -> tuple[bytes, bytes] | None:
+def _sides(session: Session, change: Change, stored: bool) -> tuple[bytes, bytes] | None:
     """Return the content before and after, or None if it is not text to be compared."""
     old = _content(session, change.before, change.from_path or change.path, stored=True)
-    new = _content(session, change.after, change.path, stored=bool(diff.to))
+    new = _content(session, change.after, change.path, stored=stored)
     if old is None or new is None or textdiff.is_binary(old) or textdiff.is_binary(new):
         return None
     return old, new
