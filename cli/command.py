@@ -31,13 +31,18 @@ class Command(click.Command):
     """A command whose help ends with examples and exit statuses."""
 
     def __init__(
-        self, *args: Any, examples: tuple[str, ...], exits: tuple[int, ...], **kwargs: Any
+        self,
+        *args: Any,
+        examples: tuple[str, ...],
+        exits: tuple[int, ...],
+        json_help: str,
+        **kwargs: Any,
     ) -> None:
         kwargs["context_settings"] = HELP
         super().__init__(*args, **kwargs)
         self.examples = examples
         self.exits = exits
-        self.params.append(_json_option())
+        self.params.append(_json_option(json_help))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples and the exit statuses."""
@@ -49,25 +54,28 @@ class Command(click.Command):
 
 
 def command(
-    name: str, *, examples: tuple[str, ...], exits: tuple[int, ...] = READS
+    name: str,
+    *,
+    examples: tuple[str, ...],
+    exits: tuple[int, ...] = READS,
+    json_help: str = "Print one JSON document.",
 ) -> Callable[[Callable[..., None]], Command]:
     """Make a command of a function whose first argument is the `App`."""
 
     def decorate(function: Callable[..., None]) -> Command:
-        return click.command(name, cls=Command, examples=examples, exits=exits)(
-            click.pass_obj(function)
-        )
+        make = click.command(name, cls=Command, examples=examples, exits=exits, json_help=json_help)
+        return make(click.pass_obj(function))
 
     return decorate
 
 
-def _json_option() -> click.Option:
+def _json_option(text: str) -> click.Option:
     return click.Option(
         ["--json"],
         is_flag=True,
         expose_value=False,
         callback=_set_json,
-        help="Print one JSON document.",
+        help=text,
     )
 
 

@@ -26,6 +26,17 @@ def emit(app: App, document: Any, lines: Iterable[str]) -> None:
         streams.write_lines(lines)
 
 
+def emit_now(app: App, document: Any, lines: Iterable[str]) -> None:
+    """As `emit`, for one of many: with `--json` on one line, and not held back."""
+    if app.json:
+        import json
+
+        streams.write(json.dumps(to_json(document), allow_nan=False) + "\n")
+    else:
+        streams.write_lines(lines)
+    streams.flush()
+
+
 def to_json(value: Any) -> Any:
     """Return `value` as JSON can hold it.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,10 +14,13 @@ if TYPE_CHECKING:
 
     ParamOfText = click.ParamType[str]
     ParamOfInt = click.ParamType[int]
+    ParamOfFloat = click.ParamType[float]
 else:
-    ParamOfText = ParamOfInt = click.ParamType  # generic for the type checker only
+    ParamOfText = ParamOfInt = ParamOfFloat = click.ParamType  # generic for the type checker only
 
 MAX_COUNT = 1_000_000_000
+MAX_SECONDS = 86_400
+_SECONDS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?", re.ASCII)
 
 
 class Once(click.Option):
@@ -76,6 +80,21 @@ class CountType(ParamOfInt):
         if not (text.isascii() and text.isdigit() and len(text) <= 10) or int(text) > MAX_COUNT:
             self.fail(f"{text[:40]!r} is not a whole number from 0 to {MAX_COUNT}", param, ctx)
         return int(text)
+
+
+class SecondsType(ParamOfFloat):
+    """A time in seconds, with or without a fraction, up to a day."""
+
+    name = "seconds"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the seconds."""
+        text = str(value)
+        if not _SECONDS.fullmatch(text) or float(text) > MAX_SECONDS:
+            self.fail(f"{text[:40]!r} is not a time from 0 to {MAX_SECONDS} seconds", param, ctx)
+        return float(text)
 
 
 class SlugType(TextType):

@@ -24,6 +24,7 @@ ROOT: Table = {
         "init": Entry("init", "Make a brain of a folder."),
         "status": Entry("status", "Show what changed since the last snapshot."),
         "snapshot": Entry("snapshot", "Record the folder as it is."),
+        "watch": Entry("watch", "Record what any program changes, as it changes."),
         "skill": Entry("skill", "Write, read and check skills."),
     },
     "Look back": {

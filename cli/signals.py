@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -44,6 +44,31 @@ def ignored() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def asking(stop: Callable[[], None]) -> Iterator[None]:
+    """Let the first signal to end, SIGINT included, ask for it by `stop`; a second one ends.
+
+    One that is ignored stays ignored.
+    """
+    before = {number: signal.getsignal(number) for number in _numbers("SIGINT")}
+    mine = {number: old for number, old in before.items() if old != signal.SIG_IGN}
+
+    def ask(_number: int, _frame: FrameType | None) -> None:
+        restore()
+        stop()
+
+    def restore() -> None:
+        for number, handler in mine.items():
+            signal.signal(number, handler)
+
+    for number in mine:
+        signal.signal(number, ask)
+    try:
+        yield
+    finally:
+        restore()
 
 
 def _numbers(*more: str) -> list[signal.Signals]:

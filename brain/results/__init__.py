@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .branches import Ancestry, Branch, Branches, Forked, Switched
     from .differences import Change, Diff, SkillChange, Stat
     from .evidence import Evidence, LoggedIn, StoredIn
-    from .folder import Init, Notice, Recorded, Restored, Status
+    from .folder import Init, Notice, Recorded, Restored, Status, Watched
     from .keys import (
         Equivocal,
         Equivocation,
@@ -100,6 +100,7 @@ __all__ = [
     "Upserted",
     "Verified",
     "Vouched",
+    "Watched",
 ]
 
 _KINDS = {
@@ -112,7 +113,7 @@ _KINDS = {
     "agent": "Index Prompt Selected",
     "differences": "Change Diff SkillChange Stat",
     "evidence": "Evidence LoggedIn StoredIn",
-    "folder": "Init Notice Recorded Restored Status",
+    "folder": "Init Notice Recorded Restored Status Watched",
     "keys": "Equivocal Equivocation Revocation Signature Trusted TrustChanged TrustedKey",
     "ledgers": "Committed LedgerStatus LedgersVerified NotCommitted Quoted Vouched",
     "lineage": "Operation SectionInfo Shown SnapshotInfo",

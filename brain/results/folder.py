@@ -61,6 +61,21 @@ class Recorded(NamedTuple):
     commitment: Committed | NotCommitted | None
 
 
+class Watched(NamedTuple):
+    """A snapshot of what a watcher saw change, which `message` says; the rest as in `Recorded`."""
+
+    snapshot: str
+    bundle: str
+    parents: list[str]
+    time: int
+    message: str
+    added: int
+    modified: int
+    removed: int
+    notices: list[Notice]
+    commitment: Committed | NotCommitted | None
+
+
 class Restored(NamedTuple):
     """The outcome of a restore, an undo or a redo; path lists are sorted.
 

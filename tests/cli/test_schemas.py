@@ -46,6 +46,7 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("init", results.Init),
         ("status", results.Status),
         ("snapshot", results.Recorded),
+        ("watch", results.Watched),
         ("skill-view", results.SkillView),
         ("verify", results.Verified),
         ("index", results.Index),
@@ -275,7 +276,7 @@ def test_what_accepting_prints_keeps_its_schema(agent: Path, cli: Call) -> None:
 
 
 def test_every_command_with_json_is_among_the_calls() -> None:
-    called = {schema for schema, _, _ in CALLS} | {"demo", "proposal-accept"} | ON_A_CHAIN
+    called = {schema for schema, _, _ in CALLS} | {"demo", "proposal-accept", "watch"} | ON_A_CHAIN
     assert called == {"-".join(path) for path in LEAVES}
 
 

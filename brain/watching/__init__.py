@@ -1,0 +1,9 @@
+"""Watching: what any program changes in the folder of a brain is recorded as it changes.
+
+`Watch` is the loop; `events` tells it what the system saw change (`inotify` on Linux,
+`notified` elsewhere), `settling` when a change is over.
+"""
+
+from .watch import Failed, Watch
+
+__all__ = ["Failed", "Watch"]
