@@ -12,6 +12,8 @@
       after: 24h
       branch: main             # only what has reached this branch
       signed: true             # only what those have signed who may
+    secrets:
+      accepted: [0a1b2c3d4e5f6071]  # ids of findings of `brain secrets` that are none
 
 Every field may be left out; unknown ones are kept and ignored. The schema is
 `schemas/manifest.json`.
@@ -59,15 +61,16 @@ class CommitPolicy(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What manifest.yaml says."""
+    """What manifest.yaml says; `accepted` are the ids of secrets that are none."""
 
     name: str
     layout: str
     memory: tuple[MemoryFile, ...]
     commit: CommitPolicy | None
+    accepted: tuple[str, ...]
 
 
-DEFAULT = Manifest("", "directory", (), None)
+DEFAULT = Manifest("", "directory", (), None, ())
 
 
 def load(session: Session, snapshot_id: bytes | None = None) -> Manifest:
@@ -118,7 +121,8 @@ def parse(content: bytes) -> Manifest:
     if not isinstance(prompt, dict) or not isinstance(prompt.get("memory", []), list):
         raise _bad("prompt.memory is not a list")
     memory = tuple(map(_memory, prompt.get("memory", [])))
-    return Manifest(name, layout, memory, _commit(fields.get("commit")))
+    accepted = _accepted(fields.get("secrets", {}))
+    return Manifest(name, layout, memory, _commit(fields.get("commit")), accepted)
 
 
 def _memory(item: Any) -> MemoryFile:
@@ -151,6 +155,13 @@ def _commit(fields: Any) -> CommitPolicy | None:
     if every is None and after is None:
         every = 1
     return CommitPolicy(ledger, every, after, branch, signed)
+
+
+def _accepted(fields: Any) -> tuple[str, ...]:
+    ids = fields.get("accepted", []) if isinstance(fields, dict) else None
+    if not isinstance(ids, list) or not all(isinstance(name, str) for name in ids):
+        raise _bad("secrets.accepted is not a list of ids, in quotes")
+    return tuple(ids)
 
 
 def _period(text: Any) -> int:

@@ -64,6 +64,7 @@ ROOT: Table = {
         "op": Entry("op", "Look at the operation log."),
     },
     "Forget": {
+        "secrets": Entry("secrets", "Look for keys, tokens and passwords in what is recorded."),
         "redact": Entry("redact", "Destroy the content of a file for good."),
         "gc": Entry("gc", "Remove what nothing needs any more, and give its space back."),
     },

@@ -99,7 +99,8 @@ def path_change(change: Change) -> str:
 def notices(found: list[Notice]) -> Iterator[str]:
     """Say what was left out or looks odd."""
     for notice in found:
-        yield f"Note: {escape(notice.path)}: {escape(notice.message)}"
+        place = f"{escape(notice.path)}: " if notice.path else ""
+        yield f"Note: {place}{escape(notice.message)}"
 
 
 def restored(done: Restored) -> str:

@@ -98,9 +98,17 @@ def recorded(mine: Turn, before: Bundle, edits: Edits, notices: list[Notice]) ->
         sum(not was for _, was in pairs),
         sum(was and entry is not None for entry, was in pairs),
         sum(entry is None for entry, _ in pairs),
-        list(notices),
+        [*notices, *_secrets(session, edits)],
         None,
     )
+
+
+def _secrets(session: Session, edits: Edits) -> list[Notice]:
+    if not any(edits.values()):
+        return []
+    from . import leaks
+
+    return leaks.notices(session, edits)
 
 
 def record_by_hand(mine: Turn, edits: Edits) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Trusted,
         TrustedKey,
     )
+    from .leaks import Leak, Leaks
     from .ledgers import Committed, LedgerStatus, LedgersVerified, NotCommitted, Quoted, Vouched
     from .lineage import Operation, SectionInfo, Shown, SnapshotInfo
     from .merges import MergeConflict, Merged, MergedSkill
@@ -60,6 +61,8 @@ __all__ = [
     "Imported",
     "Index",
     "Init",
+    "Leak",
+    "Leaks",
     "LedgerStatus",
     "LedgersVerified",
     "Left",
@@ -115,6 +118,7 @@ _KINDS = {
     "evidence": "Evidence LoggedIn StoredIn",
     "folder": "Init Notice Recorded Restored Status Watched",
     "keys": "Equivocal Equivocation Revocation Signature Trusted TrustChanged TrustedKey",
+    "leaks": "Leak Leaks",
     "ledgers": "Committed LedgerStatus LedgersVerified NotCommitted Quoted Vouched",
     "lineage": "Operation SectionInfo Shown SnapshotInfo",
     "proofs": "Proof",

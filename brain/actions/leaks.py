@@ -1,0 +1,152 @@
+"""Secrets in what is recorded: noticed as it is recorded, and looked for when asked.
+
+A secret that is recorded goes wherever the brain goes, also when the file is gone from
+the folder. What is accepted stands in the manifest, by the ids of the findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from .. import manifest
+from ..errors import NotFound, printable
+from ..objects import bundle as bundles
+from ..objects import lineage, paths
+from ..objects.entry import LINK, Entry
+from ..results import Leak, Leaks, Notice
+from ..secrets import Finding, find
+from ..session import Session
+from .files import Progress, no_progress
+from .revisions import resolve
+
+LARGE = 256 << 10
+"""Bytes of a file from which on a snapshot does not look into it: `leaks` does."""
+MOST = 4 << 20
+"""Bytes of all changed files from which on a snapshot looks into none of them."""
+
+_WINDOW = 4 << 20
+"""Bytes of a large file looked at together, to the end of a line."""
+_TOGETHER = 256
+
+Place = tuple[str, bytes]
+"""A path, and the snapshot it was recorded in."""
+
+
+def notices(session: Session, edits: Mapping[str, Entry | None]) -> list[Notice]:
+    """Return what a snapshot of these edits says of secrets in them.
+
+    Time is bounded: beyond `LARGE` and `MOST` nothing is read, and the latter is said.
+    """
+    small = {
+        path: entry.blob
+        for path, entry in edits.items()
+        if entry and entry.kind != LINK and entry.size < LARGE
+    }
+    if sum(edit.size for edit in edits.values() if edit and edit.size < LARGE) > MOST:
+        message = f"{len(small)} files were not looked through for secrets: run `brain secrets`"
+        return [Notice("secrets_not_sought", "", message)]
+    found = dict(_searched(session, list(small.values()), no_progress))
+    accepted = manifest.load(session).accepted if any(found.values()) else ()
+    return [
+        Notice("secret", path, in_words(path, here))
+        for path, blob in small.items()
+        for here in found.get(blob, ())
+        if here.id not in accepted
+    ]
+
+
+def in_words(path: str, found: Finding) -> str:
+    """Say where a secret seems to be, and how to be rid of it."""
+    return (
+        f"line {found.line} looks like a secret ({found.rule}, id {found.id}); "
+        f"if it is one: `brain redact {printable(path)}`"
+    )
+
+
+def leaks(
+    session: Session,
+    wanted: Sequence[str] = (),
+    revision: str = "@",
+    history: bool = False,
+    progress: Progress = no_progress,
+) -> Leaks:
+    """Look for secrets in the files of a snapshot, or at and below the paths `wanted`.
+
+    With `history` in all that was ever recorded up to it. Raises `NotFound` (`no_path`),
+    `InvalidInput` (`bad_manifest`).
+    """
+    head = resolve(session, revision)
+    wanted = [paths.check(path.rstrip("/")) for path in wanted]
+    places: dict[bytes, list[Place]] = {}
+    files = 0
+    for path, entry, where in (_ever if history else _now)(session, head):
+        if entry.kind != LINK and (not wanted or _is_below(path, wanted)):
+            files += 1
+            places.setdefault(entry.blob, []).append((path, where))
+    if wanted and not files:
+        raise NotFound(f"no file at {printable(wanted[0])}", code="no_path")
+    accepted = frozenset(manifest.load(session, head).accepted)
+    rows = [
+        Leak(path, found.line, found.column, found.rule, found.id, where.hex())
+        for blob, findings in _searched(session, list(places), progress)
+        for found in findings
+        for path, where in places[blob]
+    ]
+    told = sorted(row for row in rows if row.id not in accepted)
+    return Leaks(not told, head.hex(), files, told, len(rows) - len(told))
+
+
+def _now(session: Session, head: bytes) -> Iterator[tuple[str, Entry, bytes]]:
+    for entry in bundles.walk(session.nodes, session.bundle_of(head)):
+        yield entry.path, entry, head
+
+
+def _ever(session: Session, head: bytes) -> Iterator[tuple[str, Entry, bytes]]:
+    """Yield each state of each file, with the snapshot that brought it."""
+    for here, snapshot in lineage.history(session.load, head):
+        before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
+        after = session.bundle(snapshot.bundle)
+        for path, _, entry in bundles.compare(session.nodes, before, after):
+            if entry is not None:
+                yield path, entry, here
+
+
+def _is_below(path: str, wanted: Iterable[str]) -> bool:
+    return any(path == name or path.startswith(name + "/") for name in wanted)
+
+
+def _searched(
+    session: Session, blobs: Sequence[bytes], progress: Progress
+) -> Iterator[tuple[bytes, list[Finding]]]:
+    """Yield what is found in each blob, once each; redacted ones have nothing any more."""
+    unique = list(dict.fromkeys(blobs))
+    gone = session.reader.redacted(unique)
+    unique = [blob for blob in unique if blob not in gone]
+    for start in range(0, len(unique), _TOGETHER):
+        some = unique[start : start + _TOGETHER]
+        large = set(some)
+        for blob, content in session.reader.read_blobs(some):
+            large.discard(blob)
+            yield blob, find(content)
+        for blob in large:
+            yield blob, list(_streamed(session.reader.stream_blob(blob)))
+        progress("looking", min(start + _TOGETHER, len(unique)), len(unique))
+
+
+def _streamed(pieces: Iterable[bytes]) -> Iterator[Finding]:
+    """Yield what is found in a large blob, some whole lines at a time."""
+    held = bytearray()
+    lines = 0
+    for piece in pieces:
+        held += piece
+        if len(held) < _WINDOW:
+            continue
+        cut = held.rfind(b"\n") + 1 or len(held)
+        yield from _moved(find(bytes(held[:cut])), lines)
+        lines += held.count(b"\n", 0, cut)
+        del held[:cut]
+    yield from _moved(find(bytes(held)), lines)
+
+
+def _moved(found: Iterable[Finding], lines: int) -> Iterator[Finding]:
+    return (one._replace(line=one.line + lines) for one in found)

@@ -1,0 +1,112 @@
+"""Secrets are noticed as they are recorded, and found in all that ever was."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.actions import leaks
+from brain.errors import InvalidInput, NotFound
+from tests import planted
+
+KEY = planted.SHAPED["github-token"](random.Random(11))
+OTHER = planted.SHAPED["stripe-key"](random.Random(12))
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Brain:
+    return Brain.init(tmp_path / "brain")
+
+
+def write(brain: Brain, path: str, content: str) -> None:
+    (brain.root / path).write_text(content)
+
+
+def accept(brain: Brain, *ids: str) -> None:
+    lines = ["secrets:", "  accepted:", *(f'    - "{name}"' for name in ids)]
+    write(brain, "manifest.yaml", "\n".join(lines) + "\n")
+
+
+def test_a_snapshot_names_what_looks_like_a_secret_by_path_line_rule_and_id(brain: Brain) -> None:
+    write(brain, "memory/notes.md", f"# Notes\n\nuse {KEY}\n")
+    (notice,) = brain.snapshot().notices
+    assert (notice.code, notice.path) == ("secret", "memory/notes.md")
+    assert "line 3" in notice.message and "github-token" in notice.message
+    assert "brain redact memory/notes.md" in notice.message
+    (leak,) = brain.secrets().findings
+    assert leak.id in notice.message and KEY not in repr(notice)
+
+
+def test_a_snapshot_of_named_paths_notices_too(brain: Brain) -> None:
+    write(brain, "memory/notes.md", KEY)
+    assert [notice.code for notice in brain.snapshot(paths=["memory"]).notices] == ["secret"]
+
+
+def test_only_what_changed_is_noticed_again(brain: Brain) -> None:
+    write(brain, "memory/notes.md", KEY)
+    brain.snapshot()
+    write(brain, "memory/other.md", "nothing")
+    assert brain.snapshot().notices == []
+
+
+def test_a_secret_is_found_until_its_content_is_redacted(brain: Brain) -> None:
+    write(brain, "memory/notes.md", KEY)
+    write(brain, "memory/other.md", "nothing")
+    brain.snapshot()
+    (brain.root / "memory/notes.md").unlink()
+    brain.snapshot()
+    assert brain.secrets().ok
+    found = brain.secrets(history=True)
+    assert [(leak.path, leak.line, leak.column) for leak in found.findings] == [
+        ("memory/notes.md", 1, 1)
+    ]
+    brain.redact("memory/notes.md", reason="a key", rev=found.findings[0].snapshot)
+    assert brain.secrets(history=True).ok
+
+
+def test_an_accepted_id_lets_that_one_secret_pass_and_no_other(brain: Brain) -> None:
+    write(brain, "memory/notes.md", f"{KEY}\n{OTHER}\n")
+    brain.snapshot()
+    first, second = brain.secrets().findings
+    accept(brain, first.id)
+    write(brain, "memory/again.md", f"{KEY}\n{OTHER}\n")
+    (notice,) = brain.snapshot().notices
+    assert notice.path == "memory/again.md" and second.id in notice.message
+    found = brain.secrets()
+    assert {leak.id for leak in found.findings} == {second.id} and found.accepted == 2
+
+
+def test_accepted_ids_that_are_no_text_are_refused(brain: Brain) -> None:
+    write(brain, "manifest.yaml", "secrets:\n  accepted: [1234567812345678]\n")
+    brain.snapshot()
+    with pytest.raises(InvalidInput, match="in quotes"):
+        brain.secrets()
+
+
+def test_large_files_are_left_to_a_search_which_knows_their_lines(brain: Brain) -> None:
+    line = "x" * 99 + "\n"
+    write(brain, "memory/large.md", line * 60_000 + KEY + "\n" + line)
+    assert brain.snapshot().notices == []
+    (leak,) = brain.secrets().findings
+    assert (leak.line, leak.column) == (60_001, 1)
+
+
+def test_beyond_some_megabytes_a_snapshot_says_that_it_did_not_look(brain: Brain) -> None:
+    for number in range(leaks.MOST // leaks.LARGE + 2):
+        write(brain, f"memory/{number}.md", f"{KEY}\n" + "x" * (leaks.LARGE - 100))
+    (notice,) = brain.snapshot().notices
+    assert notice.code == "secrets_not_sought" and "brain secrets" in notice.message
+    assert len(brain.secrets().findings) == leaks.MOST // leaks.LARGE + 2
+
+
+def test_a_search_looks_only_where_it_is_told(brain: Brain) -> None:
+    write(brain, "memory/notes.md", KEY)
+    write(brain, "top.md", OTHER)
+    brain.snapshot()
+    assert [leak.path for leak in brain.secrets(["memory"]).findings] == ["memory/notes.md"]
+    assert [leak.path for leak in brain.secrets(["top.md"]).findings] == ["top.md"]
+    with pytest.raises(NotFound):
+        brain.secrets(["nowhere"])
