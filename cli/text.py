@@ -8,17 +8,13 @@ from collections.abc import Iterable, Sequence
 
 import click
 
+from brain.results.words import SHORT, short
+
 from .terminal import coloured, escape
 
-SHORT = 12
-"""Hex digits of an id as people see it."""
+__all__ = ["SHORT", "columns", "count", "first_line", "paint", "short", "size", "when"]
 
 _UNITS = ("kB", "MB", "GB")
-
-
-def short(identity: str | None) -> str:
-    """Return the short form of an id; "-" for none."""
-    return identity[:SHORT] if identity else "-"
 
 
 def when(milliseconds: int) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from brain.results import words
+
 from .terminal import escape
 from .text import count, short
 
@@ -22,53 +24,23 @@ if TYPE_CHECKING:
 
 def skill_change(change: SkillChange) -> str:
     """Say what became of a skill: "oracle-manipulation upgraded 1 → 2"."""
-    match change.change:
-        case "upgraded":
-            words = f"upgraded {change.from_version} → {change.to_version}"
-        case "added":
-            words = f"added at version {change.to_version}"
-        case "removed":
-            words = f"removed at version {change.from_version}"
-        case _:
-            words = f"changed, still at version {change.to_version}"
-    return escape(f"{change.slug} {words}")
+    return escape(words.skill_change(change))
 
 
 def upserted(result: Upserted) -> str:
     """Say what an upsert or a revert did."""
     if not result.changed:
-        words = f"unchanged at version {result.version}"
+        done = f"unchanged at version {result.version}"
     elif result.previous_version is None:
-        words = f"added at version {result.version}"
+        done = f"added at version {result.version}"
     else:
-        words = f"upgraded {result.previous_version} → {result.version}"
-    return escape(f"{result.slug} {words}")
+        done = f"upgraded {result.previous_version} → {result.version}"
+    return escape(f"{result.slug} {done}")
 
 
 def operation(fields: dict[str, Any]) -> str:
     """Say what a snapshot did; `fields` are those of `SnapshotInfo.operation`."""
-    match fields:
-        case {"kind": "genesis", "origin": str(origin)} if origin:
-            words = f"brain forked from {short(origin)}"
-        case {"kind": "genesis"}:
-            words = "brain created"
-        case {"kind": "snapshot"}:
-            words = "folder recorded"
-        case {"kind": "upsert", "slug": slug, "from_version": "", "to_version": new}:
-            words = f"{slug} added at version {new}"
-        case {"kind": "upsert", "slug": slug, "from_version": old, "to_version": new}:
-            words = f"{slug} upgraded {old} → {new}"
-        case {"kind": "delete", "slug": slug, "version": version}:
-            words = f"{slug} removed at version {version}"
-        case {"kind": "restore", "source": str(source)}:
-            words = f"restored from {short(source)}"
-        case {"kind": "merge", "skills": list(skills)}:
-            words = ", ".join(["merged", *(f"{s['slug']} → {s['version']}" for s in skills)])
-        case {"kind": "redact", "path": path}:
-            words = f"{path} redacted"
-        case _:
-            words = str(fields.get("kind", "unknown"))
-    return escape(words)
+    return escape(words.operation(fields))
 
 
 def merged_skill(skill: MergedSkill) -> str:
@@ -89,11 +61,7 @@ def conflict(row: MergeConflict) -> str:
 
 def path_change(change: Change) -> str:
     """Return a changed path with its letter: A, M, D, or R with both names."""
-    letter = {"added": "A", "modified": "M", "removed": "D", "renamed": "R"}[change.change]
-    path = escape(change.path)
-    if change.from_path is not None:
-        path = f"{escape(change.from_path)} → {path}"
-    return f"{letter} {path}"
+    return escape(words.path_change(change))
 
 
 def notices(found: list[Notice]) -> Iterator[str]:

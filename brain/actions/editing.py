@@ -18,7 +18,6 @@ from ..results import Recorded, Upserted
 from ..session import Session
 from ..skills import document, layout
 from ..skills.slug import slugify
-from ..worktree.folders import Folders, opened
 from ..worktree.named import is_left_out
 from . import find, folder
 from .partly import Edits, above, refuse_new_twins
@@ -143,9 +142,8 @@ def _at_home(mine: Turn, path: str) -> tuple[str, Edits]:
         return home, {}
     home = path[: -len(".md")]
     main = f"{home}/{layout.SKILL_FILES[0]}"
-    if any(True for _ in bundles.below(session.nodes, mine.bundle, home)) or (
-        folder.candidate_at(session, main) is not None
-    ):
+    in_use = any(True for _ in bundles.below(session.nodes, mine.bundle, home))
+    if in_use or (session.has_folder and folder.candidate_at(session, main) is not None):
         raise Conflict(
             f"{printable(path)} cannot move into the folder of its name, which is in use",
             code="path_conflict",
@@ -165,19 +163,14 @@ def _check_path(session: Session, path: str) -> None:
             code="left_out",
             hint="choose another name",
         )
-    with opened(session.root) as root_fd:
-        folders = Folders(root_fd)
-        try:
-            folders.missing(path.rpartition("/")[0])
-        finally:
-            folders.close()
+    folder.check_way(session, path)
 
 
 def _check_place(mine: Turn, path: str) -> None:
     """Refuse a file where the head has a folder, or below what is a file there."""
     nodes, bundle = mine.session.nodes, mine.bundle
     inside = any(entry.path != path for entry in bundles.below(nodes, bundle, path))
-    if inside or any(bundles.get(nodes, bundle, folder) is not None for folder in above(path)):
+    if inside or any(bundles.get(nodes, bundle, outer) is not None for outer in above(path)):
         raise Conflict(
             f"{printable(path)} cannot be both a file and a folder",
             code="path_conflict",

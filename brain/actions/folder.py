@@ -16,7 +16,7 @@ from ..objects.entry import Entry
 from ..session import Session
 from ..store.protocol import Transaction
 from ..worktree import reading, stats
-from ..worktree.folders import opened
+from ..worktree.folders import Folders, opened
 from ..worktree.walk import Candidate
 from . import loading
 from .files import Progress, no_progress
@@ -125,6 +125,18 @@ def edits(
         for path, entry in now.items()
         if entry != bundles.get(session.nodes, target, path)
     }
+
+
+def check_way(session: Session, path: str) -> None:
+    """Refuse a path that leads through a link, or a file. Raises `InvalidInput` (`unsafe_path`)."""
+    if not session.has_folder:
+        return
+    with opened(session.root) as root_fd:
+        folders = Folders(root_fd)
+        try:
+            folders.missing(path.rpartition("/")[0])
+        finally:
+            folders.close()
 
 
 def as_recorded(session: Session, target: Bundle, path: str) -> bytes | None:

@@ -77,7 +77,9 @@ def prior_of(mine: Turn, name: str, slug: str, category: str = "") -> tuple[str,
         record_by_hand(mine, folder.edits_at(session, mine.tx, mine.bundle, looked_at))
         found = find.maybe(session, mine.bundle, name)
         if found is None:
-            return slug, _new_path(mine, slug, category), None
+            path = _new_path(mine, slug, category)
+            folder.check_way(session, path)
+            return slug, path, None
         path, prior = found.path, session.reader.read_blob(found.blob)
     slug = derived.place_of(path)
     _refuse_twin(name, slug, prior)

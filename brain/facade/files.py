@@ -9,6 +9,7 @@ from .ledgers import Ledgers
 if TYPE_CHECKING:
     from .. import results
     from ..actions.editing import Change
+    from ..manifest import MemoryFile
 
 
 class Files(Ledgers):
@@ -34,6 +35,16 @@ class Files(Ledgers):
         from ..actions import editing
 
         return self._committing(self._do(editing.edit_file, path, change, message))
+
+    def memory_file(self, target: str) -> MemoryFile:
+        """Return where a memory lies, there or not, and how many characters it may have.
+
+        `target` is `memory`, `user`, or the name of a file of JSON Lines.
+        Raises `NotFound` (`no_memory`) or `InvalidInput`.
+        """
+        from ..actions import memory
+
+        return self._do(memory.place, target)
 
     def edit_skill(
         self, slug: str, change: Change, *, file: str = "", message: str = ""

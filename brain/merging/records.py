@@ -24,6 +24,9 @@ _HEADING = re.compile(rb"#{1,6}[ \t]")
 _ITEM = re.compile(rb"(?:[-*+]|\d+[.)])[ \t]")
 _FENCE = re.compile(rb"[ \t]*(```|~~~)")
 
+APART = "§".encode()
+"""What stands on a line of its own between two entries of a memory."""
+
 Unit = bytes
 Moment = tuple[str, Any]
 
@@ -130,8 +133,12 @@ def _written_time(unit: Unit) -> Moment | None:
 
 
 def _units(lines: Lines) -> list[Unit]:
-    """Cut at headings if there are any, else at list items and after blank lines."""
+    """Cut before entries that agents set apart by lines with a § alone, if there are any.
+
+    Else cut at headings if there are any, else at list items and after blank lines.
+    """
     fenced, starts, headings = False, [0], []
+    apart = [place for place, line in enumerate(lines) if line.strip() == APART]
     for place, line in enumerate(lines):
         if _FENCE.match(line):
             fenced = not fenced
@@ -139,5 +146,5 @@ def _units(lines: Lines) -> list[Unit]:
             headings.append(place)
         elif not fenced and (_ITEM.match(line) or (place and not lines[place - 1].strip())):
             starts.append(place)
-    cuts = sorted({0, *(headings or starts), len(lines)})
+    cuts = sorted({0, *(apart or headings or starts), len(lines)})
     return [b"".join(lines[i:j]) for i, j in pairwise(cuts)]

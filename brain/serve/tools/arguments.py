@@ -102,7 +102,7 @@ def _text_faults(schema: Schema, value: str, where: str) -> Iterator[str]:
     elif not _encodes(value):
         yield f"{where} holds half a surrogate pair, which is no character"
     elif value not in schema.get("enum", (value,)):
-        yield f"{where} must be one of {', '.join(schema['enum'])}, not {printable(value, 40)!r}"
+        yield f"{where} must be one of {', '.join(schema['enum'])}, not '{printable(value, 40)}'"
 
 
 def _encodes(value: str) -> bool:
@@ -131,7 +131,7 @@ def _object_faults(schema: Schema, value: Mapping[str, Any], where: str) -> Iter
         if name in known:
             yield from _faults(known[name], item, f"{name}{of}")
         else:
-            yield f"there is no {printable(name, 40)!r}{of}{_meant(name, known)}"
+            yield f"there is no '{printable(name, 40)}'{of}{_meant(name, known)}"
 
 
 def _meant(name: Any, known: Mapping[str, Schema]) -> str:

@@ -10,6 +10,8 @@ from .tool import Tool, parameters, text
 
 ACTIONS = ("create", "edit", "patch", "delete", "write_file", "remove_file")
 """What skill_manage does."""
+CHANGES = ("add", "replace", "remove")
+"""What memory does to an entry."""
 FOLDERS = ("references", "templates", "scripts", "assets")
 """Where new files of a skill go."""
 
@@ -126,5 +128,117 @@ SKILL_MANAGE = Tool(
     idempotent=False,
 )
 
-TOOLS: tuple[Tool, ...] = (SKILLS_LIST, SKILL_VIEW, SKILL_MANAGE)
+_STEP = {
+    "content": text("For add and replace: the entry.", limits.MAX_CALL_CHARS),
+    "old_text": text(
+        "For replace and remove: a piece of the entry that is meant, and of no other.",
+        limits.MAX_CALL_CHARS,
+    ),
+}
+
+MEMORY = Tool(
+    "memory",
+    "Keep facts that last beyond this session: short entries, which you see at the start of "
+    "every one.\n\n"
+    "Save as soon as the user states a preference, a correction or a detail about themselves, "
+    "or you learn something stable about their environment, conventions or tools. What counts "
+    "most is what keeps the user from having to say it again. Skip what is trivial or easily "
+    "found out again, raw data, progress of a task, notes to be done. How something is done "
+    "belongs in a skill.\n\n"
+    "Targets: user (who the user is), memory (your own notes), or a file of JSON Lines such as "
+    "findings.jsonl, whose entries are JSON objects.\n\n"
+    "Make all changes in one call, with operations: all are made or none, and only what comes "
+    "out has to fit. If memory is full, remove or shorten entries in the call that adds one.",
+    parameters(
+        ("target",),
+        action={
+            "type": "string",
+            "enum": [*CHANGES, "read"],
+            "description": "What to do. Leave it out if you give operations.",
+        },
+        target=text(
+            "Which memory: memory, user, or the name of a file of JSON Lines.",
+            limits.MAX_NAME_CHARS,
+            1,
+        ),
+        **_STEP,
+        operations={
+            "type": "array",
+            "description": "Several changes at once, in order.",
+            "items": parameters(
+                ("action",), action={"type": "string", "enum": list(CHANGES)}, **_STEP
+            ),
+            "maxItems": 100,
+        },
+    ),
+    reads=False,
+    destructive=True,
+    idempotent=False,
+)
+
+_REVISION = "An id of a snapshot or its first digits, a branch, @ for the last snapshot, @~2"
+
+BRAIN_SNAPSHOT = Tool(
+    "brain_snapshot",
+    "Record the whole brain as it is now, also what was changed in files by hand. What the "
+    "other tools write is recorded already. Without changes nothing is recorded.",
+    parameters(message=text("What was done and why, in a line.", 4000)),
+    reads=False,
+    destructive=False,
+    idempotent=True,
+)
+
+BRAIN_DIFF = Tool(
+    "brain_diff",
+    "Say what differs between two states of the brain: skills with their versions, and files. "
+    "Without from and to: what was changed by hand since the last snapshot.",
+    parameters(
+        (),
+        **{
+            "from": text(f"The earlier state. {_REVISION} for two before it.", 200, 1),
+            "to": text("The later state; the files as they are now, if left out.", 200, 1),
+            "patch": {"type": "boolean", "description": "Show the changed lines, too."},
+        },
+    ),
+    reads=True,
+    destructive=False,
+    idempotent=True,
+)
+
+BRAIN_LOG = Tool(
+    "brain_log",
+    "List what was done to the brain, newest first: snapshot, time, author, what and why.",
+    parameters(
+        limit={
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 200,
+            "description": "How many snapshots (default: 10).",
+        },
+        skill=text("Only snapshots that changed this skill.", limits.MAX_NAME_CHARS, 1),
+    ),
+    reads=True,
+    destructive=False,
+    idempotent=True,
+)
+
+BRAIN_VERIFY = Tool(
+    "brain_verify",
+    "Check that nothing in the history of the brain was tampered with or lost.",
+    parameters(deep={"type": "boolean", "description": "Read every file again, which takes time."}),
+    reads=True,
+    destructive=False,
+    idempotent=True,
+)
+
+TOOLS: tuple[Tool, ...] = (
+    SKILLS_LIST,
+    SKILL_VIEW,
+    SKILL_MANAGE,
+    MEMORY,
+    BRAIN_SNAPSHOT,
+    BRAIN_DIFF,
+    BRAIN_LOG,
+    BRAIN_VERIFY,
+)
 """All tools, in the order in which they are offered."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ToolFailure, printable
@@ -27,7 +28,8 @@ def skills_list(brain: Brain, given: dict[str, Any]) -> Answer:
     if wanted and not rows:
         raise _no_category(wanted, every)
     shown = rows[:MOST_LISTED]
-    lines = [index.line(skill.slug, skill.description) for skill in shown]
+    shared = {slug for slug, times in Counter(skill.slug for skill in every).items() if times > 1}
+    lines = [index.line(_called(skill, shared), skill.description) for skill in shown]
     if not lines:
         lines = [index.NO_SKILLS]
     if len(shown) < len(rows):
@@ -82,6 +84,12 @@ def category_of(path: str) -> str:
     return "/".join(parts[1 : -2 if parts[-1].lower() == "skill.md" else -1])
 
 
+def _called(skill: Skill, shared: set[str]) -> str:
+    """Return by what a skill is found: its slug, or its path below skills/ if others share it."""
+    inner = skill.path.partition("/")[2]
+    return inner if skill.slug in shared else skill.slug
+
+
 def _row(skill: Skill) -> dict[str, Any]:
     return {
         "slug": skill.slug,
@@ -99,7 +107,7 @@ def _categories(skills: list[Skill]) -> str:
 
 def _no_category(wanted: str, skills: list[Skill]) -> ToolFailure:
     return ToolFailure(
-        f"There is no category {printable(wanted)!r}.",
+        f"There is no category '{printable(wanted)}'.",
         code="no_category",
         hint=f"Categories: {_categories(skills)}.",
     )

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from ...errors import BrainError, ToolFailure, printable
 from . import arguments, failing
 from .definitions import TOOLS
+from .looking import brain_diff, brain_log, brain_snapshot, brain_verify
 from .managing import skill_manage
 from .reading import skill_view, skills_list
+from .remembering import memory
 from .tool import Answer
 
 if TYPE_CHECKING:
@@ -22,6 +24,11 @@ _ACTS: dict[str, Act] = {
     "skills_list": skills_list,
     "skill_view": skill_view,
     "skill_manage": skill_manage,
+    "memory": memory,
+    "brain_snapshot": brain_snapshot,
+    "brain_diff": brain_diff,
+    "brain_log": brain_log,
+    "brain_verify": brain_verify,
 }
 _SCHEMAS = {tool.name: tool.parameters for tool in TOOLS}
 
@@ -52,7 +59,7 @@ class Toolbox:
 def _unknown(name: str) -> ToolFailure:
     near = get_close_matches(str(name)[:80], _ACTS, 1)
     return ToolFailure(
-        f"There is no tool {printable(name, 80)!r}.",
+        f"There is no tool '{printable(name, 80)}'.",
         code="no_tool",
         hint=f"Did you mean {near[0]}?" if near else f"There are: {', '.join(_ACTS)}.",
     )

@@ -1,0 +1,63 @@
+"""Changes and operations in words, not yet escaped for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .differences import Change, SkillChange
+
+SHORT = 12
+"""Hex digits of an id as people see it."""
+LETTERS = {"added": "A", "modified": "M", "removed": "D", "renamed": "R"}
+
+
+def short(identity: str | None) -> str:
+    """Return the short form of an id; "-" for none."""
+    return identity[:SHORT] if identity else "-"
+
+
+def skill_change(change: SkillChange) -> str:
+    """Say what became of a skill: "oracle-manipulation upgraded 1 → 2"."""
+    match change.change:
+        case "upgraded":
+            words = f"upgraded {change.from_version} → {change.to_version}"
+        case "added":
+            words = f"added at version {change.to_version}"
+        case "removed":
+            words = f"removed at version {change.from_version}"
+        case _:
+            words = f"changed, still at version {change.to_version}"
+    return f"{change.slug} {words}"
+
+
+def path_change(change: Change) -> str:
+    """Return a changed path with its letter: A, M, D, or R with both names."""
+    path = f"{change.from_path} → {change.path}" if change.from_path else change.path
+    return f"{LETTERS[change.change]} {path}"
+
+
+def operation(fields: dict[str, Any]) -> str:
+    """Say what a snapshot did; `fields` are those of `SnapshotInfo.operation`."""
+    match fields:
+        case {"kind": "genesis", "origin": str(origin)} if origin:
+            words = f"brain forked from {short(origin)}"
+        case {"kind": "genesis"}:
+            words = "brain created"
+        case {"kind": "snapshot"}:
+            words = "folder recorded"
+        case {"kind": "upsert", "slug": slug, "from_version": "", "to_version": new}:
+            words = f"{slug} added at version {new}"
+        case {"kind": "upsert", "slug": slug, "from_version": old, "to_version": new}:
+            words = f"{slug} upgraded {old} → {new}"
+        case {"kind": "delete", "slug": slug, "version": version}:
+            words = f"{slug} removed at version {version}"
+        case {"kind": "restore", "source": str(source)}:
+            words = f"restored from {short(source)}"
+        case {"kind": "merge", "skills": list(skills)}:
+            words = ", ".join(["merged", *(f"{s['slug']} → {s['version']}" for s in skills)])
+        case {"kind": "redact", "path": path}:
+            words = f"{path} redacted"
+        case _:
+            words = str(fields.get("kind", "unknown"))
+    return words

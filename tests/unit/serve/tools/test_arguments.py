@@ -1,0 +1,132 @@
+"""Arguments are checked against the schemas before anything is done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from brain import ToolFailure
+from brain.serve.tools import TOOLS, arguments
+from brain.serve.tools.tool import Schema, parameters, text
+
+SCHEMAS = {tool.name: tool.parameters for tool in TOOLS}
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+JSON = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+
+
+def plausible(schema: Schema) -> st.SearchStrategy[Any]:
+    """Return what is of the right type, mostly."""
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    of: dict[str, st.SearchStrategy[Any]] = {
+        "string": st.sampled_from(schema.get("enum", ["", "a", "x" * 300, "\ud800"])),
+        "integer": st.sampled_from([-1, 0, 1, 200, 201, 10**9, 10**40, True]),
+        "boolean": st.booleans() | st.just(0),
+        "array": st.lists(plausible(schema["items"]), max_size=3) if "items" in schema else JSON,
+        "object": objects(schema) if "properties" in schema else JSON,
+    }
+    return st.one_of(JSON, *(of[kind] for kind in kinds))
+
+
+def objects(schema: Schema) -> st.SearchStrategy[dict[str, Any]]:
+    known = {name: plausible(inner) for name, inner in schema["properties"].items()}
+    required = {name: known[name] for name in schema["required"]}
+    rest = {name: value for name, value in known.items() if name not in required}
+    usual = st.fixed_dictionaries(required, optional=rest)
+    return usual | st.dictionaries(st.sampled_from([*known, "other"]), JSON, max_size=3)
+
+
+def is_text(value: Any) -> bool:
+    """Tell whether all text in a value can be written as UTF-8; the oracle does not ask."""
+    if isinstance(value, dict):
+        return all(is_text(item) for item in (*value, *value.values()))
+    if isinstance(value, list):
+        return all(map(is_text, value))
+    return not isinstance(value, str) or value.isascii() or value.encode("utf-8", "ignore") != b""
+
+
+def has_float(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(has_float, value.values()))
+    return any(map(has_float, value)) if isinstance(value, list) else isinstance(value, float)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_is_one_that_a_validator_takes(name: str) -> None:
+    jsonschema_rs.meta.validate(SCHEMAS[name])
+
+
+@given(st.data())
+def test_what_is_taken_is_what_a_validator_takes(data: st.DataObject) -> None:
+    schema = SCHEMAS[data.draw(st.sampled_from(sorted(SCHEMAS)))]
+    value = data.draw(objects(schema))
+    wanted = {name: item for name, item in value.items() if item is not None}
+    if not is_text(wanted) or has_float(wanted):
+        return  # 1.0 is an integer to a validator, and never given for one
+    try:
+        assert arguments.check(schema, value) == wanted
+    except ToolFailure as failure:
+        assert failure.code == "bad_arguments"
+        assert not jsonschema_rs.is_valid(schema, wanted)
+    else:
+        assert jsonschema_rs.is_valid(schema, wanted)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "name is missing"),
+        ({"name": 3}, "name must be text"),
+        ({"name": None}, "name is missing"),
+        ({"name": ""}, "name must not be empty"),
+        ({"name": "x" * 9}, "name has 9 characters, and may have 8"),
+        ({"name": "\ud800"}, "half a surrogate pair"),
+        ({"name": "a", "nam": 1}, "there is no 'nam', did you mean name?"),
+        ({"name": "a", "zzzzz": 1}, "only name, count, mode, list"),
+        ({"name": "a", "count": True}, "count must be a whole number"),
+        ({"name": "a", "count": 0}, "count must be from 1 to 9"),
+        ({"name": "a", "count": 10**99}, "count must be from 1 to 9"),
+        ({"name": "a", "mode": "c"}, "mode must be one of a, b, not 'c'"),
+        ({"name": "a", "list": [{}, {"x": 1}]}, "there is no 'x' of item 2 of list"),
+        ({"name": "a", "list": [{}] * 4}, "list must have from 0 to 3 items"),
+        ({"name": "a", "\x1b[2J": 1}, "there is no '\\x1b[2J'"),
+    ],
+)
+def test_what_is_wrong_is_said(given: dict[str, Any], said: str) -> None:
+    schema = parameters(
+        ("name",),
+        name=text("", 8, 1),
+        count={"type": "integer", "minimum": 1, "maximum": 9},
+        mode={"type": "string", "enum": ["a", "b"]},
+        list={"type": "array", "items": parameters(), "maxItems": 3},
+    )
+    with pytest.raises(ToolFailure) as caught:
+        arguments.check(schema, given)
+    assert said in caught.value.text
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["", "{", "[]", "1", '{"a": NaN}', '{"a": 1, "a": 2}', "[" * 10**5, "1" * 5000, "\ud800"],
+)
+def test_arguments_in_bad_json_are_refused(given: str) -> None:
+    with pytest.raises(ToolFailure) as caught:
+        arguments.parse(given)
+    assert caught.value.code == "bad_arguments"
+
+
+def test_arguments_past_the_limit_are_not_looked_at() -> None:
+    with pytest.raises(ToolFailure, match="longer than"):
+        arguments.parse(" " * (8 << 20) + "{}")
+
+
+@given(st.text() | st.binary())
+@example(b"\xff")
+def test_any_text_is_arguments_or_a_failure(given: str | bytes) -> None:
+    try:
+        assert isinstance(arguments.parse(given), dict)
+    except ToolFailure as failure:
+        assert failure.code == "bad_arguments"

@@ -1,0 +1,258 @@
+"""memory: entries added, changed, removed; nothing of anybody else is lost."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brain import Brain
+from brain.serve.tools import Toolbox
+
+from .conftest import Agent
+
+
+def add(agent: Agent, content: str, target: str = "memory", **given: Any) -> Any:
+    return agent("memory", action="add", target=target, content=content, **given)
+
+
+def write(agent: Agent, path: str, text: str) -> None:
+    file = agent.brain.root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode())
+
+
+def test_entries_are_joined_as_hermes_joins_them(agent: Agent) -> None:
+    add(agent, "Wants tabs.")
+    answer = add(agent, "  Two lines\nof it.\n")
+    assert agent.text("memory/MEMORY.md") == "Wants tabs.\n§\nTwo lines\nof it.\n"
+    assert answer.changed and answer.data["snapshot"] == agent.brain.head
+    assert (answer.data["entries"], answer.data["characters"]) == (2, 30)
+    assert agent.brain.status().clean
+
+
+def test_a_change_is_one_snapshot_of_that_file_alone(agent: Agent) -> None:
+    write(agent, "notes.txt", "not recorded")
+    add(agent, "Wants tabs.")
+    assert [change.path for change in agent.brain.diff("@~1", "@").changes] == ["memory/MEMORY.md"]
+    assert agent.brain.status().added == ["notes.txt"]
+
+
+def test_what_is_there_already_is_not_added_again(agent: Agent) -> None:
+    add(agent, "Wants tabs.")
+    assert not add(agent, "Wants tabs.").changed
+    assert agent.text("memory/MEMORY.md") == "Wants tabs.\n"
+
+
+def test_an_entry_is_replaced_and_removed_by_a_piece_of_it(agent: Agent) -> None:
+    for entry in ("Wants tabs.", "Lives in Bern.", "Has a cat."):
+        add(agent, entry)
+    agent("memory", action="replace", target="memory", old_text="tabs", content="Wants spaces.")
+    agent("memory", action="remove", target="memory", old_text="Bern")
+    assert agent.text("memory/MEMORY.md") == "Wants spaces.\n§\nHas a cat.\n"
+    agent("memory", action="remove", target="memory", old_text="spaces")
+    assert agent.text("memory/MEMORY.md") == "Has a cat.\n"
+    agent("memory", action="remove", target="memory", old_text="cat")
+    assert agent.text("memory/MEMORY.md") == ""
+
+
+def test_a_miss_shows_the_entries_and_an_ambiguous_piece_those_it_is_in(agent: Agent) -> None:
+    for entry in ("Wants tabs.", "Wants tea.", "Has a cat."):
+        add(agent, entry)
+    given = {"target": "memory", "action": "remove"}
+    miss = agent.fails("memory", **given, old_text="dog")
+    assert miss.code == "no_match" and "3. Has a cat." in miss.text
+    both = agent.fails("memory", **given, old_text="Wants")
+    assert both.code == "ambiguous" and "Wants tea." in both.text and "cat" not in both.text
+
+
+def test_operations_are_done_together_or_not_at_all(agent: Agent) -> None:
+    add(agent, "Wants tabs.")
+    steps = [{"action": "remove", "old_text": "tabs"}, {"action": "add", "content": "Tea."}]
+    agent("memory", target="memory", operations=steps)
+    assert agent.text("memory/MEMORY.md") == "Tea.\n"
+    failure = agent.fails("memory", target="memory", operations=steps)
+    assert failure.text.startswith("Operation 1 of 2") and "None was done" in failure.text
+    assert agent.text("memory/MEMORY.md") == "Tea.\n"
+
+
+def test_a_full_memory_says_what_is_in_it_and_takes_a_batch_that_makes_room(agent: Agent) -> None:
+    add(agent, "a" * 1999, target="user")
+    failure = agent.fails("memory", action="add", target="user", content="More.")
+    assert failure.code == "memory_full" and "2007 of 2000 characters" in failure.text
+    assert "1. aaa" in failure.text
+    steps = [{"action": "add", "content": "More."}, {"action": "remove", "old_text": "aaa"}]
+    agent("memory", target="user", operations=steps)
+    assert agent.text("memory/USER.md") == "More.\n"
+
+
+def test_the_manifest_states_the_limit_and_the_place(agent: Agent) -> None:
+    limits = "prompt:\n  memory:\n    - path: core/MEMORY.md\n      limit: 10\n"
+    write(agent, "manifest.yaml", limits)
+    agent.brain.snapshot()
+    assert agent.fails("memory", action="add", target="memory", content="x" * 11)
+    assert add(agent, "x" * 10).data["path"] == "core/MEMORY.md"
+
+
+def test_a_memory_past_its_limit_can_still_be_made_shorter(agent: Agent) -> None:
+    write(agent, "memory/USER.md", "a" * 3000 + "\n§\n" + "b" * 3000)
+    given = {"target": "user", "action": "replace"}
+    agent("memory", **given, old_text="aaa", content="a")
+    assert agent.fails("memory", **given, old_text="bbb", content="b" * 3001).code == "memory_full"
+
+
+@pytest.mark.parametrize("path", ["MEMORY.md", "memory/MEMORY.md", "memories/MEMORY.md"])
+@pytest.mark.parametrize("recorded", [True, False])
+def test_memory_stays_where_it_is(agent: Agent, path: str, recorded: bool) -> None:
+    write(agent, path, "By hand.")
+    if recorded:
+        agent.brain.snapshot()
+    assert add(agent, "Mine.").data["path"] == path
+    assert agent.text(path) == "By hand.\n§\nMine.\n"
+    assert add(agent, "Ann", target="user").data["path"] == path.replace("MEMORY", "USER")
+
+
+def test_an_edit_by_hand_is_recorded_before_a_change(agent: Agent) -> None:
+    add(agent, "Wants tabs.")
+    write(agent, "memory/MEMORY.md", "Wants tabs.\n§\nBy hand.\n")
+    add(agent, "Tea.")
+    assert agent.text("memory/MEMORY.md") == "Wants tabs.\n§\nBy hand.\n§\nTea.\n"
+    assert next(iter(agent.brain.log("@~1"))).message == "Record changes made by hand"
+    assert agent.brain.read_file("memory/MEMORY.md", "@~1").endswith(b"By hand.\n")
+
+
+def test_notes_that_a_person_began_are_changed_block_by_block(agent: Agent) -> None:
+    notes = (
+        "# About\r\n\r\n- Wants tabs.\r\n- Has a\r\n  cat.\r\n\r\nA paragraph\r\nof two lines.\r\n"
+    )
+    write(agent, "MEMORY.md", notes)
+    agent("memory", action="remove", target="memory", old_text="cat")
+    agent("memory", action="replace", target="memory", old_text="two", content="One line.")
+    add(agent, "Tea.\n\nTwo paragraphs.")
+    assert agent.text("MEMORY.md") == (
+        "# About\r\n\r\n- Wants tabs.\r\n\r\nOne line.\n§\nTea.\n\nTwo paragraphs.\n"
+    )
+    agent("memory", action="remove", target="memory", old_text="Two para")
+    assert agent.text("MEMORY.md").endswith("One line.\n")
+
+
+def test_a_separator_does_not_enter_an_entry(agent: Agent) -> None:
+    assert agent.fails("memory", action="add", target="memory", content="a\n§\nb").text
+    assert agent.brain.skills() == [] and not (agent.brain.root / "memory/MEMORY.md").exists()
+
+
+def test_json_lines_take_one_object_a_line(agent: Agent) -> None:
+    answer = add(agent, '{"lesson": "é",\n "n": 1.5}', target="lessons.jsonl")
+    assert answer.data["path"] == "memory/lessons.jsonl"
+    add(agent, '{"lesson": "b"}', target="memory/lessons.jsonl")
+    lines = agent.text("memory/lessons.jsonl").splitlines()
+    assert [json.loads(line) for line in lines] == [{"lesson": "é", "n": 1.5}, {"lesson": "b"}]
+    agent("memory", action="remove", target="lessons.jsonl", old_text="é")
+    assert agent.text("memory/lessons.jsonl") == '{"lesson": "b"}\n'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "word",
+        "[1]",
+        "1",
+        '{"a": NaN}',
+        '{"a": 1e999}',
+        '{"a": "\\ud800"}',
+        "{" * 9999,
+        '{"a"',
+        "\0",
+    ],
+)
+def test_json_lines_take_nothing_else(agent: Agent, content: str) -> None:
+    failure = agent.fails("memory", action="add", target="a.jsonl", content=content)
+    assert failure.code == "bad_arguments" and "JSON" in failure.text
+
+
+@pytest.mark.parametrize(
+    "target", ["notes", "../a.jsonl", "skills/a.jsonl", "/tmp/a.jsonl", "a\\b.jsonl", "a\n.jsonl"]
+)
+def test_nothing_but_memory_is_a_target(agent: Agent, target: str) -> None:
+    add(agent, '{"a": 1}', target="findings.jsonl")
+    failure = agent.fails("memory", action="add", target=target, content='{"a": 1}')
+    assert failure.code in ("no_memory", "bad_path", "bad_char")
+    if target == "notes":
+        assert "findings.jsonl" in failure.text
+
+
+def test_a_link_is_not_written_through(agent: Agent) -> None:
+    outside = agent.brain.root.parent / "outside"
+    outside.mkdir()
+    (agent.brain.root / "memory").rmdir()
+    (agent.brain.root / "memory").symlink_to(outside)
+    add = {"action": "add", "target": "a.jsonl", "content": '{"a": 1}'}
+    assert agent.fails("memory", **add).code == "unsafe_path"
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"action": "add"},
+        {"action": "add", "content": " "},
+        {"action": "replace", "content": "a"},
+        {"action": "remove"},
+        {"action": "read", "operations": [{"action": "add", "content": "a"}]},
+        {"operations": [{"action": "read"}]},
+        {"operations": [{"action": "add"}]},
+        {"operations": []},
+    ],
+)
+def test_what_is_missing_is_named(agent: Agent, given: dict[str, Any]) -> None:
+    assert agent.fails("memory", target="memory", **given).code == "bad_arguments"
+
+
+def test_memory_can_be_read(agent: Agent) -> None:
+    read = {"action": "read", "target": "memory"}
+    assert agent("memory", **read).data["content"] == ""
+    add(agent, "Wants tabs.")
+    answer = agent("memory", **read)
+    assert answer.data["content"] == "Wants tabs.\n" and not answer.changed
+    assert "1 entry, 11 of 4000 characters" in answer.text
+
+
+def test_two_agents_that_add_at_once_lose_nothing(agent: Agent) -> None:
+    def work(name: str) -> None:
+        with Brain.open(agent.brain.root, author=name) as mine:
+            tools = Toolbox(mine)
+            for number in range(8):
+                tools.call(
+                    "memory", {"action": "add", "target": "memory", "content": f"{name} {number}"}
+                )
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in ("a", "b", "c")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = agent.text("memory/MEMORY.md").rstrip("\n").split("\n§\n")
+    assert sorted(found) == sorted(f"{name} {number}" for name in "abc" for number in range(8))
+    assert agent.brain.status().clean and agent.brain.verify().ok
+
+
+def test_what_two_branches_added_is_merged_entry_by_entry(agent: Agent) -> None:
+    add(agent, "Start.")
+    agent.brain.create_branch("other")
+    add(agent, "- ours\n- more of ours")
+    agent.brain.switch("other")
+    add(agent, "- theirs\n- more of theirs")
+    agent.brain.merge("main")
+    found = agent("memory", action="read", target="memory")
+    assert found.data["entries"] == 3
+    assert found.data["content"].startswith("Start.\n§\n- ")
+
+
+def test_a_redacted_memory_is_told_of(agent: Agent, tmp_path: Path) -> None:
+    add(agent, "A secret.")
+    agent.brain.redact("memory/MEMORY.md", reason="leaked")
+    assert add(agent, "Tea.").data["entries"] == 1
