@@ -27,6 +27,9 @@ ROOT: Table = {
         "watch": Entry("watch", "Record what any program changes, as it changes."),
         "skill": Entry("skill", "Write, read and check skills."),
     },
+    "Move in and out": {
+        "adopt": Entry("adopt", "Make a brain of what another program keeps."),
+    },
     "Look back": {
         "log": Entry("log", "List snapshots, newest first."),
         "show": Entry("show", "Show one snapshot."),

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     )
 
 
+_NAMED = 12
+"""Paths that are named in one line."""
+
+
 def skill_change(change: SkillChange) -> str:
     """Say what became of a skill: "oracle-manipulation upgraded 1 → 2"."""
     return escape(words.skill_change(change))
@@ -69,6 +73,16 @@ def notices(found: list[Notice]) -> Iterator[str]:
     for notice in found:
         place = f"{escape(notice.path)}: " if notice.path else ""
         yield f"Note: {place}{escape(notice.message)}"
+
+
+def crowds(found: list[Notice]) -> Iterator[str]:
+    """Say what was left out, one line a reason."""
+    by_reason: dict[str, list[str]] = {}
+    for notice in found:
+        by_reason.setdefault(notice.message, []).append(escape(notice.path) or "at the top")
+    for reason, paths in by_reason.items():
+        more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+        yield f"{escape(reason)}: {', '.join(paths[:_NAMED])}{more}"
 
 
 def restored(done: Restored) -> str:

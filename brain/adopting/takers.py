@@ -1,10 +1,82 @@
-"""All takers, the one list of what can be adopted."""
+"""All takers, the one list of what can be adopted, and which of them knows a place."""
 
 from __future__ import annotations
 
-from .protocol import Taker
+from pathlib import Path
+
+from ..errors import InvalidInput, printable
+from . import layouts
+from .clients import Client
+from .collections import Collection
+from .protocol import Found, Taker
+
+_HOMES = (".hermes", ".claude", ".codex", ".openclaw", ".agents")
 
 
 def takers() -> list[Taker]:
     """Return the takers, each made anew."""
-    return []
+    clients = [Client(layout) for layout in layouts.LAYOUTS if layout is not layouts.COLLECTION]
+    return [*clients, Collection()]
+
+
+def detect(path: Path, kind: str | None = None) -> tuple[Taker, Found]:
+    """Return the taker that knows what is at `path`, and what it found.
+
+    `kind` decides where several do; the name of a program stands for all its kinds. Raises
+    `InvalidInput` (`no_source`, `unknown_source`, `ambiguous_source`, `bad_kind`).
+    """
+    if not path.exists():
+        raise InvalidInput(
+            f"nothing is at {printable(path)}",
+            code="no_source",
+            hint="name a folder that a program keeps, such as ~/.hermes",
+        )
+    every = takers()
+    if kind is not None and not any(_is_of(taker, kind) for taker in every):
+        raise InvalidInput(
+            f"no kind of source is called {printable(kind)}",
+            code="bad_kind",
+            hint=f"use one of: {', '.join(taker.kind for taker in every)}",
+        )
+    wanted = [taker for taker in every if kind is None or _is_of(taker, kind)]
+    found = [(taker, seen) for taker in wanted if (seen := taker.detect(path))]
+    likely = _likely(found)
+    if not likely:
+        raise _unknown(path, kind)
+    if len(likely) > 1:
+        kinds = [f"{seen.kind} ({seen.why})" for _, seen in likely]
+        raise InvalidInput(
+            f"{printable(path)} may be {' or '.join(kinds)}",
+            code="ambiguous_source",
+            hint=f"say which with --as {likely[0][1].kind}; adopt it again as the other",
+        )
+    return likely[0]
+
+
+def _likely(found: list[tuple[Taker, Found]]) -> list[tuple[Taker, Found]]:
+    """Return the best of each program, of those that are as sure as any."""
+    tens = max((seen.weight // 10 for _, seen in found), default=0)
+    best: dict[str, tuple[Taker, Found]] = {}
+    for taker, seen in sorted(found, key=lambda pair: -pair[1].weight):
+        if seen.weight // 10 == tens:
+            best.setdefault(_program(taker), (taker, seen))
+    return list(best.values())
+
+
+def _program(taker: Taker) -> str:
+    return taker.layout.client if isinstance(taker, Client) else taker.kind
+
+
+def _is_of(taker: Taker, kind: str) -> bool:
+    return kind in (taker.kind, _program(taker))
+
+
+def _unknown(path: Path, kind: str | None) -> InvalidInput:
+    what = f"{kind}" if kind else "anything that can be adopted"
+    there = [name for name in _HOMES if (path / name).is_dir()]
+    inside = f"there is {' and '.join(there)} in it: name that folder" if there else ""
+    return InvalidInput(
+        f"{printable(path)} does not look like {what}",
+        code="unknown_source",
+        hint=inside or "see `brain adopt --help` for what can be",
+    )

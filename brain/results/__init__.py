@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # as type checkers see it; importing typing costs more th
 if TYPE_CHECKING:
     from typing import Any
 
-    from .adoptions import Imported
+    from .adoptions import Adopted, Imported, Placed
     from .agent import Index, Prompt, Selected
     from .batches import Anchored, Batch, Left
     from .branches import Ancestry, Branch, Branches, Forked, Switched
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .trust import Checkup, Finding, Verified
 
 __all__ = [
+    "Adopted",
     "Ancestry",
     "Anchored",
     "Batch",
@@ -73,6 +74,7 @@ __all__ = [
     "NotCommitted",
     "Notice",
     "Operation",
+    "Placed",
     "Prompt",
     "Proof",
     "Proposal",
@@ -107,7 +109,7 @@ __all__ = [
 ]
 
 _KINDS = {
-    "adoptions": "Imported",
+    "adoptions": "Adopted Imported Placed",
     "batches": "Anchored Batch Left",
     "removals": "Redacted Collected",
     "searches": "BlameLine Tested Bisected",

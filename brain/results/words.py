@@ -58,6 +58,8 @@ def operation(fields: dict[str, Any]) -> str:
             words = ", ".join(["merged", *(f"{s['slug']} → {s['version']}" for s in skills)])
         case {"kind": "redact", "path": path}:
             words = f"{path} redacted"
+        case {"kind": "import", "origin": origin, "name": name}:
+            words = f"taken in from {origin} {name}"
         case _:
             words = str(fields.get("kind", "unknown"))
     return words

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from brain import Brain, results
+from tests.homes import hermes
 
 from .conftest import Call, validate
 from .test_help import LEAVES
@@ -94,6 +95,7 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("chain-status", results.LedgerStatus),
         ("chain-verify", results.LedgersVerified),
         ("chain-check", results.Evidence),
+        ("adopt", results.Adopted),
     ],
 )
 def test_a_schema_has_the_fields_of_the_library(schema: str, kind: Any) -> None:
@@ -254,6 +256,8 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("config-ledger", ["config", "ledger", "base", "--rpc", "http://localhost:1"], None),
     ("config-list", ["config", "list"], configured),
     ("config-remove", ["config", "remove", "base"], configured),
+    ("adopt", ["adopt", "../home", "../copy"], lambda cli: hermes(Path("../home"))),
+    ("adopt", ["adopt", "../home", "--dry-run"], lambda cli: hermes(Path("../home"))),
     ("snapshot", ["snapshot"], lambda cli: Path("manifest.yaml").write_text("commit: {}\n")),
     ("completion", ["completion", "zsh"], None),
 ]

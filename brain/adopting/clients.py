@@ -1,0 +1,71 @@
+"""Takers of the homes of programs, each made from a layout."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from .layouts import Layout
+from .left import Left
+from .protocol import File, Found, Notice, Step, Taking
+from .sift import sift
+from .unsafe import without_secrets
+
+SURE, LIKELY = 30, 20
+"""Weights: a mark of a program was seen, or signs of it; each one adds 1."""
+
+
+class Client:
+    """Recognises and reads the home of one kind of program."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.kind = layout.kind
+
+    def detect(self, path: Path) -> Found | None:
+        """Look for marks and signs of the program; no file is read."""
+        layout = self.layout
+        seen = [mark for mark in layout.marks if is_there(path, mark)]
+        signs = [sign for sign in layout.signs if is_there(path, sign)]
+        other = any(is_there(path, mark) for mark in layout.unless)
+        if other or (not seen and len(signs) < layout.needs):
+            return None
+        weight = (SURE if seen else LIKELY) + min(len(seen) + len(signs), 9)
+        return Found(self.kind, path, ", ".join((seen + signs)[:3]), weight, self.home(path))
+
+    def home(self, path: Path) -> Path | None:
+        """Return the folder around which a brain can be made in place, if there is one."""
+        return path if self.layout.in_place else None
+
+    def shape(self, path: Path) -> Layout:
+        """Return the layout of the home at `path`."""
+        return self.layout
+
+    def take(self, found: Found, since: str | None, allow: Collection[str]) -> Taking:
+        """Read the home as one state, which is all there is of it."""
+        rows: list[Notice] = []
+        placed: dict[str, str] = {}
+        files = _files(found.path, self.shape(found.path), rows, placed, allow)
+        return Taking(
+            iter((Step(files, True, f"Adopt {self.layout.title} {found.path.name}"),)), rows, placed
+        )
+
+
+def _files(
+    root: Path,
+    layout: Layout,
+    rows: list[Notice],
+    placed: dict[str, str],
+    allow: Collection[str],
+) -> Iterator[tuple[str, File | None]]:
+    left = Left(rows)
+    for home, brain, file in without_secrets(sift(root, layout, left), left, allow):
+        placed[brain] = home
+        yield brain, file
+    left.close()
+
+
+def is_there(root: Path, name: str) -> bool:
+    """Tell whether there is something at a path below `root`, be it a link that leads nowhere."""
+    return os.path.lexists(root / name)

@@ -1,0 +1,299 @@
+"""The layouts of the programs whose homes can be adopted: what lies where, and what stays out.
+
+What each program keeps was read off homes that it had made: see docs/adopting.md for the
+versions.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from . import rules
+from .rules import Rule
+
+SECRETS = "secrets"
+DATABASE = "a database"
+SESSIONS = "sessions, not memory"
+LOGS = "logs"
+CACHE = "made anew when needed"
+SETTINGS = "settings of the program"
+BUNDLED = "comes with the program"
+STATE = "what the program notes for itself"
+OTHER = "not a part of a brain"
+
+
+class Layout(NamedTuple):
+    """A home of one kind of program.
+
+    `client` is the name that publishing knows it by, `title` is for people. `rules` say what
+    is taken and where it goes. `marks` are paths, of which one is enough to know such a home
+    by; of `signs`, which are weaker, it takes `needs`; one of `unless` tells that it is
+    another kind. `left` says what is left out, in patterns of gitignore, and why. What lies
+    beside in a folder of `owned` is named as left out too. `memory` are the files for the
+    prompt, with their limits in characters, and `system` those that say who the agent is,
+    both as the home has them. `in_place` tells whether skills lie where a brain looks for
+    them. `keeps` are the fields of a skill, beyond those of agentskills.io, that the program
+    reads. With `tops` nothing else at the top is looked at.
+    """
+
+    kind: str
+    client: str
+    title: str
+    rules: tuple[Rule, ...]
+    marks: tuple[str, ...]
+    signs: tuple[str, ...]
+    left: tuple[tuple[str, str], ...]
+    owned: tuple[str, ...] = ("",)
+    needs: int = 2
+    unless: tuple[str, ...] = ()
+    memory: tuple[tuple[str, int], ...] = ()
+    system: tuple[str, ...] = ()
+    in_place: bool = True
+    keeps: frozenset[str] = frozenset()
+    tops: frozenset[str] = frozenset()
+
+    def place(self, path: str) -> str | None:
+        """Return where the file at `path` of the home goes in a brain, None if it does not."""
+        target = None if self._is_beside(path) else rules.to_brain(self.rules, path)
+        return None if target is None or self.reason(path) else target
+
+    def covers(self, path: str) -> bool:
+        """Tell whether a rule is about the file at `path`, though it may be left out."""
+        return not self._is_beside(path) and rules.to_brain(self.rules, path) is not None
+
+    def rank(self, path: str) -> int:
+        """Return the number of the rule for `path`; of two files for one place the lower counts."""
+        return rules.rank(self.rules, path)
+
+    def reaches(self, folder: str) -> bool:
+        """Tell whether something below `folder` of the home may go into a brain."""
+        return not self._is_beside(folder) and rules.reaches(self.rules, folder)
+
+    def reason(self, path: str) -> str:
+        """Return why a file or folder is left out wherever it lies, "" if nothing says so."""
+        return next((why for pattern, why in self.left if rules.matches(pattern, path)), "")
+
+    def _is_beside(self, path: str) -> bool:
+        return bool(self.tops) and path.partition("/")[0] not in self.tops
+
+
+def _same(*paths: str) -> tuple[Rule, ...]:
+    return tuple(Rule(path, path) for path in paths)
+
+
+def _moved(prefix: str, *names: str) -> tuple[Rule, ...]:
+    """Rules for folders of prompts, which lie below `prefix` in the home."""
+    return tuple(Rule(f"{prefix}{name}/", f"prompts/{name}/") for name in names)
+
+
+_ANYWHERE = (("*.sqlite*", DATABASE), ("*.db", DATABASE), ("/*.lock", STATE), ("/*.bak*", STATE))
+_CLAUDE_FIELDS = frozenset(
+    "when_to_use argument-hint arguments disable-model-invocation user-invocable model effort "
+    "context agent hooks paths shell".split()
+)
+_HERMES_FIELDS = frozenset(
+    "platforms environments prerequisites setup required_environment_variables tags category "
+    "required_credential_files related_skills".split()
+)
+_OPENCLAW_FILES = ("SOUL.md", "IDENTITY.md", "AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOT.md")
+_OPENCLAW_LEFT = (
+    ("/BOOTSTRAP.md", "is for the first run alone"),
+    ("/canvas", OTHER),
+    ("/credentials", SECRETS),
+    ("/sessions", SESSIONS),
+    *_ANYWHERE,
+)
+
+HERMES = Layout(
+    "hermes",
+    "hermes",
+    "Hermes home",
+    (Rule("skills/", "skills/"), Rule("memories/", "memory/"), *_same("SOUL.md")),
+    ("skills/.usage.json", "skills/.hub", "skills/.curator_backups", "state.db"),
+    ("SOUL.md", "memories/MEMORY.md", "memories/USER.md", "skills", "cron"),
+    (
+        ("skills/.hub", "where skills were installed from"),
+        ("skills/.archive", "put away by the program"),
+        ("skills/.curator_backups", "backups of the program"),
+        ("skills/.*", STATE),
+        (".env", SECRETS),
+        ("memories/*.lock", STATE),
+        ("/auth.json", SECRETS),
+        ("/config.yaml", SETTINGS),
+        ("/state.db*", DATABASE),
+        ("/sessions", SESSIONS),
+        ("/logs", LOGS),
+        ("/*_cache", CACHE),
+        *_ANYWHERE,
+    ),
+    memory=(("memories/MEMORY.md", 2200), ("memories/USER.md", 1375)),
+    system=("SOUL.md",),
+    keeps=_HERMES_FIELDS,
+)
+
+OPENCLAW = Layout(
+    "openclaw",
+    "openclaw",
+    "OpenClaw workspace",
+    (
+        *_same(*_OPENCLAW_FILES, "skills/"),
+        Rule("MEMORY.md", "memory/MEMORY.md"),
+        Rule("USER.md", "memory/USER.md"),
+        Rule("memory/", "memory/"),
+    ),
+    ("BOOTSTRAP.md", ".openclaw"),
+    ("SOUL.md", "IDENTITY.md", "USER.md", "TOOLS.md", "HEARTBEAT.md"),
+    _OPENCLAW_LEFT,
+    memory=(("MEMORY.md", 20_000), ("USER.md", 4000)),
+    system=_OPENCLAW_FILES[:4],
+    keeps=frozenset(("homepage", "user-invocable", "disable-model-invocation")),
+)
+
+OPENCLAW_STATE = Layout(
+    "openclaw-state",
+    "openclaw",
+    "OpenClaw state folder",
+    (
+        *(Rule(f"workspace/{home}", brain) for home, brain in OPENCLAW.rules),
+        Rule("skills/", "skills/"),
+    ),
+    ("openclaw.json",),
+    (),
+    (
+        ("/openclaw.json", SETTINGS),
+        ("/*.key", SECRETS),
+        ("/state", DATABASE),
+        ("workspace/BOOTSTRAP.md", "is for the first run alone"),
+        ("workspace/canvas", OTHER),
+        *_OPENCLAW_LEFT,
+    ),
+    owned=("", "workspace"),
+    memory=tuple((f"workspace/{path}", limit) for path, limit in OPENCLAW.memory),
+    system=tuple(f"workspace/{path}" for path in OPENCLAW.system),
+    in_place=False,
+    keeps=OPENCLAW.keeps,
+)
+
+CLAUDE_HOME = Layout(
+    "claude-home",
+    "claude",
+    "Claude Code home",
+    (
+        *_same("skills/", "CLAUDE.md"),
+        *_moved("", "rules", "agents", "commands", "output-styles"),
+        Rule("projects/*/memory/", "memory/projects/*/"),
+    ),
+    ("projects", "todos", "statsig", "history.jsonl", "shell-snapshots"),
+    ("CLAUDE.md", "skills", "settings.json", "rules", "agents", "commands", "plugins"),
+    (
+        ("projects/*/*.jsonl", SESSIONS),
+        ("/.credentials.json", SECRETS),
+        ("/settings*.json", SETTINGS),
+        ("/history.jsonl", SESSIONS),
+        ("/todos", SESSIONS),
+        ("/backups", STATE),
+        ("/plugins", BUNDLED),
+        ("skills/.*", STATE),
+        *_ANYWHERE,
+    ),
+    system=("CLAUDE.md",),
+    keeps=_CLAUDE_FIELDS,
+)
+
+CLAUDE_PROJECT = Layout(
+    "claude",
+    "claude",
+    "Claude Code project",
+    (
+        *_same("CLAUDE.md", "AGENTS.md"),
+        Rule(".claude/skills/", "skills/"),
+        Rule(".claude/CLAUDE.md", "prompts/project/CLAUDE.md"),
+        *_moved(".claude/", "rules", "agents", "commands", "output-styles"),
+    ),
+    (".claude/skills", ".claude/rules", ".claude/agents", ".claude/commands", "CLAUDE.md"),
+    (".claude",),
+    (
+        ("/CLAUDE.local.md", "is for one person"),
+        (".claude/settings*.json", SETTINGS),
+        (".claude/worktrees", "work trees of git"),
+        (".claude/skills/.*", STATE),
+        *_ANYWHERE,
+    ),
+    owned=(".claude",),
+    needs=1,
+    unless=(".claude.json", ".claude/projects"),
+    system=("CLAUDE.md", "AGENTS.md"),
+    in_place=False,
+    keeps=_CLAUDE_FIELDS,
+)
+
+CODEX_HOME = Layout(
+    "codex-home",
+    "codex",
+    "Codex home",
+    (
+        *_same("skills/", "AGENTS.md", "AGENTS.override.md"),
+        Rule("prompts/", "prompts/commands/"),
+        *_moved("", "agents"),
+        Rule("memories/", "memory/"),
+    ),
+    ("config.toml", "installation_id", "skills/.system", "memories_1.sqlite"),
+    ("AGENTS.md", "prompts", "skills", "memories", "auth.json", "sessions"),
+    (
+        ("skills/.system", BUNDLED),
+        ("skills/.*", STATE),
+        ("/auth.json", SECRETS),
+        ("/config.toml", SETTINGS),
+        ("/sessions", SESSIONS),
+        ("/archived_sessions", SESSIONS),
+        ("/history.jsonl", SESSIONS),
+        ("/log", LOGS),
+        ("/.tmp", CACHE),
+        *_ANYWHERE,
+    ),
+    memory=(("memories/MEMORY.md", 20_000),),
+    system=("AGENTS.override.md", "AGENTS.md"),
+)
+
+CODEX_PROJECT = Layout(
+    "codex",
+    "codex",
+    "Codex project",
+    (
+        *_same("AGENTS.md", "AGENTS.override.md"),
+        Rule(".agents/skills/", "skills/"),
+        Rule(".codex/skills/", "skills/"),
+        Rule(".codex/prompts/", "prompts/commands/"),
+        Rule(".codex/agents/", "prompts/agents/"),
+    ),
+    (".agents/skills", ".codex", "AGENTS.override.md"),
+    ("AGENTS.md",),
+    ((".codex/config.toml", SETTINGS), (".agents/skills/.*", STATE), *_ANYWHERE),
+    owned=(".agents", ".codex"),
+    needs=1,
+    unless=(".codex/sessions", ".codex/installation_id"),
+    system=("AGENTS.override.md", "AGENTS.md"),
+    in_place=False,
+)
+
+COLLECTION = Layout(
+    "agentskills",
+    "agentskills",
+    "folder of skills",
+    _same("skills/"),
+    (),
+    (),
+    (("skills/.*", STATE), *_ANYWHERE),
+)
+
+LAYOUTS = (
+    HERMES,
+    OPENCLAW,
+    OPENCLAW_STATE,
+    CLAUDE_HOME,
+    CLAUDE_PROJECT,
+    CODEX_HOME,
+    CODEX_PROJECT,
+    COLLECTION,
+)
+BY_KIND = {layout.kind: layout for layout in LAYOUTS}

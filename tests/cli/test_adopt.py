@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests import homes
+
+from .conftest import Call
+
+
+@pytest.fixture
+def home(folder: Path) -> Path:
+    """A Hermes home in the current folder."""
+    return homes.hermes(folder / "home")
+
+
+def test_what_was_taken_and_left_out_is_said_by_reason(home: Path, cli: Call) -> None:
+    told = cli("adopt", "home", "copy")
+    assert told.status == 0
+    assert told.out.startswith("Adopted 2 skills, 7 files from hermes at ")
+    assert "  secrets: .env, auth.json\n" in told.out
+    assert "  backups of the program: skills/.curator_backups\n" in told.out
+
+
+def test_a_dry_run_tells_the_same_and_writes_nothing(home: Path, cli: Call) -> None:
+    before = sorted(home.rglob("*"))
+    told = cli("adopt", "home", "copy", "--dry-run")
+    assert told.out.startswith("Would take 2 skills, 7 files from hermes at ")
+    assert "  secrets: .env, auth.json\n" in told.out
+    assert cli("adopt", "home", "--dry-run").status == 0
+    assert sorted(home.rglob("*")) == before and not Path("copy").exists()
+
+
+def test_nothing_is_told_to_be_new_where_nothing_changed(home: Path, cli: Call) -> None:
+    cli("adopt", "home", "copy")
+    told = cli("adopt", "home", "copy")
+    assert told.out.startswith("Nothing changed since hermes at ") and told.out.count("\n") == 1
+
+
+def test_a_change_on_both_sides_is_asked_about(home: Path, cli: Call) -> None:
+    cli("adopt", "home", "copy")
+    (home / "SOUL.md").write_text("You are bold.")
+    Path("copy/SOUL.md").write_text("You are shy.")
+    cli("-C", "copy", "snapshot")
+
+    told = cli("adopt", "home", "copy")
+
+    assert told.status == 12 and "SOUL.md" in told.out
+    assert told.err.splitlines()[1].startswith("Hint: decide with `brain resolve`")
+    assert Path("copy/SOUL.md").read_text() == "You are shy."
+    assert cli("-C", "copy", "resolve", "SOUL.md", "--theirs").status == 0
+    assert cli("-C", "copy", "merge", "--continue").status == 0
+    assert Path("copy/SOUL.md").read_text() == "You are bold."
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "hint"),
+    [
+        (["none"], "nothing is at ", "name a folder that"),
+        (["src"], "does not look like anything that can be adopted", "see `brain adopt --help`"),
+        (["."], "does not look like anything", "there is .hermes in it: name that folder"),
+        (["both", "copy"], "may be claude (CLAUDE.md) or codex (", "say which with --as "),
+        (["home", "--as", "emacs"], "no kind of source is called emacs", "use one of: hermes"),
+        (["src", "--as", "codex"], "does not look like codex", "see"),
+        (["project"], "no brain can be made around ", "name a folder"),
+        (["home", "home/brain"], "lies in what is to be adopted", "name a folder outside"),
+        (["home", "src"], "holds files and is no brain", "name a new folder"),
+    ],
+)
+def test_what_cannot_be_adopted_says_why_and_what_to_do(
+    home: Path, cli: Call, call: list[str], error: str, hint: str
+) -> None:
+    homes.put(Path("src"), {"main.c": ""})
+    homes.put(Path(".hermes"), {"SOUL.md": ""})
+    homes.put(Path("both"), {"CLAUDE.md": "", ".agents/skills/a/SKILL.md": ""})
+    homes.claude_project(Path("project"))
+    told = cli("adopt", *call)
+    assert told.status == 1 and error in told.err
+    assert f"Hint: {hint}" in told.err
+
+
+def test_the_kind_can_be_said_where_a_place_has_two(folder: Path, cli: Call) -> None:
+    homes.put(Path("both"), {"CLAUDE.md": "", ".agents/skills/a/SKILL.md": homes.skill("a", "b")})
+    for kind, count in (("claude", "1 file "), ("codex", "1 skill, 1 file ")):
+        told = cli("adopt", "both", "copy", "--as", kind)
+        assert told.status == 0 and told.out.startswith(f"Adopted {count}from {kind} at ")
