@@ -14,14 +14,20 @@ _HEAD = MAX_EXCERPT_BYTES - _TAIL - len(_GAP.encode())
 def of_text(text: str) -> Text | None:
     """Return what a receipt keeps of `text`, nothing of an empty one.
 
-    Of a long text the excerpt is its beginning and its end, where errors tend to say
-    what they are.
+    Secrets are taken out first. Of a long text the excerpt is its beginning and its end,
+    where errors tend to say what they are.
     """
-    text = well_formed(text)
     if not text:
         return None
-    data = text.encode()
-    return Text(blob_id(data), len(data), excerpt(data))
+    data, redacted = _without_secrets(text)
+    return Text(blob_id(data), len(data), excerpt(data), redacted)
+
+
+def _without_secrets(text: str) -> tuple[bytes, int]:
+    from ..secrets import masked
+
+    data, redacted = masked(well_formed(text).encode())
+    return (data.decode(errors="replace").encode(), redacted) if redacted else (data, 0)
 
 
 def excerpt(data: bytes) -> str:
@@ -33,11 +39,10 @@ def excerpt(data: bytes) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return `text` cut to `most` bytes of UTF-8, with a mark where it was cut."""
-    text = well_formed(text)
-    data = text.encode()
+    """Return `text` without secrets, cut to `most` bytes of UTF-8 with a mark at the cut."""
+    data, _ = _without_secrets(text)
     if len(data) <= most:
-        return text
+        return data.decode()
     return data[: most - len("…".encode())].decode(errors="ignore") + "…"
 
 

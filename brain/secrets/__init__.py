@@ -1,5 +1,6 @@
 """Secrets in text: keys, tokens and passwords that do not belong into what is shared."""
 
 from .finder import MAX_FINDINGS, Finding, find
+from .mask import masked
 
-__all__ = ["MAX_FINDINGS", "Finding", "find"]
+__all__ = ["MAX_FINDINGS", "Finding", "find", "masked"]

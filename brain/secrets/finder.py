@@ -42,11 +42,10 @@ def find(content: bytes) -> list[Finding]:
 
     Never raises. Time and memory grow with the length of `content` alone.
     """
-    hits = sorted(islice(_hits(content), MAX_FINDINGS), key=_place)
     out: list[Finding] = []
     line = 1
     counted = end = 0
-    for rule, start, stop, secret in hits:
+    for rule, start, stop, secret in hits(content):
         if start < end:
             continue
         line += content.count(b"\n", counted, start)
@@ -55,6 +54,11 @@ def find(content: bytes) -> list[Finding]:
         name = _finding_id(b"%s\0%s" % (rule.encode(), secret)).hex()[:_ID_DIGITS]
         out.append(Finding(rule, line, column, name))
     return out
+
+
+def hits(content: bytes) -> list[Hit]:
+    """Return the first MAX_FINDINGS secrets with where they stand, in order; they may overlap."""
+    return sorted(islice(_hits(content), MAX_FINDINGS), key=_place)
 
 
 def _hits(content: bytes) -> Iterator[Hit]:

@@ -1,0 +1,40 @@
+"""Secrets are taken out of what is kept, and nothing else is."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from brain.secrets import MAX_FINDINGS, find, masked
+from tests import planted
+
+PEM = "-----BEGIN RSA {0}-----\n{1}-----END RSA {0}-----\n".format(
+    "PRIVATE KEY", "MIIEpAIBAAKCAQEA7bq98hfh3jfoiwjefoijOIJOIJ3r3fj\n" * 20
+)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_nothing_that_is_found_is_left(seed: int) -> None:
+    text = f"Before {planted.secret_text(random.Random(seed))} after".encode()
+    left, count = masked(text)
+    assert (count > 0) == bool(find(text))
+    assert not {one.id for one in find(text)} & {one.id for one in find(left)}
+
+
+def test_text_without_secrets_is_left_as_it_is() -> None:
+    assert masked(b"nothing here") == (b"nothing here", 0)
+
+
+def test_of_a_private_key_nothing_stays() -> None:
+    assert masked(b"a " + PEM.encode() + b"z") == (b"a [redacted: private-key]\nz", 1)
+    left, _ = masked(PEM.encode()[:-40])
+    assert b"hfh3jfo" not in left
+
+
+def test_content_full_of_secrets_goes_as_a_whole() -> None:
+    rng = random.Random(1)
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+    keys = ("ghp_" + "".join(rng.choices(letters, k=36)) for _ in range(MAX_FINDINGS + 1))
+    left, count = masked("\n".join(keys).encode())
+    assert (left, count) == (b"[redacted: too many secrets]", MAX_FINDINGS)
