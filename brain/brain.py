@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .facade.files import Files
 from .facade.importing import Importing
 from .facade.keys import Keys
 from .facade.leaks import Secrets
@@ -15,7 +14,7 @@ from .facade.opened import given, told
 from .facade.proposals import Proposals
 from .facade.proving import Proving
 from .facade.selecting import Selecting
-from .facade.skills import Skills
+from .facade.tasks import Tasks
 from .facade.trust import Trust
 from .facade.watching import Watching
 from .session import CONTROL, Session, find
@@ -31,7 +30,7 @@ __all__ = ["Brain", "find"]
 
 
 class Brain(
-    Skills, Files, Selecting, Lineage, Proposals, Importing, Secrets, Proving, Keys, Trust, Watching
+    Tasks, Selecting, Lineage, Proposals, Importing, Secrets, Proving, Keys, Trust, Watching
 ):
     """A folder of skills, memory and prompts under version control.
 

@@ -107,7 +107,7 @@ def _step(mine: Turn, source: Source, step: Step) -> bool:
     }
     if edits:
         done = operation.imported(source.kind, source.name, step.revision)
-        mine.commit(edits, done, step.message, stamp=(step.author, step.time))
+        mine.take_in(edits, done, step.message, (step.author, step.time))
     return bool(edits)
 
 

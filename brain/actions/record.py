@@ -114,5 +114,5 @@ def _secrets(session: Session, edits: Edits) -> list[Notice]:
 def record_by_hand(mine: Turn, edits: Edits) -> None:
     """Record what somebody changed by hand, so that it is not overwritten unseen."""
     if edits:
-        mine.commit(edits, operation.snapshot(), "Record changes made by hand")
+        mine.take_in(edits, operation.snapshot(), "Record changes made by hand")
         mine.files_before = mine.head

@@ -9,9 +9,9 @@ left alone: it is then an edit like any other.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from .. import limits
 from ..digest import EMPTY
@@ -25,10 +25,14 @@ from ..objects.operation import Operation
 from ..objects.snapshot import FORMAT, Snapshot
 from ..session import Session, checked_text, head_ref
 from ..store.lock import writer_lock
-from ..store.protocol import Kind, Pending, Transaction
-from ..worktree.stats import fingerprint
-from . import derived, files
-from .files import NOTHING, Progress, no_progress
+from ..store.protocol import Kind, Transaction
+from . import derived
+from .announced import announce, apply, finish
+from .current import draft_for
+from .files import Progress, no_progress
+
+if TYPE_CHECKING:
+    from ..receipts import Receipt
 
 LOCK_SECONDS = 60.0
 """How long a writer waits for another one."""
@@ -52,24 +56,61 @@ class Turn:
         self.writes: dict[str, Entry | None] = {}
         self.left = False
         self.contents: dict[bytes, bytes] = {}
+        self.draft = draft_for(session)
 
     def commit(
         self,
         edits: Mapping[str, Entry | None],
         operation: Operation,
         message: str = "",
-        receipt: bytes = EMPTY,
+        receipt: bytes | Receipt = EMPTY,
         merged: Sequence[bytes] = (),
-        stamp: tuple[str, int | None] = ("", None),
     ) -> bytes:
         """Record a snapshot of the head with `edits` applied; return its id.
 
-        `merged` are the snapshots, beside the head, that become its parents. `stamp` is
-        who made it elsewhere and when, "" and None for who records it now.
+        `merged` are the snapshots, beside the head, that become its parents. `receipt` is
+        the id of a blob, or a receipt to which the steps of this snapshot are added; if
+        none is given, it is that of the run that is going on, if any is.
         """
-        session = self.session
         before = self.bundle
-        after = bundles.update(session.nodes, before, edits)
+        after = bundles.update(self.session.nodes, before, edits)
+        change = before, after, edits, operation
+        if not isinstance(receipt, bytes):
+            from .traces import extended
+
+            receipt = self.tx.put_blob(extended(self.session, receipt, *change))
+        elif receipt == EMPTY and self.draft is not None:
+            receipt = self.tx.put_blob(self.draft.receipt(*change))
+            self.draft.carried_by(self._record(*change, message, receipt, merged))
+            return self.head
+        return self._record(*change, message, receipt, merged)
+
+    def take_in(
+        self,
+        edits: Mapping[str, Entry | None],
+        operation: Operation,
+        message: str = "",
+        stamp: tuple[str, int | None] = ("", None),
+    ) -> bytes:
+        """Record a snapshot of what others did, which is no work of a run; return its id.
+
+        `stamp` is who did it elsewhere and when, "" and None for who records it now.
+        """
+        after = bundles.update(self.session.nodes, self.bundle, edits)
+        return self._record(self.bundle, after, edits, operation, message, EMPTY, (), stamp)
+
+    def _record(
+        self,
+        before: Bundle,
+        after: Bundle,
+        edits: Mapping[str, Entry | None],
+        operation: Operation,
+        message: str,
+        receipt: bytes,
+        merged: Sequence[bytes],
+        stamp: tuple[str, int | None] = ("", None),
+    ) -> bytes:
+        session = self.session
         bundle_id = self._store(after)
         author, time = stamp[0] or session.author, stamp[1]
         parent = session.load(self.head)
@@ -133,7 +174,7 @@ def locked(session: Session) -> Iterator[None]:
             if session.store.has_traces():
                 session.store.compact()
         if rows:
-            _finish(session, rows)
+            finish(session, rows)
         yield
 
 
@@ -171,6 +212,8 @@ def recording(
         mine = Turn(session, tx)
         yield mine
         _close(mine, kind, description)
+    if mine.draft is not None:
+        mine.draft.settle()
     apply(session, mine.writes, progress, mine.contents)
 
 
@@ -179,18 +222,6 @@ def turn(session: Session, kind: str, description: str) -> Iterator[Turn]:
     """Take a whole turn: `locked` and `recording`."""
     with locked(session), recording(session, kind, description) as mine:
         yield mine
-
-
-def apply(
-    session: Session,
-    writes: Mapping[str, Entry | None],
-    progress: Progress = no_progress,
-    contents: Mapping[bytes, bytes] = NOTHING,
-) -> None:
-    """Write files that were announced, and take them off the list."""
-    if writes:
-        files.write(session, writes, progress, contents)
-        session.store.settle()
 
 
 def sign_new(session: Session, tx: Transaction, snapshot_id: bytes, snapshot: Snapshot) -> None:
@@ -220,14 +251,6 @@ def log_operation(
     tx.append_operation(pack(record))
 
 
-def fingerprint_of(session: Session, path: str) -> bytes:
-    """Return the fingerprint of a file of the folder, empty if there is none."""
-    try:
-        return fingerprint(os.lstat(os.path.join(session.root, path)))
-    except (FileNotFoundError, NotADirectoryError):
-        return EMPTY
-
-
 def _close(mine: Turn, kind: str, description: str) -> None:
     session, tx = mine.session, mine.tx
     refs: list[tuple[str, bytes, bytes]] = []
@@ -242,31 +265,3 @@ def _close(mine: Turn, kind: str, description: str) -> None:
         moved = (mine.files_before, mine.head) if moves else (EMPTY, EMPTY)
         log_operation(session, tx, kind, description, refs, moved)
     announce(session, tx, mine.writes)
-
-
-def announce(session: Session, tx: Transaction, writes: Mapping[str, Entry | None]) -> None:
-    """Put the files to be written on the list that survives a crash."""
-    tx.set_pending(
-        [
-            Pending(
-                path,
-                entry.kind if entry else 0,
-                entry.blob if entry else EMPTY,
-                fingerprint_of(session, path),
-            )
-            for path, entry in writes.items()
-        ]
-    )
-
-
-def _finish(session: Session, rows: list[Pending]) -> None:
-    """Write what a killed writer had recorded but not written."""
-    left: dict[str, Entry | None] = {}
-    for row in rows:
-        now = fingerprint_of(session, row.path)
-        if not row.blob and now in (row.before, EMPTY):  # its folders may still be there
-            left[row.path] = None
-        elif row.blob and now == row.before:
-            left[row.path] = Entry(row.path, row.kind, row.blob, session.store.blob_size(row.blob))
-    files.write(session, left)
-    session.store.settle()

@@ -19,9 +19,10 @@ from ..results import Operation, Restored
 from ..session import Session, head_ref
 from ..store.protocol import OperationRow, Reader, Transaction
 from . import folder
+from .announced import announce, apply
 from .branches import PROPOSALS
 from .restore import restored
-from .turn import announce, apply, locked, log_operation, transaction
+from .turn import locked, log_operation, transaction
 
 
 class Record(NamedTuple):

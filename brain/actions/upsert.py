@@ -8,7 +8,7 @@ hand is recorded first. Cost O(log n) in the size of the brain.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..digest import EMPTY
 from ..errors import Conflict, InvalidInput, printable
@@ -24,6 +24,9 @@ from .record import record_by_hand
 from .turn import Turn, turn
 from .within import Within
 
+if TYPE_CHECKING:
+    from ..receipts import Receipt
+
 
 class Wish(NamedTuple):
     """What shall be written. None for `description` or `body` keeps what is there.
@@ -35,7 +38,7 @@ class Wish(NamedTuple):
     name: str
     description: str | None
     body: bytes | None
-    receipt: bytes | None
+    receipt: bytes | Receipt | None
     message: str
     base: str = ""
     category: str = ""
@@ -167,7 +170,7 @@ def commit_skill(
     slug: str,
     path: str,
     new: document.Upsert,
-    receipt: bytes | None,
+    receipt: bytes | Receipt | None,
     message: str,
     others: Mapping[str, Entry | None] | None = None,
 ) -> Upserted:
@@ -175,7 +178,7 @@ def commit_skill(
     tx = mine.tx
     entry = _put(mine, path, new.content)
     edits = {**(others or {}), path: entry}
-    evidence = tx.put_blob(receipt) if receipt is not None else EMPTY
+    evidence = tx.put_blob(receipt) if isinstance(receipt, bytes) else receipt or EMPTY
     done = operation.upsert(slug, new.previous_version or "", new.version)
     mine.commit(edits, done, message, evidence)
     mine.writes.update(edits)

@@ -10,6 +10,7 @@ from .ledgers import Ledgers
 if TYPE_CHECKING:
     from .. import results
     from ..chain.protocol import Ledger
+    from ..receipts import Receipt
 
 
 class Skills(Ledgers):
@@ -22,7 +23,7 @@ class Skills(Ledgers):
         *,
         description: str | None = None,
         if_changed: bool = False,
-        receipt: bytes | None = None,
+        receipt: bytes | Receipt | None = None,
         message: str = "",
         base: str | int = "",
         category: str = "",
@@ -32,7 +33,8 @@ class Skills(Ledgers):
 
         `body` is the Markdown text, bare or with front matter; None keeps the text
         of a skill that exists. With `if_changed` an identical save does nothing.
-        `receipt` is the transcript of the work that taught it. `base` is the version
+        `receipt` is the record of the work that taught it: bytes as they are, or a
+        `brain.receipts.Receipt`, to which this step is added. `base` is the version
         the text was written for: if the skill is further by now, both are merged. A new
         skill goes into the folder `category` of skills/, if one is named. With
         `commit_to` the new snapshot is committed to that ledger; if that fails it stands

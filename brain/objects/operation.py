@@ -26,6 +26,7 @@ _FIELDS: dict[str, tuple[tuple[str, type], ...]] = {
     "restore": (("source", bytes),),
     "merge": (("bases", tuple), ("skills", tuple)),
     "redact": (("path", str), ("blob", bytes), ("reason", str)),
+    "task": (("run", str), ("outcome", str)),
     "import": (("origin", str), ("name", str), ("revision", str)),
 }
 """Kind to its fields: name and type. `bases`, and what is bytes, are snapshot ids."""
@@ -83,6 +84,16 @@ def imported(kind: str, name: str, revision: str = "") -> Operation:
     `revision` is the id this state has in the history of the source, "" where it has none.
     """
     return ("import", kind, name, revision)
+
+
+def task(run: str, outcome: str) -> Operation:
+    """A run of an agent ended; the receipt says what it did, the files are as before."""
+    return ("task", run, outcome)
+
+
+def closes_task(operation: Operation) -> bool:
+    """Tell whether this is the end of a run."""
+    return bool(operation[0] == "task")
 
 
 def is_known(value: tuple[Any, ...]) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from typing import Any
 
 from .. import jsontext, limits
 from ..digest import EMPTY, blob_id
@@ -29,11 +30,17 @@ def encode(receipt: Receipt) -> bytes:
     """Return the canonical text of a receipt. Raises `FormatError` for what none can hold."""
     document = {"format": FORMAT, **fields.record(receipt, _RECEIPT)}
     _check(receipt)
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    data = text.encode()
+    data = _text(document)
     if len(data) > limits.MAX_RECEIPT_BYTES:
         raise FormatError(f"a receipt of {len(data)} bytes", code="too_large")
     return data
+
+
+def size_of(step: Step) -> int:
+    """Return the bytes that a step takes in a receipt. Raises `FormatError` for what is none."""
+    document = fields.record(step, _STEP)
+    _check_step(step)
+    return len(_text(document))
 
 
 def decode(data: bytes) -> Receipt:
@@ -56,13 +63,18 @@ def decode(data: bytes) -> Receipt:
     return receipt
 
 
+def _text(document: dict[str, Any]) -> bytes:
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return text.encode()
+
+
 def _refuse(message: str, code: str) -> FormatError:
     return FormatError(message, code=code)
 
 
 def _check(receipt: Receipt) -> None:
     """Check what one field alone does not show."""
-    closing = (receipt.ended, receipt.bundle_after, receipt.reason)
+    closing = (receipt.ended, receipt.reason)
     if not receipt.outcome and any(closing):
         raise FormatError("an end without an outcome", code="bad_field")
     if (receipt.part > 0) != (receipt.previous != EMPTY):

@@ -77,8 +77,9 @@ class Receipt(NamedTuple):
 
     `run` is one id for all parts of a run. `snapshot_before` and `bundle_before` are
     where the brain stood when the run began, empty if it knew no brain. `part` counts
-    from 0; `previous` is the snapshot that carries the part before, empty for the first.
-    `outcome`, `ended` and `bundle_after` are there once the run is closed.
+    from 0; `previous` is the snapshot that carries the part before, empty for the first;
+    `bundle_after` is the bundle of the snapshot that carries this part, empty if none does.
+    `outcome` and `ended` are there once the run is closed.
     """
 
     run: str

@@ -1,0 +1,166 @@
+"""A run of an agent in a brain: its steps so far, and the receipts they become.
+
+Each snapshot that a run causes carries the steps since the one before, those that the
+snapshot itself is, and the id of the one before. What a turn has taken counts only once
+its transaction is durable; else the steps wait for the next snapshot.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from .. import limits
+from ..digest import EMPTY
+from ..errors import InvalidInput
+from ..objects import bundle as bundles
+from ..objects import operation as operations
+from ..objects.bundle import Bundle
+from ..objects.entry import Entry
+from ..objects.operation import Operation
+from ..receipts import Receipt, Step, Text, encode, size_of
+from ..receipts.excerpt import shortened
+from ..session import Session
+from .current import RUN
+from .traces import written
+from .turn import turn
+
+MAX_WAITING_BYTES = limits.MAX_RECEIPT_BYTES * 3 // 4
+"""Bytes of the steps that wait for a snapshot; the rest is for what that writes."""
+MAX_WAITING = limits.MAX_STEPS - limits.MAX_WRITES
+"""Steps that wait for a snapshot."""
+_SHORT = 100
+"""Bytes of an error that is kept when there is little room left."""
+
+
+class Run:
+    """One run. `header` is its receipt without what single parts say. Threads may share it."""
+
+    def __init__(self, session: Session, header: Receipt) -> None:
+        self.session = session
+        self.header = header
+        self.closed = False
+        self.ending = ("", "")
+        self._lock = threading.Lock()
+        self._waiting: list[Step] = []
+        self._size = 0
+        self._part = 0
+        self._previous = EMPTY
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing happened so far."""
+        return not self._waiting and not self._part
+
+    def add(self, step: Step) -> None:
+        """Note a step; of many long ones the later lose their texts, but for the digests.
+
+        Raises `InvalidInput` (`task_ended`, `too_many_steps`).
+        """
+        size = size_of(step)
+        with self._lock:
+            if self.closed:
+                raise InvalidInput("this task has ended", code="task_ended")
+            if self._size + size > MAX_WAITING_BYTES // 2:
+                step = _bare(step)
+                size = size_of(step)
+            if len(self._waiting) >= MAX_WAITING or self._size + size > MAX_WAITING_BYTES:
+                raise InvalidInput(
+                    f"{len(self._waiting)} steps without a change of the brain",
+                    code="too_many_steps",
+                    hint="end this task and begin another",
+                )
+            self._waiting.append(step)
+            self._size += size
+
+    def waiting(self, after: int) -> tuple[Step, ...]:
+        """Return the steps that no snapshot carries, but for the first `after`."""
+        with self._lock:
+            return tuple(self._waiting[after:])
+
+    def draft(self) -> Draft:
+        """Return what one turn makes of this run."""
+        return Draft(self, self._part, self._previous)
+
+    def settle(self, taken: int, part: int, previous: bytes) -> None:
+        """Forget the first `taken` steps, which snapshots carry by now."""
+        with self._lock:
+            del self._waiting[:taken]
+            self._size = sum(map(size_of, self._waiting))
+            self._part, self._previous = part, previous
+
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        """Let what this thread, or task of asyncio, writes meanwhile belong to the run."""
+        token = RUN.set(self)
+        try:
+            yield
+        finally:
+            RUN.reset(token)
+
+
+class Draft:
+    """The receipts of the snapshots of one turn; `settle` makes them count."""
+
+    def __init__(self, run: Run, part: int, previous: bytes) -> None:
+        self._run = run
+        self._part = part
+        self._previous = previous
+        self._taken = 0
+
+    def receipt(
+        self, before: Bundle, after: Bundle, edits: Mapping[str, Entry | None], done: Operation
+    ) -> bytes:
+        """Return the receipt of the snapshot that the turn is about to record."""
+        session = self._run.session
+        waiting = self._run.waiting(self._taken)
+        self._taken += len(waiting)
+        part = self._run.header._replace(
+            bundle_after=bundles.bundle_id(after),
+            part=self._part,
+            previous=self._previous,
+            steps=waiting + written(session, before, after, edits, done),
+        )
+        if operations.closes_task(done):
+            outcome, reason = self._run.ending
+            part = part._replace(outcome=outcome, reason=reason, ended=session.time())
+        return encode(part)
+
+    def carried_by(self, snapshot_id: bytes) -> None:
+        """Note which snapshot carries the last receipt."""
+        self._part, self._previous = self._part + 1, snapshot_id
+
+    def settle(self) -> None:
+        """Note that the turn is durable."""
+        self._run.settle(self._taken, self._part, self._previous)
+
+
+def close(session: Session, run: Run, outcome: str, reason: str) -> str | None:
+    """End a run with a snapshot that carries its last receipt; return its id.
+
+    A run in which nothing happened leaves nothing.
+    """
+    if run.closed:
+        raise InvalidInput("this task has ended already", code="task_ended")
+    if run.is_empty:
+        run.closed = True
+        return None
+    run.ending = outcome, shortened(reason, limits.MAX_TASK_BYTES)
+    with run.going_on(), turn(session, "task", f"task {run.header.run}: {outcome}") as mine:
+        mine.commit({}, operations.task(run.header.run, outcome), _message(run.header))
+    run.closed = True
+    return mine.head.hex()
+
+
+def _bare(step: Step) -> Step:
+    texts = _without_excerpt(step.input), _without_excerpt(step.output)
+    return step._replace(input=texts[0], output=texts[1], error=shortened(step.error, _SHORT))
+
+
+def _without_excerpt(text: Text | None) -> Text | None:
+    return text and text._replace(excerpt="")
+
+
+def _message(header: Receipt) -> str:
+    return " ".join(header.task.split())[:120]
