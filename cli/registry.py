@@ -74,6 +74,7 @@ ROOT: Table = {
     "Feed an agent": {
         "index": Entry("index", "Print the Level-0 index: one line per skill."),
         "prompt": Entry("prompt", "Print the system prompt."),
+        "tools": Entry("tools", "Give a model its tools, or call one yourself."),
     },
     "Help": {
         "demo": Entry("demo", "Tell the whole story on an example."),
@@ -158,5 +159,12 @@ CONFIG: Table = {
         "ledger": Entry("config_ledger", "Add a ledger on a chain, or change one."),
         "list": Entry("config_list", "List the ledgers."),
         "remove": Entry("config_remove", "Forget a ledger."),
+    },
+}
+
+TOOLS: Table = {
+    "Tools": {
+        "list": Entry("tools_list", "Print the tools that a model may be given."),
+        "call": Entry("tools_call", "Call a tool as a model does, with the same answers."),
     },
 }

@@ -55,6 +55,13 @@ def notices(session: Session, edits: Mapping[str, Entry | None]) -> list[Notice]
     ]
 
 
+def in_text(session: Session, content: bytes) -> list[Finding]:
+    """Return what looks like a secret in a text that may be recorded, and is not accepted."""
+    found = find(content)
+    accepted = manifest.load(session).accepted if found else ()
+    return [one for one in found if one.id not in accepted]
+
+
 def in_words(path: str, found: Finding) -> str:
     """Say where a secret seems to be, and how to be rid of it."""
     return (

@@ -10,10 +10,17 @@ from .opened import Opened, given
 if TYPE_CHECKING:
     from .. import results
     from ..actions.files import Progress
+    from ..secrets import Finding
 
 
 class Secrets(Opened):
     """What looks like a secret, in what is recorded."""
+
+    def secrets_in(self, content: bytes) -> list[Finding]:
+        """Return what looks like a secret in a text that is not recorded yet."""
+        from ..actions import leaks
+
+        return self._do(leaks.in_text, content)
 
     def secrets(
         self,

@@ -259,6 +259,10 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("adopt", ["adopt", "../home", "../copy"], lambda cli: hermes(Path("../home"))),
     ("adopt", ["adopt", "../home", "--dry-run"], lambda cli: hermes(Path("../home"))),
     ("snapshot", ["snapshot"], lambda cli: Path("manifest.yaml").write_text("commit: {}\n")),
+    ("tools-list", ["tools", "list"], None),
+    ("tools-list", ["tools", "list", "--for", "openai"], None),
+    ("tools-call", ["tools", "call", "skills_list"], None),
+    ("tools-call", ["tools", "call", "skill_view", '{"name": "reentrancy"}'], None),
     ("completion", ["completion", "zsh"], None),
 ]
 

@@ -29,6 +29,11 @@ SKILLS_LIST = Tool(
     "of one with skill_view before you do work that it is about.",
     parameters(
         category=text("List only the skills of this category.", limits.MAX_NAME_CHARS),
+        task=text(
+            "What is to be done, in a sentence or in full: lists the skills that fit it best, "
+            "the best first. For when there are many skills.",
+            limits.MAX_CALL_CHARS,
+        ),
     ),
     reads=True,
     destructive=False,

@@ -22,11 +22,13 @@ def told(error: BrainError, root: Path) -> ToolFailure:
     if isinstance(error, ToolFailure):
         return error
     hint = _HINTS.get(error.code, "") if _COMMAND in error.hint else error.hint
-    return ToolFailure(
+    failure = ToolFailure(
         _sentence(without_paths(error.message, root)),
         code=error.code,
         hint=_sentence(without_paths(hint, root)),
     )
+    failure.exit_status = error.exit_status
+    return failure
 
 
 def without_paths(text: str, root: Path) -> str:

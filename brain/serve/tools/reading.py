@@ -16,24 +16,32 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 400
 """Skills listed at a time."""
+MOST_FITTING = 20
+"""Skills that are listed for a task."""
+_LOOKED_THROUGH = 200
+"""Skills that fit a task, of any category, among which those are found."""
 MOST_SHOWN = 200_000
 """Characters of one file that are shown."""
 
 
 def skills_list(brain: Brain, given: dict[str, Any]) -> Answer:
-    """List skills, all or those of a category."""
+    """List skills: all, those of a category, or those that a task needs."""
     every = brain.skills()
     wanted = given.get("category", "").strip("/ ").lower()
     rows = [skill for skill in every if not wanted or category_of(skill.path).lower() == wanted]
     if wanted and not rows:
         raise _no_category(wanted, every)
+    if given.get("task"):
+        rows = _fitting(brain, given["task"], rows)
     shown = rows[:MOST_LISTED]
     shared = {slug for slug, times in Counter(skill.slug for skill in every).items() if times > 1}
     lines = [index.line(_called(skill, shared), skill.description) for skill in shown]
     if not lines:
-        lines = [index.NO_SKILLS]
+        lines = ["(no skill fits this task)" if every else index.NO_SKILLS]
     if len(shown) < len(rows):
-        lines.append(f"({len(shown)} of {len(rows)} skills: name a category to see its own.)")
+        lines.append(
+            f"({len(shown)} of {len(rows)} skills: name a category, or say what your task is.)"
+        )
         lines.append(f"Categories: {_categories(every)}")
     data = {"count": len(rows), "skills": [_row(skill) for skill in shown]}
     return Answer("\n".join(lines), data, False)
@@ -82,6 +90,13 @@ def category_of(path: str) -> str:
     """Return the folders between skills/ and a skill at a full path, "" for none."""
     parts = path.split("/")
     return "/".join(parts[1 : -2 if parts[-1].lower() == "skill.md" else -1])
+
+
+def _fitting(brain: Brain, task: str, rows: list[Skill]) -> list[Skill]:
+    """Return those of the skills that a task needs, the best first."""
+    there = {skill.path: skill for skill in rows}
+    ranked = brain.select(task, _LOOKED_THROUGH)
+    return [there[one.path] for one in ranked if one.path in there][:MOST_FITTING]
 
 
 def _called(skill: Skill, shared: set[str]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import BrainError, ToolFailure, printable
 from . import arguments, failing
 from .definitions import TOOLS
+from .guarding import refuse_secrets
 from .looking import brain_diff, brain_log, brain_snapshot, brain_verify
 from .managing import skill_manage
 from .reading import skill_view, skills_list
@@ -31,6 +32,7 @@ _ACTS: dict[str, Act] = {
     "brain_verify": brain_verify,
 }
 _SCHEMAS = {tool.name: tool.parameters for tool in TOOLS}
+_WRITING = {tool.name for tool in TOOLS if not tool.reads}
 
 
 class Toolbox:
@@ -39,7 +41,7 @@ class Toolbox:
     def __init__(self, brain: Brain) -> None:
         self._brain = brain
 
-    def call(self, name: str, arguments_: Mapping[str, Any] | str) -> Answer:
+    def call(self, name: str, arguments_: Mapping[str, Any] | str | bytes) -> Answer:
         """Call a tool; the arguments may be a JSON text, as some interfaces hand them over.
 
         Raises `ToolFailure`, whose `text` is for the model, for everything that a model
@@ -48,9 +50,11 @@ class Toolbox:
         act = _ACTS.get(name)
         if act is None:
             raise _unknown(name)
-        given = arguments.parse(arguments_) if isinstance(arguments_, str) else arguments_
+        given = arguments.parse(arguments_) if isinstance(arguments_, str | bytes) else arguments_
         checked = arguments.check(_SCHEMAS[name], given)
         try:
+            if name in _WRITING:
+                refuse_secrets(self._brain, checked)
             return act(self._brain, checked)
         except BrainError as error:
             raise failing.told(error, self._brain.root) from error

@@ -37,6 +37,15 @@ def test_a_category_has_its_own_list(skilled: Agent) -> None:
     assert "defi" in skilled.fails("skills_list", category="deFy").text
 
 
+def test_for_a_task_the_skills_that_fit_it_are_listed(skilled: Agent) -> None:
+    text = "---\nname: gas\ndescription: Estimate the gas of a transaction\n---\nAsk a node.\n"
+    skilled("skill_manage", action="create", name="gas", content=text)
+    task = "What gas will this transaction take?"
+    assert skilled("skills_list", task=task).text.splitlines()[0].startswith("▸ gas: ")
+    given = {"task": "gas of a transaction", "category": "defi"}
+    assert skilled("skills_list", **given).text == "(no skill fits this task)"
+
+
 def test_an_empty_brain_has_no_skills_yet(agent: Agent) -> None:
     assert agent("skills_list").text == "(no skills yet)"
 

@@ -93,6 +93,35 @@ def test_an_unknown_tool_is_a_failure_that_names_the_nearest(agent: Agent) -> No
     assert "brain_log" in agent.fails("\x1b[2Jno such tool").text
 
 
+KEY = "-----BEGIN OPENSSH PRIVATE " + "KEY-----\n" + "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAE\n" * 6
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("skill_manage", {"action": "create", "name": "b", "content": KEY}),
+        ("skill_manage", {"action": "create", "name": "b", "content": "x", "description": KEY}),
+        ("skill_manage", {"action": "patch", "name": "a", "old_string": "rest", "new_string": KEY}),
+        (
+            "skill_manage",
+            {"action": "write_file", "name": "a", "file_path": "assets/k", "file_content": KEY},
+        ),
+        ("memory", {"action": "add", "target": "memory", "content": KEY}),
+        ("memory", {"target": "user", "operations": [{"action": "add", "content": KEY}]}),
+        ("brain_snapshot", {"message": KEY}),
+    ],
+)
+def test_a_secret_is_not_written_down(agent: Agent, tool: str, given: dict[str, Any]) -> None:
+    agent("skill_manage", action="create", name="a", content="Do it.\nThen rest.\n")
+    failure = agent.fails(tool, **given)
+    assert failure.code == "secret" and "b3BlbnNzaC1" not in failure.text
+    accepted = failure.text.split()[-5]
+    (agent.brain.root / "manifest.yaml").write_text(f"secrets:\n  accepted: ['{accepted}']\n")
+    agent.brain.snapshot()
+    if given.get("description") is None:
+        assert agent(tool, **given).text
+
+
 def test_a_brain_that_another_writer_holds_is_a_failure(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
