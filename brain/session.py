@@ -42,7 +42,7 @@ class Session:
     `sign_with`, if set, gives the key that signs each snapshot that is recorded.
     `named_otherwise` has, by blob, the names of skills that went through the open
     transaction and bear another name than their place. `shelf` has what selection keeps
-    of the skills of the head.
+    at hand of the skills of the head.
     """
 
     has_folder = True
@@ -65,6 +65,12 @@ class Session:
         self._epoch = 0
         self._snapshots: dict[bytes, Snapshot] = {}
         self._bundles: dict[bytes, Bundle] = {}
+
+    def close(self) -> None:
+        """Give the store back, and what was read of it."""
+        if self.shelf is not None:
+            self.shelf.close()
+        self.store.close()
 
     def time(self) -> int:
         """Return the time of the clock, in ms, within what a snapshot can hold."""

@@ -93,6 +93,7 @@ SKILL: Table = {
         "list": Entry("skill_list", "List the skills."),
         "view": Entry("skill_view", "Print the body of a skill."),
         "history": Entry("skill_history", "List the versions of a skill, newest first."),
+        "similar": Entry("skill_similar", "List the skills that one nearly duplicates."),
         "check": Entry("skill_check", "Check skills against the rules of agentskills.io."),
     },
 }

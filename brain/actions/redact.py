@@ -52,6 +52,8 @@ def redact(
             _refuse_unrecorded(mine, names)
             for blob, there in holders.items():
                 _destroy(mine, operation.redact(path, blob, reason), blob, there)
+        if session.shelf is not None:
+            session.shelf.close()
         scrubbed = session.store.compact()
     return Redacted(
         mine.head.hex(),

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..errors import InvalidInput, printable
 from ..results import Selected
+from ..selection.bm25 import Bm25
 from ..session import Session
 from . import shelving
 from .revisions import resolve
 
 if TYPE_CHECKING:
     from ..objects.bundle import Bundle
+    from ..selection.protocol import Ranked
+    from ..store.fulltext import FullText
 
+KEYWORD, BM25, EMBEDDING, HYBRID = WAYS = ("keyword", "bm25", "embedding", "hybrid")
 TOP = 10
 """How many skills are selected where nobody says."""
-BEST = "bm25"
-"""The selector where nobody names one."""
 
 
 class Wanted(NamedTuple):
@@ -35,14 +38,41 @@ def select(session: Session, wanted: Wanted, revision: str = "@") -> list[Select
 
 
 def among(session: Session, bundle: Bundle, wanted: Wanted) -> list[Selected]:
-    """Return those of the skills of a bundle that a task needs; see `select`."""
-    if bundle == session.bundle_of(session.head()):
-        shelf = shelving.at_head(session)
-    else:
-        shelf = shelving.of_bundle(session, bundle)
-    ranked = shelf.selector(wanted.by or BEST).rank(wanted.task, wanted.top)
-    found = [(shelf.catalogue.documents[one.path], one.score) for one in ranked]
+    """Return those of the skills of a bundle that a task needs; see `select`.
+
+    The ranking comes from a cache, what is said of the skills from the bundle.
+    """
+    ranked = _ranked(session, bundle, wanted)
+    known = shelving.documents(session, bundle, [one.path for one in ranked])
     return [
-        Selected(skill.slug, skill.name, skill.description, f"skills/{skill.path}", score)
-        for skill, score in found
+        Selected(skill.slug, skill.name, skill.description, f"skills/{skill.path}", one.score)
+        for one in ranked
+        if (skill := known.get(one.path))
     ]
+
+
+def _ranked(session: Session, bundle: Bundle, wanted: Wanted) -> list[Ranked]:
+    task, top, by = wanted
+    shelf = shelving.shelf_of(session, bundle)
+    if by == KEYWORD:
+        return shelving.catalogued(session, shelf, bundle).keyword.rank(task, top)
+    if by in ("", BM25):
+
+        def rank(index: FullText) -> list[Ranked]:
+            return Bm25(index).rank(task, top)
+
+        return shelving.searched(session, shelf, bundle, rank)
+    if by == HYBRID:
+        from ..selection.fusion import Hybrid
+
+        keyword = shelving.catalogued(session, shelf, bundle).keyword
+
+        def fused(index: FullText) -> list[Ranked]:
+            return Hybrid([Bm25(index), keyword]).rank(task, top)
+
+        return shelving.searched(session, shelf, bundle, fused)
+    raise InvalidInput(
+        f"no way to select is called {printable(by, 80)}",
+        code="bad_selector",
+        hint=f"take one of: {', '.join(WAYS)}",
+    )

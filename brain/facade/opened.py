@@ -25,7 +25,7 @@ class Opened:
 
     def close(self) -> None:
         """Close the store. The brain cannot be used afterwards."""
-        self._session.store.close()
+        self._session.close()
 
     def __enter__(self) -> Self:
         return self

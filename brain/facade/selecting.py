@@ -25,3 +25,26 @@ class Selecting(Opened):
         from ..actions import selecting
 
         return self._do(selecting.select, selecting.Wanted(task, limit, by), rev)
+
+    def similar_skills(
+        self,
+        name: str,
+        description: str | None = None,
+        body: str | bytes | None = None,
+        limit: int = 5,
+    ) -> list[results.Similar]:
+        """Return what a skill that is to be made would nearly duplicate, the likest first.
+
+        Nothing is found where a skill has that name: writing to it improves it. Raises
+        `InvalidInput` for a name that none can have.
+        """
+        from ..actions import likening
+
+        content = body.encode() if isinstance(body, str) else body
+        return self._do(likening.like_wish, name, description, content, limit)
+
+    def similar_to(self, slug: str, limit: int = 5) -> list[results.Similar]:
+        """Return the skills that one is much like, the likest first. Raises `NotFound`."""
+        from ..actions import likening
+
+        return self._do(likening.like_skill, slug, limit)

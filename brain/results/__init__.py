@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .adoptions import Adopted, Imported, Placed
-    from .agent import Index, Prompt, Selected
+    from .agent import Index, Prompt, Selected, Similar
     from .batches import Anchored, Batch, Left
     from .branches import Ancestry, Branch, Branches, Forked, Switched
     from .differences import Change, Diff, SkillChange, Stat
@@ -88,6 +88,7 @@ __all__ = [
     "Selected",
     "Shown",
     "Signature",
+    "Similar",
     "Skill",
     "SkillChange",
     "SkillProblem",
@@ -115,7 +116,7 @@ _KINDS = {
     "searches": "BlameLine Tested Bisected",
     "merges": "MergedSkill MergeConflict Merged",
     "branches": "Branch Branches Switched Forked Ancestry",
-    "agent": "Index Prompt Selected",
+    "agent": "Index Prompt Selected Similar",
     "differences": "Change Diff SkillChange Stat",
     "evidence": "Evidence LoggedIn StoredIn",
     "folder": "Init Notice Recorded Restored Status Watched",

@@ -31,3 +31,13 @@ class Selected(NamedTuple):
     description: str
     path: str
     score: float
+
+
+class Similar(NamedTuple):
+    """A skill that is much like another: `score` is 1 where they are the same."""
+
+    slug: str
+    name: str
+    description: str
+    path: str
+    score: float

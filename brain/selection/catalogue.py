@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .protocol import Document, Follower, Ranked
+from .protocol import Document, Follower
 
 
 class Catalogue:
@@ -27,11 +27,3 @@ class Catalogue:
         self.documents.update(new)
         for follower in self._followers:
             follower.follow(old, new.values())
-
-    def filled(self, best: list[Ranked], limit: int) -> list[Ranked]:
-        """Return the first `limit` of `best`; with none, all skills, those left out at the end."""
-        if limit > 0:
-            return best[:limit]
-        known = {one.path for one in best}
-        rest = (document for path, document in sorted(self.documents.items()) if path not in known)
-        return best + [Ranked(document.slug, 0.0, document.path) for document in rest]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .catalogue import Catalogue
 from .protocol import Ranked, Selector
 
 K = 60
@@ -28,11 +27,16 @@ def fuse(rankings: Iterable[Sequence[Ranked]]) -> list[Ranked]:
 class Hybrid:
     """The `Selector` that fuses what others find."""
 
-    def __init__(self, catalogue: Catalogue, parts: Sequence[Selector]) -> None:
-        self._catalogue = catalogue
+    def __init__(self, parts: Sequence[Selector]) -> None:
         self._parts = parts
 
     def rank(self, task: str, limit: int) -> list[Ranked]:
         """See `Selector.rank`."""
-        deep = max(limit, DEPTH)
-        return self._catalogue.filled(fuse(part.rank(task, deep) for part in self._parts), limit)
+        if limit > 0:
+            deep = max(limit, DEPTH)
+            return fuse(part.rank(task, deep) for part in self._parts)[:limit]
+        rankings = [part.rank(task, limit) for part in self._parts]
+        best = fuse([one for one in ranking if one.score > 0] for ranking in rankings)
+        known = {one.path for one in best}
+        rest = (one for one in rankings[0] if one.path not in known)
+        return best + [one._replace(score=0.0) for one in rest]

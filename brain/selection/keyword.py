@@ -52,9 +52,14 @@ class Keyword:
                 score += BONUS
             if score >= LEAST:
                 found.append((-score, path))
-        slug_of = self._catalogue.documents
-        best = [Ranked(slug_of[path].slug, float(-score), path) for score, path in sorted(found)]
-        return self._catalogue.filled(best, limit)
+        found.sort()
+        if limit > 0:
+            del found[limit:]
+        else:
+            fitting = {path for _, path in found}
+            found += [(0, path) for path in sorted(self._words) if path not in fitting]
+        documents = self._catalogue.documents
+        return [Ranked(documents[path].slug, float(-score), path) for score, path in found]
 
 
 def _counting(text: str) -> frozenset[str]:

@@ -1,56 +1,40 @@
-"""What is kept at hand for selection: the skills of one state of a brain, and its selectors."""
+"""What is kept at hand for selection while a brain is open."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..errors import InvalidInput, printable
-from .bm25 import Bm25
 from .catalogue import Catalogue
-from .fusion import Hybrid
-from .keyword import Keyword
 
 if TYPE_CHECKING:
     from ..objects.tree import Root
-    from .protocol import Selector
-
-KEYWORD, BM25, EMBEDDING, HYBRID = WAYS = ("keyword", "bm25", "embedding", "hybrid")
+    from ..store.fulltext import FullText
+    from .keyword import Keyword
 
 
 class Shelf:
-    """The catalogue of the section `skills` at `root`, and the selectors over it.
+    """The index of words, and the skills of the section `skills` at `root`.
 
-    Each selector is made when it is first asked for; `make_bm25` and so on.
+    Each is made when it is first asked for, and follows the head from then on.
     """
 
     def __init__(self) -> None:
+        self.index: FullText | None = None
         self.root: Root | None = None
         self.catalogue = Catalogue()
-        self._made: dict[str, Selector] = {}
+        self._keyword: Keyword | None = None
 
     @property
-    def bm25(self) -> Bm25:
-        """The selector by BM25, which near-duplicates are found with, too."""
-        made = self._made.get(BM25)
-        if not isinstance(made, Bm25):
-            made = self._made[BM25] = Bm25(self.catalogue)
-        return made
+    def keyword(self) -> Keyword:
+        """The selector by keywords over the catalogue."""
+        if self._keyword is None:
+            from .keyword import Keyword
 
-    def selector(self, by: str) -> Selector:
-        """Return a selector by its name. Raises `InvalidInput` (`bad_selector`)."""
-        if by == BM25:
-            return self.bm25
-        if by not in self._made:
-            self._made[by] = self._new(by)
-        return self._made[by]
+            self._keyword = Keyword(self.catalogue)
+        return self._keyword
 
-    def _new(self, by: str) -> Selector:
-        if by == KEYWORD:
-            return Keyword(self.catalogue)
-        if by == HYBRID:
-            return Hybrid(self.catalogue, [self.bm25, self.selector(KEYWORD)])
-        raise InvalidInput(
-            f"no way to select is called {printable(by, 80)}",
-            code="bad_selector",
-            hint=f"take one of: {', '.join(WAYS)}",
-        )
+    def close(self) -> None:
+        """Give the index of words back."""
+        if self.index is not None:
+            self.index.close()
+            self.index = None

@@ -1,63 +1,111 @@
-"""Full-text search: numbered rows of text in memory, ranked by BM25.
+"""Full-text search: keys found by the words of a few texts each, ranked by BM25.
 
-The engine (SQLite FTS5) cuts text into words, folds case and accents, and takes English
-endings off; what is left of a word is called its stem here. Nothing of it is on the disk.
+The engine (SQLite FTS5) cuts texts into words, folds case and accents, and takes English
+endings off; what is left of a word is called its stem here. Texts themselves are not kept.
+
+The index is in a file of its own or in memory. The file is a cache: it may be deleted at
+any time, and whoever finds it damaged, of another version or not to be written works in
+memory instead. `state` says what it stands for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 import apsw
 
-from .connection import Connection
+from ..errors import BrainError, StoreError
+from . import dbfile
+from .connection import Connection, Told
 
+NAME = "words.db"
+
+_VERSION = 1
+_TIMEOUT = 2.0
+"""Seconds to wait for another process that brings the file up to date."""
 _TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
-_FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_MEMORY
-_SPARSE = "content='', contentless_delete=1"
-"""The text itself is not kept: nobody asks for it."""
+_CREATE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+_TOLD = Told("the index of words", "the index", "the folder .brain", "delete the file")
+
+Row = tuple[str, Sequence[str]]
+"""A key and its texts, one for each column."""
 
 
 class FullText:
-    """Rows `(number, text of each column)`; a column's weight is how much its words count."""
+    """An open index; `open_index` and `in_memory` make one.
 
-    def __init__(self, weights: Sequence[float]) -> None:
-        columns = ", ".join(f"c{number}" for number in range(len(weights)))
-        self._db = Connection(":memory:", _FLAGS, timeout=0, name="the index of words")
-        self._db.run(
-            f"CREATE VIRTUAL TABLE rows USING fts5({columns}, {_SPARSE},"
-            f' tokenize="{" ".join(_TOKENIZER)}")'
-        )
-        self._db.run("CREATE VIRTUAL TABLE stems USING fts5vocab(rows, row)")
-        self._put = f"INSERT INTO rows (rowid, {columns}) VALUES ({'?, ' * len(weights)}?)"
+    `weights` says how much the words of each text count.
+    """
+
+    def __init__(self, db: Connection, weights: Sequence[float]) -> None:
+        self._db = db
+        columns = [f"c{number}" for number in range(len(weights))]
+        if db.all("PRAGMA user_version") != [(_VERSION,)]:
+            _build(db, ", ".join(columns))
+        self._put = f"INSERT INTO rows (rowid, {', '.join(columns)}) VALUES ({_marks(columns)}, ?)"
         self._rank = f"bm25(rows, {', '.join(map(str, weights))})"
-        self._cut = self._db.tokenizer(_TOKENIZER)
+        self._cut = db.tokenizer(_TOKENIZER)
 
-    def change(self, gone: Iterable[int], rows: Iterable[Sequence[int | str]]) -> None:
-        """Take rows out, and put others in, under numbers that are free then."""
+    @property
+    def state(self) -> bytes:
+        """What the last `change` said the index stands for, b"" before any."""
+        found = self._db.one("SELECT state FROM standing")
+        return bytes(found[0]) if found else b""
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Hold other writers off, so that `state` stays until `change` is done."""
         self._db.begin()
         try:
-            self._db.run_many("DELETE FROM rows WHERE rowid = ?", [(number,) for number in gone])
-            self._db.run_many(self._put, rows)
+            yield
             self._db.commit()
         finally:
             self._db.abandon()
+
+    def clear(self) -> None:
+        """Take out all keys; to be used while `changing`."""
+        for table in ("rows", "keys", "standing"):
+            self._db.run(f"DELETE FROM {table}")
+
+    def change(self, state: bytes, gone: Iterable[str], came: Iterable[Row]) -> None:
+        """Take keys out, then put others in; to be used while `changing`."""
+        for key in gone:
+            found = self._db.one("SELECT number FROM keys WHERE key = ?", (key,))
+            if found:
+                self._db.run("DELETE FROM rows WHERE rowid = ?", found)
+                self._db.run("DELETE FROM keys WHERE number = ?", found)
+        last = self._db.one("SELECT ifnull(max(number), 0) FROM keys")
+        rows = list(enumerate(came, 1 + (last[0] if last else 0)))
+        self._db.run_many(
+            "INSERT INTO keys (number, key) VALUES (?, ?)",
+            ((number, key) for number, (key, _) in rows),
+        )
+        self._db.run_many(self._put, ((number, *texts) for number, (_, texts) in rows))
+        self._db.run("DELETE FROM standing")
+        self._db.run("INSERT INTO standing (state) VALUES (?)", (state,))
+
+    def every(self) -> list[str]:
+        """Return all keys, sorted."""
+        return [key for (key,) in self._db.all("SELECT key FROM keys ORDER BY key")]
+
+    def total(self) -> int:
+        """Return how many keys there are."""
+        ((total,),) = self._db.all("SELECT count(*) FROM keys")
+        return int(total)
 
     def stems(self, text: str) -> list[str]:
         """Return the stems of the words of `text`, in their order."""
         return self._cut(text)
 
-    def count(self, stem: str) -> int:
-        """Return how many rows have a word of that stem."""
-        found = self._db.one("SELECT doc FROM stems WHERE term = ?", (stem,))
-        return int(found[0]) if found else 0
+    def counts(self, stems: Sequence[str]) -> dict[str, int]:
+        """Return those of `stems` that any key has, each with how many keys do."""
+        sql = "SELECT term, doc FROM stems WHERE term IN ({keys})"
+        return dict(self._db.among(sql, stems))
 
-    def known(self, stems: Sequence[str]) -> list[tuple[str, int]]:
-        """Return those of `stems` that any row has, each with how many rows do."""
-        return list(self._db.among("SELECT term, doc FROM stems WHERE term IN ({keys})", stems))
-
-    def best(self, words: Iterable[str], limit: int) -> list[tuple[int, float]]:
-        """Return the rows with any of `words` as (number, score), best first.
+    def best(self, words: Iterable[str], limit: int) -> list[tuple[str, float]]:
+        """Return the keys with any of `words` and their scores, best first.
 
         A negative `limit` takes all of them.
         """
@@ -65,12 +113,81 @@ class FullText:
         if not query:
             return []
         rows = self._db.all(
-            f"SELECT rowid, {self._rank} AS score FROM rows WHERE rows MATCH ?"
-            " ORDER BY score LIMIT ?",
+            f"SELECT key, -score FROM (SELECT rowid AS number, {self._rank} AS score FROM rows"
+            " WHERE rows MATCH ? ORDER BY score LIMIT ?) JOIN keys USING (number)"
+            " ORDER BY score",
             (query, limit),
         )
-        return [(number, -score) for number, score in rows]
+        return [(key, score) for key, score in rows]
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Give the file or the memory back."""
         self._db.close()
+
+
+def in_memory(weights: Sequence[float]) -> FullText:
+    """Return an empty index that nobody else sees."""
+    flags = _CREATE | apsw.SQLITE_OPEN_MEMORY
+    return FullText(Connection(":memory:", flags, timeout=0, name=NAME, told=_TOLD), weights)
+
+
+def open_index(folder: str | os.PathLike[str], weights: Sequence[float]) -> FullText:
+    """Return the index in `folder`, made if there is none; one in memory if that cannot be.
+
+    A file that is damaged or of another version is replaced.
+    """
+    path = os.path.join(folder, NAME)
+    for _ in range(2):
+        try:
+            return FullText(_opened(path), weights)
+        except (BrainError, OSError) as error:
+            if isinstance(error, OSError) or error.code not in ("bad_store", "io_error"):
+                break
+            with suppress(OSError):
+                remove(folder)
+    return in_memory(weights)
+
+
+def remove(folder: str | os.PathLike[str]) -> None:
+    """Delete the index in `folder`, if there is one."""
+    for ending in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(folder, NAME + ending))
+
+
+def _opened(path: str) -> Connection:
+    """Open the file, for its owner alone; one of another version is an error, as damage is."""
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    dbfile.inspect(path, _TOLD)
+    db = dbfile.writable(path, _TIMEOUT, _TOLD)
+    try:
+        if db.all("PRAGMA user_version") not in ([(0,)], [(_VERSION,)]):
+            raise StoreError("the index of words is of another version")
+        db.run("PRAGMA journal_mode=WAL")
+        db.run("PRAGMA synchronous=NORMAL")  # after a power cut it may be older, never damaged
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _build(db: Connection, columns: str) -> None:
+    db.begin()
+    try:
+        if db.all("PRAGMA user_version") == [(0,)]:  # else another process came first
+            db.run("CREATE TABLE standing (state BLOB NOT NULL)")
+            db.run("CREATE TABLE keys (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE)")
+            db.run(
+                f"CREATE VIRTUAL TABLE rows USING fts5({columns}, content='',"
+                f' contentless_delete=1, tokenize="{" ".join(_TOKENIZER)}")'
+            )
+            db.run("CREATE VIRTUAL TABLE stems USING fts5vocab(rows, row)")
+            db.run(f"PRAGMA user_version={_VERSION}")
+        db.commit()
+    finally:
+        db.abandon()
+
+
+def _marks(columns: Sequence[str]) -> str:
+    return ", ".join("?" * len(columns))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from .protocol import OpenTransaction
 from .reading import SqliteReader
 from .writing import SqliteTransaction
@@ -23,11 +25,12 @@ class SqliteStore(SqliteReader):
 
     def compact(self) -> bool:
         """See `Store.compact`."""
-        from . import sweep
+        from . import caches, sweep
 
         if not sweep.compact(self._db, self._path):
             return False
         if self.has_traces():
+            caches.clear(os.path.dirname(self._path))
             with SqliteTransaction(self._db, self._path) as transaction:
                 transaction.forget_traces()
         return True

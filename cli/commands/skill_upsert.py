@@ -16,6 +16,7 @@ from ..ledgers import chosen, outcome, refuse
 from ..output import emit
 from ..params import Once, SlugType, TextType
 from ..reading import read
+from ..terminal import escape
 from ..text import short
 from ..words import upserted
 
@@ -75,11 +76,14 @@ def command(
     NAME becomes the slug: "Oracle manipulation" and oracle-manipulation are the
     same skill. Without -f an existing skill keeps its body. The version in the
     front matter rises by one, and a snapshot of just that file is recorded. If its
-    commitment fails, the snapshot stands all the same.
+    commitment fails, the snapshot stands all the same. Skills that a new one is much
+    like are named.
     """
+    body = None if file is None else read(file, limits.MAX_SKILL_BYTES)
+    similar = app.brain.similar_skills(name, description, body)
     done = app.brain.upsert_skill(
         name,
-        None if file is None else read(file, limits.MAX_SKILL_BYTES),
+        body,
         description=description,
         if_changed=if_changed,
         receipt=None if receipt is None else read(receipt, limits.MAX_FILE_BYTES),
@@ -87,7 +91,11 @@ def command(
         base=base or "",
         commit_to=chosen(app, None) if commit else None,
     )
-    emit(app, done, _lines(done))
+    emit(app, {**done._asdict(), "similar": similar}, _lines(done))
+    for one in similar:
+        app.note(f"Note: much like {one.slug}: {escape(one.description)}")
+    if similar:
+        app.note(f"To make one of both: brain skill merge {similar[0].slug} {done.slug}")
     refuse(done.commitment)
 
 

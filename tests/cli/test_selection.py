@@ -40,3 +40,28 @@ def test_how_to_select_means_nothing_without_a_task(
 def test_an_unknown_way_to_select_is_a_usage_error(agent: Path, cli: Call) -> None:
     told = cli("index", "--task", "x", "--by", "magic")
     assert told.status == 2 and "bm25" in told.err
+
+
+def test_a_new_skill_that_is_much_like_another_is_made_with_a_note(agent: Path, cli: Call) -> None:
+    told = cli("skill", "upsert", "manipulated-oracles", "-d", "About oracle manipulation")
+    assert told.status == 0 and "added" in told.out
+    assert told.err.splitlines() == [
+        "Note: much like oracle-manipulation: About oracle-manipulation",
+        "To make one of both: brain skill merge oracle-manipulation manipulated-oracles",
+    ]
+
+
+def test_programs_find_what_a_new_skill_is_like_in_the_document(agent: Path, cli: Call) -> None:
+    told = cli("skill", "upsert", "oracles", "-d", "Manipulation of an oracle", "--json")
+    assert told.err == ""
+    (one,) = told.document["similar"]
+    assert one["slug"] == "oracle-manipulation" and 0.5 <= one["score"] <= 1
+    assert cli("skill", "upsert", "oracles", "-d", "x", "--json").document["similar"] == []
+    assert cli("skill", "upsert", "bread", "-d", "Bake it", "--json").document["similar"] == []
+
+
+def test_similar_skills_are_listed_with_how_much_they_are_alike(agent: Path, cli: Call) -> None:
+    assert cli("skill", "similar", "reentrancy").out == "No skill is much like reentrancy.\n"
+    cli("skill", "upsert", "reentrancy-bugs", "-d", "About reentrancy")
+    told = cli("skill", "similar", "reentrancy")
+    assert told.out.split()[1:] == ["reentrancy-bugs", "About", "reentrancy"]

@@ -366,3 +366,16 @@ def test_a_trust_file_cannot_be_redacted(brain: Brain) -> None:
     for path in ("trust.yaml", NOTES):
         redact = lambda path=path: brain.redact(path, reason="x")  # noqa: E731
         assert code_of(redact, InvalidInput) == "trust_file"
+
+
+def test_no_cache_of_selection_knows_what_was_redacted(brain: Brain) -> None:
+    word = f"quetzal{os.urandom(8).hex()}"
+    brain.upsert_skill("bird", "Watch.", description=f"Watch the {word}")
+    brain.upsert_skill("fish", "Watch.", description="Watch the herring")
+    assert [one.slug for one in brain.select(word)] == ["bird"]
+    assert any("cache/" in path for path in holders(brain, word))
+    brain.redact("skills/bird/SKILL.md", reason="a name")
+    assert holders(brain, word) == []
+    assert brain.select(word) == []
+    assert [one.slug for one in brain.select("herring")] == ["fish"]
+    assert holders(brain, word) == []

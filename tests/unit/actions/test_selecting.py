@@ -112,3 +112,61 @@ def test_the_index_and_the_prompt_for_a_task_hold_what_it_needs(brain: Brain) ->
     prompt = brain.prompt(task="how many whales?", top=1)
     assert "whales" in prompt.prompt and "penguins" not in prompt.prompt
     assert brain.index(task="nothing of the kind").skills == 0
+
+
+def test_another_process_finds_the_index_of_words_as_the_last_one_left_it(brain: Brain) -> None:
+    brain.upsert_skill("a", "Do.", description="Count penguins")
+    assert found(brain, "penguins") == ["a"]
+    file = brain.root / ".brain/cache/words.db"
+    before = file.stat().st_ino
+    with Brain.open(brain.root) as another:
+        another.upsert_skill("b", "Do.", description="Count whales")
+        assert found(another, "whales") == ["b"]
+    assert found(brain, "whales") == ["b"]
+    assert file.stat().st_ino == before
+
+
+@pytest.mark.parametrize("damage", ["gone", "nonsense", "another", "folder"])
+def test_whatever_becomes_of_the_index_of_words_the_answer_is_the_same(
+    brain: Brain, damage: str
+) -> None:
+    brain.upsert_skill("a", "Do.", description="Count penguins")
+    assert found(brain, "penguins") == ["a"]
+    brain.close()
+    file = brain.root / ".brain/cache/words.db"
+    for beside in file.parent.glob("words.db-*"):
+        beside.unlink()
+    if damage == "nonsense":
+        file.write_bytes(file.read_bytes()[:4096] + b"\xff" * 20_000)
+    else:
+        file.unlink()
+    if damage == "folder":
+        file.mkdir()
+    if damage == "another":  # of a brain with other skills, and the state of none
+        with Brain.init(brain.root.parent / "other") as other:
+            other.upsert_skill("liar", "Do.", description="Count penguins")
+            assert found(other, "penguins") == ["liar"]
+        for path in (other.root / ".brain/cache").iterdir():
+            path.rename(file.with_name(path.name))
+    with Brain.open(brain.root) as again:
+        assert found(again, "penguins") == ["a"]
+
+
+def test_what_an_index_of_words_says_of_a_skill_that_is_not_there_is_not_believed(
+    brain: Brain,
+) -> None:
+    brain.upsert_skill("a", "Do.", description="Count penguins")
+    assert found(brain, "penguins") == ["a"]
+    shelf = brain._session.shelf
+    assert shelf is not None and shelf.index is not None
+    with shelf.index.changing():
+        rows = [("liar/SKILL.md", ("liar", "Count penguins", ""))]
+        shelf.index.change(shelf.index.state, (), rows)
+    assert found(brain, "penguins") == ["a"]
+
+
+def test_a_brain_that_cannot_be_written_is_selected_from(brain: Brain) -> None:
+    brain.upsert_skill("a", "Do.", description="Count penguins")
+    (brain.root / ".brain/cache").write_text("in the way")
+    assert found(brain, "penguins") == ["a"]
+    assert [path.name for path in brain.root.glob(".brain/cache*")] == ["cache"]

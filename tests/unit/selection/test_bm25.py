@@ -8,7 +8,7 @@ from brain.selection import bm25
 from brain.selection.bm25 import Bm25
 from brain.selection.words import COMMON
 
-from .shelves import catalogue, document, slugs
+from .shelves import document, slugs, words
 
 TABLES = document("csv-to-excel", "Convert comma separated files into spreadsheets")
 DATES = document("date-parsing", "Read dates in any notation")
@@ -16,7 +16,7 @@ NAMED = document("x1", "Nothing to see", name="Oracle manipulation")
 
 
 def rank(task: str, limit: int = 10) -> list[str]:
-    return slugs(Bm25(catalogue(TABLES, DATES, NAMED)).rank(task, limit))
+    return slugs(Bm25(words(TABLES, DATES, NAMED)).rank(task, limit))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_words_are_found_whatever_their_ending_and_case(task: str, slug: str) ->
 
 def test_a_rare_word_counts_more_than_a_frequent_one() -> None:
     skills = [document(f"s{number}", "report of sales") for number in range(9)]
-    known = catalogue(*skills, document("rare", "report of penguins"))
+    known = words(*skills, document("rare", "report of penguins"))
     assert slugs(Bm25(known).rank("sales penguins", 1)) == ["rare"]
 
 
@@ -53,34 +53,25 @@ def test_the_language_of_the_engine_is_plain_text(task: str) -> None:
 
 def test_words_that_say_nothing_count_only_where_there_are_no_others() -> None:
     assert {"the", "please", "with"} <= COMMON
-    known = catalogue(document("a", "the one with the lot"), document("b", "dates"))
+    known = words(document("a", "the one with the lot"), document("b", "dates"))
     assert slugs(Bm25(known).rank("please, the dates", 5)) == ["b"]
     assert slugs(Bm25(known).rank("the with", 5)) == ["a"]
 
 
 def test_writing_without_spaces_is_found_by_its_pairs() -> None:
-    known = catalogue(document("pdf-biao", "从PDF文件提取表格数据"), document("rili", "管理日历"))
+    known = words(document("pdf-biao", "从PDF文件提取表格数据"), document("rili", "管理日历"))
     assert slugs(Bm25(known).rank("把表格提取出来", 5)) == ["pdf-biao"]
 
 
 def test_accents_make_no_difference() -> None:
-    known = catalogue(document("resume", "Écrire un résumé"))
+    known = words(document("resume", "Écrire un résumé"))
     assert slugs(Bm25(known).rank("ecrire resume", 5)) == ["resume"]
 
 
-def test_a_long_task_costs_no_more_than_its_rarest_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    skills = [document(f"s{number}", f"common word{number}") for number in range(50)]
-    selector = Bm25(catalogue(*skills))
-    monkeypatch.setattr(bm25, "MOST_HITS", 5)
+def test_a_long_task_costs_no_more_than_its_rarest_words() -> None:
+    index = words(*(document(f"s{number}", f"common word{number}") for number in range(50)))
     task = "common " + " ".join(f"word{number}" for number in range(40))
-    assert len(selector.telling(task)) == 5
-    assert "common" not in selector.telling(task)
-    assert selector.telling("common") == ["common"]  # the only one, however many it hits
-
-
-def test_what_changes_is_followed() -> None:
-    known = catalogue(TABLES, DATES)
-    selector = Bm25(known)
-    known.change([DATES.path], [TABLES._replace(description="Walk penguins")])
-    assert slugs(selector.rank("dates spreadsheets", 5)) == []
-    assert slugs(selector.rank("penguins", 5)) == ["csv-to-excel"]
+    told = bm25.telling(index, task, 5)
+    assert len(told) == 5 and "common" not in told
+    assert len(bm25.telling(index, task)) == bm25.MOST_WORDS
+    assert bm25.telling(index, "common", 5) == ["common"]  # the only one, whatever it hits

@@ -7,7 +7,7 @@ from brain.selection.fusion import Hybrid, fuse
 from brain.selection.keyword import Keyword
 from brain.selection.protocol import Ranked
 
-from .shelves import catalogue, document, slugs
+from .shelves import catalogue, document, slugs, words
 
 
 def ranking(*names: str) -> list[Ranked]:
@@ -26,8 +26,8 @@ def test_skills_of_one_slug_stay_two() -> None:
 
 
 def test_a_hybrid_finds_what_any_part_finds() -> None:
-    known = catalogue(document("a", "alpha beta"), document("b", "running"), document("c", "none"))
-    hybrid = Hybrid(known, [Keyword(known), Bm25(known)])
+    skills = [document("a", "alpha beta"), document("b", "running"), document("c", "none")]
+    hybrid = Hybrid([Keyword(catalogue(*skills)), Bm25(words(*skills))])
     assert slugs(hybrid.rank("alpha beta runs", 5)) == ["a", "b"]
     assert slugs(hybrid.rank("alpha beta runs", 1)) == ["a"]
     assert slugs(hybrid.rank("alpha beta runs", 0)) == ["a", "b", "c"]
