@@ -25,7 +25,9 @@ class App:
         as_json: bool = False,
     ) -> None:
         self.directory = os.environ.get("BRAIN_DIR") or None if directory is None else directory
-        self.author = author or os.environ.get("BRAIN_AUTHOR") or login_name()
+        named = author or os.environ.get("BRAIN_AUTHOR")
+        self.author_is_login = not named
+        self.author = named or login_name()
         self.json = as_json
         self.sign_with: SignWith | None = None
         self._brain: Brain | None = None

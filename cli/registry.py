@@ -75,6 +75,7 @@ ROOT: Table = {
         "index": Entry("index", "Print the Level-0 index: one line per skill."),
         "prompt": Entry("prompt", "Print the system prompt."),
         "tools": Entry("tools", "Give a model its tools, or call one yourself."),
+        "mcp": Entry("mcp", "Serve this brain to agents (MCP), or set a client up."),
     },
     "Help": {
         "demo": Entry("demo", "Tell the whole story on an example."),
@@ -112,6 +113,12 @@ PROPOSAL: Table = {
     "Decide": {
         "accept": Entry("proposal_accept", "Merge what you looked at into this branch."),
         "reject": Entry("proposal_reject", "Remove a proposal."),
+    },
+}
+
+MCP: Table = {
+    "Serve": {
+        "serve": Entry("mcp_serve", "Serve this brain to agents; meant without a word."),
     },
 }
 

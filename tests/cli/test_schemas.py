@@ -290,7 +290,8 @@ def test_what_accepting_prints_keeps_its_schema(agent: Path, cli: Call) -> None:
 
 
 def test_every_command_with_json_is_among_the_calls() -> None:
-    called = {schema for schema, _, _ in CALLS} | {"demo", "proposal-accept", "watch"} | ON_A_CHAIN
+    called = {schema for schema, _, _ in CALLS} | ON_A_CHAIN
+    called |= {"demo", "mcp-serve", "proposal-accept", "watch"}
     assert called == {"-".join(path) for path in LEAVES}
 
 

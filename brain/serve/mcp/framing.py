@@ -1,0 +1,70 @@
+"""HTTP as bytes: heads of requests have to be well formed, small, and to come in time."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEAD_BYTES = 32 << 10
+"""Size of the head of a request."""
+HEAD_SECONDS = 10.0
+"""How long the head of a request may take."""
+_BARE = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)|\0")
+
+
+class StrictProtocol(H11Protocol):
+    """A connection; what the parser would forgive and a proxy read otherwise is refused."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._timer: asyncio.TimerHandle | None = None
+        self._last = b""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first head."""
+        super().connection_made(transport)
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._head_is_there()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take in bytes, those of a head after a look at their line ends."""
+        if self.conn.their_state is h11.IDLE:
+            head, end, _ = (self._last + data).partition(b"\r\n\r\n")
+            self._last = data[-1:] if not end else b""
+            if _BARE.search(head + end):
+                self._refuse("Line ends must be CRLF.")
+                return
+        super().data_received(data)
+        if self.conn.their_state is h11.IDLE:
+            self._await_head()
+        else:
+            self._head_is_there()
+
+    def _await_head(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(HEAD_SECONDS, self._too_slow)
+
+    def _head_is_there(self) -> None:
+        self._last = b""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _too_slow(self) -> None:
+        self._timer = None
+        if not self.transport.is_closing() and self.conn.their_state is h11.IDLE:
+            self.transport.write(b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n")
+            self.transport.close()
+
+    def _refuse(self, reason: str) -> None:
+        self._head_is_there()
+        if not self.transport.is_closing():
+            self.send_400_response(reason)

@@ -1,0 +1,98 @@
+"""Serving a desk until its clients are gone: the way in, which imports the SDK when it is used."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+from ...errors import BrainError, InvalidInput, printable
+
+if TYPE_CHECKING:
+    from .desk import Desk
+    from .guard import Rules
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def check_extra() -> None:
+    """Raise `BrainError` (`missing_extra`) where the SDK is not installed."""
+    from importlib.util import find_spec
+
+    if find_spec("mcp") is None or find_spec("mcp_types") is None:
+        raise BrainError(
+            "serving agents needs the package mcp, version 2.3 or later",
+            code="missing_extra",
+            hint="pip install 'agent-brain[serve]'",
+        )
+
+
+def serve_pipes(desk: Desk, read: int, write: int) -> None:
+    """Serve one client, which writes to the one descriptor and reads from the other.
+
+    Returns when the client closed its end. Nothing else may be written to `write`. Raises
+    `BrainError` (`missing_extra`).
+    """
+    check_extra()
+    import anyio
+
+    anyio.run(_pipes, desk, read, write)
+
+
+def serve_sockets(desk: Desk, sockets: list[socket.socket], rules: Rules) -> None:
+    """Serve clients over HTTP until a signal comes. Raises `BrainError` (`missing_extra`)."""
+    check_extra()
+    import anyio
+
+    from .http import serve
+
+    anyio.run(serve, desk, sockets, rules)
+
+
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Return sockets that listen at `host`, on both loopback addresses for "localhost".
+
+    Raises `InvalidInput` (`cannot_listen`).
+    """
+    hosts = ("127.0.0.1", "::1") if host == "localhost" else (host,)
+    opened: list[socket.socket] = []
+    for one in hosts:
+        try:
+            opened.append(_listening(one, opened[0].getsockname()[1] if opened else port))
+        except OSError as error:
+            if opened:
+                break  # a machine with IPv4 alone
+            raise InvalidInput(
+                f"cannot listen at {printable(host)}:{port}: {printable(error.strerror or error)}",
+                code="cannot_listen",
+                hint="name another port; with 0 a free one is taken",
+            ) from error
+    return opened
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    (family, kind, protocol, _, address), *_ = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    made = socket.socket(family, kind, protocol)
+    try:
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(128)
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
+async def _pipes(desk: Desk, read: int, write: int) -> None:
+    from mcp.server.runner import serve_dual_era_loop
+
+    from .server import BrainServer
+    from .stdio import Pipes
+
+    made = BrainServer(desk)
+    pipes = Pipes(read, write, made.end_streams)
+    async with pipes.open() as (incoming, outgoing), made.server.lifespan(made.server) as state:
+        await serve_dual_era_loop(made.server, incoming, outgoing, lifespan_state=state)

@@ -1,0 +1,53 @@
+"""The token that a client has to show over HTTP, in a file that its owner alone can read."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from ...errors import InvalidInput, printable
+
+MIN_CHARS = 32
+_MOST = 512
+
+
+def load_or_make(path: Path) -> str:
+    """Return the token in a file, which is made if it is not there.
+
+    Raises `InvalidInput` (`token_exposed`, `bad_token`) for a file that others can read or
+    that holds no token, and `OSError`.
+    """
+    try:
+        return _load(path)
+    except FileNotFoundError:
+        pass
+    made = secrets.token_urlsafe(MIN_CHARS)
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except FileExistsError:  # somebody else was faster
+        return _load(path)
+    with os.fdopen(handle, "w") as file:
+        file.write(made + "\n")
+    return made
+
+
+def _load(path: Path) -> str:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb") as file:
+        about = os.fstat(handle)
+        if not stat.S_ISREG(about.st_mode) or about.st_mode & 0o077 or about.st_uid != os.geteuid():
+            raise InvalidInput(
+                f"others may know the token in {printable(path)}",
+                code="token_exposed",
+                hint="delete the file: a new token is made, in one that you alone can read",
+            )
+        text = file.read(_MOST).decode("ascii", "replace").strip()
+    if len(text) < MIN_CHARS or not text.isprintable() or not text.isascii() or " " in text:
+        raise InvalidInput(
+            f"{printable(path)} holds no token",
+            code="bad_token",
+            hint=f"delete the file, or write {MIN_CHARS} or more letters and digits to it",
+        )
+    return text

@@ -1,0 +1,133 @@
+"""What serving takes: an address, who is let in, and standard output for the protocol alone."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from brain import Brain
+
+from .context import App
+from .errors import USAGE, Failure
+from .params import ParamOfText
+
+if TYPE_CHECKING:
+    from brain.serve.mcp.desk import Desk
+    from brain.serve.mcp.guard import Rules
+
+DEFAULT_BUDGET = 2000
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class Address(NamedTuple):
+    """Where to listen."""
+
+    host: str
+    port: int
+
+    def url(self, sockets: Sequence[socket.socket]) -> str:
+        """Return where clients find the server that listens on `sockets`."""
+        return f"http://{_bracketed(self.host)}:{_port(sockets)}/mcp"
+
+
+class AddressType(ParamOfText):
+    """`[HOST:]PORT`; an IPv6 address stands in brackets."""
+
+    name = "address"
+
+    def convert(  # type: ignore[override]
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Address:
+        """Return the address."""
+        host, _, port = str(value).rpartition(":")
+        host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
+        if not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 1 << 16):
+            self.fail(f"{port[:40]!r} is not a port, a number up to 65535", param, ctx)
+        if not host.isascii() or not host.isprintable() or "/" in host or " " in host:
+            self.fail(f"{host[:80]!r} is not a host", param, ctx)
+        return Address(host, int(port))
+
+
+@contextmanager
+def desk(app: App, read_only: bool, approve: bool, budget: int | None) -> Iterator[Desk]:
+    """Open the brain for clients; each writes under its own name, unless one is given."""
+    from brain.serve.mcp.desk import PROPOSES, READS, WRITES, Desk
+
+    folder = app.folder()
+
+    def opened(author: str) -> Brain:
+        author = author if app.author_is_login else app.author
+        return Brain.open(folder, author=author, sign_with=app.signer(), ledgers=app.ledger)
+
+    mode = READS if read_only else PROPOSES if approve else WRITES
+    made = Desk(opened, mode, DEFAULT_BUDGET if budget is None else budget)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def rules(
+    address: Address,
+    sockets: Sequence[socket.socket],
+    token_file: Path | None,
+    hosts: Sequence[str],
+    origins: Sequence[str],
+) -> Rules:
+    """Return who is let in. Raises `Failure` for an open door beyond this machine."""
+    from brain.serve.mcp.guard import Rules
+    from brain.serve.mcp.token import load_or_make
+
+    near = address.host in _LOOPBACK
+    if token_file is None and not near:
+        raise Failure(
+            "token_needed",
+            f"{address.host} can be reached from other machines",
+            "leave --no-token out, or serve at 127.0.0.1",
+            USAGE,
+        )
+    port = _port(sockets)
+    names = {_bracketed(host) for host in (*_LOOPBACK, address.host)}
+    known = {f"{name}:{port}" for name in names}
+    own = {f"http://{name}" for name in known}
+    token = "" if token_file is None else load_or_make(token_file)
+    return Rules(
+        frozenset({*known, *(host.lower() for host in hosts)}),
+        frozenset({*own, *(origin.rstrip("/") for origin in origins)}),
+        token,
+    )
+
+
+@contextmanager
+def private_stdout() -> Iterator[int]:
+    """Yield a descriptor of standard output that nothing else knows.
+
+    Whatever prints meanwhile, in this program, in what it uses, in what it starts,
+    prints to standard error.
+    """
+    sys.stdout.flush()
+    shown = sys.stdout.fileno()
+    kept = os.dup(shown)
+    os.dup2(sys.stderr.fileno(), shown)
+    try:
+        yield kept
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, shown)
+        os.close(kept)
+
+
+def _port(sockets: Sequence[socket.socket]) -> int:
+    port: int = sockets[0].getsockname()[1]
+    return port
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
