@@ -228,7 +228,9 @@ def test_for_reading_only_nothing_that_writes_is_offered_or_done(
 ) -> None:
     async def session() -> None:
         async with connected(reading, era) as client:
-            assert all(tool.annotations.read_only_hint for tool in (await client.list_tools()).tools)  # type: ignore[union-attr]
+            assert all(
+                tool.annotations.read_only_hint for tool in (await client.list_tools()).tools
+            )  # type: ignore[union-attr]
             assert "read these skills" in (client.instructions or "")
             given = {"action": "create", "name": "x", "content": "X."}
             result = await client.call_tool("skill_manage", given)

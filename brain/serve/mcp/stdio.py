@@ -49,6 +49,7 @@ class Pipes:
         self._writing = anyio.Lock()
         self._waiting: set[str | int] = set()
         self._answered = anyio.Event()
+        self._gone: Callable[[], None] = _nothing
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[tuple[Incoming, Outgoing]]:
@@ -56,6 +57,7 @@ class Pipes:
         to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
         async with anyio.create_task_group() as group:
+            self._gone = group.cancel_scope.cancel
             group.start_soon(self._take, to_server)
             group.start_soon(self._give, from_server)
             yield incoming, outgoing
@@ -126,7 +128,15 @@ class Pipes:
 
     async def _write_line(self, text: bytes) -> None:
         async with self._writing:
-            await anyio.to_thread.run_sync(_write_all, self._write, text + b"\n")
+            try:
+                await anyio.to_thread.run_sync(_write_all, self._write, text + b"\n")
+            except OSError as error:  # nobody reads any more
+                log.info("writing ended: %s", error.strerror)
+                self._gone()
+
+
+def _nothing() -> None:
+    """What is done before there is anything to do."""
 
 
 def _validated(message: dict[str, Any]) -> Any:

@@ -1,0 +1,195 @@
+"""The server on pipes, with a client that sends what it should not."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+
+from .peers import COMMAND, INITIALIZE, Piped, request
+
+
+@pytest.fixture
+def piped(folder: Path) -> Iterator[Piped]:
+    with Piped(folder) as made:
+        yield made
+
+
+def memory_of(pid: int) -> int:
+    """Return the greatest memory a process had so far, in bytes."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024
+
+
+def test_what_cannot_be_taken_is_answered_and_the_next_message_is_served(piped: Piped) -> None:
+    piped.greet()
+    deep = b"[" * 10**5 + b"]" * 10**5
+    call = b'{"jsonrpc":"2.0","id":7,"method":"ping","params":%s}'
+    cases = {
+        b"not json": -32700,
+        b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}': -32700,
+        call % b'{"x":NaN}': -32700,
+        call % b'{"x":Infinity}': -32700,
+        call % b'{"x":1e999}': -32700,
+        call % (b'{"x":' + b"9" * 5000 + b"}"): -32700,
+        call % b'{"x":"\\ud800"}': -32700,
+        call % b'{"x":"\xff"}': -32700,
+        call % (b'{"x":' + deep + b"}"): -32700,
+        call % (b'{"x":' + b"[" * 100 + b"]" * 100 + b"}"): -32600,
+        b"[" + b",".join([b'{"jsonrpc":"2.0","id":1,"method":"ping"}'] * 10**5) + b"]": -32600,
+        b"[]": -32600,
+        b"7": -32600,
+        b"{}": -32600,
+        b'{"jsonrpc":"1.0","id":1,"method":"ping"}': -32600,
+        b'{"jsonrpc":"2.0","id":null,"method":"ping"}': -32600,
+        b'{"jsonrpc":"2.0","id":true,"method":"ping"}': -32600,
+        b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}': -32600,
+        b'{"jsonrpc":"2.0","id":{},"method":"ping"}': -32600,
+        b'{"jsonrpc":"2.0","id":"%s","method":"ping"}' % (b"x" * 10_000): -32600,
+        b'{"jsonrpc":"2.0","id":1,"method":7}': -32600,
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}': -32600,
+        b'{"jsonrpc":"2.0","id":1,"method":"no/such"}': -32601,
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}': -32602,
+    }
+    for line, code in cases.items():
+        piped.send(line)
+        told = piped.answer()
+        assert told["error"]["code"] == code, (line[:80], told)
+        assert "Traceback" not in json.dumps(told) and "/" not in told["error"]["message"]
+        assert "result" in piped.ask("ping", id=f"after {code}")
+
+
+def test_what_expects_no_answer_gets_none(piped: Piped) -> None:
+    piped.greet()
+    for line in (
+        b"",
+        b"   ",
+        b'{"jsonrpc":"2.0","method":"notifications/nothing"}',
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}',
+        b'{"jsonrpc":"2.0","id":5,"result":{}}',
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}',
+    ):
+        piped.send(line)
+    piped.send(request("ping", id="next"))
+    assert piped.answer()["id"] == "next"
+
+
+def test_a_line_of_100_megabytes_is_passed_over_in_bounded_memory(piped: Piped) -> None:
+    piped.greet()
+    before = memory_of(piped.process.pid)
+    assert piped.process.stdin is not None
+    for _ in range(100):
+        piped.process.stdin.write(b"x" * 10**6)
+    piped.send(b"")
+    assert piped.answer()["error"]["code"] == -32600
+    assert "result" in piped.ask("ping")
+    assert memory_of(piped.process.pid) - before < 80 << 20
+
+
+def test_a_long_id_and_text_beyond_ascii_come_back_as_they_were(piped: Piped) -> None:
+    piped.greet()
+    for told in (0, -1, 2**63, 10**200, "", "ü" * 200):
+        assert piped.ask("ping", id=told)["id"] == told
+
+
+def test_what_anything_prints_does_not_reach_the_protocol(folder: Path, tmp_path: Path) -> None:
+    module = tmp_path / "modules" / "sitecustomize.py"
+    module.parent.mkdir()
+    module.write_text(
+        "import os, sys, subprocess\n"
+        "import brain.serve.tools.toolbox as toolbox\n"
+        "real = toolbox.Toolbox.call\n"
+        "def call(self, *given):\n"
+        "    print('printed')\n"
+        "    os.write(1, b'written\\n')\n"
+        "    subprocess.run(['echo', 'by a child'])\n"
+        "    print('kept back', end='')\n"
+        "    return real(self, *given)\n"
+        "toolbox.Toolbox.call = call\n"
+    )
+    with Piped(folder, env={"PYTHONPATH": str(module.parent)}) as piped:
+        piped.greet()
+        assert "content" in piped.ask("tools/call", name="skills_list")["result"]
+        status, rest, err = piped.end()
+    assert (status, rest) == (0, b"")
+    for printed in (b"printed", b"written", b"by a child", b"kept back"):
+        assert printed in err
+
+
+def test_whoever_closes_at_once_gets_every_answer_first(folder: Path) -> None:
+    lines = [request("initialize", id="hello", **INITIALIZE)]
+    for number in range(100):
+        given = {"action": "create", "name": f"s{number}", "content": "X."}
+        lines.append(request("tools/call", id=number, name="skill_manage", arguments=given))
+    with Piped(folder) as piped:
+        out, _ = piped.process.communicate(b"\n".join(lines), timeout=60)
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert {found["id"] for found in answers} == {"hello", *range(100)}
+    assert all("result" in found for found in answers)
+    assert piped.process.returncode == 0
+    with Brain.open(folder) as brain:
+        assert len(brain.skills()) == 101
+
+
+def test_calls_that_come_at_once_are_done_in_their_order(piped: Piped) -> None:
+    piped.greet()
+    for number in range(30):
+        given = {"action": "create", "name": "same", "content": f"Text {number}."}
+        piped.send(request("tools/call", id=number, name="skill_manage", arguments=given))
+    versions = {}
+    for _ in range(30):
+        found = piped.answer()
+        versions[found["id"]] = found["result"]["content"][0]["text"]
+    assert all(f"version {number + 1} " in versions[number] for number in range(30))
+
+
+def test_the_server_ends_without_a_word_when_its_client_is_gone(folder: Path) -> None:
+    read, write = os.pipe()
+    process = subprocess.Popen(
+        [*COMMAND, "-C", str(folder), "mcp"],
+        stdin=subprocess.PIPE,
+        stdout=write,
+        stderr=subprocess.PIPE,
+    )
+    os.close(write)
+    os.close(read)  # nobody will read an answer
+    _, err = process.communicate(request("initialize", **INITIALIZE) + b"\n", timeout=60)
+    assert (process.returncode, err) == (0, b"")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux")
+def test_a_server_with_little_memory_survives_a_flood(folder: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+
+    flood = request("initialize", id="hello", **INITIALIZE) + b"\n"
+    flood += (request("tools/list", id=1) + b"\n") * 2000 + request("ping", id="last") + b"\n"
+    done = subprocess.run(
+        [*COMMAND, "-C", str(folder), "mcp"],
+        input=flood,
+        capture_output=True,
+        timeout=60,
+        check=True,
+        preexec_fn=limit,
+        env={**os.environ},
+    )
+    assert done.stdout.count(b"\n") == 2002
+    assert json.loads(done.stdout.splitlines()[-1])["id"] == "last"
+
+
+def test_without_the_extra_the_error_says_what_to_install(folder: Path, tmp_path: Path) -> None:
+    module = tmp_path / "modules" / "sitecustomize.py"
+    module.parent.mkdir()
+    module.write_text("import sys\nsys.modules['mcp'] = None\n")
+    with Piped(folder, env={"PYTHONPATH": str(module.parent)}) as piped:
+        status, out, err = piped.end()
+    assert (status, out) == (1, b"")
+    assert b"pip install 'agent-brain[serve]'" in err
