@@ -42,7 +42,7 @@ def read(session: Session, path: str, revision: str = "@") -> bytes:
     entry = bundles.get(session.nodes, bundle, paths.check(path))
     if entry is None:
         raise NotFound(f"no file {printable(path)}", code="no_path")
-    return _content(session, entry)
+    return content(session, entry)
 
 
 def edit_file(session: Session, path: str, change: Change, message: str = "") -> Recorded:
@@ -95,16 +95,16 @@ def edit_skill(
 def _edits(mine: Turn, path: str, change: Change) -> Edits:
     """Record what was changed at `path` by hand; return what leads from there to the new file."""
     session = mine.session
-    content = folder.as_recorded(session, mine.bundle, path)
-    if content is None:
+    now = folder.as_recorded(session, mine.bundle, path)
+    if now is None:
         record_by_hand(mine, folder.edits_at(session, mine.tx, mine.bundle, [path]))
     was = bundles.get(session.nodes, mine.bundle, path)
     if was is not None and was.kind == LINK:
         raise InvalidInput(f"{printable(path)} is a link", code="not_regular")
-    if was is not None and content is None:
-        content = _content(session, was)
-    new = change(content)
-    if new == content:
+    if was is not None and now is None:
+        now = content(session, was)
+    new = change(now)
+    if new == now:
         return {}
     if new is None:
         return {path: None}
@@ -114,7 +114,8 @@ def _edits(mine: Turn, path: str, change: Change) -> Edits:
     return {path: Entry(path, was.kind if was else FILE, blob, len(new))}
 
 
-def _content(session: Session, entry: Entry) -> bytes:
+def content(session: Session, entry: Entry) -> bytes:
+    """Return the content of a file that is not too large. Raises as `read`."""
     if entry.size > limits.MAX_EDITED_BYTES:
         raise InvalidInput(
             f"{printable(entry.path)} has {entry.size} bytes",
@@ -124,10 +125,10 @@ def _content(session: Session, entry: Entry) -> bytes:
     return session.reader.read_blob(entry.blob)
 
 
-def _raised(mine: Turn, slug: str, path: str, prior: bytes, content: bytes) -> document.Upsert:
-    new = document.replaced(prior, None, slug, content)
+def _raised(mine: Turn, slug: str, path: str, prior: bytes, text: bytes) -> document.Upsert:
+    new = document.replaced(prior, None, slug, text)
     if was_given(mine, path, new.version):
-        return document.replaced(prior, last_version(mine.session, mine, slug), slug, content)
+        return document.replaced(prior, last_version(mine.session, mine, slug), slug, text)
     return new
 
 

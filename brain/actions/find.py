@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import InvalidInput, NotFound, printable
@@ -58,12 +58,7 @@ def every(session: Session, bundle: Bundle) -> list[Found]:
 
 def places(session: Session, bundle: Bundle) -> Iterator[tuple[str, str, bytes, Card]]:
     """Yield all skills as path in the section, the name of the place, blob and card."""
-    blobs = {
-        line[0]: line[2]
-        for node in tree.leaves(session.nodes, bundle.get(SECTION))
-        for line in node.entries
-        if line[1] != LINK
-    }
+    blobs = _files(session, bundle)
     names = layout.skill_paths(blobs)
     cards = derived.cards(session, map(blobs.__getitem__, names))
     for path, name in names.items():
@@ -135,11 +130,26 @@ def _candidates(session: Session, text: str) -> list[list[str]]:
 
 def missing(session: Session, bundle: Bundle, text: str) -> NotFound:
     """Return the error for a skill that is not there, with the names that are near."""
-    from difflib import get_close_matches
+    from ..skills.near import closest
 
-    near = get_close_matches(text, [found.slug for found in every(session, bundle)], 3)
+    near = closest(text, {layout.slug_of(path) for path in _paths(session, bundle)})
     return NotFound(
         f"no skill {printable(text)}",
         code="no_skill",
         hint=f"did you mean {', '.join(near)}?" if near else "see `brain skill list`",
     )
+
+
+def _paths(session: Session, bundle: Bundle) -> Iterable[str]:
+    """Return the paths in the section of all skills."""
+    return layout.skill_paths(_files(session, bundle))
+
+
+def _files(session: Session, bundle: Bundle) -> dict[str, bytes]:
+    """Return the files below skills/, links left out, with their blobs."""
+    return {
+        line[0]: line[2]
+        for node in tree.leaves(session.nodes, bundle.get(SECTION))
+        for line in node.entries
+        if line[1] != LINK
+    }

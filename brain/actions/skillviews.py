@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from .. import limits
-from ..errors import printable
-from ..results import Skill, SkillProblem, SkillView
+from ..errors import NotFound, printable
+from ..results import Skill, SkillFile, SkillProblem, SkillView
 from ..session import Session
 from ..skills import frontmatter
 from ..skills.check import check
-from . import derived, find
+from ..skills.near import closest
+from . import derived, editing, find
+from .find import Found
 from .history import at_version
 from .revisions import resolve
 from .upsert import entries_of
+
+_NAMED = 20
+"""Files of a skill that are named where another was asked for."""
 
 
 def skills(session: Session, revision: str = "@") -> list[Skill]:
@@ -21,23 +26,54 @@ def skills(session: Session, revision: str = "@") -> list[Skill]:
     return sorted(lines, key=lambda line: (line.slug, line.path))
 
 
+def _found(session: Session, text: str, revision: str) -> tuple[bytes, Found]:
+    """Return the snapshot that a skill, or a version of it, is read from, and the skill."""
+    slug, at, wanted = text.partition("@")
+    start = resolve(session, revision)
+    if at:
+        return at_version(session, start, slug, wanted)
+    return start, find.one(session, session.bundle_of(start), text)
+
+
 def view(session: Session, text: str, revision: str = "@") -> SkillView:
     """Return one skill with its text; `text` may be SLUG@VERSION.
 
     Raises `NotFound` (`no_skill`, `no_version`).
     """
-    slug, at, wanted = text.partition("@")
-    start = resolve(session, revision)
-    if at:
-        snapshot_id, found = at_version(session, start, slug, wanted)
-    else:
-        snapshot_id = start
-        found = find.one(session, session.bundle_of(start), text)
+    snapshot_id, found = _found(session, text, revision)
     content = session.reader.read_blob(found.blob)
     fields, body = frontmatter.read_leniently(content)
     files = entries_of(session, session.bundle_of(snapshot_id), found)
     return SkillView(
         *found.line(), snapshot_id.hex(), fields, body, [entry.path for entry in files]
+    )
+
+
+def read(session: Session, text: str, inner: str = "", revision: str = "@") -> SkillFile:
+    """Return a file of a skill, by default its own text; `text` may be SLUG@VERSION.
+
+    Raises `NotFound` (`no_skill`, `no_version`, `no_file`) or `InvalidInput` (`too_large`).
+    """
+    snapshot_id, found = _found(session, text, revision)
+    entries = entries_of(session, session.bundle_of(snapshot_id), found)
+    home = found.folder or ""
+    others = {e.path.removeprefix(home): e for e in entries if e.path != found.path}
+    entry = others.get(inner)
+    if inner and entry is None:
+        raise no_file(found.slug, inner, list(others))
+    main = next(entry for entry in entries if entry.path == found.path)
+    content = editing.content(session, entry or main)
+    return SkillFile(*found.line(), snapshot_id.hex(), inner, content, list(others))
+
+
+def no_file(slug: str, inner: str, there: list[str]) -> NotFound:
+    """Return the error for a file that a skill has not, with those that it has."""
+    near = closest(inner, there) or there[:_NAMED]
+    names = ", ".join(map(printable, near))
+    return NotFound(
+        f"{slug} has no file {printable(inner)}",
+        code="no_file",
+        hint=f"it has {names}" if near else "it has no files",
     )
 
 

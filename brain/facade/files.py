@@ -24,6 +24,16 @@ class Files(Ledgers):
 
         return self._do(editing.read, path, rev)
 
+    def read_skill(self, slug: str, file: str = "", rev: str = "@") -> results.SkillFile:
+        """Return a file of a skill, by default its own text, as it stands.
+
+        `slug` may be SLUG@VERSION. Raises `NotFound` (`no_skill`, `no_version`, `no_file`)
+        or `InvalidInput` (`too_large`).
+        """
+        from ..actions import skillviews
+
+        return self._do(skillviews.read, slug, file, rev)
+
     def edit_file(self, path: str, change: Change, *, message: str = "") -> results.Recorded:
         """Write what `change` makes of a file, and record a snapshot of just that file.
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .proposals import Proposal, Proposals
     from .removals import Collected, Redacted
     from .searches import Bisected, BlameLine, Tested
-    from .skills import Skill, SkillProblem, SkillVersion, SkillView, Upserted
+    from .skills import Skill, SkillFile, SkillProblem, SkillVersion, SkillView, Upserted
     from .trust import Checkup, Finding, Verified
 
 __all__ = [
@@ -91,6 +91,7 @@ __all__ = [
     "Similar",
     "Skill",
     "SkillChange",
+    "SkillFile",
     "SkillProblem",
     "SkillVersion",
     "SkillView",
@@ -126,7 +127,7 @@ _KINDS = {
     "lineage": "Operation SectionInfo Shown SnapshotInfo",
     "proofs": "Proof",
     "proposals": "Proposal Proposals",
-    "skills": "Skill SkillProblem SkillVersion SkillView Upserted",
+    "skills": "Skill SkillFile SkillProblem SkillVersion SkillView Upserted",
     "trust": "Checkup Finding Verified",
 }
 _KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names.split()}

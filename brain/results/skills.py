@@ -34,6 +34,23 @@ class SkillView(NamedTuple):
     files: list[str]
 
 
+class SkillFile(NamedTuple):
+    """One file of a skill as it stands at a snapshot; `file` is relative, "" for its own text.
+
+    `files` are the others that the skill has.
+    """
+
+    slug: str
+    name: str
+    description: str
+    version: Version
+    path: str
+    snapshot: str
+    file: str
+    content: bytes
+    files: list[str]
+
+
 class SkillVersion(NamedTuple):
     """A snapshot in which a skill changed; `change` is added, upgraded, changed or removed."""
 

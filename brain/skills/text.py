@@ -49,7 +49,7 @@ def clean(text: str) -> str:
     CRLF, a lone CR and the Unicode line separators become a newline, so that no
     text is glued together.
     """
-    if not hidden().search(text):
+    if first_hidden(text) is None:
         return text
     lines = text.splitlines()
     ending = "\n" if text.splitlines(keepends=True)[-1] != lines[-1] else ""

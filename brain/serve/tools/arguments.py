@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from ... import limits
 from ...errors import ToolFailure, printable
+from ...skills.near import closest
 from .tool import Schema
 
 _TYPES: dict[str, tuple[type, str]] = {
@@ -135,5 +135,5 @@ def _object_faults(schema: Schema, value: Mapping[str, Any], where: str) -> Iter
 
 
 def _meant(name: Any, known: Mapping[str, Schema]) -> str:
-    near = get_close_matches(str(name)[:40], known, 1)
+    near = closest(str(name), known, 1)
     return f", did you mean {near[0]}?" if near else f", only {', '.join(known) or 'nothing'}"

@@ -6,16 +6,23 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...errors import NotFound, ToolFailure, printable
+from ...skills import index
 from .definitions import ACTIONS, FOLDERS
 from .patching import replaced
-from .reading import no_file
+from .reading import file_of
 from .tool import Answer
 
 if TYPE_CHECKING:
     from ...brain import Brain
-    from ...results import Upserted
+    from ...results import Similar, Upserted
 
 Given = dict[str, Any]
+
+
+class _NoFile(NotFound):
+    """The file to be changed is not there."""
+
+    code = "no_file"
 
 
 def skill_manage(brain: Brain, given: Given) -> Answer:
@@ -36,11 +43,29 @@ def _save(brain: Brain, given: Given) -> Answer:
     if not (content or description):
         raise _missing("content")
     if "/" in name or "\\" in name:
-        brain.view_skill(name)  # the path of one that is there; a name has no slash
+        brain.read_skill(name)  # the path of one that is there; a name has no slash
+    alike = brain.similar_skills(name, description, content)
     done = brain.upsert_skill(
         name, content, description=description, category=given.get("category", "")
     )
-    return _answer(done, "Created" if done.previous_version is None else "Improved")
+    new = done.previous_version is None
+    return _naming(_answer(done, "Created" if new else "Improved"), alike)
+
+
+def _naming(answer: Answer, alike: list[Similar]) -> Answer:
+    """Name the skills that a new one nearly duplicates."""
+    if not alike:
+        return answer
+    lines = [index.line(one.slug, one.description) for one in alike]
+    advice = (
+        "This is much like what you have. If one of these covers it, improve that one, and "
+        f"delete {answer.data['slug']} with absorbed_into:"
+    )
+    rows = [
+        {"slug": one.slug, "description": one.description, "likeness": one.score} for one in alike
+    ]
+    text = "\n".join([answer.text, advice, *lines])
+    return answer._replace(text=text, data={**answer.data, "similar": rows})
 
 
 def _patch(brain: Brain, given: Given) -> Answer:
@@ -48,20 +73,20 @@ def _patch(brain: Brain, given: Given) -> Answer:
     new: str | None = given.get("new_string")
     if not old or new is None:
         raise _missing("new_string" if old else "old_string")
-    name, inner = given["name"], _inner(given)
+    name, inner = given["name"], file_of(given)
     everywhere = given.get("replace_all", False)
     shown = f"{name}/{inner}" if inner else name
 
     def change(content: bytes | None) -> bytes:
         if content is None:
-            raise NotFound("", code="no_file")
+            raise _NoFile("no such file")
         return replaced(content, old, new, everywhere, printable(shown))
 
     return _answer(_edited(brain, name, inner, change, f"Patch {inner or 'the text'}"), "Patched")
 
 
 def _write_file(brain: Brain, given: Given) -> Answer:
-    name, inner = given["name"], _inner(given)
+    name, inner = given["name"], file_of(given)
     text: str | None = given.get("file_content")
     if not inner or text is None:
         raise _missing("file_content" if inner else "file_path")
@@ -81,13 +106,13 @@ def _write_file(brain: Brain, given: Given) -> Answer:
 
 
 def _remove_file(brain: Brain, given: Given) -> Answer:
-    name, inner = given["name"], _inner(given)
+    name, inner = given["name"], file_of(given)
     if not inner:
         raise _missing("file_path")
 
     def change(was: bytes | None) -> None:
         if was is None:
-            raise NotFound("", code="no_file")
+            raise _NoFile("no such file")
 
     done = _edited(brain, name, inner, change, f"Remove {inner}")
     return _answer(done, f"Removed {printable(inner)} of")
@@ -97,8 +122,8 @@ def _delete(brain: Brain, given: Given) -> Answer:
     name, umbrella = given["name"], given.get("absorbed_into")
     message = ""
     if umbrella:
-        target = brain.view_skill(umbrella)
-        if target.path == brain.view_skill(name).path:
+        target = brain.read_skill(umbrella)
+        if target.path == brain.read_skill(name).path:
             raise ToolFailure("A skill cannot be absorbed into itself.", code="bad_arguments")
         message = f"Absorbed into {target.slug}"
     elif umbrella == "":
@@ -113,19 +138,9 @@ def _edited(
 ) -> Upserted:
     try:
         return brain.edit_skill(name, change, file=inner, message=why)
-    except NotFound as error:
-        if error.code != "no_file":
-            raise
-        view = brain.view_skill(name)
-        home = view.path.rpartition("/")[0] + "/"
-        there = [path.removeprefix(home) for path in view.files if path != view.path]
-        raise no_file(view.slug, inner, there) from error
-
-
-def _inner(given: Given) -> str:
-    """Return which file of the skill is meant, "" for its own text."""
-    path: str = given.get("file_path", "")
-    return "" if path == "SKILL.md" else path
+    except _NoFile:
+        brain.read_skill(name, inner)  # tells what there is
+        raise
 
 
 def _missing(name: str) -> ToolFailure:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from ...errors import ToolFailure, printable
+from ...skills.near import closest
 
 _NEAR_LINES = 3
-_LOOKED_AT = 5000
-"""Lines that are compared with what was not found."""
 
 
 def replaced(content: bytes, old: str, new: str, everywhere: bool, name: str) -> bytes:
@@ -45,12 +44,10 @@ def _places(text: str, old: str) -> str:
 
 
 def _no_match(text: str, old: str, name: str) -> ToolFailure:
-    from difflib import get_close_matches
-
     wanted = max(old.splitlines() or [""], key=len).strip()
     lines = {line.strip(): number for number, line in reversed([*enumerate(text.splitlines(), 1)])}
     lines.pop("", None)
-    near = get_close_matches(wanted[:400], list(lines)[:_LOOKED_AT], _NEAR_LINES, 0.5)
+    near = closest(wanted, lines, _NEAR_LINES, 0.5)
     shown = "\n".join(f"{lines[line]}: {printable(line)}" for line in near)
     return ToolFailure(
         f"old_string is not in {name}.",

@@ -50,40 +50,29 @@ def skills_list(brain: Brain, given: dict[str, Any]) -> Answer:
 def skill_view(brain: Brain, given: dict[str, Any]) -> Answer:
     """Read a skill, or one of its files, now or at an earlier version."""
     name, version = given["name"], given.get("version", "")
-    view = brain.view_skill(f"{name}@{version}" if version != "" else name)
-    home = view.path.rpartition("/")[0] + "/"
-    inner = {path.removeprefix(home): path for path in view.files if path != view.path}
-    wanted = given.get("file_path", "")
-    path = view.path if wanted in ("", "SKILL.md") else inner.get(wanted)
-    if path is None:
-        raise no_file(view.slug, wanted, list(inner))
-    content = brain.read_file(path, view.snapshot)
-    text = _shown(content)
+    found = brain.read_skill(f"{name}@{version}" if version != "" else name, file_of(given))
+    shown = _shown(found.content)
     data = {
-        "slug": view.slug,
-        "name": view.name,
-        "description": view.description,
-        "version": view.version,
-        "snapshot": view.snapshot,
-        "path": path,
-        "content": text,
-        "files": list(inner),
+        "slug": found.slug,
+        "name": found.name,
+        "description": found.description,
+        "version": found.version,
+        "path": found.path,
+        "snapshot": found.snapshot,
+        "file": found.file,
+        "content": shown,
+        "files": found.files,
     }
-    if inner and path == view.path:
-        text += "\n\nFiles, to be read with file_path: " + ", ".join(map(printable, inner))
-    return Answer(text, data, False)
+    files = ", ".join(map(printable, found.files))
+    if files and not found.file:
+        shown += f"\n\nFiles, to be read with file_path: {files}"
+    return Answer(shown, data, False)
 
 
-def no_file(slug: str, wanted: str, there: list[str]) -> ToolFailure:
-    """Return the failure for a file that a skill has not."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(wanted, there, 3, 0.4) or there[:20]
-    return ToolFailure(
-        f"{slug} has no file {printable(wanted)}.",
-        code="no_path",
-        hint=f"It has {', '.join(map(printable, near))}." if near else "It has no files.",
-    )
+def file_of(given: dict[str, Any]) -> str:
+    """Return which file of a skill is meant, "" for its own text."""
+    path: str = given.get("file_path", "")
+    return "" if path == "SKILL.md" else path
 
 
 def category_of(path: str) -> str:

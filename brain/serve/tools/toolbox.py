@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError, ToolFailure, printable
+from ...skills.near import closest
 from . import arguments, failing
 from .definitions import TOOLS
 from .guarding import refuse_secrets
@@ -61,7 +61,7 @@ class Toolbox:
 
 
 def _unknown(name: str) -> ToolFailure:
-    near = get_close_matches(str(name)[:80], _ACTS, 1)
+    near = closest(str(name), _ACTS, 1)
     return ToolFailure(
         f"There is no tool '{printable(name, 80)}'.",
         code="no_tool",

@@ -88,7 +88,7 @@ def test_an_earlier_version_is_read(skilled: Agent) -> None:
 def test_a_miss_lists_what_is_near(skilled: Agent) -> None:
     assert "oracles" in skilled.fails("skill_view", name="oracels").text
     missing = skilled.fails("skill_view", name="oracles", file_path="references/x.md")
-    assert missing.code == "no_path" and "no files" in missing.text
+    assert missing.code == "no_file" and "no files" in missing.text
 
 
 def test_hidden_characters_are_not_shown(agent: Agent) -> None:

@@ -47,6 +47,18 @@ def test_create_of_a_skill_that_exists_improves_it(oracles: Agent) -> None:
     assert answer.data["previous_version"] == 1
 
 
+def test_a_near_duplicate_is_named_where_one_is_made(oracles: Agent) -> None:
+    twin = SKILL.replace("name: oracles", "name: oracle-prices")
+    answer = oracles("skill_manage", action="create", name="oracle-prices", content=twin)
+    assert answer.changed and answer.data["similar"][0]["slug"] == "oracles"
+    assert "▸ oracles: Trust no stale price" in answer.text and "absorbed_into" in answer.text
+    other = "---\nname: mail\ndescription: Sort letters\n---\nBy sender.\n"
+    assert (
+        "similar" not in oracles("skill_manage", action="create", name="mail", content=other).data
+    )
+    assert "similar" not in oracles("skill_manage", action="edit", name="mail", content=twin).data
+
+
 def test_edit_of_a_skill_that_is_missing_creates_it(agent: Agent) -> None:
     answer = agent("skill_manage", action="edit", name="oracles", content=SKILL)
     assert answer.text.startswith("Created oracles, version 1")
