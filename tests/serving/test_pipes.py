@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -163,6 +164,17 @@ def test_the_server_ends_without_a_word_when_its_client_is_gone(folder: Path) ->
     os.close(read)  # nobody will read an answer
     _, err = process.communicate(request("initialize", **INITIALIZE) + b"\n", timeout=60)
     assert (process.returncode, err) == (0, b"")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_server_as_it_ends_any_command(
+    piped: Piped, number: signal.Signals
+) -> None:
+    piped.greet()
+    piped.process.send_signal(number)
+    status, out, err = piped.end()
+    assert (status, out) == (128 + number, b""), err
+    assert b"Traceback" not in err and b"internal" not in err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux")

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 
 import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
@@ -16,13 +21,14 @@ from .server import BrainServer
 MAX_SESSIONS = 256
 """Sessions of the older revisions, each of which keeps something in memory."""
 MAX_CONNECTIONS = 256
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _IDLE_SECONDS = 1800.0
 _LAST_SECONDS = 3
 """How long requests may go on once the server is told to end."""
 
 
-async def serve(desk: Desk, sockets: list[socket.socket], rules: Rules) -> None:
-    """Serve until a signal comes."""
+async def serve(desk: Desk, sockets: list[socket.socket], rules: Rules) -> int:
+    """Serve until a signal comes; return its number."""
     made = BrainServer(desk)
     manager = StreamableHTTPSessionManager(
         app=made.server,
@@ -45,16 +51,44 @@ async def serve(desk: Desk, sockets: list[socket.socket], rules: Rules) -> None:
         timeout_keep_alive=15,
         timeout_graceful_shutdown=_LAST_SECONDS,
     )
-    async with manager.run():
-        await _Ending(config, made).serve(sockets)
+    server = _Ending(config, made)
+    try:
+        async with manager.run():
+            await server.serve(sockets)
+    finally:
+        for one in sockets:
+            one.close()
+    return server.ended_by
 
 
 class _Ending(uvicorn.Server):
-    """A server that says goodbye to those who listen, so that it need not wait for them."""
+    """A server that says goodbye to those who listen, so that it need not wait for them.
+
+    A signal ends it, and is not raised again here, in the midst of its tasks.
+    """
 
     def __init__(self, config: uvicorn.Config, made: BrainServer) -> None:
         super().__init__(config)
         self._made = made
+        self.ended_by = 0
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take signals in, where Python lets a thread do so."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Note the signal, and end."""
+        self.ended_by = sig
+        super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End all streams, then the connections."""

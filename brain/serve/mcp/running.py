@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import threading
 from typing import TYPE_CHECKING
 
 from ...errors import BrainError, InvalidInput, printable
 
 if TYPE_CHECKING:
+    import anyio
+
     from .desk import Desk
     from .guard import Rules
 
@@ -29,23 +33,28 @@ def check_extra() -> None:
 def serve_pipes(desk: Desk, read: int, write: int) -> None:
     """Serve one client, which writes to the one descriptor and reads from the other.
 
-    Returns when the client closed its end. Nothing else may be written to `write`. Raises
-    `BrainError` (`missing_extra`).
+    Returns when the client closed its end; a signal ends it too, and is then raised again.
+    Nothing else may be written to `write`. Raises `BrainError` (`missing_extra`).
     """
     check_extra()
     import anyio
 
-    anyio.run(_pipes, desk, read, write)
+    if number := anyio.run(_pipes, desk, read, write):
+        signal.raise_signal(number)
 
 
 def serve_sockets(desk: Desk, sockets: list[socket.socket], rules: Rules) -> None:
-    """Serve clients over HTTP until a signal comes. Raises `BrainError` (`missing_extra`)."""
+    """Serve clients over HTTP until a signal comes, which is then raised again.
+
+    Raises `BrainError` (`missing_extra`).
+    """
     check_extra()
     import anyio
 
     from .http import serve
 
-    anyio.run(serve, desk, sockets, rules)
+    if number := anyio.run(serve, desk, sockets, rules):
+        signal.raise_signal(number)
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
@@ -86,7 +95,9 @@ def _listening(host: str, port: int) -> socket.socket:
     return made
 
 
-async def _pipes(desk: Desk, read: int, write: int) -> None:
+async def _pipes(desk: Desk, read: int, write: int) -> int:
+    """Serve; return the number of the signal that ended it, else 0."""
+    import anyio
     from mcp.server.runner import serve_dual_era_loop
 
     from .server import BrainServer
@@ -94,5 +105,26 @@ async def _pipes(desk: Desk, read: int, write: int) -> None:
 
     made = BrainServer(desk)
     pipes = Pipes(read, write, made.end_streams)
-    async with pipes.open() as (incoming, outgoing), made.server.lifespan(made.server) as state:
-        await serve_dual_era_loop(made.server, incoming, outgoing, lifespan_state=state)
+    ended_by: list[int] = []
+    async with anyio.create_task_group() as group:
+        if threading.current_thread() is threading.main_thread():
+            group.start_soon(_until_signal, group.cancel_scope, ended_by)
+        async with pipes.open() as (incoming, outgoing), made.server.lifespan(made.server) as state:
+            await serve_dual_era_loop(made.server, incoming, outgoing, lifespan_state=state)
+        group.cancel_scope.cancel()
+    return ended_by[0] if ended_by else 0
+
+
+async def _until_signal(scope: anyio.CancelScope, ended_by: list[int]) -> None:
+    import anyio
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in numbers}
+    try:
+        with anyio.open_signal_receiver(*numbers) as signals:
+            async for number in signals:
+                ended_by.append(number)
+                scope.cancel()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,306 @@
+"""The server on a socket, with clients, pages and bytes that should not be there."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from brain import Brain
+from brain.serve.mcp import framing, guard
+from brain.serve.mcp.messages import MAX_BYTES
+
+from .peers import INITIALIZE, Served, read_answer, request
+
+HELLO = request("initialize", **INITIALIZE)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server that wants a token."""
+    with Brain.init(tmp_path_factory.mktemp("served") / "agent") as brain:
+        brain.upsert_skill("Oracle", "One.\n", description="Check the oracle")
+        root = brain.root
+    with Served(root) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def open_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server that wants none."""
+    with Brain.init(tmp_path_factory.mktemp("open") / "agent") as brain:
+        root = brain.root
+    with Served(root, "--no-token", "--allow-host", "brain.example", "--read-only") as made:
+        yield made
+
+
+@pytest.mark.parametrize("era", ["legacy", "auto"])
+def test_a_client_with_the_token_works_and_one_without_does_not(served: Served, era: str) -> None:
+    async def session(token: str) -> str:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            Client(streamable_http_client(served.url, http_client=http), mode=era) as client,
+        ):
+            given = {"action": "create", "name": f"by-{era}", "content": "X."}
+            assert not (await client.call_tool("skill_manage", given)).is_error
+            (content,) = (await client.call_tool("skills_list")).content
+            return str(content.text)  # type: ignore[union-attr]
+
+    assert f"▸ by-{era}" in anyio.run(session, served.token)
+    with pytest.raises(Exception):  # noqa: B017  whatever the SDK makes of 403
+        anyio.run(session, "wrong")
+
+
+def test_it_listens_on_loopback_alone(served: Served) -> None:
+    assert served.url == f"http://127.0.0.1:{served.port}/mcp"
+    hexport = f"{served.port:04X}"
+    found = [
+        line.split()[1]
+        for file in ("/proc/net/tcp", "/proc/net/tcp6")
+        for line in Path(file).read_text().splitlines()[1:]
+        if line.split()[1].endswith(f":{hexport}") and line.split()[3] == "0A"
+    ]
+    assert found == [f"0100007F:{hexport}"]
+
+
+def test_the_token_is_in_a_file_that_its_owner_alone_can_read(served: Served) -> None:
+    file = Path(served.told["token_file"])
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert len(served.token) >= 32
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "127.0.0.1", "localhost", "127.0.0.1:1", "[::1]"]
+)
+@pytest.mark.parametrize("path", ["/mcp", "/", "/other"])
+def test_a_name_that_is_not_its_own_is_refused_on_every_path(
+    served: Served, host: str, path: str
+) -> None:
+    head = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {served.token}\r\n\r\n"
+    assert served.raw(head.encode())[0] == 403
+
+
+def test_its_own_names_are_answered_to(served: Served, open_: Served) -> None:
+    for name in ("127.0.0.1", "localhost", "[::1]", "LOCALHOST"):
+        assert served.post(HELLO, host=f"{name}:{served.port}")[0] == 200
+    assert open_.post(HELLO, host="brain.example")[0] == 200
+    assert open_.post(HELLO, host="evil.example")[0] == 403
+
+
+@pytest.mark.parametrize("token", ["", "wrong", "x" * 43])
+def test_without_the_token_nobody_gets_in(served: Served, token: str) -> None:
+    status, head, body = served.post(HELLO, token=token)
+    assert status == 403 and b"serverInfo" not in body
+    assert served.token.encode() not in head + body
+
+
+ORIGINS = [
+    "null",
+    "http://127.0.0.1.evil.com",
+    "http://localhost:1",
+    "https://127.0.0.1",
+    "http://evil.example",
+    "",
+]
+
+
+@pytest.mark.parametrize("origin", ORIGINS)
+def test_a_page_of_another_origin_is_refused_unless_it_shows_the_token(
+    served: Served, open_: Served, origin: str
+) -> None:
+    assert open_.post(HELLO, f"Origin: {origin}")[0] == 403
+    assert served.post(HELLO, f"Origin: {origin}", token="")[0] == 403
+    assert served.post(HELLO, f"Origin: {origin}")[0] == 200
+
+
+def test_a_page_that_hides_its_origin_is_refused(open_: Served) -> None:
+    assert open_.post(HELLO, "Sec-Fetch-Site: cross-site")[0] == 403
+    assert open_.post(HELLO, "Sec-Fetch-Site: same-site")[0] == 403
+    assert open_.post(HELLO, "Sec-Fetch-Site: none")[0] == 200
+
+
+def test_no_page_is_ever_told_that_it_may_ask(served: Served, open_: Served) -> None:
+    for made in (served, open_):
+        ask = (
+            f"OPTIONS /mcp HTTP/1.1\r\nHost: {made.host}\r\nOrigin: http://evil.example\r\n"
+            "Access-Control-Request-Method: POST\r\n"
+            "Access-Control-Request-Headers: authorization\r\n\r\n"
+        )
+        status, head, _ = made.raw(ask.encode())
+        assert status == 403 and b"access-control" not in head.lower()
+        for answer in (made.post(HELLO), made.post(HELLO, "Origin: http://evil.example")):
+            assert b"access-control" not in answer[1].lower()
+
+
+def test_a_token_in_an_address_opens_nothing_and_no_answer_gives_it_on(served: Served) -> None:
+    for query in (f"?token={served.token}", f"?access_token={served.token}"):
+        head = f"POST /mcp{query} HTTP/1.1\r\nHost: {served.host}\r\nContent-Length: 0\r\n\r\n"
+        assert served.raw(head.encode())[0] == 403
+    status, head, _ = served.post(HELLO)
+    assert status == 200
+    assert b"referrer-policy: no-referrer" in head.lower()
+    assert b"cache-control: no-store" in head.lower()
+    assert b"set-cookie" not in head.lower()
+
+
+def test_nothing_that_is_printed_holds_the_token(folder: Path) -> None:
+    with Served(folder) as made:
+        made.post(HELLO)
+        made.post(HELLO, token="wrong")
+        made.raw(f"GET /mcp?token={made.token} HTTP/1.1\r\nHost: {made.host}\r\n\r\n".encode())
+        made.process.terminate()
+        out, err = made.process.communicate(timeout=60)
+        assert made.token.encode() not in out + err
+        assert made.process.returncode == 143
+
+
+def post_head(made: Served, *headers: str) -> bytes:
+    lines = [
+        "POST /mcp HTTP/1.1",
+        f"Host: {made.host}",
+        "Content-Type: application/json",
+        "Accept: application/json, text/event-stream",
+        f"Authorization: Bearer {made.token}",
+        *headers,
+    ]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n"
+
+
+def test_a_request_whose_end_two_programs_would_see_in_two_places_is_refused(
+    served: Served,
+) -> None:
+    both = post_head(served, "Content-Length: 5", "Transfer-Encoding: chunked")
+    assert served.raw(both, b"0\r\n\r\nGET /mcp HTTP/1.1\r\n\r\n")[0] == 400
+    twice = post_head(served, "Content-Length: 5", "Content-Length: 6")
+    assert served.raw(twice, b"12345")[0] == 400
+    assert served.raw(post_head(served, "Content-Length: -1"), b"x")[0] == 400
+    assert served.raw(post_head(served, "Transfer-Encoding: chunked, identity"), b"x")[0] in (
+        400,
+        501,
+    )
+    bare = post_head(served, "Content-Length: 2").replace(b"\r\n", b"\n") + b"{}"
+    assert served.raw(bare)[0] == 400
+    mixed = post_head(served, "X: a\nContent-Length: 2") + b"{}"
+    assert served.raw(mixed)[0] == 400
+    assert served.raw(b"GET /mcp\r\n\r\n")[0] == 400
+    assert served.raw(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\r\n" * 4)[0] == 400
+    assert served.raw(post_head(served, "Content-Length: 2", "Host: x") + b"{}")[0] == 400
+    assert served.is_well()
+
+
+def test_a_head_that_does_not_end_is_refused(served: Served) -> None:
+    many = b"".join(b"X-%d: a\r\n" % number for number in range(10**5))
+    assert served.raw(post_head(served)[:-2], many, b"\r\n")[0] in (400, 431)
+    long = b"X: " + b"a" * (framing.HEAD_BYTES * 2)
+    assert served.raw(post_head(served)[:-2], long, b"\r\n\r\n")[0] in (400, 431)
+    assert served.is_well()
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_there(served: Served) -> None:
+    assert served.raw(post_head(served, f"Content-Length: {10**9}"), b"{")[0] == 413
+    chunk = b"%x\r\n" % (1 << 20) + b" " * (1 << 20) + b"\r\n"
+    pieces = [chunk] * ((MAX_BYTES >> 20) + 2)
+    assert served.raw(post_head(served, "Transfer-Encoding: chunked"), *pieces)[0] == 413
+    assert served.is_well()
+
+
+def test_what_is_no_message_is_answered_with_what_is_wrong(served: Served) -> None:
+    for body, code in {
+        b"not json": b"-32700",
+        b"": b"-32700",
+        b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}': b"-32700",
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":NaN}}': b"-32700",
+        b"[" * 10**5: b"-32700",
+        b"[" + b"1," * 10**5 + b"1]": b"-32600",
+        b'{"jsonrpc":"2.0","id":null,"method":"ping"}': b"-32600",
+    }.items():
+        status, _, answer = served.post(body)
+        assert status == 400 and code in answer, (body[:60], answer)
+    assert served.is_well()
+
+
+def test_while_some_are_slow_others_are_served(served: Served) -> None:
+    slow = [served.connect() for _ in range(20)]
+    try:
+        for number, made in enumerate(slow):
+            start = post_head(served, "Content-Length: 1000")
+            made.sendall(start + b"{" if number % 2 else start[:30])
+        assert served.is_well()
+    finally:
+        for made in slow:
+            made.close()
+    assert served.is_well()
+
+
+def test_what_is_sent_too_slowly_is_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limits are shortened, for which the server runs in this process."""
+    from brain.serve.mcp import running
+
+    from .conftest import desk_of
+
+    monkeypatch.setattr(framing, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(guard, "BODY_SECONDS", 0.2)
+    desk = desk_of(folder, "reads")
+    sockets = running.listen("127.0.0.1", 0)
+    port = sockets[0].getsockname()[1]
+    rules = guard.Rules(frozenset({"x"}), frozenset(), "")
+    with anyio.from_thread.start_blocking_portal() as portal:
+        from brain.serve.mcp.http import serve
+
+        future = portal.start_task_soon(serve, desk, sockets, rules)
+        head = b"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
+        for start in (b"", head[:20], head + b"{"):
+            with socket.create_connection(("127.0.0.1", port), 60) as made:
+                made.sendall(start)
+                assert read_answer(made)[0] == 408
+        future.cancel()
+    desk.close()
+
+
+def test_a_session_nobody_has_is_not_found(served: Served) -> None:
+    answer = served.post(request("tools/list"), "Mcp-Session-Id: " + "0" * 32)
+    assert answer[0] == 404
+    assert served.post(HELLO, "MCP-Protocol-Version: 1999-01-01")[0] == 400
+    assert served.is_well()
+
+
+def test_many_at_once_are_served_or_told_to_come_later(served: Served) -> None:
+    found: list[int] = []
+
+    def ask() -> None:
+        found.append(served.post(HELLO)[0])
+
+    threads = [threading.Thread(target=ask) for _ in range(60)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 60 and set(found) <= {200, 503}
+    assert served.is_well()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_another_user_of_the_machine_gets_neither_in_nor_the_token(served: Served) -> None:
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgid(65534)
+            os.setuid(65534)
+            try:
+                Path(served.told["token_file"]).read_text()
+                os._exit(1)
+            except PermissionError:
+                os._exit(0 if served.post(HELLO, token="")[0] == 403 else 2)
+        except BaseException:  # noqa: BLE001  a child must not go on as pytest
+            os._exit(3)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

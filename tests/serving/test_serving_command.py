@@ -1,0 +1,112 @@
+"""What `brain mcp` takes and refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+import brain._schemas
+import jsonschema_rs
+import pytest
+
+from brain import Brain
+
+from .peers import COMMAND, Piped, Served
+
+
+def refused(folder: Path, *options: str) -> dict[str, str]:
+    done = subprocess.run(
+        [*COMMAND, "--json", "-C", str(folder), "mcp", *options],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode in (1, 2) and done.stdout == b""
+    error: dict[str, str] = json.loads(done.stderr)["error"]
+    return error
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--read-only", "--approve", "--http", "0"], "usage"),
+        (["--http", "x"], "usage"),
+        (["--http", "127.0.0.1:70000"], "usage"),
+        (["--http", "a b:1"], "usage"),
+        (["--no-token"], "usage"),
+        (["--token-file", "t", "--no-token", "--http", "0"], "usage"),
+        (["--http", "0.0.0.0:0", "--no-token"], "token_needed"),
+        (["--http", "no.such.host.invalid:0"], "cannot_listen"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(folder: Path, options: list[str], code: str) -> None:
+    assert refused(folder, *options)["code"] == code
+
+
+def test_a_port_in_use_is_said_so(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert refused(folder, "--http", str(port))["code"] == "cannot_listen"
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o666])
+def test_a_token_that_others_may_know_is_refused(folder: Path, mode: int) -> None:
+    file = folder / ".brain" / "mcp-token"
+    file.write_text("x" * 43 + "\n")
+    file.chmod(mode)
+    assert refused(folder, "--http", "0")["code"] == "token_exposed"
+
+
+@pytest.mark.parametrize("content", ["", "short", "x" * 31, "x y" * 20, "ü" * 40])
+def test_a_file_without_a_token_is_refused(folder: Path, content: str, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text(content)
+    file.chmod(0o600)
+    assert refused(folder, "--http", "0", "--token-file", str(file))["code"] == "bad_token"
+
+
+def test_a_link_instead_of_a_token_is_not_followed(folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    os.symlink(target, folder / ".brain" / "mcp-token")
+    refused(folder, "--http", "0")
+    assert not target.exists()
+
+
+def test_what_is_told_keeps_its_schema_and_the_token_stays(folder: Path) -> None:
+    validator = jsonschema_rs.validator_for(brain._schemas.load("mcp-serve"))
+    with Served(folder, "--approve") as made:
+        validator.validate(made.told)
+        assert made.told["mode"] == "proposes"
+        token = made.token
+    with Served(folder, "--read-only") as made:
+        assert (made.token, made.told["mode"]) == (token, "reads")
+        assert made.is_well()
+
+
+def test_the_token_is_no_part_of_the_brain(folder: Path) -> None:
+    with Served(folder):
+        pass
+    with Brain.open(folder) as opened:
+        assert opened.status().clean
+        assert opened.verify(deep=True).ok
+
+
+def test_an_author_that_is_given_is_the_author_of_all_clients(folder: Path) -> None:
+    with Piped(folder, env={"BRAIN_AUTHOR": "nightly job"}) as piped:
+        piped.greet()
+        given = {"action": "create", "name": "x", "content": "X."}
+        assert not piped.ask("tools/call", name="skill_manage", arguments=given)["result"][
+            "isError"
+        ]
+    with Brain.open(folder) as opened:
+        assert opened.show().info.author == "nightly job"
+
+
+def test_where_there_is_no_brain_a_client_is_told(tmp_path: Path) -> None:
+    with Piped(tmp_path) as piped:
+        status, out, err = piped.end()
+    assert (status, out) == (10, b"") and b"brain init" in err
