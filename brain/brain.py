@@ -234,7 +234,7 @@ class Brain(
         top: int = 10,
         by: str = "",
     ) -> results.Prompt:
-        """Return the system prompt: system.md, fragments, index, memory by manifest.
+        """Return the system prompt: system.md, fragments, index, memory.
 
         All but `rev` is about the index, and as there.
         """

@@ -61,16 +61,19 @@ class CommitPolicy(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What manifest.yaml says; `accepted` are the ids of secrets that are none."""
+    """What manifest.yaml says.
+
+    `memory` is None where it does not say; `accepted` are the ids of secrets that are none.
+    """
 
     name: str
     layout: str
-    memory: tuple[MemoryFile, ...]
+    memory: tuple[MemoryFile, ...] | None
     commit: CommitPolicy | None
     accepted: tuple[str, ...]
 
 
-DEFAULT = Manifest("", "directory", (), None, ())
+DEFAULT = Manifest("", "directory", None, None, ())
 
 
 def load(session: Session, snapshot_id: bytes | None = None) -> Manifest:
@@ -120,7 +123,7 @@ def parse(content: bytes) -> Manifest:
     prompt = fields.get("prompt", {})
     if not isinstance(prompt, dict) or not isinstance(prompt.get("memory", []), list):
         raise _bad("prompt.memory is not a list")
-    memory = tuple(map(_memory, prompt.get("memory", [])))
+    memory = tuple(map(_memory, prompt["memory"])) if "memory" in prompt else None
     accepted = _accepted(fields.get("secrets", {}))
     return Manifest(name, layout, memory, _commit(fields.get("commit")), accepted)
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..manifest import load
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..results import Index, Prompt
 from ..session import Session
 from ..skills import index as level0
 from ..skills.text import clean
-from . import find
+from . import find, memory
 from .revisions import resolve
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def prompt(
     budget: int | None = None,
     wanted: Wanted | None = None,
 ) -> Prompt:
-    """Return the system prompt: system.md, fragments by name, the index, memory by manifest.
+    """Return the system prompt: system.md, fragments by name, the index, memory.
 
     `limit`, `budget` and `wanted` are those of the index. Hidden and bidirectional
     characters are left out of every part.
@@ -58,7 +57,7 @@ def prompt(
     parts = list(_prompt_files(session, bundle))
     parts.append(f"# Skills\n\n{made.text}")
     cut = []
-    for path, most in load(session, snapshot_id).memory:
+    for path, most in memory.in_prompt(session, snapshot_id):
         text = _text(session, bundle, path)
         if text is None:
             continue

@@ -6,6 +6,8 @@ them; JSON Lines in one of these folders. What the manifest says of the prompt c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .. import limits
 from ..errors import NotFound, printable
 from ..manifest import MemoryFile, load
@@ -27,13 +29,27 @@ def place(session: Session, target: str) -> MemoryFile:
     A target is `memory`, `user`, or the name of a file of JSON Lines. Raises `NotFound`
     (`no_memory`) for any other, and `InvalidInput` (`bad_path`, `bad_manifest`).
     """
-    listed = {file.path: file.limit for file in load(session).memory}
+    listed = {file.path: file.limit for file in load(session).memory or ()}
     if target in NOTES:
         name, most = NOTES[target]
         path = _notes(session, name, listed)
     else:
         path, most = _records(session, target), limits.MAX_EDITED_BYTES
     return MemoryFile(path, listed.get(path, most))
+
+
+def in_prompt(session: Session, snapshot_id: bytes) -> Sequence[MemoryFile]:
+    """Return the memories that the system prompt holds: those of the manifest, else the notes."""
+    listed = load(session, snapshot_id).memory
+    if listed is not None:
+        return listed
+    bundle = session.bundle_of(snapshot_id)
+    return [
+        MemoryFile(path, most)
+        for name, most in NOTES.values()
+        for path in (name, *(f"{above}/{name}" for above in FOLDERS))
+        if bundles.has(session.nodes, bundle, path)
+    ]
 
 
 def _notes(session: Session, name: str, listed: dict[str, int]) -> str:

@@ -40,7 +40,8 @@ def command(
     """Print the system prompt.
 
     prompts/system.md, prompts/fragments/ in name order, the Level-0 index, and the
-    memory files that manifest.yaml names, each within its limit.
+    memory files that manifest.yaml names, each within its limit; MEMORY.md and
+    USER.md where it names none.
     """
     made = app.brain.prompt(limit=limit, budget=budget, **selection(task, top, by))
     for path in made.cut:

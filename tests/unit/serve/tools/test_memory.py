@@ -97,6 +97,16 @@ def test_the_manifest_states_the_limit_and_the_place(agent: Agent) -> None:
     assert add(agent, "x" * 10).data["path"] == "core/MEMORY.md"
 
 
+def test_what_is_remembered_is_in_the_prompt_unless_the_manifest_says_otherwise(
+    agent: Agent,
+) -> None:
+    add(agent, "Wants tabs.", target="user")
+    assert "# Memory: memory/USER.md\n\nWants tabs." in agent.brain.prompt().prompt
+    write(agent, "manifest.yaml", "prompt:\n  memory: []\n")
+    agent.brain.snapshot()
+    assert "Wants tabs." not in agent.brain.prompt().prompt
+
+
 def test_a_memory_past_its_limit_can_still_be_made_shorter(agent: Agent) -> None:
     write(agent, "memory/USER.md", "a" * 3000 + "\n§\n" + "b" * 3000)
     given = {"target": "user", "action": "replace"}
