@@ -35,4 +35,4 @@ def command(app: App, name: str, arguments: str) -> None:
 
     given: str | bytes = arguments if arguments != "-" else read("-", limits.MAX_CALL_BYTES)
     answer = Toolbox(app.brain).call(name, given)
-    emit(app, answer, [escape_lines(answer.text)])
+    emit(app, answer, [escape_lines(answer.text.rstrip("\n"))])

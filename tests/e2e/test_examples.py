@@ -104,3 +104,14 @@ def test_the_example_of_a_commitment_is_checked_by_a_third_party_without_a_brain
     assert len(refused) == 2 and all(line.startswith("refused: ") for line in refused)
     held = sorted(path.name for path in (tmp_path / "town/third-party").iterdir())
     assert held == ["SKILL.md", "evidence.json"]
+
+
+def test_the_example_of_tool_calling_goes_on_after_a_failure(project: Path, tmp_path: Path) -> None:
+    done = run(project, "tool_calling.py", str(tmp_path / "auditor"))
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[1] == "skills_list: (no skills yet)"
+    assert lines[3] == "skill_view: Error: No skill oracle-manipulaton."
+    assert lines[5].startswith("skill_manage: Patched oracle-manipulation, version 2 ")
+    assert lines[7].startswith("brain_verify: The lineage is whole: ")
+    assert lines[-2:] == ["version 2 by model: Patch the text", "version 1 by model: added"]
