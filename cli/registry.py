@@ -88,6 +88,7 @@ SKILL: Table = {
     "Write": {
         "upsert": Entry("skill_upsert", "Create a skill, or raise it to its next version."),
         "revert": Entry("skill_revert", "Bring back an earlier text as a new version."),
+        "merge": Entry("skill_merge", "Let one skill absorb another, which is removed."),
         "delete": Entry("skill_delete", "Remove a skill; its history stays."),
     },
     "Read": {

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..chain.protocol import Ledger, Wish
     from ..manifest import CommitPolicy
 
-Done = TypeVar("Done", "results.Upserted", "results.Recorded", "results.Merged")
+Done = TypeVar("Done", "results.Absorbed", "results.Upserted", "results.Recorded", "results.Merged")
 
 
 class Ledgers(Opened):

@@ -63,6 +63,27 @@ class Skills(Ledgers):
 
         return self._committing(self._do(upsert.revert, slug, str(to_version), message))
 
+    def merge_skills(
+        self,
+        slug: str,
+        other: str,
+        *,
+        description: str | None = None,
+        body: str | bytes | None = None,
+        message: str = "",
+    ) -> results.Absorbed:
+        """Let the skill `slug` absorb the `other`, which is removed in the same snapshot.
+
+        What the other's text has and this one's has not is taken in, and its files; or
+        `body` is the new text. Both histories stay. Raises `NotFound` (`no_skill`) or
+        `InvalidInput` (`same_skill`).
+        """
+        from ..actions import absorbing
+
+        content = body.encode() if isinstance(body, str) else body
+        wish = absorbing.Wish(slug, other, description, content, message)
+        return self._committing(self._do(absorbing.absorb, wish))
+
     def skills(self, rev: str = "@") -> list[results.Skill]:
         """Return all skills at a revision, by slug."""
         from ..actions import skillviews

@@ -27,6 +27,13 @@ _FIELDS: dict[str, tuple[tuple[str, type], ...]] = {
     "merge": (("bases", tuple), ("skills", tuple)),
     "redact": (("path", str), ("blob", bytes), ("reason", str)),
     "task": (("run", str), ("outcome", str)),
+    "absorb": (
+        ("slug", str),
+        ("from_version", str),
+        ("to_version", str),
+        ("absorbed", str),
+        ("absorbed_version", str),
+    ),
     "import": (("origin", str), ("name", str), ("revision", str)),
 }
 """Kind to its fields: name and type. `bases`, and what is bytes, are snapshot ids."""
@@ -57,6 +64,13 @@ def upsert(slug: str, from_version: str, to_version: str) -> Operation:
 def delete(slug: str, version: str) -> Operation:
     """A skill was removed at `version`."""
     return ("delete", slug, version)
+
+
+def absorb(
+    slug: str, from_version: str, to_version: str, absorbed: str, absorbed_version: str
+) -> Operation:
+    """A skill took in another one, `absorbed`, which is gone with it."""
+    return ("absorb", slug, from_version, to_version, absorbed, absorbed_version)
 
 
 def restore(source: bytes) -> Operation:

@@ -37,10 +37,11 @@ if TYPE_CHECKING:
     from .proposals import Proposal, Proposals
     from .removals import Collected, Redacted
     from .searches import Bisected, BlameLine, Tested
-    from .skills import Skill, SkillFile, SkillProblem, SkillVersion, SkillView, Upserted
+    from .skills import Absorbed, Skill, SkillFile, SkillProblem, SkillVersion, SkillView, Upserted
     from .trust import Checkup, Finding, Verified
 
 __all__ = [
+    "Absorbed",
     "Adopted",
     "Ancestry",
     "Anchored",
@@ -127,7 +128,7 @@ _KINDS = {
     "lineage": "Operation SectionInfo Shown SnapshotInfo",
     "proofs": "Proof",
     "proposals": "Proposal Proposals",
-    "skills": "Skill SkillFile SkillProblem SkillVersion SkillView Upserted",
+    "skills": "Absorbed Skill SkillFile SkillProblem SkillVersion SkillView Upserted",
     "trust": "Checkup Finding Verified",
 }
 _KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names.split()}

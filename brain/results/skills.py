@@ -77,6 +77,26 @@ class Upserted(NamedTuple):
     commitment: Committed | NotCommitted | None
 
 
+class Absorbed(NamedTuple):
+    """A skill that took in another: as `Upserted`, and what it absorbed.
+
+    `files` are the paths at which files of the absorbed skill are now.
+    """
+
+    slug: str
+    name: str
+    version: Version
+    previous_version: Version
+    path: str
+    snapshot: str
+    bundle: str
+    changed: bool
+    commitment: Committed | NotCommitted | None
+    absorbed: str
+    absorbed_version: Version
+    files: list[str]
+
+
 class SkillProblem(NamedTuple):
     """A rule of agentskills.io, or of the clients, that a skill breaks."""
 

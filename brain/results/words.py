@@ -52,6 +52,8 @@ def operation(fields: dict[str, Any]) -> str:
             words = f"{slug} upgraded {old} → {new}"
         case {"kind": "delete", "slug": slug, "version": version}:
             words = f"{slug} removed at version {version}"
+        case {"kind": "absorb", "slug": slug, "to_version": new, "absorbed": other}:
+            words = f"{slug} absorbed {other} → {new}"
         case {"kind": "restore", "source": str(source)}:
             words = f"restored from {short(source)}"
         case {"kind": "merge", "skills": list(skills)}:

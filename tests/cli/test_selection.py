@@ -65,3 +65,14 @@ def test_similar_skills_are_listed_with_how_much_they_are_alike(agent: Path, cli
     cli("skill", "upsert", "reentrancy-bugs", "-d", "About reentrancy")
     told = cli("skill", "similar", "reentrancy")
     assert told.out.split()[1:] == ["reentrancy-bugs", "About", "reentrancy"]
+
+
+def test_a_merge_of_skills_is_told_in_words(agent: Path, cli: Call) -> None:
+    told = cli("skill", "merge", "reentrancy", "oracle-manipulation")
+    assert told.status == 0
+    first, second = told.out.splitlines()
+    assert first == "reentrancy upgraded 3 → 4: it absorbed oracle-manipulation, version 1"
+    assert second.startswith("Snapshot ")
+    assert "Absorb oracle-manipulation, version 1" in cli("skill", "history", "reentrancy").out
+    assert "reentrancy absorbed oracle-manipulation → 4" in cli("show").out
+    assert cli("skill", "merge", "reentrancy", "reentrancy", "--json").error["code"] == "same_skill"

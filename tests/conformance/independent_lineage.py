@@ -44,6 +44,7 @@ _OPERATIONS = {
     "upsert": (_text, _text, _text),
     "delete": (_text, _text),
     "restore": (is_bytes(32),),
+    "absorb": (_text, _text, _text, _text, _text),
     "import": (_text, _text, _text),
 }
 

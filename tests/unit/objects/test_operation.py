@@ -40,6 +40,17 @@ NONCE = bytes(16)
             {"kind": "redact", "path": "memory/a.md", "blob": ID.hex(), "reason": "a name"},
         ),
         (
+            operation.absorb("oracle", "1", "2", "oracles", "5"),
+            {
+                "kind": "absorb",
+                "slug": "oracle",
+                "from_version": "1",
+                "to_version": "2",
+                "absorbed": "oracles",
+                "absorbed_version": "5",
+            },
+        ),
+        (
             operation.imported("git", "skills", "8c1f"),
             {"kind": "import", "origin": "git", "name": "skills", "revision": "8c1f"},
         ),
@@ -99,6 +110,8 @@ def test_an_operation_of_a_later_version_is_kept_and_shown_as_it_is() -> None:
         ("redact", "memory/a.md", ID),
         ("redact", "memory/a.md", b"", "why"),
         ("redact", b"memory/a.md", ID, "why"),
+        ("absorb", "oracle", "1", "2", "oracles"),
+        ("absorb", "oracle", "1", "2", "oracles", 5),
         ("import", "git", "skills"),
         ("import", "git", "skills", b""),
     ],

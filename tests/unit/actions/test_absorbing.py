@@ -1,0 +1,179 @@
+"""One skill absorbs another."""
+
+from __future__ import annotations
+
+import pytest
+
+from brain import Brain
+from brain.errors import InvalidInput, NotFound
+
+from .conftest import skill, write
+
+
+@pytest.fixture
+def two(brain: Brain) -> Brain:
+    brain.upsert_skill("csv-to-excel", "Open it.\n\nWrite rows.\n", description="CSV to Excel")
+    brain.upsert_skill("excel-from-csv", "Open it.\n\nMind dates.\n", description="Excel of CSV")
+    brain.upsert_skill("excel-from-csv", "Open it.\n\nMind the dates.\n")
+    return brain
+
+
+def body(brain: Brain, slug: str = "csv-to-excel") -> str:
+    return brain.view_skill(slug).body.lstrip("\n")
+
+
+def files(brain: Brain) -> dict[str, str]:
+    below = brain.root / "skills"
+    return {
+        path.relative_to(below).as_posix(): path.read_text()
+        for path in sorted(below.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_both_texts_are_in_one_skill_and_the_other_is_gone(two: Brain) -> None:
+    before = two.head
+    done = two.merge_skills("csv-to-excel", "excel-from-csv")
+    assert (done.slug, done.previous_version, done.version) == ("csv-to-excel", 1, 2)
+    assert (done.absorbed, done.absorbed_version, done.files) == ("excel-from-csv", 2, [])
+    assert body(two) == "Open it.\n\nWrite rows.\n\n## From excel-from-csv\n\nMind the dates.\n"
+    assert list(files(two)) == ["csv-to-excel/SKILL.md"]
+    assert next(two.log()).parents == [before] and two.status().clean
+    assert two.verify(deep=True).ok
+
+
+def test_the_histories_of_both_stay_and_say_what_happened(two: Brain) -> None:
+    done = two.merge_skills("csv-to-excel", "excel-from-csv")
+    newest = two.skill_history("csv-to-excel")[0]
+    assert (newest.change, newest.snapshot) == ("upgraded", done.snapshot)
+    assert newest.message == "Absorb excel-from-csv, version 2"
+    assert [one.change for one in two.skill_history("excel-from-csv")] == [
+        *("removed", "upgraded", "added")
+    ]
+    last = next(two.log(skill="excel-from-csv"))
+    assert last.operation == {
+        "kind": "absorb",
+        "slug": "csv-to-excel",
+        "from_version": "1",
+        "to_version": "2",
+        "absorbed": "excel-from-csv",
+        "absorbed_version": "2",
+    }
+    assert two.view_skill("excel-from-csv@2").body.strip() + "\n" == "Open it.\n\nMind the dates.\n"
+
+
+def test_an_undo_brings_both_back(two: Brain) -> None:
+    before = files(two)
+    two.merge_skills("csv-to-excel", "excel-from-csv")
+    two.undo()
+    assert files(two) == before and two.status().clean
+
+
+def test_a_copy_that_went_on_is_merged_with_what_it_was_copied_from(brain: Brain) -> None:
+    text = "One.\nTwo.\nThree.\nFour.\n"
+    brain.upsert_skill("a", text, description="x")
+    brain.upsert_skill("b", text, description="y")
+    brain.upsert_skill("a", text.replace("One.", "One!"))
+    brain.upsert_skill("b", text.replace("Four.", "Four!"))
+    brain.merge_skills("a", "b")
+    assert body(brain, "a") == "One!\nTwo.\nThree.\nFour!\n"
+
+
+def test_files_move_along_and_none_takes_the_place_of_another(two: Brain) -> None:
+    write(two, "skills/csv-to-excel/scripts/run.py", "ours\n")
+    write(two, "skills/csv-to-excel/data/same.txt", "same\n")
+    write(two, "skills/excel-from-csv/scripts/run.py", "theirs\n")
+    write(two, "skills/excel-from-csv/data/same.txt", "same\n")
+    write(two, "skills/excel-from-csv/notes", "notes\n")
+    two.upsert_skill("excel-from-csv", "Run scripts/run.py now.\n")
+    done = two.merge_skills("csv-to-excel", "excel-from-csv")
+    there = files(two)
+    assert there["csv-to-excel/scripts/run.py"] == "ours\n"
+    assert there["csv-to-excel/scripts/run-excel-from-csv.py"] == "theirs\n"
+    assert there["csv-to-excel/notes"] == "notes\n"
+    assert done.files == [
+        "skills/csv-to-excel/notes",
+        "skills/csv-to-excel/scripts/run-excel-from-csv.py",
+    ]
+    assert not any(path.startswith("excel-from-csv") for path in there)
+    assert "Run scripts/run-excel-from-csv.py now." in body(two)
+    assert two.status().clean
+
+
+def test_a_flat_skill_gets_a_folder_for_the_files_it_absorbs(brain: Brain) -> None:
+    write(brain, "skills/flat.md", skill("flat"))
+    write(brain, "skills/deep/SKILL.md", skill("deep"))
+    write(brain, "skills/deep/data.txt", "data\n")
+    brain.snapshot()
+    done = brain.merge_skills("flat", "deep")
+    assert (done.path, list(files(brain))) == (
+        "skills/flat/SKILL.md",
+        ["flat/SKILL.md", "flat/data.txt"],
+    )
+    assert brain.skill_history("flat")[0].version == 2
+    write(brain, "skills/other.md", skill("other", body="Other.\n"))
+    brain.snapshot()
+    assert brain.merge_skills("other", "flat").path == "skills/other/SKILL.md"
+
+
+def test_flat_skills_stay_flat(brain: Brain) -> None:
+    write(brain, "skills/one.md", skill("one"))
+    write(brain, "skills/two.md", skill("two", body="Two.\n"))
+    brain.snapshot()
+    assert brain.merge_skills("one", "two").path == "skills/one.md"
+    assert list(files(brain)) == ["one.md"]
+
+
+@pytest.mark.parametrize(("stays", "goes"), [("inner", "outer"), ("outer", "inner")])
+def test_a_skill_within_the_folder_of_another_is_not_lost(
+    brain: Brain, stays: str, goes: str
+) -> None:
+    write(brain, "skills/outer/SKILL.md", skill("outer", body="Outer.\n"))
+    write(brain, "skills/outer/out.txt", "out\n")
+    write(brain, "skills/outer/inner/SKILL.md", skill("inner", body="Inner.\n"))
+    write(brain, "skills/outer/inner/in.txt", "in\n")
+    brain.snapshot()
+    done = brain.merge_skills(stays, goes)
+    folder = done.path.removeprefix("skills/").removesuffix("SKILL.md")
+    assert list(files(brain)) == [f"{folder}SKILL.md", f"{folder}in.txt", f"{folder}out.txt"]
+    assert "Outer." in body(brain, stays) and "Inner." in body(brain, stays)
+    assert brain.status().clean
+
+
+def test_what_was_changed_by_hand_in_either_is_recorded_first(two: Brain) -> None:
+    path = two.root / "skills/excel-from-csv/SKILL.md"
+    path.write_text(path.read_text() + "\nBy hand.\n")
+    write(two, "skills/excel-from-csv/note.txt", "by hand\n")
+    two.merge_skills("csv-to-excel", "excel-from-csv")
+    assert "By hand." in body(two)
+    assert next(iter(two.log(limit=2))).operation["kind"] == "absorb"
+    assert [one.operation["kind"] for one in two.log(limit=2)] == ["absorb", "snapshot"]
+    assert two.status().clean
+
+
+def test_a_given_text_is_the_text_of_both(two: Brain) -> None:
+    two.merge_skills("csv-to-excel", "excel-from-csv", description="Tables", body="All of it.\n")
+    assert body(two) == "All of it.\n"
+    assert two.view_skill("csv-to-excel").description == "Tables"
+
+
+def test_versions_go_on_after_those_that_were_given(two: Brain) -> None:
+    two.upsert_skill("csv-to-excel", "New.\n")
+    two.restore("@~1", ["skills/csv-to-excel"])
+    assert two.merge_skills("csv-to-excel", "excel-from-csv").version == 3
+
+
+def test_a_skill_cannot_absorb_itself_or_what_is_not_there(two: Brain) -> None:
+    with pytest.raises(InvalidInput) as error:
+        two.merge_skills("csv-to-excel", "CSV to Excel")
+    assert error.value.code == "same_skill"
+    before = two.head
+    with pytest.raises(NotFound):
+        two.merge_skills("csv-to-excel", "nobody")
+    assert two.head == before
+
+
+def test_what_was_absorbed_is_found_by_the_skill_that_has_it_now(two: Brain) -> None:
+    assert len(two.select("excel")) == 2
+    two.merge_skills("csv-to-excel", "excel-from-csv", description="CSV to Excel, with dates")
+    assert [one.slug for one in two.select("dates in excel")] == ["csv-to-excel"]
