@@ -29,7 +29,7 @@ def parse(data: bytes, most_depth: int, most_values: int, refuse: Refuse) -> Any
     """
     if depth(data, most_depth) > most_depth:
         raise refuse("nested too deeply", "too_deep")
-    if _values(data, most_values) > most_values:
+    if count(data, most_values) > most_values:
         raise refuse(f"more than {most_values} values", "too_many")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def depth(data: bytes, most: int) -> int:
     return max(accumulate(_STEPS.get(byte, 0) for byte in _STRING.sub(b"", data)))
 
 
-def _values(data: bytes, most: int) -> int:
+def count(data: bytes, most: int) -> int:
     """Return how many values and keys a text of JSON holds, or no less."""
     marks = _marks(data)
     return marks if marks <= most else _marks(_STRING.sub(b"", data))

@@ -57,3 +57,11 @@ MAX_CALL_CHARS = 1_000_000
 """Characters of one text in such a call."""
 MAX_EDITED_BYTES = 16 << 20
 """Size of a file that is read as a whole to change some of it."""
+MAX_TRANSCRIPT_BYTES = 128 << 20
+"""Size of a transcript that is read as a receipt."""
+MAX_RECORD_BYTES = 32 << 20
+"""Size of one record of a transcript; longer ones are counted as not understood."""
+MAX_RECORD_VALUES = 1_000_000
+"""Values and keys of one record of a transcript."""
+MAX_RECORD_DEPTH = 64
+"""Lists and objects inside each other in one record of a transcript."""

@@ -19,19 +19,13 @@ from ..objects import operation as operations
 from ..objects.bundle import Bundle
 from ..objects.entry import Entry
 from ..objects.operation import Operation
-from ..receipts import Receipt, Step, Text, encode, size_of
+from ..receipts import Receipt, Step, encode
 from ..receipts.excerpt import shortened
+from ..receipts.room import Room
 from ..session import Session
 from .current import RUN
 from .traces import written
 from .turn import turn
-
-MAX_WAITING_BYTES = limits.MAX_RECEIPT_BYTES * 3 // 4
-"""Bytes of the steps that wait for a snapshot; the rest is for what that writes."""
-MAX_WAITING = limits.MAX_STEPS - limits.MAX_WRITES
-"""Steps that wait for a snapshot."""
-_SHORT = 100
-"""Bytes of an error that is kept when there is little room left."""
 
 
 class Run:
@@ -44,7 +38,7 @@ class Run:
         self.ending = ("", "")
         self._lock = threading.Lock()
         self._waiting: list[Step] = []
-        self._size = 0
+        self._room = Room()
         self._part = 0
         self._previous = EMPTY
 
@@ -58,21 +52,17 @@ class Run:
 
         Raises `InvalidInput` (`task_ended`, `too_many_steps`).
         """
-        size = size_of(step)
         with self._lock:
             if self.closed:
                 raise InvalidInput("this task has ended", code="task_ended")
-            if self._size + size > MAX_WAITING_BYTES // 2:
-                step = _bare(step)
-                size = size_of(step)
-            if len(self._waiting) >= MAX_WAITING or self._size + size > MAX_WAITING_BYTES:
+            kept = self._room.fit(step)
+            if kept is None:
                 raise InvalidInput(
                     f"{len(self._waiting)} steps without a change of the brain",
                     code="too_many_steps",
                     hint="end this task and begin another",
                 )
-            self._waiting.append(step)
-            self._size += size
+            self._waiting.append(kept)
 
     def waiting(self, after: int) -> tuple[Step, ...]:
         """Return the steps that no snapshot carries, but for the first `after`."""
@@ -87,7 +77,8 @@ class Run:
         """Forget the first `taken` steps, which snapshots carry by now."""
         with self._lock:
             del self._waiting[:taken]
-            self._size = sum(map(size_of, self._waiting))
+            self._room = Room()
+            self._waiting = [kept for step in self._waiting if (kept := self._room.fit(step))]
             self._part, self._previous = part, previous
 
     @contextmanager
@@ -151,15 +142,6 @@ def close(session: Session, run: Run, outcome: str, reason: str) -> str | None:
         mine.commit({}, operations.task(run.header.run, outcome), _message(run.header))
     run.closed = True
     return mine.head.hex()
-
-
-def _bare(step: Step) -> Step:
-    texts = _without_excerpt(step.input), _without_excerpt(step.output)
-    return step._replace(input=texts[0], output=texts[1], error=shortened(step.error, _SHORT))
-
-
-def _without_excerpt(text: Text | None) -> Text | None:
-    return text and text._replace(excerpt="")
 
 
 def _message(header: Receipt) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .document import decode, encode, size_of
+from .document import decode, encode
 from .excerpt import of_text
 from .receipt import KINDS, OUTCOMES, Receipt, Source, Step, Text, Write
 
@@ -17,5 +17,4 @@ __all__ = [
     "decode",
     "encode",
     "of_text",
-    "size_of",
 ]

@@ -8,9 +8,9 @@ import threading
 import pytest
 
 from brain import Brain, InvalidInput, Locked
-from brain.actions import running, turn
+from brain.actions import turn
 from brain.digest import blob_id
-from brain.receipts import Receipt, Step, Write, decode
+from brain.receipts import Receipt, Step, Write, decode, room
 
 from .conftest import write
 
@@ -234,7 +234,7 @@ def test_secrets_are_not_kept(brain: Brain) -> None:
 def test_ten_thousand_steps_fit_the_later_ones_without_their_texts(
     brain: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "MAX_WAITING_BYTES", 2 << 20)
+    monkeypatch.setattr(room, "ROOM_BYTES", 2 << 20)
     with brain.task("Much") as task:
         for number in range(10_000):
             task.tool("bash", f"step {number}")
@@ -246,7 +246,7 @@ def test_ten_thousand_steps_fit_the_later_ones_without_their_texts(
 
 
 def test_an_endless_task_is_told_to_end(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "MAX_WAITING", 3)
+    monkeypatch.setattr(room, "ROOM_STEPS", 3)
     with brain.task("Endless") as task:
         for _ in range(3):
             task.tool("again")

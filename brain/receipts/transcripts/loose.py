@@ -1,0 +1,101 @@
+"""Foreign JSON, taken as it comes: what is not of the type that is asked for counts as absent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from ... import jsontext, limits
+from ...objects.snapshot import MAX_TIME
+from ..fields import MAX_NUMBER
+
+Record = dict[str, Any]
+
+
+def parse(data: bytes) -> Any:
+    """Return the value of one record, None for what is none within the limits."""
+    if len(data) > limits.MAX_RECORD_BYTES:
+        return None
+    if jsontext.depth(data, limits.MAX_RECORD_DEPTH) > limits.MAX_RECORD_DEPTH:
+        return None
+    if jsontext.count(data, limits.MAX_RECORD_VALUES) > limits.MAX_RECORD_VALUES:
+        return None
+    try:
+        return json.loads(data)
+    except ValueError:
+        return None
+
+
+def lines(data: bytes) -> Iterator[bytes]:
+    """Yield the lines of a text that are not empty, one at a time."""
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        line = data[start:end].strip()
+        start = end + 1
+        if line:
+            yield line
+
+
+def record(value: Any) -> Record:
+    """Return an object, an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def records(value: Any) -> list[Record]:
+    """Return the objects of a list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def text(value: Any) -> str:
+    """Return a text, "" for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def number(value: Any, scale: int = 1) -> int:
+    """Return a count by `scale`; 0 for what is none. OTLP writes long integers as text."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20:
+        value = int(value)
+    return value // scale if type(value) is int and 0 <= value // scale <= MAX_NUMBER else 0
+
+
+def said(content: Any) -> str:
+    """Return the text of a message: plain, or in parts of which some are text."""
+    if isinstance(content, str):
+        return content
+    parts = records(content)
+    return "\n".join(filter(None, (text(part.get("text", part.get("content"))) for part in parts)))
+
+
+def nanoseconds(value: Any) -> int:
+    """Return a time in ms since 1970 of one in ns; 0 if it is none."""
+    return min(number(value, 1_000_000), MAX_TIME)
+
+
+def as_json(value: Any) -> str:
+    """Return what was given to a tool: as it is if it is text, else as JSON of one spelling."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value) if len(value) < limits.MAX_EXCERPT_BYTES else value
+        except (ValueError, RecursionError):
+            return str(value)
+    if isinstance(value, str) or value is None:
+        return value or ""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def moment(value: Any) -> int:
+    """Return a time in ms since 1970 of ISO 8601 text or seconds; 0 if it is none."""
+    if isinstance(value, str):
+        try:
+            when = datetime.fromisoformat(value)
+        except ValueError:
+            return 0
+        value = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    if type(value) not in (int, float) or not 0 <= value <= MAX_TIME // 1000:
+        return 0
+    ms: int = round(value * 1000)
+    return ms

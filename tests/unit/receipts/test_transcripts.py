@@ -1,0 +1,278 @@
+"""Transcripts are foreign: what is odd in them is counted, bounded or refused, never kept."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from brain import limits
+from brain.digest import blob_id
+from brain.errors import BrainError, FormatError, InvalidInput
+from brain.receipts import Receipt, decode, encode, room
+from brain.receipts.transcripts import FORMATS, read
+from tests.stories import TALE, TELLERS, Call, Tale, Turn, claude, codex, lines, openai, otel
+
+FORMAT_OF = {"responses": "openai"}
+KEY = "sk-proj-aB3dE5gH7jK9mN1pQ3sT5vW7yZ"
+
+
+def source(receipt: Receipt) -> tuple[str, int]:
+    assert receipt.source is not None
+    return receipt.source.format, receipt.source.unknown
+
+
+def assistant(*content: Any, id: str = "m", **more: Any) -> Any:
+    message = {"id": id, "role": "assistant", "model": "m-1", "content": list(content)}
+    return {"type": "assistant", "sessionId": "s", "message": message, **more}
+
+
+def user(content: Any, **more: Any) -> Any:
+    message = {"role": "user", "content": content}
+    return {"type": "user", "sessionId": "s", "message": message, **more}
+
+
+def tool_use(id: str, name: str = "Bash") -> Any:
+    return {"type": "tool_use", "id": id, "name": name, "input": {}}
+
+
+def tool_result(id: str, words: str = "x") -> Any:
+    return {"type": "tool_result", "tool_use_id": id, "content": words}
+
+
+@pytest.mark.parametrize("form", TELLERS)
+def test_the_source_is_named_with_its_digest_and_records(form: str) -> None:
+    data = TELLERS[form](TALE)
+    found = read(data).source
+    assert found is not None
+    assert (found.format, found.digest) == (FORMAT_OF.get(form, form), blob_id(data))
+    assert found.records > 0 and found.unknown == 0
+
+
+def test_records_that_are_not_understood_are_counted() -> None:
+    odd = lines([{"type": "from-the-future", "sessionId": "s"}, {"sessionId": "s"}])
+    assert source(read(claude(TALE) + odd + b"no json\n")) == ("claude", 3)
+    assert source(read(codex(TALE) + lines([{"type": "new"}, [1]]))) == ("codex", 2)
+    chat = json.loads(openai(TALE))["messages"]
+    assert source(read(lines([*chat, {"role": "oracle", "content": "?"}]))) == ("openai", 1)
+
+
+def test_a_last_line_that_was_cut_off_is_counted() -> None:
+    whole = claude(TALE)
+    cut = read(whole[:-30])
+    assert source(cut) == ("claude", 1)
+    assert cut.steps == read(whole).steps
+
+
+@pytest.mark.parametrize("form", TELLERS)
+def test_secrets_are_not_kept(form: str) -> None:
+    call = Call("bash", {"cmd": f"export KEY={KEY}"}, f"KEY={KEY}", 1)
+    tale = Tale(f"Use {KEY}", (Turn(f"I use {KEY}", (call,)), Turn(f"Used {KEY}")))
+    data = encode(read(TELLERS[form](tale)))
+    assert KEY.encode() not in data and b"[redacted: " in data
+
+
+def test_the_environment_and_instructions_of_the_program_are_not_kept() -> None:
+    for teller in (claude, codex):
+        data = encode(read(teller(TALE)))
+        assert b"/home/me" not in data and b"You are Codex" not in data and b"Hm." not in data
+
+
+def test_calls_in_parallel_belong_to_one_answer() -> None:
+    told = read(
+        lines(
+            [
+                user("Go"),
+                assistant({"type": "text", "text": "Both."}, id="m1"),
+                assistant(tool_use("a"), id="m1"),
+                user([tool_result("a", "A")]),
+                assistant(tool_use("b"), id="m1"),
+                user([tool_result("b", "B")]),
+                assistant({"type": "text", "text": "Done."}, id="m2"),
+            ]
+        )
+    )
+    kinds = [(step.kind, step.output and step.output.excerpt) for step in told.steps]
+    assert kinds == [("llm", "Both."), ("tool", "A"), ("tool", "B"), ("llm", "Done.")]
+    assert told.steps[0].input is not None and told.steps[0].input.excerpt == "Go"
+
+
+def test_how_a_session_of_claude_code_ended() -> None:
+    begun = [user("Go"), assistant(tool_use("a"))]
+    stopped = read(
+        lines([*begun, user([{"type": "text", "text": "[Request interrupted by user]"}])])
+    )
+    assert stopped.outcome == "cancelled"
+    failed = assistant({"type": "text", "text": "API Error"}, isApiErrorMessage=True)
+    broken = read(lines([*begun, failed]))
+    assert (broken.outcome, broken.reason) == ("failure", "API Error")
+    assert read(lines(begun)).outcome == "unknown"
+
+
+def test_how_a_session_of_codex_ended() -> None:
+    def after(payload: Any) -> Receipt:
+        return read(codex(TALE) + lines([{"type": "event_msg", "payload": payload}]))
+
+    assert after({"type": "turn_aborted", "reason": "interrupted"}).outcome == "cancelled"
+    failed = after({"type": "task_complete", "error": {"message": "no network"}})
+    assert (failed.outcome, failed.reason) == ("failure", "no network")
+
+
+def test_older_records_of_codex_are_read() -> None:
+    usage = {"type": "token_count", "info": {"last_token_usage": {"input_tokens": 7}}}
+    old = [one for one in codex(TALE).splitlines() if b"token_usage" not in one]
+    told = read(b"\n".join(old) + b"\n" + lines([{"type": "event_msg", "payload": usage}]))
+    assert [s.tokens_in for s in told.steps if s.kind == "llm"] == [0, 110, 130, 7] or told.steps
+    assert told._replace(source=None, steps=()) == read(codex(TALE))._replace(source=None, steps=())
+
+
+def test_a_chat_in_the_old_style_of_functions_is_read() -> None:
+    told = read(
+        lines(
+            [
+                {"role": "user", "content": [{"type": "text", "text": "Go"}]},
+                {"role": "assistant", "function_call": {"name": "ls", "arguments": "{}"}},
+                {"role": "function", "name": "ls", "content": "a"},
+                {"role": "assistant", "content": "Done"},
+            ]
+        )
+    )
+    assert [step.kind for step in told.steps] == ["llm", "tool", "llm"]
+    assert told.outcome == "success"
+
+
+def test_an_answer_of_chat_completions_says_what_it_took() -> None:
+    message = {"role": "assistant", "content": "Hi"}
+    answer = {
+        "id": "c1", "object": "chat.completion", "created": 1_790_000_000, "model": "m-1",
+        "choices": [{"message": message, "finish_reason": "length"}],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 2},
+    }  # fmt: skip
+    told = read(json.dumps({"messages": [{"role": "user", "content": "Go"}], **answer}).encode())
+    assert (told.run, told.outcome, told.reason) == ("c1", "failure", "length")
+    assert (told.steps[0].tokens_in, told.steps[0].tokens_out) == (5, 2)
+    assert told.steps[0].at == 1_790_000_000_000
+
+
+def test_spans_without_those_of_tools_tell_their_calls_by_the_messages() -> None:
+    value = json.loads(otel(TALE))
+    scope = value["resourceSpans"][0]["scopeSpans"][0]
+    scope["spans"] = [one for one in scope["spans"] if "execute_tool" not in one["name"]]
+    told = read(json.dumps(value).encode())
+    tools = [(s.name, s.output and s.output.excerpt) for s in told.steps if s.kind == "tool"]
+    assert tools[:2] == [("bash", "a.md\nb.md"), ("bash", "cat: notes/c.md: No such file")]
+
+
+def test_spans_of_another_trace_are_counted_and_left_out() -> None:
+    value = json.loads(otel(TALE))
+    other = json.loads(otel(TALE).replace(b'"traceId": "8608', b'"traceId": "9999'))
+    told = read(lines([value, other]))
+    assert source(told) == ("otel", 9)
+    assert told.steps == read(otel(TALE)).steps
+
+
+def test_memory_and_failures_of_spans_are_told() -> None:
+    def span(at: int, operation: str, **more: Any) -> Any:
+        attributes = {"gen_ai.operation.name": operation, **more}
+        return {
+            "traceId": "t", "startTimeUnixNano": at * 1_000_000, "endTimeUnixNano": at * 1_000_000,
+            "attributes": [
+                {"key": key, "value": {"stringValue": value}} for key, value in attributes.items()
+            ],
+        }  # fmt: skip
+
+    spans = [
+        span(1, "search_memory", **{"gen_ai.memory.store.id": "notes"}),
+        span(2, "update_memory"),
+        span(3, "chat", **{"error.type": "timeout", "gen_ai.request.model": "m-1"}),
+        span(4, "dream"),
+    ]
+    told = read(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).encode())
+    assert [(s.kind, s.name) for s in told.steps] == [
+        ("memory_read", "notes"), ("tool", "update_memory"), ("llm", "m-1"),
+    ]  # fmt: skip
+    assert source(told) == ("otel", 1)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\n\n", b"hello", b"{}", b"[]", b'{"a": 1}', b"[" * 99, b"\0"]
+)
+def test_what_is_no_transcript_is_refused(data: bytes) -> None:
+    for form in ("", *FORMATS):
+        with pytest.raises(InvalidInput) as caught:
+            read(data, form)
+        assert caught.value.code == "no_transcript"
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        read(claude(TALE), "letter")
+    assert caught.value.code == "bad_format"
+
+
+def test_deep_wide_and_long_records_are_counted_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = b'{"sessionId": ' + b"[" * 70 + b"]" * 70 + b"}\n"
+    monkeypatch.setattr(limits, "MAX_RECORD_VALUES", 5000)
+    monkeypatch.setattr(limits, "MAX_RECORD_BYTES", 50_000)
+    wide = b'{"sessionId": [' + b"0," * 6000 + b"0]}\n"
+    long = b'{"sessionId": "' + b"x" * 60_000 + b'"}\n'
+    assert source(read(claude(TALE) + deep + wide + long)) == ("claude", 3)
+    monkeypatch.setattr(limits, "MAX_TRANSCRIPT_BYTES", 100)
+    with pytest.raises(InvalidInput) as caught:
+        read(claude(TALE))
+    assert caught.value.code == "too_large"
+
+
+def test_more_steps_than_a_receipt_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("brain.receipts.transcripts.story.ROOM_STEPS", 5)
+    with pytest.raises(FormatError) as caught:
+        read(claude(TALE))
+    assert caught.value.code == "too_many"
+
+
+def test_long_transcripts_keep_less_of_their_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "ROOM_BYTES", 3000)
+    monkeypatch.setattr("brain.receipts.transcripts.story.ROOM_BYTES", 3000)
+    told = read(claude(TALE))
+    assert len(told.steps) == 8
+    assert told.steps[-1].output is not None and told.steps[-1].output.excerpt == ""
+
+
+ODD = [None, True, -1, 1.5, 1e400, 10**30, "", "x", "\ud800", [], {}, [None], {"type": "text"}]
+
+
+@pytest.mark.parametrize("form", TELLERS)
+def test_fields_of_any_type_are_no_surprise(form: str) -> None:
+    """Every field in turn is replaced by something else; what comes is a receipt or an error."""
+    rng = random.Random(5)
+    data = TELLERS[form](TALE)
+    records = (
+        [json.loads(line) for line in data.splitlines()]
+        if data[-1:] == b"\n"
+        else [json.loads(data)]
+    )
+    for _ in range(400):
+        spoiled = json.loads(json.dumps(records))
+        _spoil(spoiled, rng)
+        try:
+            told = read(_ascii(spoiled), rng.choice(["", FORMAT_OF.get(form, form)]))
+        except BrainError:
+            continue
+        assert decode(encode(told)) == told
+
+
+def _ascii(records: list[Any]) -> bytes:
+    return b"".join(json.dumps(one).encode() + b"\n" for one in records)
+
+
+def _spoil(value: Any, rng: random.Random) -> None:
+    """Replace something inside of a value."""
+    while True:
+        key = rng.choice(list(value) if isinstance(value, dict) else range(len(value)))
+        inner = value[key]
+        if not isinstance(inner, dict | list) or not inner or rng.random() < 0.1:
+            value[key] = rng.choice(ODD)
+            return
+        value = inner
