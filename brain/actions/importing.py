@@ -6,24 +6,29 @@ the last time, and nothing else. The folder is not touched: that is the merge's 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from ..digest import EMPTY, blob_id
+from ..errors import InvalidInput, printable
 from ..objects import bundle as bundles
-from ..objects import operation, paths
+from ..objects import lineage, operation, paths
 from ..objects.entry import Entry
-from ..results import Imported
+from ..objects.snapshot import MAX_PARENTS
+from ..results import Imported, Notice
 from ..session import Session, head_ref
-from ..store.protocol import Transaction
 from . import derived, record
 from .branches import check_name
 from .files import Progress, no_progress
 from .loading import BATCH_BYTES
 from .turn import Turn, locked, log_operation, transaction
+from .twins import Twins
 
 KEPT = frozenset({"manifest.yaml", ".brainignore"})
 """What belongs to the brain, though a source has no file of that name."""
+
+Edits = Mapping[str, Entry | None]
 
 
 class File(NamedTuple):
@@ -39,7 +44,10 @@ class Step(NamedTuple):
     `files` are paths of the brain, each with what is there, or None for nothing; they are
     gone through once. With `whole` they are all there is, and what they do not name goes.
     `revision` is what the state is called at its source, `author` and `time` (ms, UTC)
-    are who made it and when, "" and None for whoever takes it in now.
+    are who made it and when, "" and None for whoever takes it in now. `parents` are the
+    revisions it came from, where the source has a history: `files` are then what changed
+    since the first of them. Such a step is recorded also if it changes nothing, and passed
+    over if its revision is on the branch already.
     """
 
     files: Iterable[tuple[str, File | None]]
@@ -48,6 +56,7 @@ class Step(NamedTuple):
     revision: str = ""
     author: str = ""
     time: int | None = None
+    parents: tuple[str, ...] | None = None
 
 
 class Source(NamedTuple):
@@ -68,21 +77,23 @@ def last_revision(session: Session, branch: str) -> str | None:
 def import_steps(session: Session, source: Source, steps: Iterable[Step]) -> Imported:
     """Record the steps on the branch of the source, all of them or none.
 
-    A step that changes nothing is passed over. Raises `InvalidInput` for a path that a
-    brain cannot hold, or a text that a snapshot cannot.
+    A step without parents that changes nothing is passed over. Of names that macOS and
+    Windows cannot keep apart the later one is left out. Raises `InvalidInput` for a path
+    that a brain cannot hold, a text that a snapshot cannot, or a parent that is not here
+    (`unknown_parent`).
     """
     ref = head_ref(check_name(source.branch))
     with locked(session), transaction(session) as tx:
         mine = Turn(session, tx)
         before = session.reader.ref(ref)
-        start = before or session.brain_id()
-        mine.advance(start)
-        count = sum(_step(mine, source, step) for step in steps)
+        mine.advance(before or session.brain_id())
+        taking = _Taking(mine, source, before)
+        count = sum(map(taking.record, steps))
         if mine.head != before:
             tx.set_ref(ref, before, mine.head)
             moved = [(ref, before or EMPTY, mine.head)]
             log_operation(session, tx, "import", f"import {source.name}", moved)
-    return Imported(mine.head.hex(), source.branch, count)
+    return Imported(mine.head.hex(), source.branch, count, taking.left)
 
 
 def import_folder(
@@ -91,44 +102,110 @@ def import_folder(
     """Record the folder as what it is: the home of another program, which goes on using it."""
     done = operation.imported(source.kind, source.name)
     made = record.snapshot(session, message, progress, done)
-    return Imported(made.snapshot, session.branch(), int(made.changed))
+    return Imported(made.snapshot, session.branch(), int(made.changed), [])
 
 
-def _step(mine: Turn, source: Source, step: Step) -> bool:
-    session = mine.session
-    edits = dict(_stored(session, mine.tx, step.files))
-    if step.whole:
-        there = (entry.path for entry in bundles.walk(session.nodes, mine.bundle))
-        edits.update(dict.fromkeys(p for p in there if p not in edits and p not in KEPT))
-    edits = {
-        path: entry
-        for path, entry in edits.items()
-        if entry != bundles.get(session.nodes, mine.bundle, path)
-    }
-    if edits:
+class _Taking:
+    """Records one step after the other; `left` grows by what could not be held."""
+
+    def __init__(self, mine: Turn, source: Source, before: bytes | None) -> None:
+        self.left: list[Notice] = []
+        self._mine = mine
+        self._source = source
+        self._before = before
+        self._twins = Twins(mine.session)
+        self._named: set[str] = set()
+
+    def record(self, step: Step) -> bool:
+        """Record a step on top of its parents; tell whether that made a snapshot."""
+        mine = self._mine
+        merged: list[bytes] = []
+        if step.parents is not None:
+            if step.revision in self._known:
+                mine.advance(self._known[step.revision])
+                return False
+            first, *merged = map(self._snapshot_of, step.parents or ("",))
+            mine.advance(first)
+        edits, twins = self._twins.without(mine.bundle, self._edits(step))
+        self._leave(twins)
+        if not edits and step.parents is None:
+            return False
+        source = self._source
         done = operation.imported(source.kind, source.name, step.revision)
-        mine.take_in(edits, done, step.message, (step.author, step.time))
-    return bool(edits)
+        stamp = step.author, step.time
+        while len(merged) >= MAX_PARENTS:  # an octopus of more arms than a snapshot has
+            some, merged = merged[: MAX_PARENTS - 1], merged[MAX_PARENTS - 1 :]
+            mine.take_in({}, done, step.message, stamp, some)
+        mine.take_in(edits, done, step.message, stamp, merged)
+        self._twins.now(mine.bundle)
+        if step.parents is not None:
+            self._known[step.revision] = mine.head
+        return True
 
+    @cached_property
+    def _known(self) -> dict[str, bytes]:
+        """The snapshots that are on the branch already, by revision."""
+        session = self._mine.session
+        known = {"": session.brain_id()}
+        if self._before is not None:
+            for here, snapshot in lineage.history(session.load, self._before):
+                done = snapshot.operation
+                if done[0] == "import" and done[1] == self._source.kind:
+                    known.setdefault(done[3], here)
+        return known
 
-def _stored(
-    session: Session, tx: Transaction, files: Iterable[tuple[str, File | None]]
-) -> Iterator[tuple[str, Entry | None]]:
-    """Put files into the store; yield their entries."""
-    batch: list[tuple[bytes, bytes]] = []
-    waiting = 0
-    for path, file in files:
-        paths.check(path)
-        if file is None:
-            yield path, None
-            continue
-        blob = blob_id(file.content)
-        batch.append((blob, file.content))
-        waiting += len(file.content)
-        if derived.may_be_skill(path):
-            tx.put_cards([derived.card_row(session, path, blob, file.content)])
-        if waiting >= BATCH_BYTES:
+    def _snapshot_of(self, revision: str) -> bytes:
+        try:
+            return self._known[revision]
+        except KeyError:
+            raise InvalidInput(
+                f"{printable(revision)} was not taken in, but something that follows it is new",
+                code="unknown_parent",
+                hint="the history of the source was rewritten; adopt it into a new brain",
+            ) from None
+
+    def _edits(self, step: Step) -> Edits:
+        mine, session = self._mine, self._mine.session
+        edits = dict(self._stored(step.files))
+        if step.whole:
+            there = (entry.path for entry in bundles.walk(session.nodes, mine.bundle))
+            edits.update(dict.fromkeys(p for p in there if p not in edits and p not in KEPT))
+        return {
+            path: entry
+            for path, entry in edits.items()
+            if entry != bundles.get(session.nodes, mine.bundle, path)
+        }
+
+    def _stored(
+        self, files: Iterable[tuple[str, File | None]]
+    ) -> Iterator[tuple[str, Entry | None]]:
+        """Put files into the store; yield their entries."""
+        session, tx = self._mine.session, self._mine.tx
+        batch: list[tuple[bytes, bytes]] = []
+        cards: list[tuple[bytes, bytes]] = []
+        waiting = 0
+        for path, file in files:
+            paths.check(path)
+            if file is None:
+                yield path, None
+                continue
+            blob = blob_id(file.content)
+            batch.append((blob, file.content))
+            waiting += len(file.content)
+            if derived.may_be_skill(path):
+                cards.append(derived.card_row(session, path, blob, file.content))
+            if waiting >= BATCH_BYTES:
+                tx.put_blobs(batch)
+                batch, waiting = [], 0
+            yield path, Entry(path, file.kind, blob, len(file.content))
+        if batch:
             tx.put_blobs(batch)
-            batch, waiting = [], 0
-        yield path, Entry(path, file.kind, blob, len(file.content))
-    tx.put_blobs(batch)
+        if cards:
+            tx.put_cards(cards)
+
+    def _leave(self, twins: Iterable[str]) -> None:
+        for path in twins:
+            if path not in self._named:
+                self._named.add(path)
+                why = "beside another spelling, which is the same file on macOS or Windows"
+                self.left.append(Notice("case_collision", path, why))

@@ -91,13 +91,15 @@ class Turn:
         operation: Operation,
         message: str = "",
         stamp: tuple[str, int | None] = ("", None),
+        merged: Sequence[bytes] = (),
     ) -> bytes:
         """Record a snapshot of what others did, which is no work of a run; return its id.
 
-        `stamp` is who did it elsewhere and when, "" and None for who records it now.
+        `stamp` is who did it elsewhere and when, "" and None for who records it now;
+        `merged` as for `commit`.
         """
         after = bundles.update(self.session.nodes, self.bundle, edits)
-        return self._record(self.bundle, after, edits, operation, message, EMPTY, (), stamp)
+        return self._record(self.bundle, after, edits, operation, message, EMPTY, merged, stamp)
 
     def _record(
         self,

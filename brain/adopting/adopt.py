@@ -124,6 +124,7 @@ def _copied(brain: Brain, taker: Taker, found: Found, allow: Collection[str]) ->
     if is_new:
         steps = with_manifest(brain, found.kind, steps)
     done = brain.import_steps(source, steps)
+    taking.left.extend(done.left)
     head = brain.head
     merged = brain.merge(done.branch, message=f"Adopt {source.name}")
     return _told(

@@ -55,7 +55,7 @@ def sift(root: Path, layout: Layout, left: Left) -> Iterator[Taken]:
             except CannotTake as error:
                 left.add(error.code, path, error.why)
                 continue
-            if file.kind == LINK and not _leads_right(layout, path, target, file.content.decode()):
+            if file.kind == LINK and not leads_right(layout, path, target, file.content.decode()):
                 left.add("link_outside", path, "the link leads to what is not taken")
                 continue
             size += len(file.content)
@@ -68,7 +68,7 @@ def sift(root: Path, layout: Layout, left: Left) -> Iterator[Taken]:
             yield Taken(path, target, file)
 
 
-def _leads_right(layout: Layout, home: str, target: str, text: str) -> bool:
+def leads_right(layout: Layout, home: str, target: str, text: str) -> bool:
     """Tell whether a link means in the brain what it means in the home."""
     there, here = (
         posixpath.normpath(posixpath.join(posixpath.dirname(path), text)) for path in (home, target)

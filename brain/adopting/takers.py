@@ -8,6 +8,7 @@ from ..errors import InvalidInput, printable
 from . import layouts
 from .clients import Client
 from .collections import Collection
+from .git import Git
 from .protocol import Found, Taker
 
 _HOMES = (".hermes", ".claude", ".codex", ".openclaw", ".agents")
@@ -16,7 +17,8 @@ _HOMES = (".hermes", ".claude", ".codex", ".openclaw", ".agents")
 def takers() -> list[Taker]:
     """Return the takers, each made anew."""
     clients = [Client(layout) for layout in layouts.LAYOUTS if layout is not layouts.COLLECTION]
-    return [*clients, Collection()]
+    files = [*clients, Collection()]
+    return [*files, Git(files)]
 
 
 def detect(path: Path, kind: str | None = None) -> tuple[Taker, Found]:

@@ -90,7 +90,7 @@ def check(session: Session, here: bytes, snapshot: Snapshot) -> Iterator[Finding
     if snapshot.jump != jump:
         yield Finding("bad_jump", "error", name, "", _about_jump(snapshot.jump, jump))
     late = max(parent.time for parent in parents) - snapshot.time
-    if late > SKEW:
+    if late > SKEW and snapshot.operation[0] != "import":  # it keeps the times of its source
         message = f"is {late / 1000:.0f} s older than its parent"
         yield Finding("time_backwards", "warning", name, "", message)
 

@@ -21,8 +21,8 @@ from ..skills.layout import slug_of
 from ..skills.version import compare as compare_versions
 from .trees import Change
 
-_BY_HAND = ("snapshot", "merge", "import")
-"""What may have changed skills without their versions."""
+_BY_HAND = ("snapshot", "merge")
+"""What may have changed skills without their versions; what was imported keeps its own."""
 _KEPT = 4096
 """Cards kept, since most skills change more than once."""
 

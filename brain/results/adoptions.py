@@ -10,11 +10,15 @@ if TYPE_CHECKING:
 
 
 class Imported(NamedTuple):
-    """States of a source, recorded: where its branch stands now, and how many were new."""
+    """States of a source, recorded: where its branch stands now, and how many were new.
+
+    `left` is what a brain cannot hold.
+    """
 
     snapshot: str
     branch: str
     steps: int
+    left: list[Notice]
 
 
 class Placed(NamedTuple):

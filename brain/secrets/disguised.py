@@ -15,6 +15,8 @@ _EDGES = b" \t\r\"'`\\+>#|*,;(){}[]"
 _LEAST = 24
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{24,}")
 _STANDARD = bytes.maketrans(b"-_", b"+/")
+_NOT_CAPITALS = bytes(set(range(256)) - set(range(ord("A"), ord("Z") + 1)))
+_FEWEST_CAPITALS = 4
 _SHIFTED = 64 << 10
 """Up to so many bytes are also read from the second, third and fourth letter on."""
 
@@ -99,6 +101,8 @@ def _encoded(text: bytes, words: list[bytes]) -> Iterator[Hit]:
 
 
 def _rule_inside(run: bytes) -> str:
+    if len(run.translate(None, _NOT_CAPITALS)) < _FEWEST_CAPITALS:
+        return ""  # words with hyphens, a path
     standard = run.translate(_STANDARD)
     for shift in range(4 if len(run) <= _SHIFTED else 1):
         stop = shift + (len(run) - shift) // 4 * 4

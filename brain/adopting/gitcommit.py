@@ -1,0 +1,77 @@
+"""What a commit of git says: a value read from its object, which may hold anything."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import NamedTuple
+
+from .. import limits
+from ..skills.text import fold
+
+_PERSON = re.compile(rb"([^<\n]*)<([^>\n]*)>(?: (-?[0-9]{1,18})(?: |$))?")
+_CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f]")
+_CUT = " […]"
+
+
+class Commit(NamedTuple):
+    """A commit: its tree, who wrote it and when (ms, UTC; may be negative), and the message.
+
+    The author has no hidden characters, the message no controls; both fit a snapshot.
+    """
+
+    tree: str
+    author: str
+    time: int
+    message: str
+
+
+def parse(data: bytes) -> Commit:
+    """Return what the content of a commit object says. Raises `ValueError` if it has no tree."""
+    head, _, body = data.partition(b"\n\n")
+    fields: dict[bytes, bytes] = {}
+    for line in head.split(b"\n"):
+        key, _, value = line.partition(b" ")
+        fields.setdefault(key, value)
+    tree = fields.get(b"tree", b"").decode("ascii", "replace")
+    if not re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", tree):
+        raise ValueError("a commit without a tree")
+    charset = fields.get(b"encoding", b"utf-8")
+    author = _PERSON.search(fields.get(b"author", b""))
+    committer = _PERSON.search(fields.get(b"committer", b""))
+    times = (person[3] for person in (author, committer) if person and person[3])
+    message = _CONTROLS.sub("", _text(body, charset).replace("\r\n", "\n")).strip("\n")
+    return Commit(
+        tree,
+        _cut(_person(author, charset), limits.MAX_AUTHOR_BYTES),
+        int(next(times, b"0")) * 1000,
+        _cut(message, limits.MAX_MESSAGE_BYTES),
+    )
+
+
+def _person(found: re.Match[bytes] | None, charset: bytes) -> str:
+    if found is None:
+        return ""
+    name, address = (fold(_text(part, charset)).strip() for part in found.groups()[:2])
+    return f"{name} <{address}>".strip() if address else name
+
+
+def _text(data: bytes, charset: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        pass
+    try:
+        name = codecs.lookup(charset.decode("ascii")).name
+        if name.startswith(("iso8859", "cp125", "koi8", "shift_jis", "euc_", "gb", "big5")):
+            return data.decode(name, "replace")
+    except (LookupError, UnicodeDecodeError, ValueError):
+        pass
+    return data.decode("utf-8", "replace")
+
+
+def _cut(text: str, most: int) -> str:
+    data = text.encode()
+    if len(data) <= most:
+        return text
+    return data[: most - len(_CUT.encode())].decode("utf-8", "ignore") + _CUT

@@ -1,0 +1,88 @@
+"""What comes of a commit is what a snapshot of its checkout would be."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import tempfile
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brain import Brain
+from brain.adopting import adopt
+from tests.repos import EXECUTABLE, LINK, Files, Put, Repo
+
+_NAMES = st.sampled_from(
+    ["skills/a/SKILL.md", "skills/a/x.sh", "skills/b.md", "skills/ü/SKILL.md", "skills/a/l",
+     "memory/m.jsonl", "memory/deep/er/m.md", "prompts/system.md", "SOUL.md", "skills/a/d/e.md"]
+)  # fmt: skip
+_CONTENTS = st.one_of(
+    st.binary(max_size=40).map(Put),
+    st.sampled_from([b"", b"a\r\nb\r\n", b"---\nname: a\nversion: 3\n---\nx\n"]).map(Put),
+    st.binary(max_size=9).map(lambda content: Put(content, EXECUTABLE)),
+    st.sampled_from([b"SKILL.md", b"../b.md", b"d/e.md"]).map(lambda to: Put(to, LINK)),
+)
+_STATES = st.dictionaries(_NAMES, _CONTENTS, max_size=6).map(
+    lambda files: {**files, "skills/always/SKILL.md": Put(b"x"), "memory/always.md": Put(b"y")}
+)
+_HISTORIES = st.lists(
+    st.tuples(_STATES, st.lists(st.integers(0, 9), max_size=3)), min_size=1, max_size=6
+)
+_COUNT = itertools.count()
+
+
+def committed(repo: Repo, history: list[tuple[Files, list[int]]]) -> dict[str, Files]:
+    """Commit states, each on top of some before it and the one before; return them by id."""
+    made: dict[str, Files] = {}
+    for number, (files, picks) in enumerate(history):
+        ids = list(made)
+        parents = dict.fromkeys([*ids[-1:], *(ids[pick % len(ids)] for pick in picks if ids)])
+        if number % 3 == 2:  # a second line of work
+            parents = dict.fromkeys(list(parents)[1:] or ids[:1])
+        made[repo.commit(files, *parents, message=f"{number}".encode())] = files
+    return made
+
+
+def recorded(folder: Path, files: Files) -> str:
+    """Return the bundle of a snapshot of a checkout, beside the manifest of the brain."""
+    with Brain.init(folder, name="brain") as brain:
+        for name, what in files.items():
+            path = folder / str(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            assert isinstance(what, Put)
+            if what.mode == LINK:
+                path.symlink_to(what.content.decode())
+            else:
+                path.write_bytes(what.content)
+                path.chmod(0o755 if what.mode == EXECUTABLE else 0o644)
+        return brain.snapshot().bundle
+
+
+@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
+@given(_HISTORIES, st.integers(0, 5))
+def test_each_commit_has_the_bundle_of_a_snapshot_of_its_checkout(
+    history: list[tuple[Files, list[int]]], stop: int
+) -> None:
+    work = Path(tempfile.mkdtemp())
+    try:
+        repo = Repo(work / "repo")
+        target = work / "brain"
+        Brain.init(target, name="brain").close()
+        first = committed(repo, history[: stop + 1])
+        adopt(repo.path, target)
+        made = {**first}
+        if len(history) > stop + 1:  # the rest comes with a second adoption
+            shutil.rmtree(repo.path)
+            made = committed(Repo(repo.path), history)
+            adopt(repo.path, target)
+        with Brain.open(target) as brain:
+            verified = brain.verify(deep=True)
+            assert verified.ok and verified.findings == []
+            found = {s.operation.get("revision"): s.bundle for s in brain.log()}
+        reachable = set(repo.git("rev-list", "HEAD").decode().split())
+        for commit in reachable:
+            assert found[commit] == recorded(work / f"{next(_COUNT)}", made[commit])
+    finally:
+        shutil.rmtree(work)
