@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError, ToolFailure, printable
@@ -10,14 +10,17 @@ from ...skills.near import closest
 from . import arguments, failing
 from .definitions import TOOLS
 from .guarding import refuse_secrets
+from .listing import skills_list
 from .looking import brain_diff, brain_log, brain_snapshot, brain_verify
 from .managing import skill_manage
-from .reading import skill_view, skills_list
+from .noting import Given, noted
+from .reading import skill_view
 from .remembering import memory
 from .tool import Answer
 
 if TYPE_CHECKING:
     from ...brain import Brain
+    from ...facade.tasks import Task
 
 Act = Callable[["Brain", dict[str, Any]], Answer]
 
@@ -36,22 +39,32 @@ _WRITING = {tool.name for tool in TOOLS if not tool.reads}
 
 
 class Toolbox:
-    """The tools of one open brain; may be shared by threads, as the brain may."""
+    """The tools of one open brain; may be shared by threads, as the brain may.
 
-    def __init__(self, brain: Brain) -> None:
+    With a `task` of that brain every call is a step of it.
+    """
+
+    def __init__(self, brain: Brain, task: Task | None = None) -> None:
         self._brain = brain
+        self._task = task
 
-    def call(self, name: str, arguments_: Mapping[str, Any] | str | bytes) -> Answer:
+    def call(self, name: str, given: Given) -> Answer:
         """Call a tool; the arguments may be a JSON text, as some interfaces hand them over.
 
         Raises `ToolFailure`, whose `text` is for the model, for everything that a model
         can get wrong and a brain can refuse.
         """
+        if self._task is None:
+            return self._call(name, given)
+        with self._task.going_on():
+            return noted(self._task, name, given, self._call)
+
+    def _call(self, name: str, given: Given) -> Answer:
         act = _ACTS.get(name)
         if act is None:
             raise _unknown(name)
-        given = arguments.parse(arguments_) if isinstance(arguments_, str | bytes) else arguments_
-        checked = arguments.check(_SCHEMAS[name], given)
+        values = arguments.parse(given) if isinstance(given, str | bytes) else given
+        checked = arguments.check(_SCHEMAS[name], values)
         try:
             if name in _WRITING:
                 refuse_secrets(self._brain, checked)

@@ -27,7 +27,6 @@ def test_the_list_has_a_line_for_each_skill(skilled: Agent) -> None:
         "slug": "oracles",
         "name": "oracles",
         "description": "About oracles",
-        "version": 1,
         "category": "defi",
     }
 

@@ -1,0 +1,93 @@
+"""skills_list."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ToolFailure, printable
+from ...skills import index
+from .tool import Answer
+
+if TYPE_CHECKING:
+    from ...brain import Brain
+    from ...results import Selected, Skill
+
+MOST_LISTED = 400
+"""Skills listed at a time."""
+MOST_FITTING = 20
+"""Skills that are listed for a task."""
+_LOOKED_THROUGH = 200
+"""Skills that fit a task, of any category, among which those of one are found."""
+_MOST_CATEGORIES = 200
+
+
+def skills_list(brain: Brain, given: dict[str, Any]) -> Answer:
+    """List skills: all, those of a category, or those that a task needs."""
+    wanted = given.get("category", "").strip("/ ").lower()
+    if given.get("task"):
+        return _for_task(brain, given["task"], wanted)
+    every = brain.skills()
+    rows = [skill for skill in every if _is_of(skill, wanted)]
+    if wanted and not rows:
+        raise _no_category(wanted, every)
+    shared = {slug for slug, times in Counter(skill.slug for skill in every).items() if times > 1}
+    shown = rows[:MOST_LISTED]
+    lines = [index.line(_called(skill, shared), skill.description) for skill in shown]
+    if len(shown) < len(rows):
+        lines.append(
+            f"({len(shown)} of {len(rows)} skills: name a category, or say what your task is.)"
+        )
+        lines.append(f"Categories: {_categories(every)}")
+    return _answer(lines or [index.NO_SKILLS], shown, len(rows))
+
+
+def _for_task(brain: Brain, task: str, wanted: str) -> Answer:
+    """List the skills that a task needs, the best first."""
+    ranked = brain.select(task, _LOOKED_THROUGH if wanted else MOST_FITTING)
+    rows = [skill for skill in ranked if _is_of(skill, wanted)][:MOST_FITTING]
+    lines = [index.line(skill.slug, skill.description) for skill in rows]
+    return _answer(lines or ["(no skill fits this task)"], rows, len(rows))
+
+
+def _answer(lines: list[str], shown: Sequence[Skill | Selected], count: int) -> Answer:
+    rows = [
+        {
+            "slug": skill.slug,
+            "name": skill.name,
+            "description": skill.description,
+            "category": _category(skill),
+        }
+        for skill in shown
+    ]
+    return Answer("\n".join(lines), {"count": count, "skills": rows}, False)
+
+
+def _category(skill: Skill | Selected) -> str:
+    """Return the folders between skills/ and a skill, "" for none."""
+    parts = skill.path.split("/")
+    return "/".join(parts[1 : -2 if parts[-1].lower() == "skill.md" else -1])
+
+
+def _is_of(skill: Skill | Selected, wanted: str) -> bool:
+    """Tell whether a skill is of a category, in lower case; every one is of none."""
+    return not wanted or _category(skill).lower() == wanted
+
+
+def _called(skill: Skill, shared: set[str]) -> str:
+    """Return by what a skill is found: its slug, or its path below skills/ if others share it."""
+    return skill.path.partition("/")[2] if skill.slug in shared else skill.slug
+
+
+def _categories(skills: list[Skill]) -> str:
+    names = sorted({_category(skill) for skill in skills} - {""})
+    return ", ".join(map(printable, names[:_MOST_CATEGORIES])) or "none"
+
+
+def _no_category(wanted: str, skills: list[Skill]) -> ToolFailure:
+    return ToolFailure(
+        f"There is no category '{printable(wanted)}'.",
+        code="no_category",
+        hint=f"Categories: {_categories(skills)}.",
+    )
