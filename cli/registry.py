@@ -121,6 +121,9 @@ MCP: Table = {
     "Serve": {
         "serve": Entry("mcp_serve", "Serve this brain to agents; meant without a word."),
     },
+    "Set up": {
+        "install": Entry("mcp_install", "Enter this brain in the settings of a client."),
+    },
 }
 
 KEY: Table = {

@@ -1,0 +1,1 @@
+"""Programs that agents live in, and how a brain is entered in their settings."""

@@ -1,0 +1,325 @@
+"""A brain is entered in the settings of clients, and nothing else in them changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from brain_cli.clients import jsonedit, tomledit, yamledit
+from brain_cli.clients.jsontext import parse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from .conftest import Call
+
+ENTRY = {"command": "/opt/brain", "args": ["-C", '/a "b"\\ü', "mcp"]}
+
+
+def home(*parts: str) -> Path:
+    return Path.home().joinpath(*parts)
+
+
+PLACES: list[tuple[str, tuple[str, ...], str, Any]] = [
+    ("claude", (".claude.json",), "mcpServers", json.loads),
+    ("codex", (".codex", "config.toml"), "mcp_servers", tomllib.loads),
+    ("cursor", (".cursor", "mcp.json"), "mcpServers", json.loads),
+    ("vscode", (".config", "Code", "User", "mcp.json"), "servers", json.loads),
+    ("hermes", (".hermes", "config.yaml"), "mcp_servers", yaml.safe_load),
+]
+
+
+@pytest.mark.parametrize(("client", "place", "key", "load"), PLACES)
+def test_a_client_is_set_up_where_it_looks(
+    agent: Path, cli: Call, client: str, place: tuple[str, ...], key: str, load: Any
+) -> None:
+    told = cli("mcp", "install", client, "--approve", "--json")
+    file = home(*place)
+    assert told.document["path"] == str(file) and told.document["changed"] is True
+    entry = load(file.read_text())[key]["brain"]
+    assert entry == told.document["entry"]
+    assert Path(entry["command"]).is_absolute()
+    assert entry["args"][-4:] == ["-C", str(agent.resolve()), "mcp", "--approve"]
+    assert entry.get("type", "stdio") == "stdio"
+    before = file.read_bytes()
+    again = cli("mcp", "install", client, "--approve", "--json")
+    assert again.document["changed"] is False and file.read_bytes() == before
+    assert cli("mcp", "install", client, "--read-only").status == 0
+    assert load(file.read_text())[key]["brain"]["args"][-1] == "--read-only"
+
+
+@pytest.mark.parametrize(
+    ("client", "place", "here"),
+    [
+        ("claude", ".mcp.json", "."),
+        ("codex", ".codex/config.toml", "."),
+        ("cursor", ".cursor/mcp.json", "${workspaceFolder}"),
+        ("vscode", ".vscode/mcp.json", "${workspaceFolder}"),
+    ],
+)
+def test_settings_of_a_project_name_nothing_of_this_machine(
+    agent: Path, cli: Call, client: str, place: str, here: str
+) -> None:
+    entry = cli("mcp", "install", client, "--scope", "project", "--json").document["entry"]
+    assert (entry["command"], entry["args"]) == ("brain", ["-C", here, "mcp"])
+    text = (agent / place).read_text()
+    assert str(agent) not in text and str(Path.home()) not in text
+
+
+def test_a_brain_below_the_project_is_named_from_there(
+    folder: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli("init", "agents/auditor").status == 0
+    for client, place in (
+        ("claude", "agents/auditor"),
+        ("vscode", "${workspaceFolder}/agents/auditor"),
+    ):
+        told = cli(
+            *("-C", "agents/auditor", "mcp", "install", client, "--scope", "project", "--json")
+        )
+        assert told.document["entry"]["args"] == ["-C", place, "mcp"]
+
+
+def test_one_elsewhere_is_named_in_full(
+    agent: Path, cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    told = cli("-C", str(agent), "mcp", "install", "claude", "--scope", "project", "--json")
+    assert str(agent.resolve()) in told.document["entry"]["args"]
+
+
+def test_hermes_has_no_settings_of_a_project(agent: Path, cli: Call) -> None:
+    told = cli("mcp", "install", "hermes", "--scope", "project", "--json")
+    assert told.status == 1 and told.error["code"] == "no_scope"
+
+
+@pytest.mark.parametrize(
+    ("client", "variable", "file"),
+    [
+        ("claude", "CLAUDE_CONFIG_DIR", ".claude.json"),
+        ("codex", "CODEX_HOME", "config.toml"),
+        ("hermes", "HERMES_HOME", "config.yaml"),
+    ],
+)
+def test_a_home_that_a_variable_names_is_used(
+    agent: Path,
+    cli: Call,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    client: str,
+    variable: str,
+    file: str,
+) -> None:
+    monkeypatch.setenv(variable, str(tmp_path / "elsewhere"))
+    assert cli("mcp", "install", client).status == 0
+    assert (tmp_path / "elsewhere" / file).is_file()
+
+
+def test_a_dry_run_and_a_print_write_nothing(agent: Path, cli: Call) -> None:
+    for option in ("--dry-run", "--print"):
+        for client, place, *_ in PLACES:
+            out = cli("mcp", "install", client, option).out
+            assert "mcp" in out and not home(*place).exists()
+
+
+@pytest.mark.parametrize("client", ["claude", "codex", "hermes"])
+@pytest.mark.parametrize(
+    "content", [b"{", b"[1", b"mcpServers = {", b"\xff\xfe", b"a: [", b'{"mcpServers": 3}\x00']
+)
+def test_a_file_that_cannot_be_read_is_left_alone(
+    agent: Path, cli: Call, client: str, content: bytes
+) -> None:
+    place = next(place for name, place, *_ in PLACES if name == client)
+    file = home(*place)
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(content)
+    told = cli("mcp", "install", client, "--json")
+    assert told.status == 1 and told.error["code"] == "bad_settings"
+    assert file.read_bytes() == content
+    assert cli("mcp", "install", client, "--print").status == 0
+
+
+def test_rights_and_links_stay(agent: Path, cli: Call, tmp_path: Path) -> None:
+    target = tmp_path / "dotfiles" / "claude.json"
+    target.parent.mkdir()
+    target.write_text('{"a": 1}')
+    target.chmod(0o600)
+    os.symlink(target, home(".claude.json"))
+    assert cli("mcp", "install", "claude").status == 0
+    assert home(".claude.json").is_symlink()
+    assert "brain" in json.loads(target.read_text())["mcpServers"]
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert [file.name for file in target.parent.iterdir()] == ["claude.json"]
+
+
+@pytest.mark.parametrize("name", ["", "a b", "x" * 65, "ü", 'a"b', "a.b"])
+def test_a_name_that_some_client_would_not_take_is_refused(
+    agent: Path, cli: Call, name: str
+) -> None:
+    told = cli("mcp", "install", "claude", "--name", name)
+    assert told.status == (0 if name == "" else 2)
+
+
+# The edits themselves
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("{}", '{\n  "s": {\n    "b": 1\n  }\n}'),
+        ("{ }\n", '{\n  "s": {\n    "b": 1\n  }\n}\n'),
+        ('{"a": 1}', '{"a": 1,\n  "s": {\n    "b": 1\n  }}'),
+        (
+            '{\n    "a": 1, // one\n}\n',
+            '{\n    "a": 1,\n    "s": {\n        "b": 1\n    } // one\n}\n',
+        ),
+        ('{"s": {"x": 2}, "z": []}', '{"s": {"x": 2,\n    "b": 1}, "z": []}'),
+        ('{"s": {"b": 2, "x": 2}}', '{"s": {"b": 1, "x": 2}}'),
+        ('{"s":{}}', '{"s":{\n    "b": 1\n  }}'),
+        (
+            '{\r\n\t"s": {\r\n\t\t"x": 2\r\n\t}\r\n}',
+            '{\r\n\t"s": {\r\n\t\t"x": 2,\r\n\t\t"b": 1\r\n\t}\r\n}',
+        ),
+        ('/* top */ {"s": {"x": "}" /* { */}}', '/* top */ {"s": {"x": "}",\n    "b": 1 /* { */}}'),
+    ],
+)
+def test_json_gains_a_member_and_keeps_the_rest(before: str, after: str) -> None:
+    made = jsonedit.with_entry(before, "s", "b", 1)  # type: ignore[arg-type]
+    assert made == after
+    assert parse(made).value["s"]["b"] == 1
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    settings=st.dictionaries(st.text(), JSON, max_size=4),
+    servers=st.none() | st.dictionaries(st.text() | st.just("brain"), JSON, max_size=3),
+    indent=st.sampled_from([None, 1, 2, 4, "\t"]),
+    ascii_only=st.booleans(),
+)
+def test_any_json_is_the_same_but_for_the_entry(
+    settings: dict[str, Any],
+    servers: dict[str, Any] | None,
+    indent: int | str | None,
+    ascii_only: bool,
+) -> None:
+    if servers is not None:
+        settings = {**settings, "mcpServers": servers}
+    text = json.dumps(settings, indent=indent, ensure_ascii=ascii_only)
+    if not isinstance(settings.get("mcpServers", {}), dict):
+        with pytest.raises(ValueError, match="not an object"):
+            jsonedit.with_entry(text, "mcpServers", "brain", ENTRY)
+        return
+    made = jsonedit.with_entry(text, "mcpServers", "brain", ENTRY)
+    wanted = {**settings, "mcpServers": {**settings.get("mcpServers", {}), "brain": ENTRY}}
+    assert json.loads(made) == parse(made).value == wanted
+    assert jsonedit.with_entry(made, "mcpServers", "brain", ENTRY) == made
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "7",
+        '{"s": []}',
+        '{"a": 1, "a": 2}',
+        '{"a": 1} x',
+        "{a: 1}",
+        "{'a': 1}",
+        '{"a" 1}',
+        '{"a": 1 "b": 2}',
+        '{"a": }',
+        "[" * 5000,
+        '{"a": NaN}',
+        '{"a": "\n"}',
+    ],
+)
+def test_what_is_no_json_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        jsonedit.with_entry(text, "s", "b", {})
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", '[s.b]\ncommand = "c"\n'),
+        ("# mine\na = 1", '# mine\na = 1\n\n[s.b]\ncommand = "c"\n'),
+        (
+            '[s.b]\ncommand = "old"\nargs = []\n\n[s.b.env]\nX = "1"\n\n# next\n[t]\nx = 1\n',
+            '[s.b]\ncommand = "c"\n\n# next\n[t]\nx = 1\n',
+        ),
+        (
+            '[s.a]\ncommand = "a" # keep\r\n[t]\r\nx = 1\r\n',
+            '[s.a]\ncommand = "a" # keep\r\n[t]\r\nx = 1\r\n\r\n[s.b]\r\ncommand = "c"\r\n',
+        ),
+        ('[ s . "b" ]\ncommand = "old"', '[s.b]\ncommand = "c"\n'),
+    ],
+)
+def test_toml_gains_a_table_and_keeps_the_rest(before: str, after: str) -> None:
+    assert tomledit.with_entry(before, "s", "b", {"command": "c"}) == after
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s = 1",
+        's = { b = { command = "x" } }',
+        '[s]\nb = { command = "x" }',
+        "a = ",
+        "[[s]]\nx = 1",
+        's.b.command = "x"',
+    ],
+)
+def test_toml_in_another_form_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        tomledit.with_entry(text, "s", "b", {"command": "c"})
+
+
+@given(st.text(), st.lists(st.text(), max_size=3))
+def test_any_command_is_read_back_from_toml_and_yaml(command: str, arguments: list[str]) -> None:
+    entry = {"command": command, "args": arguments}
+    assert tomllib.loads(tomledit.with_entry("", "s", "b", entry))["s"]["b"] == entry
+    try:
+        text = yamledit.with_entry("", "s", "b", entry)
+    except ValueError:
+        return  # characters that YAML does not hold
+    assert yaml.safe_load(text)["s"]["b"] == entry
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", 's:\n  b:\n    command: "c"\n'),
+        ("# mine\na: 1", '# mine\na: 1\ns:\n  b:\n    command: "c"\n'),
+        ("s:\na: 1\n", 's:\n  b:\n    command: "c"\na: 1\n'),
+        ("s: {}  # none\na: 1\n", 's:\n  b:\n    command: "c"  # none\na: 1\n'),
+        (
+            "s:\n    x: {command: x} # keep\n\n# end\na: 1\n",
+            's:\n    b:\n      command: "c"\n    x: {command: x} # keep\n\n# end\na: 1\n',
+        ),
+        (
+            "s:\n  b:\n    command: old\n    args: [a]\n\n  # next\n  x:\n    command: x\n",
+            's:\n  b:\n    command: "c"\n\n  # next\n  x:\n    command: x\n',
+        ),
+    ],
+)
+def test_yaml_gains_an_entry_and_keeps_the_rest(before: str, after: str) -> None:
+    assert yamledit.with_entry(before, "s", "b", {"command": "c"}) == after
+
+
+@pytest.mark.parametrize("text", ["s: [1]", "s: 1", "- 1", "a: &x 1\ns: *x", "s: {x: {a: 1}}", "{"])
+def test_yaml_in_another_form_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        yamledit.with_entry(text, "s", "b", {"command": "c"})
