@@ -3,6 +3,7 @@
     name: auditor
     layout: directory          # or flat
     prompt:
+      system: [SOUL.md]        # who the agent is, after prompts/system.md
       memory:
         - path: MEMORY.md
           limit: 4000          # characters
@@ -64,6 +65,7 @@ class Manifest(NamedTuple):
     """What manifest.yaml says.
 
     `memory` is None where it does not say; `accepted` are the ids of secrets that are none.
+    `home` is the kind of program whose home this brain is, "" where paths are a brain's own.
     """
 
     name: str
@@ -71,9 +73,11 @@ class Manifest(NamedTuple):
     memory: tuple[MemoryFile, ...] | None
     commit: CommitPolicy | None
     accepted: tuple[str, ...]
+    system: tuple[str, ...]
+    home: str
 
 
-DEFAULT = Manifest("", "directory", None, None, ())
+DEFAULT = Manifest("", "directory", None, None, (), (), "")
 
 
 def load(session: Session, snapshot_id: bytes | None = None) -> Manifest:
@@ -114,18 +118,26 @@ def parse(content: bytes) -> Manifest:
         raise _bad(error.message) from error
     except UnicodeDecodeError as error:
         raise _bad("it is not UTF-8") from error
-    name = fields.get("name", "")
-    if not isinstance(name, str):
-        raise _bad("name is not text")
+    name, home = fields.get("name", ""), fields.get("home", "")
+    if not isinstance(name, str) or not isinstance(home, str):
+        raise _bad("name or home is not text")
     layout = fields.get("layout", DEFAULT.layout)
     if layout not in LAYOUTS:
         raise _bad(f"layout is neither of {', '.join(LAYOUTS)}")
     prompt = fields.get("prompt", {})
-    if not isinstance(prompt, dict) or not isinstance(prompt.get("memory", []), list):
-        raise _bad("prompt.memory is not a list")
-    memory = tuple(map(_memory, prompt["memory"])) if "memory" in prompt else None
+    if not isinstance(prompt, dict):
+        raise _bad("prompt is not a list of settings")
+    memory = tuple(map(_memory, _listed(prompt, "memory"))) if "memory" in prompt else None
+    system = tuple(map(_path, _listed(prompt, "system")))
     accepted = _accepted(fields.get("secrets", {}))
-    return Manifest(name, layout, memory, _commit(fields.get("commit")), accepted)
+    return Manifest(name, layout, memory, _commit(fields.get("commit")), accepted, system, home)
+
+
+def _listed(prompt: dict[str, Any], key: str) -> list[Any]:
+    found = prompt.get(key, [])
+    if not isinstance(found, list):
+        raise _bad(f"prompt.{key} is not a list")
+    return found
 
 
 def _memory(item: Any) -> MemoryFile:
@@ -135,8 +147,12 @@ def _memory(item: Any) -> MemoryFile:
     limit = fields.get("limit", DEFAULT_LIMIT)
     if type(limit) is not int or not 0 < limit <= _MAX_LIMIT:
         raise _bad(f"a limit is not a number from 1 to {_MAX_LIMIT}")
+    return MemoryFile(_path(fields["path"]), limit)
+
+
+def _path(text: Any) -> str:
     try:
-        return MemoryFile(paths.check(fields["path"]), limit)
+        return paths.check(text if isinstance(text, str) else "")
     except InvalidInput as error:
         raise _bad(error.message) from error
 

@@ -29,6 +29,7 @@ ROOT: Table = {
     },
     "Move in and out": {
         "adopt": Entry("adopt", "Make a brain of what another program keeps."),
+        "publish": Entry("publish", "Write skills where another program reads them."),
     },
     "Look back": {
         "log": Entry("log", "List snapshots, newest first."),

@@ -11,7 +11,7 @@ from ..errors import NotFound, printable
 from ..objects import bundle as bundles
 from ..objects import lineage, operation
 from ..objects.snapshot import Snapshot
-from ..results import SectionInfo, Shown, SkillVersion, SnapshotInfo
+from ..results import FileInfo, SectionInfo, Shown, SkillVersion, SnapshotInfo
 from ..session import Session
 from .revisions import resolve
 from .within import Within
@@ -19,6 +19,10 @@ from .within import Within
 if TYPE_CHECKING:  # a plain log needs nothing of skills, and starts the faster for it
     from ..store.protocol import SkillRow
     from .find import Found
+
+
+_KINDS = ("file", "executable", "link")
+"""Kinds of entries in words."""
 
 
 def info(snapshot_id: bytes, snapshot: Snapshot) -> SnapshotInfo:
@@ -48,6 +52,15 @@ def log_of_skill(
     """Yield the snapshots, newest first, that changed a skill. Raises `NotFound`."""
     rows = reversed(skill_rows(session, resolve(session, revision), text))
     return (info(row.snapshot, session.load(row.snapshot)) for row in islice(rows, limit))
+
+
+def files(session: Session, revision: str = "@") -> list[FileInfo]:
+    """Return all files at a revision."""
+    bundle = session.bundle_of(resolve(session, revision))
+    return [
+        FileInfo(entry.path, _KINDS[entry.kind], entry.blob.hex(), entry.size)
+        for entry in bundles.walk(session.nodes, bundle)
+    ]
 
 
 def show(session: Session, revision: str = "@") -> Shown:

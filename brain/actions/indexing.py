@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from .. import manifest
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..results import Index, Prompt
@@ -46,7 +47,7 @@ def prompt(
     budget: int | None = None,
     wanted: Wanted | None = None,
 ) -> Prompt:
-    """Return the system prompt: system.md, fragments by name, the index, memory.
+    """Return the system prompt: system.md, what the manifest names, fragments, index, memory.
 
     `limit`, `budget` and `wanted` are those of the index. Hidden and bidirectional
     characters are left out of every part.
@@ -54,7 +55,8 @@ def prompt(
     snapshot_id = resolve(session, revision)
     bundle = session.bundle_of(snapshot_id)
     made = _index(session, bundle, limit, budget, wanted)
-    parts = list(_prompt_files(session, bundle))
+    says = manifest.load(session, snapshot_id)
+    parts = list(_prompt_files(session, bundle, says.system))
     parts.append(f"# Skills\n\n{made.text}")
     cut = []
     for path, most in memory.in_prompt(session, snapshot_id):
@@ -90,8 +92,8 @@ def _index(
     return level0.build(lines, limit, budget)
 
 
-def _prompt_files(session: Session, bundle: Bundle) -> Iterator[str]:
-    names = [SYSTEM]
+def _prompt_files(session: Session, bundle: Bundle, system: Sequence[str]) -> Iterator[str]:
+    names = [SYSTEM, *system]
     for entry in bundles.walk_section(session.nodes, bundle, "prompts", FRAGMENTS):
         if not entry.path.startswith(FRAGMENTS):
             break

@@ -1,5 +1,7 @@
 """Taking in the homes of other programs, and writing skills back where they look for them."""
 
 from .adopt import Owner, adopt, look
+from .publish import Wish, publish
+from .target import CLIENTS
 
-__all__ = ["Owner", "adopt", "look"]
+__all__ = ["CLIENTS", "Owner", "Wish", "adopt", "look", "publish"]

@@ -23,6 +23,7 @@ from . import around
 from .ignoring import outside_rules
 from .manifests import with_manifest
 from .protocol import Found, Taker, Taking
+from .returning import as_recorded, go_on_from, record_of
 from .takers import detect
 
 if TYPE_CHECKING:
@@ -118,9 +119,14 @@ def _opened(folder: Path, owner: Owner) -> Brain:
 
 def _copied(brain: Brain, taker: Taker, found: Found, allow: Collection[str]) -> Adopted:
     source = source_of(found)
+    record = record_of(brain, found)
+    if record is not None:
+        go_on_from(brain, source.branch, record)
     is_new = next(brain.log(limit=1)).operation["kind"] == "genesis"
     taking = taker.take(found, brain.last_import(source.branch), allow)
     steps = outside_rules(brain.root, taking)
+    if record is not None:
+        steps = as_recorded(brain, found.path, record, steps, taking)
     if is_new:
         steps = with_manifest(brain, found.kind, steps)
     done = brain.import_steps(source, steps)

@@ -8,6 +8,9 @@ from pathlib import Path
 from ..worktree.ignore import IgnoreRules
 from .protocol import File, Notice, Step, Taking
 
+Files = Iterator[tuple[str, File | None]]
+"""Files of a step: paths of the brain, each with what is there."""
+
 
 def outside_rules(root: Path, taking: Taking) -> Iterator[Step]:
     """Yield the steps without the files that the brain at `root` leaves out.
@@ -20,9 +23,7 @@ def outside_rules(root: Path, taking: Taking) -> Iterator[Step]:
         yield step._replace(files=_kept(rules, step, taking, told))
 
 
-def _kept(
-    rules: IgnoreRules, step: Step, taking: Taking, told: set[str]
-) -> Iterator[tuple[str, File | None]]:
+def _kept(rules: IgnoreRules, step: Step, taking: Taking, told: set[str]) -> Files:
     for path, file in step.files:
         if file is None or not _is_ignored(rules, path):
             yield path, file

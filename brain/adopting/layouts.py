@@ -33,7 +33,7 @@ class Layout(NamedTuple):
     prompt, with their limits in characters, and `system` those that say who the agent is,
     both as the home has them. `in_place` tells whether skills lie where a brain looks for
     them. `keeps` are the fields of a skill, beyond those of agentskills.io, that the program
-    reads. With `tops` nothing else at the top is looked at.
+    reads. With `tops` nothing else at the top is looked at. `categories` are folders of skills.
     """
 
     kind: str
@@ -51,6 +51,7 @@ class Layout(NamedTuple):
     in_place: bool = True
     keeps: frozenset[str] = frozenset()
     tops: frozenset[str] = frozenset()
+    categories: bool = False
 
     def place(self, path: str) -> str | None:
         """Return where the file at `path` of the home goes in a brain, None if it does not."""
@@ -93,7 +94,7 @@ _CLAUDE_FIELDS = frozenset(
 )
 _HERMES_FIELDS = frozenset(
     "platforms environments prerequisites setup required_environment_variables tags category "
-    "required_credential_files related_skills".split()
+    "required_credential_files related_skills metadata version author".split()
 )
 _OPENCLAW_FILES = ("SOUL.md", "IDENTITY.md", "AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOT.md")
 _OPENCLAW_LEFT = (
@@ -129,6 +130,7 @@ HERMES = Layout(
     memory=(("memories/MEMORY.md", 2200), ("memories/USER.md", 1375)),
     system=("SOUL.md",),
     keeps=_HERMES_FIELDS,
+    categories=True,
 )
 
 OPENCLAW = Layout(
@@ -146,7 +148,7 @@ OPENCLAW = Layout(
     _OPENCLAW_LEFT,
     memory=(("MEMORY.md", 20_000), ("USER.md", 4000)),
     system=_OPENCLAW_FILES[:4],
-    keeps=frozenset(("homepage", "user-invocable", "disable-model-invocation")),
+    keeps=frozenset("homepage user-invocable disable-model-invocation metadata version".split()),
 )
 
 OPENCLAW_STATE = Layout(

@@ -21,8 +21,8 @@ class Found(NamedTuple):
 
     `home` is the folder around which a brain can be made in place, so that the program
     and the brain share the files; None where only a copy can be taken. Of several kinds
-    that recognise one place, those with the most tens of `weight` count, the heaviest of each
-    program; if two programs are left, the user is asked.
+    that recognise one place, the one of the greatest `weight` counts. From 30 on, a program
+    is surely there; if two are, the user is asked.
     """
 
     kind: str

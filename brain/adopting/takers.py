@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..errors import InvalidInput, printable
 from . import layouts
-from .clients import Client
+from .clients import SURE, Client
 from .collections import Collection
 from .git import Git
 from .protocol import Found, Taker
@@ -56,11 +56,12 @@ def detect(path: Path, kind: str | None = None) -> tuple[Taker, Found]:
 
 
 def _likely(found: list[tuple[Taker, Found]]) -> list[tuple[Taker, Found]]:
-    """Return the best of each program, of those that are as sure as any."""
-    tens = max((seen.weight // 10 for _, seen in found), default=0)
+    """Return the best of each program that is surely there, else what has the most signs."""
+    most = max((seen.weight for _, seen in found), default=0)
+    least = SURE if most >= SURE else most
     best: dict[str, tuple[Taker, Found]] = {}
     for taker, seen in sorted(found, key=lambda pair: -pair[1].weight):
-        if seen.weight // 10 == tens:
+        if seen.weight >= least:
             best.setdefault(_program(taker), (taker, seen))
     return list(best.values())
 

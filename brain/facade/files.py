@@ -34,6 +34,12 @@ class Files(Ledgers):
 
         return self._do(skillviews.read, slug, file, rev)
 
+    def files(self, rev: str = "@") -> list[results.FileInfo]:
+        """Return all files at a revision, by section and path; no content is read."""
+        from ..actions import history
+
+        return self._do(history.files, rev)
+
     def edit_file(self, path: str, change: Change, *, message: str = "") -> results.Recorded:
         """Write what `change` makes of a file, and record a snapshot of just that file.
 

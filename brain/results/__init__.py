@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # as type checkers see it; importing typing costs more th
 if TYPE_CHECKING:
     from typing import Any
 
-    from .adoptions import Adopted, Imported, Placed
+    from .adoptions import Adopted, FileInfo, Imported, Placed, Published
     from .agent import Index, Prompt, Selected, Similar
     from .batches import Anchored, Batch, Left
     from .branches import Ancestry, Branch, Branches, Forked, Switched
@@ -58,6 +58,7 @@ __all__ = [
     "Equivocal",
     "Equivocation",
     "Evidence",
+    "FileInfo",
     "Finding",
     "Forked",
     "Imported",
@@ -80,6 +81,7 @@ __all__ = [
     "Proof",
     "Proposal",
     "Proposals",
+    "Published",
     "Quoted",
     "Recorded",
     "Redacted",
@@ -112,7 +114,7 @@ __all__ = [
 ]
 
 _KINDS = {
-    "adoptions": "Adopted Imported Placed",
+    "adoptions": "Adopted FileInfo Imported Placed Published",
     "batches": "Anchored Batch Left",
     "removals": "Redacted Collected",
     "searches": "BlameLine Tested Bisected",

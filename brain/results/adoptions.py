@@ -49,3 +49,31 @@ class Adopted(NamedTuple):
     taken: list[Placed]
     left_out: list[Notice]
     conflicts: list[MergeConflict]
+
+
+class FileInfo(NamedTuple):
+    """A file of a revision: `kind` is file, executable or link, `size` in bytes."""
+
+    path: str
+    kind: str
+    blob: str
+    size: int
+
+
+class Published(NamedTuple):
+    """The outcome of publishing; paths are those below `path`, the folder of the client.
+
+    `written`, `removed` and `unchanged` are files of this brain there. With `conflicts`,
+    files that somebody else wrote or changed, nothing was written. `left_out` are files of
+    the brain that have no place there, or cannot be as that client wants them.
+    """
+
+    brain: str
+    snapshot: str
+    path: str
+    kind: str
+    written: list[str]
+    removed: list[str]
+    unchanged: int
+    conflicts: list[Notice]
+    left_out: list[Notice]

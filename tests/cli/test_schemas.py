@@ -98,6 +98,7 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("chain-verify", results.LedgersVerified),
         ("chain-check", results.Evidence),
         ("adopt", results.Adopted),
+        ("publish", results.Published),
     ],
 )
 def test_a_schema_has_the_fields_of_the_library(schema: str, kind: Any) -> None:
@@ -263,6 +264,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("config-ledger", ["config", "ledger", "base", "--rpc", "http://localhost:1"], None),
     ("config-list", ["config", "list"], configured),
     ("config-remove", ["config", "remove", "base"], configured),
+    ("publish", ["publish", "--to", "claude", "../project"], None),
     ("adopt", ["adopt", "../home", "../copy"], lambda cli: hermes(Path("../home"))),
     ("adopt", ["adopt", "../home", "--dry-run"], lambda cli: hermes(Path("../home"))),
     ("snapshot", ["snapshot"], lambda cli: Path("manifest.yaml").write_text("commit: {}\n")),

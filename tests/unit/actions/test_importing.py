@@ -64,3 +64,21 @@ def test_nothing_is_recorded_if_one_state_cannot_be(brain: Brain) -> None:
     with pytest.raises(InvalidInput, match="not a path"):
         brain.import_steps(SOURCE, [good, bad])
     assert [branch.name for branch in brain.branches().branches] == ["main"]
+
+
+def test_the_prompt_begins_with_who_the_agent_is(brain: Brain) -> None:
+    (brain.root / "SOUL.md").write_text("You are kind.\n")
+    (brain.root / "manifest.yaml").write_text("prompt:\n  system: [SOUL.md, none.md]\n")
+    brain.snapshot()
+    assert brain.prompt().prompt.startswith("You are kind.\n\n# Skills")
+
+
+@pytest.mark.parametrize(
+    "text", ["prompt: {system: SOUL.md}", "prompt: {system: [../x]}", "home: 3"]
+)
+def test_a_manifest_that_names_no_files_there_is_refused(brain: Brain, text: str) -> None:
+    (brain.root / "manifest.yaml").write_text(text)
+    brain.snapshot()
+    with pytest.raises(InvalidInput) as caught:
+        brain.prompt()
+    assert caught.value.code == "bad_manifest"

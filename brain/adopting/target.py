@@ -1,0 +1,41 @@
+"""Where publishing writes: the layout of a client, as the folder at hand has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..errors import InvalidInput, printable
+from . import layouts
+from .clients import Client
+from .layouts import COLLECTION, Layout
+from .rules import Rule
+
+_HOMES = {
+    "claude": (layouts.CLAUDE_HOME, layouts.CLAUDE_PROJECT, ".claude"),
+    "codex": (layouts.CODEX_HOME, layouts.CODEX_PROJECT, ".codex"),
+    "hermes": (layouts.HERMES, layouts.HERMES, ""),
+    "openclaw": (layouts.OPENCLAW, layouts.OPENCLAW, ""),
+}
+"""Client to the layout of its home, that of a project, and what the home is usually called."""
+CLIENTS = (*_HOMES, "agentskills")
+_BARE = COLLECTION._replace(kind="agentskills", rules=(Rule("", "skills/"),))
+
+
+def layout_for(client: str, folder: Path) -> Layout:
+    """Return the layout of a client in a folder, there or not.
+
+    Claude Code and Codex have homes and projects: a folder that is known as a home, or is
+    called like one, counts as one. Skills for nobody in particular go into `skills/` if that
+    is there, else right into the folder. Raises `InvalidInput` (`bad_client`).
+    """
+    if client == "agentskills":
+        return COLLECTION if (folder / "skills").is_dir() else _BARE
+    if client not in _HOMES:
+        raise InvalidInput(
+            f"nothing is known of a client called {printable(client)}",
+            code="bad_client",
+            hint=f"use one of: {', '.join(CLIENTS)}",
+        )
+    home, project, name = _HOMES[client]
+    is_home = folder.name == name or Client(home).detect(folder) is not None
+    return home if is_home and Client(project).detect(folder) is None else project

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.planted import SHAPED
+
+from .conftest import Call
+
+
+def test_what_was_written_and_what_has_no_place_is_said(agent: Path, cli: Call) -> None:
+    told = cli("publish", "--to", "claude", "../project")
+    assert told.status == 0
+    assert told.out.startswith("Wrote 2 files, 0 removed, 0 unchanged, in ")
+    assert "a Claude Code project has no place for it: memory/notes.md, prompts/" in told.out
+    assert (agent.parent / "project/.claude/skills/reentrancy/SKILL.md").is_file()
+    assert cli("publish", "--to", "claude", "../project").out.startswith("Wrote 0 files")
+
+
+def test_a_dry_run_writes_nothing(agent: Path, cli: Call) -> None:
+    told = cli("publish", "--to", "codex", "../project", "--dry-run")
+    assert told.out.startswith("Would write 2 files") and not (agent.parent / "project").exists()
+
+
+def test_what_was_changed_there_is_a_conflict(agent: Path, cli: Call) -> None:
+    cli("publish", "--to", "agentskills", "../out")
+    (agent.parent / "out/reentrancy/SKILL.md").write_text("mine")
+    told = cli("publish", "--to", "agentskills", "../out")
+    assert told.status == 12
+    assert told.out.splitlines()[0] == ("C reentrancy/SKILL.md: was changed since it was published")
+    assert "Hint: take them in with `brain adopt`, or replace them with --overwrite" in told.err
+    assert cli("publish", "--to", "agentskills", "../out", "--overwrite").status == 0
+
+
+def test_an_earlier_revision_can_be_published(agent: Path, cli: Call) -> None:
+    cli("skill", "delete", "reentrancy")
+    told = cli("publish", "--to", "agentskills", "../out", "--rev", "@~1")
+    assert told.out.startswith("Wrote 2 files")
+
+
+def test_a_secret_stops_it_until_its_id_is_allowed(agent: Path, cli: Call) -> None:
+    secret = SHAPED["github-token"](random.Random(7))
+    skill = agent / "skills/reentrancy/SKILL.md"
+    skill.write_text(skill.read_text() + f"Use {secret}.\n")
+    cli("snapshot")
+    told = cli("--json", "publish", "--to", "agentskills", "../out")
+    assert told.status == 1 and told.error["code"] == "secrets_found"
+    assert secret not in told.err and not (agent.parent / "out").exists()
+    found = told.error["message"].rpartition("allow ")[2]
+    assert cli("publish", "--to", "agentskills", "../out", "--allow", found).status == 0
+
+
+@pytest.mark.parametrize("call", [["--to", "emacs", "out"], ["out"], ["--to", "claude", ""]])
+def test_a_client_and_a_folder_are_needed(agent: Path, cli: Call, call: list[str]) -> None:
+    assert cli("publish", *call).status == 2
+
+
+def test_the_clients_of_the_command_are_those_of_the_library() -> None:
+    from brain_cli.commands.publish import CLIENTS
+
+    from brain import adopting
+
+    assert CLIENTS == adopting.CLIENTS

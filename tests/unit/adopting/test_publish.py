@@ -1,0 +1,324 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from skills_ref.validator import validate
+
+from brain import Brain
+from brain.adopting import Wish, adopt, publish
+from brain.adopting.published import NAME
+from brain.digest import blob_id
+from brain.errors import InvalidInput
+from tests.homes import HOMES, hermes, put, skill
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Brain:
+    """A brain with skills of several layouts, memory and prompts, recorded."""
+    root = put(
+        tmp_path / "brain",
+        {
+            "SOUL.md": "Be kind.\n",
+            "memory/MEMORY.md": "Two cores.\n",
+            "prompts/rules/tests.md": "Test first.\n",
+            "skills/lint/SKILL.md": skill("lint", "Lint it.", "version: 3\nmodel: opus\n"),
+            "skills/lint/scripts/run.sh": "#!/bin/sh\nmake lint\n",
+            "skills/notes.md": skill("Take Notes", "Notes."),
+            "skills/writing/letters/SKILL.md": skill("letters", "Letters."),
+            "skills/writing/DESCRIPTION.md": "About writing.\n",
+        },
+    )
+    (root / "skills/lint/scripts/run.sh").chmod(0o755)
+    made = Brain.init(root, author="Ada")
+    made.snapshot("All")
+    return made
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): path.read_text()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != NAME
+    }
+
+
+def change(brain: Brain, path: str, text: str | None) -> None:
+    place = brain.root / path
+    if text is None:
+        place.unlink()
+    else:
+        place.write_text(text)
+    brain.snapshot("Change")
+
+
+@pytest.mark.parametrize(
+    ("client", "name", "expected"),
+    [
+        ("claude", "project", {".claude/skills/{}", ".claude/rules/tests.md"}),
+        ("claude", ".claude", {"skills/{}", "rules/tests.md"}),
+        ("codex", "project", {".agents/skills/{}"}),
+        ("codex", ".codex", {"skills/{}", "memories/MEMORY.md"}),
+        ("openclaw", "workspace", {"skills/{}", "SOUL.md", "MEMORY.md"}),
+        ("agentskills", "out", {"{}"}),
+    ],
+)
+def test_each_client_finds_everything_where_it_looks(
+    tmp_path: Path, brain: Brain, client: str, name: str, expected: set[str]
+) -> None:
+    skills = ("lint/SKILL.md", "lint/scripts/run.sh", "notes/SKILL.md", "letters/SKILL.md")
+    wanted = {path.format(inner) for path in expected for inner in skills}
+    done = publish(brain, client, tmp_path / name)
+    assert files(tmp_path / name).keys() == wanted == set(done.written)
+    script = next((tmp_path / name).rglob("run.sh"))
+    assert os.access(script, os.X_OK) and not done.conflicts
+    assert {row.path for row in done.left_out} >= {"skills/writing/DESCRIPTION.md"}
+
+
+def test_hermes_keeps_its_categories(tmp_path: Path, brain: Brain) -> None:
+    publish(brain, "hermes", tmp_path / "home")
+    assert files(tmp_path / "home").keys() == {
+        "SOUL.md",
+        "memories/MEMORY.md",
+        "skills/lint/SKILL.md",
+        "skills/lint/scripts/run.sh",
+        "skills/notes/SKILL.md",
+        "skills/writing/DESCRIPTION.md",
+        "skills/writing/letters/SKILL.md",
+    }
+
+
+@pytest.mark.parametrize("client", ["claude", "codex", "hermes", "openclaw", "agentskills"])
+def test_what_is_published_strictly_passes_the_validator_of_the_specification(
+    tmp_path: Path, brain: Brain, client: str
+) -> None:
+    publish(brain, client, tmp_path / "out", Wish(strict=True))
+    folders = [path.parent for path in (tmp_path / "out").rglob("SKILL.md")]
+    assert len(folders) == 3 and [validate(folder) for folder in folders] == [[], [], []]
+
+
+def test_fields_that_the_client_reads_stay_unless_strict(tmp_path: Path, brain: Brain) -> None:
+    publish(brain, "claude", tmp_path / "out")
+    place = tmp_path / "out/.claude/skills/lint/SKILL.md"
+    assert "\nmodel: opus\n" in place.read_text() and '\n  version: "3"\n' in place.read_text()
+    publish(brain, "claude", tmp_path / "out", Wish(strict=True))
+    assert '\n  model: "opus"\n' in place.read_text()
+
+
+def test_publishing_again_writes_what_changed_and_removes_what_is_gone(
+    tmp_path: Path, brain: Brain
+) -> None:
+    out = tmp_path / "out"
+    publish(brain, "agentskills", out)
+    assert not publish(brain, "agentskills", out).written
+    change(brain, "skills/notes.md", skill("Take Notes", "Better notes."))
+    change(brain, "skills/lint/scripts/run.sh", None)
+
+    done = publish(brain, "agentskills", out)
+
+    assert (done.written, done.removed) == (["notes/SKILL.md"], ["lint/scripts/run.sh"])
+    assert not (out / "lint/scripts").exists() and "Better" in files(out)["notes/SKILL.md"]
+
+
+@pytest.mark.parametrize("what", ["changed", "removed", "made a folder", "made a link"])
+def test_what_was_changed_there_by_hand_stops_it_before_anything_is_written(
+    tmp_path: Path, brain: Brain, what: str
+) -> None:
+    out = tmp_path / "out"
+    publish(brain, "agentskills", out)
+    place = out / "notes/SKILL.md"
+    place.unlink()
+    if what == "changed":
+        place.write_text("mine\n")
+    elif what == "made a folder":
+        place.mkdir()
+    elif what == "made a link":
+        place.symlink_to("../letters/SKILL.md")
+    change(brain, "skills/lint/SKILL.md", skill("lint", "Other."))
+    before = files(out)
+
+    done = publish(brain, "agentskills", out)
+
+    assert [row.path for row in done.conflicts] == ["notes/SKILL.md"] and not done.written
+    assert files(out) == before
+    if what != "made a folder":
+        assert publish(brain, "agentskills", out, Wish(overwrite=True)).written
+        assert not publish(brain, "agentskills", out).conflicts and not place.is_symlink()
+        assert (out / "letters/SKILL.md").read_text() == before["letters/SKILL.md"]
+
+
+def test_what_somebody_else_put_there_is_not_overwritten(tmp_path: Path, brain: Brain) -> None:
+    out = put(tmp_path / "out", {"notes/SKILL.md": "mine\n", "other/SKILL.md": "mine too\n"})
+    done = publish(brain, "agentskills", out)
+    assert [(row.path, row.message) for row in done.conflicts] == [
+        ("notes/SKILL.md", "is there already")
+    ]
+    assert files(out) == {"notes/SKILL.md": "mine\n", "other/SKILL.md": "mine too\n"}
+
+
+def test_two_brains_publish_into_one_folder(tmp_path: Path, brain: Brain) -> None:
+    put(tmp_path / "two", {"skills/tea/SKILL.md": skill("tea", "Tea.")})
+    other = Brain.init(tmp_path / "two")
+    other.snapshot()
+    out = tmp_path / "out"
+    for _ in range(2):
+        publish(brain, "agentskills", out)
+        publish(other, "agentskills", out)
+    assert len(files(out)) == 5
+    other.delete_skill("tea")
+    assert publish(other, "agentskills", out).removed == ["tea/SKILL.md"] and len(files(out)) == 4
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path, brain: Brain) -> None:
+    done = publish(brain, "claude", tmp_path / "out", Wish(dry_run=True))
+    assert len(done.written) == 5 and not (tmp_path / "out").exists()
+
+
+def test_a_publication_that_was_cut_short_is_known_as_ours(tmp_path: Path, brain: Brain) -> None:
+    out = tmp_path / "out"
+    publish(brain, "agentskills", out)
+    old = files(out)
+    change(brain, "skills/notes.md", skill("Take Notes", "Newer."))
+    change(brain, "skills/writing/letters/SKILL.md", None)
+    publish(brain, "agentskills", out)
+    record = json.loads((out / NAME).read_text())
+    row = record["published"][0]["files"]["notes/SKILL.md"]
+    put(out, {"notes/SKILL.md": old["notes/SKILL.md"]})  # as if it had not been written yet
+    row["was"] = blob_id(old["notes/SKILL.md"].encode()).hex()
+    (out / NAME).write_text(json.dumps(record))
+
+    done = publish(brain, "agentskills", out)
+
+    assert done.written == ["notes/SKILL.md"] and "Newer" in files(out)["notes/SKILL.md"]
+
+
+def test_a_skill_that_cannot_be_put_in_form_is_left_out_and_its_last_copy_stays(
+    tmp_path: Path, brain: Brain
+) -> None:
+    out = tmp_path / "out"
+    publish(brain, "agentskills", out)
+    change(brain, "skills/lint/SKILL.md", "---\nname: [\n---\n")
+    done = publish(brain, "agentskills", out)
+    assert [row.path for row in done.left_out if row.code == "bad_yaml"] == ["skills/lint/SKILL.md"]
+    assert not done.removed and "Lint it." in files(out)["lint/SKILL.md"]
+    change(brain, "skills/lint/SKILL.md", skill("lint", "Mended."))
+    assert publish(brain, "agentskills", out).written == ["lint/SKILL.md"]
+
+
+def test_links_within_a_skill_are_published_and_no_others(tmp_path: Path, brain: Brain) -> None:
+    (brain.root / "skills/lint/again").symlink_to("scripts/run.sh")
+    (brain.root / "skills/lint/soul").symlink_to("../../SOUL.md")
+    brain.snapshot()
+    done = publish(brain, "agentskills", tmp_path / "out")
+    assert os.readlink(tmp_path / "out/lint/again") == "scripts/run.sh"
+    assert not os.path.lexists(tmp_path / "out/lint/soul")
+    assert [row.path for row in done.left_out if row.code == "link_outside"] == ["skills/lint/soul"]
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path, brain: Brain) -> None:
+    elsewhere = put(tmp_path / "elsewhere", {"keep": ""})
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/lint").symlink_to(elsewhere)
+    done = publish(brain, "agentskills", tmp_path / "out")
+    assert {row.path for row in done.conflicts} == {"lint/SKILL.md", "lint/scripts/run.sh"}
+    with pytest.raises(InvalidInput) as caught:
+        publish(brain, "agentskills", tmp_path / "out", Wish(overwrite=True))
+    assert caught.value.code == "unsafe_path" and files(elsewhere) == {"keep": ""}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        "",
+        "[]",
+        "nul",
+        '{"format": 2, "published": []}',
+        '{"format": 1, "published": [{}]}',
+        '{"format": 1, "published": [{"brain": "a", "kind": 3, "snapshot": "", "files": {}}]}',
+        '{"format": 1, "published": [{"brain": "a", "kind": "", "snapshot": "", "files": '
+        '{"../x": {"path": "a", "blob": "", "form": "1:a:b", "state": ""}}}]}',
+        "[" * 100_000,
+    ],
+)
+def test_a_record_that_is_none_stops_it(tmp_path: Path, brain: Brain, record: str) -> None:
+    put(tmp_path / "out", {NAME: record})
+    with pytest.raises(InvalidInput) as caught:
+        publish(brain, "agentskills", tmp_path / "out")
+    assert caught.value.code == "bad_record" and len(list((tmp_path / "out").iterdir())) == 1
+
+
+def test_a_record_cannot_have_files_removed_that_no_rule_is_about(
+    tmp_path: Path, brain: Brain
+) -> None:
+    out = tmp_path / "out"
+    publish(brain, "claude", out)
+    put(out, {"src/main.c": "int main;\n"})
+    record = json.loads((out / NAME).read_text())
+    rows = record["published"][0]["files"]
+    state = blob_id(b"int main;\n").hex()
+    rows["src/main.c"] = {**rows[".claude/rules/tests.md"], "state": state}
+    (out / NAME).write_text(json.dumps(record))
+    assert not publish(brain, "claude", out).removed and (out / "src/main.c").exists()
+
+
+def test_a_brain_around_a_home_is_published_with_paths_of_its_own(tmp_path: Path) -> None:
+    home = hermes(tmp_path / "home")
+    adopt(home)
+    with Brain.open(home) as brain:
+        done = publish(brain, "openclaw", tmp_path / "claw")
+        assert files(tmp_path / "claw")["MEMORY.md"] == (home / "memories/MEMORY.md").read_text()
+        assert "skills/release-notes/SKILL.md" in done.written
+        with pytest.raises(InvalidInput) as caught:
+            publish(brain, "hermes", home)
+    assert caught.value.code == "own_folder"
+
+
+def test_a_home_gets_back_what_was_learned_since_it_was_adopted(tmp_path: Path) -> None:
+    home = hermes(tmp_path / "home")
+    adopt(home, tmp_path / "brain")
+    with Brain.open(tmp_path / "brain") as brain:
+        brain.upsert_skill("triage", description="Sort them better.")
+        done = publish(brain, "hermes", home)
+        assert done.written == ["skills/triage/SKILL.md"] and not done.conflicts
+        assert "Sort them better." in files(home)["skills/triage/SKILL.md"]
+    assert not adopt(home, tmp_path / "brain").changed
+
+
+def test_what_is_edited_where_it_was_published_comes_back_as_an_edit_of_the_skill(
+    tmp_path: Path, brain: Brain
+) -> None:
+    out = tmp_path / "out"
+    publish(brain, "claude", out)
+    notes = out / ".claude/skills/notes/SKILL.md"
+    notes.write_text(notes.read_text() + "One more.\n")
+    (out / ".claude/skills/letters/SKILL.md").unlink()
+    put(out, {".claude/skills/new/SKILL.md": skill("new", "Found here.")})
+
+    done = adopt(out, brain.root)
+
+    assert done.changed and not done.conflicts
+    text = (brain.root / "skills/notes.md").read_text()
+    assert text == skill("Take Notes", "Notes.") + "One more.\n"
+    assert {row.slug for row in brain.skills()} == {"lint", "notes", "new"}
+    assert (brain.root / "skills/new/SKILL.md").exists()
+    assert not (brain.root / "skills/writing/letters/SKILL.md").exists()
+    assert (brain.root / "memory/MEMORY.md").exists()
+    assert not publish(brain, "claude", out).conflicts
+    assert not adopt(out, brain.root).changed
+
+
+@pytest.mark.parametrize("name", HOMES)
+def test_what_was_adopted_published_and_adopted_again_has_the_same_skills(
+    tmp_path: Path, name: str
+) -> None:
+    client = HOMES[name][0].partition("-")[0]
+    adopt(HOMES[name][1](tmp_path / "home"), tmp_path / "one")
+    with Brain.open(tmp_path / "one") as one:
+        publish(one, client, tmp_path / "out")
+        (tmp_path / "out" / NAME).unlink()
+        adopt(tmp_path / "out", tmp_path / "two")
+        with Brain.open(tmp_path / "two") as two:
+            was, now = one.skills(), two.skills()
+            assert [row[:4] for row in was] == [row[:4] for row in now]
