@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from .facade.importing import Importing
 from .facade.keys import Keys
 from .facade.leaks import Secrets
+from .facade.learning import Learning
 from .facade.lineage import Lineage
 from .facade.opened import given, told
 from .facade.proposals import Proposals
@@ -30,7 +31,17 @@ __all__ = ["Brain", "find"]
 
 
 class Brain(
-    Tasks, Selecting, Lineage, Proposals, Importing, Secrets, Proving, Keys, Trust, Watching
+    Tasks,
+    Learning,
+    Selecting,
+    Lineage,
+    Proposals,
+    Importing,
+    Secrets,
+    Proving,
+    Keys,
+    Trust,
+    Watching,
 ):
     """A folder of skills, memory and prompts under version control.
 

@@ -71,6 +71,12 @@ class LedgerError(BrainError):
     code = "ledger_failed"
 
 
+class ModelError(BrainError):
+    """A language model, or whoever serves it, does not answer as it should."""
+
+    code = "model_failed"
+
+
 class VerificationFailed(BrainError):
     """Verification found the brain, or a part of it, not to be what it claims."""
 

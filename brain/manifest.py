@@ -13,6 +13,9 @@
       after: 24h
       branch: main             # only what has reached this branch
       signed: true             # only what those have signed who may
+    synthesis:                 # which work a model, if one is configured, makes skills of
+      tools: 5                 # that took so many calls of tools, or
+      recovery: true           # in which a call failed and a later one did not
     secrets:
       accepted: [0a1b2c3d4e5f6071]  # ids of findings of `brain secrets` that are none
 
@@ -61,6 +64,20 @@ class CommitPolicy(NamedTuple):
     signed: bool
 
 
+class SynthesisPolicy(NamedTuple):
+    """Which work is hard enough to make a skill of it.
+
+    That which took `tools` calls of tools or more, or, with `recovery`, in which a call
+    failed and a later one did not.
+    """
+
+    tools: int
+    recovery: bool
+
+
+DEFAULT_SYNTHESIS = SynthesisPolicy(5, True)
+
+
 class Manifest(NamedTuple):
     """What manifest.yaml says.
 
@@ -75,6 +92,7 @@ class Manifest(NamedTuple):
     accepted: tuple[str, ...]
     system: tuple[str, ...]
     home: str
+    synthesis: SynthesisPolicy = DEFAULT_SYNTHESIS
 
 
 DEFAULT = Manifest("", "directory", None, None, (), (), "")
@@ -130,7 +148,9 @@ def parse(content: bytes) -> Manifest:
     memory = tuple(map(_memory, _listed(prompt, "memory"))) if "memory" in prompt else None
     system = tuple(map(_path, _listed(prompt, "system")))
     accepted = _accepted(fields.get("secrets", {}))
-    return Manifest(name, layout, memory, _commit(fields.get("commit")), accepted, system, home)
+    synthesis = _synthesis(fields.get("synthesis"))
+    commit = _commit(fields.get("commit"))
+    return Manifest(name, layout, memory, commit, accepted, system, home, synthesis)
 
 
 def _listed(prompt: dict[str, Any], key: str) -> list[Any]:
@@ -181,6 +201,20 @@ def _accepted(fields: Any) -> tuple[str, ...]:
     if not isinstance(ids, list) or not all(isinstance(name, str) for name in ids):
         raise _bad("secrets.accepted is not a list of ids, in quotes")
     return tuple(ids)
+
+
+def _synthesis(fields: Any) -> SynthesisPolicy:
+    if fields is None:
+        return DEFAULT_SYNTHESIS
+    if not isinstance(fields, dict):
+        raise _bad("synthesis is not a list of settings")
+    tools = fields.get("tools", DEFAULT_SYNTHESIS.tools)
+    recovery = fields.get("recovery", DEFAULT_SYNTHESIS.recovery)
+    if type(tools) is not int or tools < 1:
+        raise _bad("synthesis.tools is not a number of calls")
+    if not isinstance(recovery, bool):
+        raise _bad("synthesis.recovery is neither true nor false")
+    return SynthesisPolicy(tools, recovery)
 
 
 def _period(text: Any) -> int:

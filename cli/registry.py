@@ -51,7 +51,7 @@ ROOT: Table = {
     },
     "Commit to a ledger": {
         "chain": Entry("chain", "Record snapshots where others can see them."),
-        "config": Entry("config", "Say which ledgers there are."),
+        "config": Entry("config", "Say which ledgers there are, and which model."),
     },
     "Branch and merge": {
         "branch": Entry("branch", "List branches, make one, or remove one."),
@@ -77,6 +77,9 @@ ROOT: Table = {
         "prompt": Entry("prompt", "Print the system prompt."),
         "tools": Entry("tools", "Give a model its tools, or call one yourself."),
         "mcp": Entry("mcp", "Serve this brain to agents (MCP), or set a client up."),
+    },
+    "Learn": {
+        "evolve": Entry("evolve", "Learn from work that was done."),
     },
     "Help": {
         "demo": Entry("demo", "Tell the whole story on an example."),
@@ -173,11 +176,20 @@ CONFIG: Table = {
         "list": Entry("config_list", "List the ledgers."),
         "remove": Entry("config_remove", "Forget a ledger."),
     },
+    "Model": {
+        "model": Entry("config_model", "Say which model learns from runs."),
+    },
 }
 
 TOOLS: Table = {
     "Tools": {
         "list": Entry("tools_list", "Print the tools that a model may be given."),
         "call": Entry("tools_call", "Call a tool as a model does, with the same answers."),
+    },
+}
+
+EVOLVE: Table = {
+    "Runs": {
+        "synthesize": Entry("evolve_synthesize", "Make a skill of a run, or improve one."),
     },
 }

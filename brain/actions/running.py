@@ -69,6 +69,11 @@ class Run:
         with self._lock:
             return tuple(self._waiting[after:])
 
+    def state(self) -> tuple[int, bytes, tuple[Step, ...]]:
+        """Return the number of parts so far, the snapshot that carries the last, and what waits."""
+        with self._lock:
+            return self._part, self._previous, tuple(self._waiting)
+
     def draft(self) -> Draft:
         """Return what one turn makes of this run."""
         return Draft(self, self._part, self._previous)

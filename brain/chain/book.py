@@ -7,15 +7,13 @@ What the settings of a ledger are is for the ledger to say (`chain.evm.config`).
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .. import ownfile
 from ..errors import InvalidInput, NotFound, printable
 
 FORMAT = "brain v1 ledgers"
@@ -75,40 +73,12 @@ def save(path: Path, name: str, settings: Settings | None) -> None:
         find(path, name)
     else:
         check_name(name)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _alone(path.parent):
+    with ownfile.alone(path):
         ledgers = load(path)
         ledgers.pop(name, None)
         if settings is not None:
             ledgers[name] = settings
-        _write(path, {"format": FORMAT, "ledgers": dict(sorted(ledgers.items()))})
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold a folder against others that change settings in it; sync it in the end."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _write(path: Path, document: Mapping[str, Any]) -> None:
-    """Put the file in place as a whole, for the user alone."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(json.dumps(document, indent=2) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        ownfile.write(path, {"format": FORMAT, "ledgers": dict(sorted(ledgers.items()))})
 
 
 def check_name(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -14,23 +14,34 @@ from .skills import Skills
 if TYPE_CHECKING:
     from .. import results
     from ..actions.running import Run
+    from ..receipts import Receipt
 
 
 class Tasks(Skills, Files):
     """The work behind the changes."""
 
-    def task(self, task: str, *, agent: str = "", model: str = "", run: str = "") -> Task:
+    def task(
+        self,
+        task: str,
+        *,
+        agent: str = "",
+        model: str = "",
+        run: str = "",
+        at_end: Callable[[Task], object] | None = None,
+    ) -> Task:
         """Begin to record a run: `with brain.task("Audit the vault") as task: …`.
 
         What this thread, or task of asyncio, writes with this brain inside of the block
         belongs to the run: each snapshot carries a receipt of the steps that led to it. At
         the end a last snapshot says how the run ended; a run without steps leaves nothing.
         Outside of a `with`, use `task.going_on()` around what belongs to it, and
-        `task.close()`. `run` is an id of the run if it has one already.
+        `task.close()`. `run` is an id of the run if it has one already. `at_end` is called
+        at the end of a block that raised nothing, as the last of the run: it may learn from
+        the run, as `brain.evolve.Learner` does.
         """
         from ..actions import tasks
 
-        return Task(self, self._do(tasks.begin, task, agent, model, run))
+        return Task(self, self._do(tasks.begin, task, agent, model, run), at_end)
 
 
 class Task:
@@ -40,9 +51,12 @@ class Task:
     (`task_ended`), or after too many steps (`too_many_steps`).
     """
 
-    def __init__(self, brain: Tasks, run: Run) -> None:
+    def __init__(
+        self, brain: Tasks, run: Run, at_end: Callable[[Task], object] | None = None
+    ) -> None:
         self._brain = brain
         self._run = run
+        self._at_end = at_end
         self._outcome = ""
         self._reason = ""
         self._scope: AbstractContextManager[None] | None = None
@@ -53,6 +67,13 @@ class Task:
     def id(self) -> str:
         """The id of the run."""
         return self._run.header.run
+
+    @property
+    def so_far(self) -> Receipt:
+        """The run so far, with all its steps, as if it was one receipt."""
+        from ..actions import runs
+
+        return self._brain._do(runs.so_far, self._run)
 
     def llm(
         self,
@@ -144,6 +165,16 @@ class Task:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        try:
+            if error is None and self._at_end is not None and not self._run.closed:
+                self._at_end(self)
+        except BaseException as problem:
+            self._finish(problem)
+            raise
+        self._finish(error)
+
+    def _finish(self, error: BaseException | None) -> None:
+        """Leave the block; record how it ended."""
         if self._scope is not None:
             self._scope.__exit__(None, None, None)
         if self._run.closed:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .branches import Ancestry, Branch, Branches, Forked, Switched
     from .differences import Change, Diff, SkillChange, Stat
     from .evidence import Evidence, LoggedIn, StoredIn
+    from .evolution import Synthesized
     from .folder import Init, Notice, Recorded, Restored, Status, Watched
     from .keys import (
         Equivocal,
@@ -103,6 +104,7 @@ __all__ = [
     "Status",
     "StoredIn",
     "Switched",
+    "Synthesized",
     "Tested",
     "TrustChanged",
     "Trusted",
@@ -123,6 +125,7 @@ _KINDS = {
     "agent": "Index Prompt Selected Similar",
     "differences": "Change Diff SkillChange Stat",
     "evidence": "Evidence LoggedIn StoredIn",
+    "evolution": "Synthesized",
     "folder": "Init Notice Recorded Restored Status Watched",
     "keys": "Equivocal Equivocation Revocation Signature Trusted TrustChanged TrustedKey",
     "leaks": "Leak Leaks",

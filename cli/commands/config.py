@@ -12,4 +12,4 @@ from ..registry import CONFIG
     "config", cls=LazyGroup, table=CONFIG, epilog="'brain config COMMAND --help' tells more."
 )
 def command() -> None:
-    """Say which ledgers there are."""
+    """Say which ledgers there are, and which model."""

@@ -48,6 +48,7 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("status", results.Status),
         ("snapshot", results.Recorded),
         ("watch", results.Watched),
+        ("evolve-synthesize", results.Synthesized),
         ("skill-view", results.SkillView),
         ("verify", results.Verified),
         ("index", results.Index),
@@ -171,6 +172,13 @@ def propose(cli: Call) -> str:
         return agent.upsert_skill("Proposed", "P.\n").snapshot
 
 
+def easy_run(cli: Call) -> None:
+    """Configure a model, and record a run that is not hard."""
+    cli("config", "model", "openai:x", "--base-url", "http://localhost:1/v1")
+    with Brain.open(Path.cwd(), author="ada") as brain, brain.task("Look around") as task:
+        task.tool("terminal", "ls", "a file")
+
+
 Prepare = Callable[[Call], Any]
 CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("init", ["init", "other"], None),
@@ -265,6 +273,9 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("config-list", ["config", "list"], configured),
     ("config-remove", ["config", "remove", "base"], configured),
     ("publish", ["publish", "--to", "claude", "../project"], None),
+    ("config-model", ["config", "model"], None),
+    ("config-model", ["config", "model", "openai:x", "--base-url", "http://localhost:1/v1"], None),
+    ("evolve-synthesize", ["evolve", "synthesize"], easy_run),
     ("adopt", ["adopt", "../home", "../copy"], lambda cli: hermes(Path("../home"))),
     ("adopt", ["adopt", "../home", "--dry-run"], lambda cli: hermes(Path("../home"))),
     ("snapshot", ["snapshot"], lambda cli: Path("manifest.yaml").write_text("commit: {}\n")),

@@ -1,0 +1,28 @@
+"""Which work is worth learning from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..manifest import DEFAULT_SYNTHESIS, SynthesisPolicy
+from ..receipts import Step
+
+TOOL_CALLS = "tool_calls"
+RECOVERY = "recovery"
+
+
+def hard(steps: Sequence[Step], policy: SynthesisPolicy = DEFAULT_SYNTHESIS) -> str:
+    """Return why a task was hard, "" if it was not.
+
+    `tool_calls`: it took `policy.tools` calls of tools or more, those for skills and memory
+    among them. `recovery`: a call failed and a later one did not.
+    """
+    calls = [step for step in steps if step.kind != "llm"]
+    if len(calls) >= policy.tools:
+        return TOOL_CALLS
+    return RECOVERY if policy.recovery and _recovered(calls) else ""
+
+
+def _recovered(calls: Sequence[Step]) -> bool:
+    failed = next((at for at, step in enumerate(calls) if step.error), len(calls))
+    return any(not step.error for step in calls[failed + 1 :])

@@ -1,0 +1,175 @@
+"""Which model a user has, in a file of JSON that only he reads; never a key itself.
+
+{"format": "brain v1 model", "model": "anthropic:claude-sonnet-5", "key_file": "…"}
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from .. import ownfile
+from ..errors import InvalidInput, printable
+
+FORMAT = "brain v1 model"
+PROVIDERS = ("anthropic", "openai", "bedrock")
+MAX_BYTES = 64 << 10
+_MAX_KEY_BYTES = 16 << 10
+_NAME = re.compile(r"[!-~]{1,200}", re.ASCII)
+_RANGES = (("max_tokens", 1, 1_000_000), ("timeout", 1, 3_600), ("retries", 0, 10))
+_LOCAL = ("localhost", "ip6-localhost")
+
+
+class Settings(NamedTuple):
+    """A model and how it is asked.
+
+    `model` is PROVIDER:NAME. `base_url` is another endpoint that speaks the provider's
+    protocol, "" for its own. `key_file` is a file that holds the key, "" for the
+    environment. `max_tokens` bound one answer, `timeout` is in seconds for one request,
+    `retries` are further attempts where the endpoint is busy or out of reach.
+    """
+
+    model: str
+    base_url: str = ""
+    key_file: str = ""
+    max_tokens: int = 8_000
+    timeout: int = 120
+    retries: int = 2
+
+    @property
+    def provider(self) -> str:
+        """Whose protocol is spoken: one of `PROVIDERS`."""
+        return self.model.partition(":")[0]
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the endpoint is on this machine."""
+        return bool(self.base_url) and _is_loopback(urlsplit(self.base_url).hostname or "")
+
+
+def parse(fields: Mapping[str, Any]) -> Settings:
+    """Return settings, checked. Raises `InvalidInput` (`bad_model`)."""
+    for key, value in fields.items():
+        if key not in Settings._fields:
+            raise _bad(f"there is no setting {printable(key, 40)}")
+        is_text = key in ("model", "base_url", "key_file")
+        if type(value) is not (str if is_text else int):
+            raise _bad(f"{key} is not {'text' if is_text else 'a whole number'}")
+    if not fields.get("model"):
+        raise _bad("it names no model")
+    settings = Settings(**fields)
+    provider, _, name = settings.model.partition(":")
+    if provider not in PROVIDERS or not _NAME.fullmatch(name):
+        raise _bad(f"{printable(settings.model, 80)} is not PROVIDER:NAME")
+    for key, least, most in _RANGES:
+        if not least <= getattr(settings, key) <= most:
+            raise _bad(f"{key} is not from {least} to {most}")
+    _check_url(settings.base_url)
+    if "\0" in settings.key_file:
+        raise _bad("key_file is not the name of a file")
+    return settings
+
+
+def _check_url(url: str) -> None:
+    """Refuse an address that is none, that holds a key, or over which others could listen."""
+    if not url:
+        return
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise _bad("base_url is not an address") from error
+    if parts.scheme not in ("http", "https") or not host or not _NAME.fullmatch(url):
+        raise _bad("base_url is not an address such as http://localhost:11434/v1")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise _bad("base_url holds more than an address: keys belong into a file")
+    if parts.scheme == "http" and not _is_near(host):
+        raise _bad("base_url is http beyond this network, where others could listen: use https")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host in _LOCAL
+
+
+def _is_near(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:
+        return host in _LOCAL
+
+
+def load(path: Path) -> Settings | None:
+    """Return the settings in a file, None if there is none. Raises `InvalidInput` (`bad_model`)."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise _bad(f"{printable(path)} is not JSON") from error
+    if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
+        raise _bad(f"{printable(path)} is not of the format {FORMAT!r}")
+    return parse(document)
+
+
+def save(path: Path, settings: Settings) -> None:
+    """Keep settings in a file, for the user alone. Raises `OSError`."""
+    with ownfile.alone(path):
+        ownfile.write(path, {"format": FORMAT, **changed(settings)})
+
+
+def forget(path: Path) -> None:
+    """Remove the file with the settings. Raises `OSError`."""
+    path.unlink(missing_ok=True)
+
+
+def changed(settings: Settings) -> dict[str, Any]:
+    """Return the settings that are not the default."""
+    defaults = Settings._field_defaults
+    return {key: value for key, value in settings._asdict().items() if value != defaults.get(key)}
+
+
+def read_key(path: str) -> str:
+    """Return the key in a file, which nobody else may read.
+
+    Raises `InvalidInput` (`no_key`, `key_readable`).
+    """
+    try:
+        with open(path, "rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            data = file.read(_MAX_KEY_BYTES + 1)
+    except OSError as error:
+        raise InvalidInput(
+            f"the key of the model cannot be read: {error.strerror}: {printable(path)}",
+            code="no_key",
+            hint="name its file with `brain config model --key-file FILE`",
+        ) from error
+    if mode & 0o077:
+        raise InvalidInput(
+            f"others may read the key of the model: {printable(path)}",
+            code="key_readable",
+            hint="chmod 600 that file",
+        )
+    key = data.decode("ascii", "replace").strip()
+    if len(data) > _MAX_KEY_BYTES or not key.isprintable() or not key.isascii() or " " in key:
+        raise InvalidInput(f"that file holds no key: {printable(path)}", code="no_key")
+    return key
+
+
+def _bad(what: str) -> InvalidInput:
+    return InvalidInput(
+        f"the model: {what}",
+        code="bad_model",
+        hint=f"such as {', '.join(f'{one}:NAME' for one in PROVIDERS)}; see `brain config model`",
+    )
