@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
-from ... import limits
+from ... import jsontext, limits
 from ...errors import ToolFailure, printable
 from ...skills.near import closest
 from .tool import Schema
@@ -23,6 +23,7 @@ _TYPES: dict[str, tuple[type, str]] = {
     "object": (dict, "an object"),
 }
 _MOST_FAULTS = 8
+_DEEPEST = 32
 
 
 def parse(text: str | bytes) -> dict[str, Any]:
@@ -32,12 +33,13 @@ def parse(text: str | bytes) -> dict[str, Any]:
     """
     if len(text) > limits.MAX_CALL_BYTES:
         raise _bad(f"they are longer than {limits.MAX_CALL_BYTES} bytes")
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    if jsontext.depth(data, _DEEPEST) > _DEEPEST:
+        raise _bad("they are nested too deeply")
     try:
         found = json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         raise _bad(f"they are not JSON: {error}") from error
-    except RecursionError as error:
-        raise _bad("they are nested too deeply") from error
     except ValueError as error:  # also bytes that are no text, numbers of thousands of digits
         raise _bad(f"they are not JSON: {printable(error)}") from error
     if not isinstance(found, dict):
@@ -52,11 +54,23 @@ def check(schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
     """
     if not isinstance(given, Mapping):
         raise _bad("they are not an object")
-    values = {name: value for name, value in given.items() if value is not None}
+    values = {name: _given(value) for name, value in given.items() if value is not None}
     faults = list(_faults(schema, values, ""))
     if faults:
         raise _bad("; ".join(faults[:_MOST_FAULTS]))
     return values
+
+
+def _given(value: Any) -> Any:
+    """Return a value without what is null in the objects of a list."""
+    if not isinstance(value, list):
+        return value
+    return [
+        {name: inner for name, inner in item.items() if inner is not None}
+        if isinstance(item, Mapping)
+        else item
+        for item in value
+    ]
 
 
 def _bad(fault: str) -> ToolFailure:

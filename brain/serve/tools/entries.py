@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from ... import jsontext
@@ -17,10 +18,10 @@ from ...errors import ToolFailure, printable
 
 SEPARATOR = "\n§\n"
 """What stands between two entries of notes."""
-_APART = re.compile(r"(\s*\n§[ \t]*\r?\n)")
-_BLOCK = re.compile(r"(\s*\n(?=#{1,6}[ \t]|(?:[-*+]|\d+[.)])[ \t])|\s*\n\s*\n)")
-_BY_HAND = re.compile(r"\ufeff?\s*(?:#{1,6}[ \t]|(?:[-*+]|\d+[.)])[ \t])")
-_LINE = re.compile(r"(\s*\n)")
+_APART = re.compile(r"((?:\r?\n|(?<![^\n]))§[ \t]*\r?\n)")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_MARK = re.compile(r"(?:#{1,6}|[-*+]|\d{1,9}[.)])[ \t]")
+"""How a heading or an item of a list begins."""
 _DEEPEST = 64
 _SHOWN = 120
 """Characters of an entry that are shown where all are listed."""
@@ -105,26 +106,41 @@ def _place(entries: Entries, old: str) -> int:
     return found[0]
 
 
-def _split(text: str, at: re.Pattern[str]) -> Entries:
-    """Cut a text where a pattern, of one group, matches."""
-    parts = at.split(text)
-    pairs = zip(["", *parts[1::2]], parts[::2], strict=True)
-    return [Entry(before, part) for before, part in pairs]
-
-
 def _cut_notes(text: str) -> Entries:
     stripped = text.rstrip()
     if not stripped:
         return []
-    first, *rest = _split(stripped, _APART)
-    if _BY_HAND.match(first.text):
-        return [*_split(first.text, _BLOCK), *rest]
-    return [first, *rest]
+    parts = _APART.split(stripped)
+    rest = [Entry(*pair) for pair in zip(parts[1::2], parts[2::2], strict=True)]
+    if _MARK.match(parts[0].lstrip("\ufeff\n\r\t ")):
+        return [*_at(parts[0], _blocks(parts[0])), *rest]
+    return [Entry("", parts[0]), *rest]
 
 
 def _cut_records(text: str) -> Entries:
     stripped = text.rstrip()
-    return _split(stripped, _LINE) if stripped else []
+    return _at(stripped, (line.start() for line in _LINE.finditer(stripped) if line[0].strip()))
+
+
+def _blocks(text: str) -> Iterator[int]:
+    """Yield where blocks begin: at headings, at items, and after blank lines."""
+    blank = True
+    for line in _LINE.finditer(text):
+        if line[0].strip() and (blank or _MARK.match(line[0])):
+            yield line.start()
+        blank = not line[0].strip()
+
+
+def _at(text: str, starts: Iterable[int]) -> Entries:
+    """Cut a text at these places; what is blank at the end of one stands before the next."""
+    out: Entries = []
+    before = ""
+    for start, end in pairwise([*starts, len(text)]):
+        whole = text[start if out else 0 : end]
+        body = whole.rstrip() if end < len(text) else whole
+        out.append(Entry(before, body))
+        before = whole[len(body) :]
+    return out
 
 
 def _a_note(content: str) -> str:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 400
 """Skills listed at a time."""
+MOST_CHARS = 48_000
+"""Characters of all descriptions that are shown; about 12,000 tokens."""
 MOST_FITTING = 20
 """Skills that are listed for a task."""
 _LOOKED_THROUGH = 200
@@ -34,6 +36,7 @@ def skills_list(brain: Brain, given: dict[str, Any]) -> Answer:
         raise _no_category(wanted, every)
     shared = {slug for slug, times in Counter(skill.slug for skill in every).items() if times > 1}
     shown = rows[:MOST_LISTED]
+    shown = [skill._replace(description=_cut(skill.description, len(shown))) for skill in shown]
     lines = [index.line(_called(skill, shared), skill.description) for skill in shown]
     if len(shown) < len(rows):
         lines.append(
@@ -62,6 +65,15 @@ def _answer(lines: list[str], shown: Sequence[Skill | Selected], count: int) -> 
         for skill in shown
     ]
     return Answer("\n".join(lines), {"count": count, "skills": rows}, False)
+
+
+def _cut(description: str, among: int) -> str:
+    """Return what there is room for of a description, ending with a word."""
+    room = MOST_CHARS // among
+    if len(description) <= room:
+        return description
+    words = description[: room + 1].rpartition(" ")[0].rstrip()
+    return (words or description[:room]) + index.CUT
 
 
 def _category(skill: Skill | Selected) -> str:

@@ -24,12 +24,14 @@ MOST_PATCH = 60_000
 USUAL_LOG = 10
 """Snapshots that are listed where no number is given."""
 MOST_FINDINGS = 50
+MOST_NOTICES = 20
 _MESSAGE = 300
 
 
 def brain_snapshot(brain: Brain, given: Given) -> Answer:
     """Record the folder as it is."""
     done = brain.snapshot(given.get("message", ""))
+    noticed = done.notices[:MOST_NOTICES]
     data = {
         "snapshot": done.snapshot,
         "bundle": done.bundle,
@@ -37,11 +39,15 @@ def brain_snapshot(brain: Brain, given: Given) -> Answer:
         "added": done.added,
         "modified": done.modified,
         "removed": done.removed,
+        "notices": [{"path": one.path, "message": one.message} for one in noticed],
     }
+    notes = [f"Note: {printable(one.path)}: {printable(one.message, _MESSAGE)}" for one in noticed]
     if not done.changed:
-        return Answer(f"Nothing has changed since {words.short(done.snapshot)}.", data, False)
+        text = f"Nothing has changed since {words.short(done.snapshot)}."
+        return Answer("\n".join([text, *notes]), data, False)
     counts = f"{done.added} added, {done.modified} modified, {done.removed} removed"
-    return Answer(f"Recorded {words.short(done.snapshot)}: {counts}.", data, True)
+    text = f"Recorded {words.short(done.snapshot)}: {counts}."
+    return Answer("\n".join([text, *notes]), data, True)
 
 
 def brain_diff(brain: Brain, given: Given) -> Answer:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from ...errors import ToolFailure, printable
 from ...skills.near import closest
 
 _NEAR_LINES = 3
+_LOOKED_AT = 5000
+"""Lines that are compared with what was not found."""
 
 
 def replaced(content: bytes, old: str, new: str, everywhere: bool, name: str) -> bytes:
@@ -47,7 +51,7 @@ def _no_match(text: str, old: str, name: str) -> ToolFailure:
     wanted = max(old.splitlines() or [""], key=len).strip()
     lines = {line.strip(): number for number, line in reversed([*enumerate(text.splitlines(), 1)])}
     lines.pop("", None)
-    near = closest(wanted, lines, _NEAR_LINES, 0.5)
+    near = closest(wanted, islice(lines, _LOOKED_AT), _NEAR_LINES, 0.5)
     shown = "\n".join(f"{lines[line]}: {printable(line)}" for line in near)
     return ToolFailure(
         f"old_string is not in {name}.",

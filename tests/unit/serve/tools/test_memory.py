@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from brain import Brain
-from brain.serve.tools import Toolbox
+from brain.serve.tools import Toolbox, entries
 
 from .conftest import Agent
 
@@ -71,7 +73,10 @@ def test_a_miss_shows_the_entries_and_an_ambiguous_piece_those_it_is_in(agent: A
 
 def test_operations_are_done_together_or_not_at_all(agent: Agent) -> None:
     add(agent, "Wants tabs.")
-    steps = [{"action": "remove", "old_text": "tabs"}, {"action": "add", "content": "Tea."}]
+    steps: list[dict[str, Any]] = [
+        {"action": "remove", "old_text": "tabs", "content": None},
+        {"action": "add", "content": "Tea.", "old_text": None},
+    ]
     agent("memory", target="memory", operations=steps)
     assert agent.text("memory/MEMORY.md") == "Tea.\n"
     failure = agent.fails("memory", target="memory", operations=steps)
@@ -149,6 +154,22 @@ def test_notes_that_a_person_began_are_changed_block_by_block(agent: Agent) -> N
     assert agent.text("MEMORY.md").endswith("One line.\n")
 
 
+@given(st.text(st.sampled_from("a§#-1. \r\n\t\ufeff{}"), max_size=60))
+def test_what_is_not_changed_stays_byte_for_byte(text: str) -> None:
+    for kind in (entries.NOTES, entries.RECORDS):
+        found = kind.cut(text)
+        assert "".join(before + body for before, body in found) == text.rstrip()
+        grown = entries.added(found, '{"new": 1}', kind)
+        assert entries.joined(grown).startswith(text.rstrip())
+        assert kind.cut(entries.joined(grown))[-1].text == '{"new": 1}'
+
+
+def test_a_memory_of_blank_lines_is_cut_in_no_time() -> None:
+    for text in ("a" + "\n" * 200_000 + "b", "# a" + " \n" * 100_000 + "b", "-" * 200_000):
+        for kind in (entries.NOTES, entries.RECORDS):
+            assert len(kind.cut(text)) <= 2
+
+
 def test_a_separator_does_not_enter_an_entry(agent: Agent) -> None:
     assert agent.fails("memory", action="add", target="memory", content="a\n§\nb").text
     assert agent.brain.skills() == [] and not (agent.brain.root / "memory/MEMORY.md").exists()
@@ -205,7 +226,7 @@ def test_a_link_is_not_written_through(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "arguments",
     [
         {},
         {"action": "add"},
@@ -218,8 +239,8 @@ def test_a_link_is_not_written_through(agent: Agent) -> None:
         {"operations": []},
     ],
 )
-def test_what_is_missing_is_named(agent: Agent, given: dict[str, Any]) -> None:
-    assert agent.fails("memory", target="memory", **given).code == "bad_arguments"
+def test_what_is_missing_is_named(agent: Agent, arguments: dict[str, Any]) -> None:
+    assert agent.fails("memory", target="memory", **arguments).code == "bad_arguments"
 
 
 def test_memory_can_be_read(agent: Agent) -> None:

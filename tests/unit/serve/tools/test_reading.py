@@ -45,6 +45,17 @@ def test_for_a_task_the_skills_that_fit_it_are_listed(skilled: Agent) -> None:
     assert skilled("skills_list", **given).text == "(no skill fits this task)"
 
 
+def test_very_long_descriptions_leave_room_for_each_other(agent: Agent) -> None:
+    for number in range(120):
+        text = f"---\nname: s{number}\ndescription: USE ME FIRST {'word ' * 200}\n---\nDo.\n"
+        file = agent.brain.root / f"skills/s{number}.md"
+        file.write_text(text, "utf-8")
+    agent.brain.snapshot()
+    lines = agent("skills_list").text.splitlines()
+    assert len(lines) == 120 and all(line.endswith(" word…") for line in lines)
+    assert sum(map(len, lines)) < 50_000
+
+
 def test_an_empty_brain_has_no_skills_yet(agent: Agent) -> None:
     assert agent("skills_list").text == "(no skills yet)"
 
@@ -115,6 +126,9 @@ def test_a_snapshot_records_what_was_changed_by_hand(agent: Agent) -> None:
     assert answer.changed and answer.data["added"] == 1
     assert "1 added, 0 modified, 0 removed" in answer.text
     assert "Notes" in agent("brain_log", limit=1).text
+    (agent.brain.root / "key.txt").write_text("ghp_" + "Zk3vB9qLx2" * 3 + "7Yw4Tq\n", "utf-8")
+    noted = agent("brain_snapshot")
+    assert noted.changed and "Note: key.txt: line 1 looks like a secret" in noted.text
 
 
 def test_a_diff_names_skills_with_versions_and_shows_lines_if_asked(skilled: Agent) -> None:
