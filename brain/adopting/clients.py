@@ -63,6 +63,8 @@ def _files(
     for home, brain, file in without_secrets(sift(root, layout, left), left, allow):
         placed[brain] = home
         yield brain, file
+    if is_there(root, ".git"):
+        left.add("history", ".git", "the history of git: take that in with --as git")
     left.close()
 
 

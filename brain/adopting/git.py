@@ -18,8 +18,8 @@ from .protocol import File, Found, Notice, Step, Taker, Taking
 from .reading import MAX_BYTES
 from .rules import Rule
 
-MORE = 10
-"""By how much a history weighs more than the files alone."""
+WEIGHT = PLAIN + 1
+"""A history weighs more than plain files, and less than what a program is known to read."""
 MAX_COMMIT_BYTES = 1 << 20
 _TOGETHER = 512
 
@@ -50,8 +50,7 @@ class Git:
         best = max(seen, key=lambda found: found.weight, default=None)
         if best is None:
             return Found(self.kind, path, "a repository", PLAIN, None)
-        weight = best.weight + (MORE if best.home is None or best.weight == PLAIN else -MORE)
-        return Found(self.kind, path, f".git, {best.why}", weight, None)
+        return Found(self.kind, path, f".git, {best.why}", WEIGHT, None)
 
     def take(self, found: Found, since: str | None, allow: Collection[str]) -> Taking:
         """Read the history of HEAD, from after the commit `since` on."""

@@ -56,14 +56,16 @@ def detect(path: Path, kind: str | None = None) -> tuple[Taker, Found]:
 
 
 def _likely(found: list[tuple[Taker, Found]]) -> list[tuple[Taker, Found]]:
-    """Return the best of each program that is surely there, else what has the most signs."""
-    most = max((seen.weight for _, seen in found), default=0)
-    least = SURE if most >= SURE else most
+    """Return the best of each program that is surely there, else what has the most signs.
+
+    The files of a program that lie in a repository of git are taken as its agent has them
+    now; the history is taken of what no program claims, or if asked for.
+    """
     best: dict[str, tuple[Taker, Found]] = {}
     for taker, seen in sorted(found, key=lambda pair: -pair[1].weight):
-        if seen.weight >= least:
-            best.setdefault(_program(taker), (taker, seen))
-    return list(best.values())
+        best.setdefault(_program(taker), (taker, seen))
+    claims = list(best.values())
+    return [pair for pair in claims if pair[1].weight >= SURE] or claims[:1]
 
 
 def _program(taker: Taker) -> str:
