@@ -17,7 +17,7 @@ OUT     ?= docs/performance.md
 ARGS    ?=
 
 PIP     := -m pip --disable-pip-version-check --quiet
-NPM     := solc@0.8.37 @foundry-rs/anvil@1.7.1
+NPM     := solc@0.8.37 @foundry-rs/anvil@1.7.1 @modelcontextprotocol/inspector@2.12.0
 APT     := DEBIAN_FRONTEND=noninteractive apt-get --quiet --quiet
 
 .PHONY: demo test lint bench docs vectors clean
@@ -65,7 +65,8 @@ $(VENV)/test: $(VENV)/installed
 $(VENV)/tools: $(VENV)/node | $(BIN)/python
 	@touch $@
 
-# The compiler of contracts and a node of Ethereum to run them on; nothing of it is for users.
+# The compiler of contracts, a node of Ethereum to run them on, and the inspector of the protocol
+# that agents are served by; nothing of it is for users.
 $(VENV)/node: $(VENV)/programs
 	@npm install --prefix $@ --silent --no-save --no-package-lock --no-audit --no-fund \
 		$(NPM) || { rm -rf $@; echo "The tests need $(NPM) of npm," \

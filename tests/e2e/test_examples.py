@@ -115,3 +115,23 @@ def test_the_example_of_tool_calling_goes_on_after_a_failure(project: Path, tmp_
     assert lines[5].startswith("skill_manage: Patched oracle-manipulation, version 2 ")
     assert lines[7].startswith("brain_verify: The lineage is whole: ")
     assert lines[-2:] == ["version 2 by model: Patch the text", "version 1 by model: added"]
+
+
+def test_the_example_of_a_session_lists_views_creates_improves_verifies_and_proposes(
+    project: Path, tmp_path: Path
+) -> None:
+    done = run(project, "mcp_session.py", str(tmp_path / "auditor"))
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "told at the start: ▸ oracle-manipulation: Check where prices come from"
+    assert lines[1] == "skills_list: ▸ oracle-manipulation: Check where prices come from"
+    assert lines[3].startswith("skill_manage: Created reentrancy, version 1 ")
+    assert lines[4].startswith("skill_manage: Patched reentrancy, version 2 ")
+    assert lines[6].startswith("brain_verify: The lineage is whole: ")
+    assert lines[7:9] == ["reentrancy 2 by auditor-agent", "reentrancy 1 by auditor-agent"]
+    assert lines[-4:] == [
+        "proposed: oracle-manipulation 1 → 2",
+        "  -Check the age of every price.",
+        "  +Trust the first price.",
+        "rejected; the skill is at version 1",
+    ]

@@ -1,0 +1,68 @@
+"""The protocol's own inspector, another implementation of it, finds everything it looks for."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brain.serve.tools import TOOLS
+
+from .peers import COMMAND, Served
+
+PROGRAM = Path(sys.prefix) / "node" / "node_modules" / ".bin" / "mcp-inspector"
+"""Where `make test` installs it."""
+
+
+def inspect(*words: str) -> Any:
+    """Run the inspector; return what it prints."""
+    if not PROGRAM.exists() or shutil.which("node") is None:
+        pytest.skip("the inspector is not installed; `make test` installs it")
+    done = subprocess.run(
+        [str(PROGRAM), "--cli", "--quiet", *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout)
+
+
+def test_over_pipes_it_lists_the_tools_and_finds_their_schemas_portable(folder: Path) -> None:
+    target = (*COMMAND, "-C", str(folder), "mcp")
+    found = inspect(*("--protocol-era", "modern", "--method", "tools/list", "--strict"), *target)
+    assert [tool["name"] for tool in found["tools"]] == [tool.name for tool in TOOLS]
+
+
+def test_over_pipes_it_calls_a_tool_and_reads_what_came_of_it(folder: Path) -> None:
+    target = (*COMMAND, "-C", str(folder), "mcp")
+    given = {"action": "create", "name": "Fuzz", "content": "F.", "description": "Fuzz it"}
+    call = ("--method", "tools/call", "--tool-name", "skill_manage")
+    found = inspect(*target, *call, "--tool-args-json", json.dumps(given))
+    assert found["isError"] is False
+    assert (folder / "skills/fuzz/SKILL.md").is_file()
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_over_http_it_reads_resources_and_the_prompt(folder: Path, era: str) -> None:
+    with Served(folder) as served:
+        target = (
+            *("--server-url", served.url, "--transport", "http", "--protocol-era", era),
+            *("--header", f"Authorization: Bearer {served.token}"),
+        )
+        found = inspect(*target, "--method", "resources/list")
+        assert [row["uri"] for row in found["resources"]] == [
+            "brain://index",
+            "brain://skills/oracle",
+        ]
+        uri = "brain://skills/oracle/versions/1"
+        (content,) = inspect(*target, "--method", "resources/read", "--uri", uri)["contents"]
+        assert "One." in content["text"]
+        found = inspect(*target, "--method", "prompts/get", "--prompt-name", "system")
+        assert "You are an auditor." in found["messages"][0]["content"]["text"]
