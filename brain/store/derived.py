@@ -49,6 +49,10 @@ class DerivedReader(Connected):
         rows = self._db.all(sql, (slug,))
         return [path for (path,) in rows]
 
+    def skill_changes(self) -> list[tuple[str, bytes]]:
+        """See `Reader.skill_changes`."""
+        return self._db.all(f"SELECT {columns('path TEXT, snapshot BLOB')} FROM skill_log")
+
     def skill_log(self, path: str, version: str | None = None) -> list[SkillRow]:
         """See `Reader.skill_log`."""
         sql = f"SELECT {_LOG} FROM skill_log WHERE path = ?{{more}} ORDER BY number"

@@ -95,6 +95,16 @@ class MemoryTransaction(MemoryReader, MemoryLineageWriter):
         """See `Transaction.put_cards`."""
         self._state.cards.update(rows)
 
+    def put_sheet(self, note: bytes, rows: Iterable[bytes]) -> None:
+        """See `Transaction.put_sheet`."""
+        self._state.sheet = ()
+        self.add_to_sheet(note, rows)
+
+    def add_to_sheet(self, note: bytes, rows: Iterable[bytes]) -> None:
+        """See `Transaction.add_to_sheet`."""
+        self._state.sheet += tuple(rows)
+        self._state.facts[facts.SHEET] = note
+
     def log_skills(self, rows: Iterable[SkillRow]) -> None:
         """See `Transaction.log_skills`."""
         new = tuple(rows)
@@ -110,6 +120,8 @@ class MemoryTransaction(MemoryReader, MemoryLineageWriter):
         self._state.cards = {}
         self._state.skills = ()
         self._state.skill_paths = ()
+        self._state.sheet = ()
+        self._state.facts.pop(facts.SHEET, None)
         self._state.merges = {}
         self._state.facts[facts.DERIVED] = version.to_bytes(4, "big")
 

@@ -75,6 +75,8 @@ class MemoryLineageWriter(MemoryLineageReader):
         """See `Transaction.redact`; blobs are whole, so no other one is concerned."""
         self._state.blobs.pop(blob, None)
         self._state.cards.pop(blob, None)
+        self._state.sheet = ()
+        self._state.facts.pop(facts.SHEET, None)
         self._state.redactions.setdefault(blob, snapshot)
         self._state.facts[facts.EPOCH] = facts.raised(self._state.facts, facts.EPOCH)
 

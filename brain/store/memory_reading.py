@@ -145,9 +145,21 @@ class MemoryReader(MemoryLineageReader):
         known = self._state.cards
         return {blob: known[blob] for blob in blobs if blob in known}
 
+    def sheet_note(self) -> bytes:
+        """See `Reader.sheet_note`."""
+        return self._state.facts.get(facts.SHEET, b"")
+
+    def sheet(self) -> tuple[bytes, list[bytes]]:
+        """See `Reader.sheet`."""
+        return self.sheet_note(), list(self._state.sheet)
+
     def skill_paths(self, slug: str) -> list[str]:
         """See `Reader.skill_paths`."""
         return sorted({path for known, path in self._state.skill_paths if known == slug})
+
+    def skill_changes(self) -> list[tuple[str, bytes]]:
+        """See `Reader.skill_changes`."""
+        return [(row.path, row.snapshot) for row in self._state.skills]
 
     def skill_log(self, path: str, version: str | None = None) -> list[SkillRow]:
         """See `Reader.skill_log`."""

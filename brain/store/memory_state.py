@@ -18,6 +18,7 @@ class State:
         self.cards: dict[bytes, bytes] = {}
         self.skills: tuple[SkillRow, ...] = ()
         self.skill_paths: tuple[tuple[str, str], ...] = ()
+        self.sheet: tuple[bytes, ...] = ()
         self.merges: dict[bytes, int] = {}
         self.redactions: dict[bytes, bytes] = {}
 

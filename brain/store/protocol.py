@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .lineage import LineageReader, LineageWriter
 from .parts import PartReader
+from .skills import SkillReader, SkillWriter
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -99,7 +100,7 @@ class Source(Protocol):
         """Go to `offset` bytes from the start."""
 
 
-class Reader(LineageReader, PartReader, Protocol):
+class Reader(LineageReader, PartReader, SkillReader, Protocol):
     """Everything that can be asked of a store without changing it.
 
     Unless said otherwise, what is absent raises `NotFound` (`missing_object`) and
@@ -176,21 +177,6 @@ class Reader(LineageReader, PartReader, Protocol):
     def pending(self) -> list[Pending]:
         """Return the files of the work tree that have yet to be written, by path."""
 
-    def cards(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the cards that are known and intact; whoever asked makes the rest anew."""
-
-    def skill_paths(self, slug: str) -> list[str]:
-        """Return all paths ever logged under a slug, sorted."""
-
-    def skill_log(self, path: str, version: str | None = None) -> list[SkillRow]:
-        """Return the history of the skill at `path`, oldest first.
-
-        With `version`, return of it where the skill was added, and where it had that version.
-        """
-
-    def derived_version(self) -> int:
-        """Return what `reset_derived` was last given, 0 if never."""
-
     def integrity(self) -> list[str]:
         """Return what the engine's own check complains of; empty if all is well."""
 
@@ -201,7 +187,7 @@ class Reader(LineageReader, PartReader, Protocol):
         """Give everything back; closing twice does no harm."""
 
 
-class Transaction(Reader, LineageWriter, Protocol):
+class Transaction(Reader, LineageWriter, SkillWriter, Protocol):
     """A change in progress; its reads see its own writes.
 
     Keeping content that was redacted raises `Conflict` (`redacted`).
@@ -250,18 +236,6 @@ class Transaction(Reader, LineageWriter, Protocol):
 
     def clear_pending(self, paths: Iterable[str]) -> None:
         """Drop the notes on `paths`."""
-
-    def put_cards(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Keep cards, given as (blob, card), replacing older ones."""
-
-    def log_skills(self, rows: Iterable[SkillRow]) -> None:
-        """Append to the histories of skills."""
-
-    def name_skills(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Note, as `log_skills` does, at which paths skills lie, given as (slug, path)."""
-
-    def reset_derived(self, version: int) -> None:
-        """Forget cards, histories and merges, and note the version of what will replace them."""
 
 
 class OpenTransaction(Protocol):

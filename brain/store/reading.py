@@ -16,6 +16,7 @@ from .derived import DerivedReader
 from .merges import MergeReader
 from .protocol import Checked, OperationRow, Pending
 from .redactions import RedactionReader
+from .sheet import SheetReader
 from .signatures import SignatureReader
 from .structured import ObjectReader
 
@@ -27,7 +28,13 @@ SIDE_FILES = ("", "-wal", "-shm", "-journal")
 
 
 class SqliteReader(
-    ObjectReader, BlobReader, SignatureReader, RedactionReader, DerivedReader, MergeReader
+    ObjectReader,
+    BlobReader,
+    SignatureReader,
+    RedactionReader,
+    DerivedReader,
+    SheetReader,
+    MergeReader,
 ):
     """Answers from one SQLite file; see `Reader` for what each method promises."""
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 APPLICATION_ID = 0x62726E31
 """Marks the file as a store (SQLite header, offset 68): "brn1"."""
-VERSION = 2
+VERSION = 3
 """`user_version` of the stores this program writes."""
 
 _FIRST = (
@@ -98,7 +98,14 @@ _SECOND = (
 ) STRICT, WITHOUT ROWID""",
 )
 
-TABLES = {1: _FIRST, 2: _SECOND}
+_THIRD = (
+    """CREATE TABLE sheet (
+  number INTEGER PRIMARY KEY,
+  data BLOB NOT NULL
+) STRICT""",
+)
+
+TABLES = {1: _FIRST, 2: _SECOND, 3: _THIRD}
 """Version -> the tables that it added to those of the version before; none has changed since."""
 
 

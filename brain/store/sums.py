@@ -6,6 +6,7 @@ each row carries a checksum over all its fields, each framed by its length.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from zlib import crc32
 
 from blake3 import blake3
@@ -22,3 +23,10 @@ def of_fields(*fields: bytes) -> bytes:
 def of_derived(id: bytes, data: bytes) -> bytes:
     """Return the checksum of a derived row; CRC-32, since there are thousands to read at once."""
     return crc32(data, crc32(id)).to_bytes(4, "big")
+
+
+def of_rows(rows: Iterable[bytes], sum: int = 0) -> int:
+    """Return the CRC-32 over rows in order, each framed by its length, going on from `sum`."""
+    for row in rows:
+        sum = crc32(row, crc32(b"%d:" % len(row), sum))
+    return sum

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from ..digest import blob_id
 from ..errors import StoreError
-from . import derived, facts, mark, merges, oplog, signatures
+from . import derived, facts, mark, merges, oplog, sheet, signatures
 from . import pending as notes
 from .codec import INSERT, RAW, RECIPE
 from .connection import WAL_BYTES, Connection
@@ -179,6 +179,7 @@ class SqliteTransaction(SqliteReader):
 
         if self.has(blob):
             destroying.destroy(self, blob, named)
+        sheet.forget(self._db, self._now)  # of which any line may be of that blob
         redactions.note(self._db, blob, snapshot)
         self._now[facts.REDACTIONS] = facts.raised(self._now, facts.REDACTIONS)
         self._now[facts.EPOCH] = facts.raised(self._now, facts.EPOCH)
@@ -219,6 +220,14 @@ class SqliteTransaction(SqliteReader):
         """See `Transaction.name_skills`."""
         derived.name_skills(self._db, pairs)
 
+    def put_sheet(self, note: bytes, rows: Iterable[bytes]) -> None:
+        """See `Transaction.put_sheet`."""
+        sheet.put(self._db, self._now, note, rows)
+
+    def add_to_sheet(self, note: bytes, rows: Iterable[bytes]) -> None:
+        """See `Transaction.add_to_sheet`."""
+        sheet.add(self._db, self._now, note, rows)
+
     def note_merge(self, snapshot: bytes, generation: int) -> None:
         """See `Transaction.note_merge`."""
         merges.note(self._db, snapshot, generation)
@@ -227,4 +236,5 @@ class SqliteTransaction(SqliteReader):
         """See `Transaction.reset_derived`."""
         derived.forget(self._db)
         merges.forget(self._db)
+        sheet.forget(self._db, self._now)
         self._now[facts.DERIVED] = version.to_bytes(4, "big")

@@ -356,6 +356,33 @@ def test_resetting_derived_data_forgets_it_and_notes_the_version(store: Store) -
     assert store.ref("main") == b"1" * 32
 
 
+def test_a_sheet_is_kept_with_its_note_grows_and_is_replaced(store: Store) -> None:
+    assert (store.sheet_note(), store.sheet()) == (b"", (b"", []))
+    with store.transaction() as tx:
+        tx.put_sheet(b"first", [b"a page", b"", b"x" * 300_000])
+        assert tx.sheet_note() == b"first"
+    with store.transaction() as tx:
+        tx.add_to_sheet(b"second", [b"a change"])
+        tx.add_to_sheet(b"third", [])
+        assert tx.sheet()[0] == b"third"
+    assert store.sheet() == (b"third", [b"a page", b"", b"x" * 300_000, b"a change"])
+    with store.transaction() as tx:
+        tx.put_sheet(b"fourth", iter([b"another page"]))
+    assert (store.sheet_note(), store.sheet()) == (b"fourth", (b"fourth", [b"another page"]))
+    with store.transaction() as tx:
+        tx.reset_derived(1)
+    assert (store.sheet_note(), store.sheet()) == (b"", (b"", []))
+
+
+def test_a_sheet_that_was_not_committed_was_never_there(store: Store) -> None:
+    with store.transaction() as tx:
+        tx.put_sheet(b"kept", [b"a"])
+    with pytest.raises(ValueError, match="stop"), store.transaction() as tx:
+        tx.add_to_sheet(b"lost", [b"b"])
+        raise ValueError("stop")
+    assert store.sheet() == (b"kept", [b"a"])
+
+
 def test_a_snapshot_has_one_signature_for_each_key_and_the_first_one_stays(store: Store) -> None:
     a, b = b"a" * 32, b"b" * 32
     with store.transaction() as tx:

@@ -25,6 +25,7 @@ SNAPSHOTS = [b"snapshot %d" % number * 9 for number in range(20)]
 SMALL = [b"skill %d\n" % number * 12 for number in range(300)]
 BIG = random.Random(5).randbytes(LARGE + 5000)
 BLOBS = [*SMALL, BIG]
+SHEET = [b"line %d\n" % number * 90 for number in range(20)]
 
 
 def fill(folder: Path) -> None:
@@ -48,6 +49,7 @@ def fill(folder: Path) -> None:
             tx.note_merge(digest(b"%d" % number), number)
         tx.set_pending([Pending(f"p{n}", 0, blob_id(SMALL[n]), b"before") for n in range(5)])
         tx.put_cards([(blob_id(content), content[:8]) for content in SMALL[:40]])
+        tx.put_sheet(b"note", SHEET)
         tx.log_skills([SkillRow("p", digest(b"s"), n % 4, str(n), ("s", "t")) for n in range(5)])
     store.close()
     with closing(apsw.Connection(str(folder / "store.db"))) as db:
@@ -156,6 +158,7 @@ def believed(store: Reader) -> list[str]:
         wrong += ["log"] if store.skill_log("p") != log[: len(store.skill_log("p"))] else []
         cards = store.cards([blob_id(content) for content in SMALL[:40]])
         wrong += ["cards"] if set(cards.values()) - {c[:8] for c in SMALL[:40]} else []
+        wrong += ["sheet"] if store.sheet() not in ((b"note", SHEET), (b"", [])) else []
     except BrainError:
         pass
     return wrong
@@ -320,6 +323,26 @@ def test_an_altered_card_is_as_good_as_none(alter: Callable[..., None], folder: 
     alter("UPDATE cards SET data = x'00'")
     store = open_reader(folder)
     assert store.cards([blob_id(content) for content in SMALL]) == {}
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE sheet SET data = x'00' WHERE number = 2",
+        "DELETE FROM sheet WHERE number = 3",
+        "DELETE FROM sheet",
+        "INSERT INTO sheet (data) VALUES (x'')",
+        "UPDATE sheet SET number = 99 WHERE number = 1",
+    ],
+)
+def test_an_altered_sheet_is_as_good_as_none(
+    alter: Callable[..., None], folder: Path, sql: str
+) -> None:
+    alter(sql)
+    store = open_reader(folder)
+    assert store.sheet() == (b"", [])
+    assert store.sheet_note() == b"note"
     store.close()
 
 

@@ -40,6 +40,13 @@ def redacted(store: Store, content: bytes) -> bytes:
     return blob
 
 
+def test_a_sheet_goes_with_whatever_is_redacted(store: Store) -> None:
+    with store.transaction() as tx:
+        tx.put_sheet(b"note", [b"a line that a secret may stand in"])
+    redacted(store, b"a secret")
+    assert (store.sheet_note(), store.sheet()) == (b"", (b"", []))
+
+
 def code_of(error: pytest.ExceptionInfo[BrainError]) -> str:
     return error.value.code
 
