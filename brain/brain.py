@@ -14,6 +14,7 @@ from .facade.lineage import Lineage
 from .facade.opened import given, told
 from .facade.proposals import Proposals
 from .facade.proving import Proving
+from .facade.reading import Reading
 from .facade.selecting import Selecting
 from .facade.tasks import Tasks
 from .facade.trust import Trust
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from . import results
     from .actions.duty import Open as OpenLedger
     from .actions.files import Progress
-    from .actions.selecting import Wanted
     from .session import SignWith
 
 __all__ = ["Brain", "find"]
@@ -33,6 +33,7 @@ __all__ = ["Brain", "find"]
 class Brain(
     Tasks,
     Learning,
+    Reading,
     Selecting,
     Lineage,
     Proposals,
@@ -214,49 +215,3 @@ class Brain(
         from .actions import undo
 
         return self._do(undo.operations, limit)
-
-    # What an agent reads
-
-    def index(
-        self,
-        rev: str = "@",
-        limit: int | None = None,
-        budget: int | None = None,
-        *,
-        task: str | None = None,
-        top: int = 10,
-        by: str = "",
-    ) -> results.Index:
-        """Return the Level-0 index; `limit` is in characters a description, `budget` in tokens.
-
-        With `task` it has only the `top` skills that task needs; `by` is as for `select`.
-        """
-        from .actions import indexing
-
-        return self._do(indexing.index, rev, limit, budget, _wanted(task, top, by))
-
-    def prompt(
-        self,
-        rev: str = "@",
-        limit: int | None = None,
-        budget: int | None = None,
-        *,
-        task: str | None = None,
-        top: int = 10,
-        by: str = "",
-    ) -> results.Prompt:
-        """Return the system prompt: system.md, fragments, index, memory.
-
-        All but `rev` is about the index, and as there.
-        """
-        from .actions import indexing
-
-        return self._do(indexing.prompt, rev, limit, budget, _wanted(task, top, by))
-
-
-def _wanted(task: str | None, top: int, by: str) -> Wanted | None:
-    if task is None:
-        return None
-    from .actions.selecting import Wanted
-
-    return Wanted(task, top, by)

@@ -18,6 +18,7 @@ from brain.errors import BrainError
 
 _PLAIN = {"→": "->", "▸": ">", "…": "...", "·": "-", "—": "-", "≥": ">="}
 _ERRORS = "brain_plain"
+_UTF8 = ("utf-8", "utf8")
 
 
 class OutputFailed(BrainError):
@@ -46,6 +47,22 @@ def write(text: str) -> None:
         raise OutputFailed("standard output is closed")
     try:
         sys.stdout.write(text)
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as problem:
+        raise _failed(problem) from problem
+
+
+def write_pages(pages: Iterable[bytes]) -> None:
+    """Write text in UTF-8 to stdout; it is decoded only if stdout takes something else."""
+    out = sys.stdout
+    if not isinstance(out, io.TextIOWrapper) or out.encoding.lower() not in _UTF8:
+        write(b"".join(pages).decode())
+        return
+    flush()
+    try:
+        for page in pages:
+            out.buffer.write(page)
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as problem:

@@ -12,7 +12,7 @@ from ..results import Checkup
 from ..session import Session
 from ..worktree.ignore import IgnoreRules
 from ..worktree.mounts import unescaped
-from . import derived, record
+from . import derived, lining, record
 
 _LEAST_FREE = 256 << 20
 """Bytes of free disk below which the doctor warns."""
@@ -64,6 +64,9 @@ def _derived_data(session: Session) -> Iterator[Checkup]:
     yield Checkup(
         "derived data", good, message, "" if good else "the next command that writes rebuilds them"
     )
+    good = lining.is_sound(session)
+    message = "its lines are kept" if good else "damaged, so each reader makes it anew"
+    yield Checkup("index", good, message, "" if good else "`brain gc` repairs it")
 
 
 def _rights(session: Session) -> Iterator[Checkup]:

@@ -21,7 +21,7 @@ from ..results import Collected
 from ..session import Session
 from ..store.protocol import Kind, Reader
 from ..store.sweep import incomplete
-from . import folder, midst, noted
+from . import folder, lining, midst, noted
 from .files import Progress, no_progress
 from .turn import locked, transaction
 from .undo import decode
@@ -57,6 +57,7 @@ def collect(
             kept.update(_waiting_blobs(session))
             _check(tx, kept)
             count = tx.count_objects()
+            lining.mend(session, tx)
         removed = _sweep(session, kept, let_go)
         compacted = session.store.compact()
         after = session.store.size_on_disk()

@@ -123,14 +123,15 @@ def record(
     before: Bundle,
     after: Bundle,
     edits: Mapping[str, Entry | None],
-) -> None:
-    """Log which skills the edits of a snapshot changed."""
+) -> list[Difference]:
+    """Log which skills the edits of a snapshot changed; return what of them may be skills."""
     changed = [
         Difference(path, bundles.get(session.nodes, before, path) if before else None, entry)
         for path, entry in edits.items()
         if may_be_skill(path)
     ]
     _log(session, tx, snapshot_id, before, after, changed)
+    return changed
 
 
 def _log(

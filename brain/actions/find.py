@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import InvalidInput, NotFound, printable
@@ -58,8 +58,7 @@ def every(session: Session, bundle: Bundle) -> list[Found]:
 
 def places(session: Session, bundle: Bundle) -> Iterator[tuple[str, str, bytes, Card]]:
     """Yield all skills as path in the section, the name of the place, blob and card."""
-    blobs = _files(session, bundle)
-    names = layout.skill_paths(blobs)
+    blobs, names = _placed(session, bundle)
     cards = derived.cards(session, map(blobs.__getitem__, names))
     for path, name in names.items():
         blob = blobs[path]
@@ -132,7 +131,7 @@ def missing(session: Session, bundle: Bundle, text: str) -> NotFound:
     """Return the error for a skill that is not there, with the names that are near."""
     from ..skills.near import closest
 
-    near = closest(text, {layout.slug_of(path) for path in _paths(session, bundle)})
+    near = closest(text, {layout.slug_of(path) for path in _placed(session, bundle)[1]})
     return NotFound(
         f"no skill {printable(text)}",
         code="no_skill",
@@ -140,16 +139,19 @@ def missing(session: Session, bundle: Bundle, text: str) -> NotFound:
     )
 
 
-def _paths(session: Session, bundle: Bundle) -> Iterable[str]:
-    """Return the paths in the section of all skills."""
-    return layout.skill_paths(_files(session, bundle))
+def _placed(session: Session, bundle: Bundle) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Return the files below skills/ with their blobs, and which are skills, with their names.
 
-
-def _files(session: Session, bundle: Bundle) -> dict[str, bytes]:
-    """Return the files below skills/, links left out, with their blobs."""
-    return {
-        line[0]: line[2]
-        for node in tree.leaves(session.nodes, bundle.get(SECTION))
-        for line in node.entries
-        if line[1] != LINK
-    }
+    A link is none, but may keep the files beside it from being skills.
+    """
+    blobs: dict[str, bytes] = {}
+    links = []
+    for node in tree.leaves(session.nodes, bundle.get(SECTION)):
+        for path, kind, blob, _ in node.entries:
+            blobs[path] = blob
+            if kind == LINK:
+                links.append(path)
+    names = layout.skill_paths(blobs)
+    for path in links:
+        names.pop(path, None)
+    return blobs, names

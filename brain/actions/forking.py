@@ -23,7 +23,7 @@ from ..results import Forked
 from ..session import CONTROL, Session
 from ..store.opening import create_store, open_store
 from ..store.protocol import Kind, Pending, Transaction
-from . import derived, streams
+from . import derived, lining, streams
 from .create import begin, sync
 from .files import Progress, no_progress
 from .revisions import resolve
@@ -83,6 +83,7 @@ def _build(session: Session, staging: Path, origin: bytes, progress: Progress) -
                 tx.redact(blob, snapshot_id, lambda others: others)
             genesis = begin(child, tx, bundle, "fork", origin)
             derived.ensure(child, tx)
+            lining.ensure(child, tx)
             return genesis
     finally:
         store.close()

@@ -1,123 +1,136 @@
-"""The Level-0 index, and the system prompt it feeds; both from the head, not the folder."""
+"""The Level-0 index of a revision: from the head, not the folder."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from .. import manifest
-from ..objects import bundle as bundles
+from ..errors import InvalidInput
 from ..objects.bundle import Bundle
-from ..results import Index, Prompt
+from ..results import Index
 from ..session import Session
 from ..skills import index as level0
-from ..skills.text import clean
-from . import find, memory
+from ..skills.index import IndexText, TokenCounter
+from . import lines
 from .revisions import resolve
 
 if TYPE_CHECKING:
+    from ..skills.fitting import Candidate
     from .selecting import Wanted
 
-SYSTEM = "prompts/system.md"
-FRAGMENTS = "prompts/fragments/"
-_MAX_PART_BYTES = 4 << 20
-"""Bytes of one prompt or memory file that are read."""
+
+_Place = tuple[str, str, str]
+"""Name, description and full path of a skill."""
 
 
-def index(
-    session: Session,
-    revision: str = "@",
-    limit: int | None = None,
-    budget: int | None = None,
-    wanted: Wanted | None = None,
-) -> Index:
-    """Return one line per skill; `limit` in characters a description, `budget` in tokens.
+class Measure(NamedTuple):
+    """How much an index may hold, and of what.
 
-    With `wanted` there are only lines of the skills that a task needs.
+    `limit` is in characters a description, `budget` in tokens of the whole, as `count`
+    counts them. With `wanted` there are only the skills that a task needs.
     """
-    bundle = session.bundle_of(resolve(session, revision))
-    made = _index(session, bundle, limit, budget, wanted)
-    return Index(made.text, made.shown, made.tokens)
+
+    limit: int | None = None
+    budget: int | None = None
+    wanted: Wanted | None = None
+    count: TokenCounter = level0.tokens
 
 
-def prompt(
-    session: Session,
-    revision: str = "@",
-    limit: int | None = None,
-    budget: int | None = None,
-    wanted: Wanted | None = None,
-) -> Prompt:
-    """Return the system prompt: system.md, what the manifest names, fragments, index, memory.
+def index(session: Session, revision: str, measure: Measure) -> Index:
+    """Return the index: one line per skill, less of each where there is no room for that.
 
-    `limit`, `budget` and `wanted` are those of the index. Hidden and bidirectional
-    characters are left out of every part.
+    Raises `InvalidInput` (`bad_limit`).
     """
+    made = text(session, resolve(session, revision), measure)
+    return Index(made.text, made.shown, made.left_out, made.tokens)
+
+
+def pages(session: Session, revision: str, measure: Measure) -> list[bytes]:
+    """Return the text of `index` and a newline, in pieces of UTF-8: less work if it is large."""
     snapshot_id = resolve(session, revision)
+    if measure == Measure():
+        kept = lines.of(session, session.bundle_of(snapshot_id))
+        if kept.total:
+            return kept.sheet
+    return [text(session, snapshot_id, measure).text.encode(), b"\n"]
+
+
+def text(session: Session, snapshot_id: bytes, measure: Measure) -> IndexText:
+    """Return the index of a snapshot. Raises as `index`."""
+    limit, budget, wanted, count = measure
+    if (limit is not None and limit < 0) or (budget is not None and budget < 0):
+        raise InvalidInput("a limit or budget below zero", code="bad_limit")
     bundle = session.bundle_of(snapshot_id)
-    made = _index(session, bundle, limit, budget, wanted)
-    says = manifest.load(session, snapshot_id)
-    parts = list(_prompt_files(session, bundle, says.system))
-    parts.append(f"# Skills\n\n{made.text}")
-    cut = []
-    for path, most in memory.in_prompt(session, snapshot_id):
-        text = _text(session, bundle, path)
-        if text is None:
-            continue
-        if len(text) > most:
-            cut.append(path)
-            text = text[:most].rstrip() + "\n[…]"
-        parts.append(f"# Memory: {clean(path)}\n\n{text}")
-    whole = "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
-    return Prompt(whole, made.text, made.shown, level0.tokens(whole), cut)
+    if wanted is None and limit is None:
+        kept = lines.of(session, bundle)
+        whole = kept.text or level0.NO_SKILLS
+        total = count(whole)
+        if budget is None or total <= budget or not kept.total:
+            return IndexText(whole, kept.total, 0, total)
+        room = budget * kept.size // total
+    else:
+        room = None
+    found = _places(session, bundle, wanted)
+    if not found:
+        return IndexText(level0.NO_SKILLS, 0, 0, count(level0.NO_SKILLS))
+    return _fitted(session, snapshot_id, found, measure, room)
 
 
-def _index(
+def _fitted(
     session: Session,
-    bundle: Bundle,
-    limit: int | None,
-    budget: int | None,
-    wanted: Wanted | None,
-) -> level0.IndexText:
-    if wanted is not None:
-        from . import selecting
+    snapshot_id: bytes,
+    found: Sequence[_Place],
+    measure: Measure,
+    room: int | None,
+) -> IndexText:
+    """Return the index of skills; `room` is how many bytes may do, None if all might."""
+    from ..skills import fitting
 
-        chosen = selecting.among(session, bundle, wanted)
-        return level0.build(
-            [(one.name, one.description, one.path) for one in chosen], limit, budget
+    limit, budget, wanted, count = measure
+    if room is None or budget is None:
+        whole = fitting.whole(_candidates(found, limit), count)
+        if budget is None or whole.tokens <= budget:
+            return whole
+    from . import origins
+
+    authors = origins.authors(session, snapshot_id, [path for _, _, path in found])
+    skills = _candidates(found, limit, authors)
+    return fitting.fit(skills if wanted else fitting.in_turn(skills), budget, count, room)
+
+
+def _places(session: Session, bundle: Bundle, wanted: Wanted | None) -> Sequence[_Place]:
+    """Return all skills, or those that are wanted, the best first."""
+    if wanted is None:
+        from . import find
+
+        return [
+            (card.name or name, card.description, f"skills/{path}")
+            for path, name, _, card in find.places(session, bundle)
+        ]
+    from . import selecting
+
+    chosen = selecting.among(session, bundle, wanted)
+    return [(one.name, one.description, one.path) for one in chosen]
+
+
+def _candidates(
+    found: Sequence[_Place], limit: int | None, authors: Sequence[str] | None = None
+) -> list[Candidate]:
+    from ..skills import layout
+    from ..skills.fitting import Candidate
+    from ..skills.shorten import shorten
+
+    made = [level0.split(line) for line in level0.lines([place[:2] for place in found])]
+    folders = [layout.category_of(path.partition("/")[2]) for _, _, path in found]
+    shown = dict(zip(kinds := list(set(folders)), level0.names(kinds), strict=True))
+    return [
+        Candidate(
+            name,
+            text if limit is None else shorten(text, limit, len) if limit else "",
+            shown[folder],
+            author,
         )
-    lines = [
-        (card.name or name, card.description, path)
-        for path, name, _, card in find.places(session, bundle)
+        for (name, text), folder, author in zip(
+            made, folders, authors or [""] * len(made), strict=True
+        )
     ]
-    return level0.build(lines, limit, budget)
-
-
-def _prompt_files(session: Session, bundle: Bundle, system: Sequence[str]) -> Iterator[str]:
-    names = [SYSTEM, *system]
-    for entry in bundles.walk_section(session.nodes, bundle, "prompts", FRAGMENTS):
-        if not entry.path.startswith(FRAGMENTS):
-            break
-        if entry.path.endswith(".md"):
-            names.append(entry.path)
-    for name in names:
-        text = _text(session, bundle, name)
-        if text is not None:
-            yield text
-
-
-def _text(session: Session, bundle: Bundle, path: str) -> str | None:
-    """Return the cleaned text of a file of the bundle; None if it is not there."""
-    entry = bundles.get(session.nodes, bundle, path)
-    if entry is None:
-        return None
-    content = b"".join(_first(session, entry.blob))
-    return clean(content.decode("utf-8", "replace"))
-
-
-def _first(session: Session, blob: bytes) -> Iterator[bytes]:
-    left = _MAX_PART_BYTES
-    for piece in session.reader.stream_blob(blob):
-        yield piece[:left]
-        left -= len(piece)
-        if left <= 0:
-            return

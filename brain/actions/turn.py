@@ -26,7 +26,7 @@ from ..objects.snapshot import FORMAT, Snapshot
 from ..session import Session, checked_text, head_ref
 from ..store.lock import writer_lock
 from ..store.protocol import Kind, Transaction
-from . import derived
+from . import derived, lining
 from .announced import announce, apply, finish
 from .current import draft_for
 from .files import Progress, no_progress
@@ -137,7 +137,8 @@ class Turn:
         sign_new(session, self.tx, snapshot_id, snapshot)
         if merged:
             self.tx.note_merge(snapshot_id, snapshot.generation)
-        derived.record(session, self.tx, snapshot_id, before, after, edits)
+        changed = derived.record(session, self.tx, snapshot_id, before, after, edits)
+        lining.record(session, self.tx, before, after, changed)
         self.head, self.bundle = snapshot_id, after
         return snapshot_id
 
@@ -189,6 +190,7 @@ def transaction(session: Session, expected_bytes: int = 0) -> Iterator[Transacti
             session.refresh()
             derived.ensure(session, tx)
             yield tx
+            lining.ensure(session, tx)
     except BaseException:
         session.forget()
         raise

@@ -35,7 +35,7 @@ def classify(path: str, has_any: Callable[[Sequence[str]], bool]) -> str | None:
     `has_any` tells whether the section holds one of some paths, which ascend; it is
     asked at most once.
     """
-    name = _own_name(path)
+    name = own_name(path)
     if name is None:
         return None
     category, slash, _ = path.rpartition("/")
@@ -51,7 +51,7 @@ def skill_paths(paths: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     loose: dict[str, list[str]] = {}
     for path in paths:
-        name = _own_name(path)
+        name = own_name(path)
         if name is None:
             continue
         found[path] = name
@@ -77,6 +77,12 @@ def slug_of(path: str) -> str:
     if slug and not is_device(slug):
         return slug
     return "skill-" + blob_id(name.encode("utf-8", "surrogatepass")).hex()[:8]
+
+
+def category_of(path: str) -> str:
+    """Return the folders above the skill at `path`, its own left out; "" if there are none."""
+    folder, _, file = path.rpartition("/")
+    return folder.rpartition("/")[0] if file in SKILL_FILES else folder
 
 
 def new_path(slug: str, layout: str) -> str:
@@ -107,7 +113,7 @@ def _name(path: str) -> str:
     return file[:-3] if file[-3:].lower() == _SUFFIX else file
 
 
-def _own_name(path: str) -> str | None:
+def own_name(path: str) -> str | None:
     """Return the name of the skill at `path` as far as the path alone can tell."""
     if path[-9:] == _USUAL and "/." not in path and "/_" not in path and path[0] not in "._":
         return path[:-9].rpartition("/")[2]

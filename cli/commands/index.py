@@ -8,6 +8,7 @@ from ..command import command as brain_command
 from ..context import App
 from ..output import emit
 from ..params import CountType, Once
+from ..streams import write_pages
 from ..tasks import selection, task_options
 
 
@@ -37,7 +38,12 @@ def command(
     """Print the Level-0 index: one line per skill.
 
     It is read from the head; bodies never enter it. Tokens are estimated as bytes / 4.
+    Where --budget is short, descriptions are cut, then names stand alone by category, then
+    skills are left out, and the last line says how many. Each author has a share of it.
     With --task it has the skills whose names and descriptions fit a task best.
     """
-    found = app.brain.index(limit=limit, budget=budget, **selection(task, top, by))
-    emit(app, found, [found.index.rstrip("\n")])
+    chosen = selection(task, top, by)
+    if app.json:
+        emit(app, app.brain.index(limit=limit, budget=budget, **chosen), ())
+    else:
+        write_pages(app.brain.index_pages(limit=limit, budget=budget, **chosen))

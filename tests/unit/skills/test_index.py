@@ -2,22 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from brain.errors import InvalidInput
 from brain.skills import index
 
 
 def test_a_line_has_a_mark_a_name_and_a_description() -> None:
     assert index.line("a-skill", "Does things.") == "▸ a-skill: Does things."
     assert index.line("a-skill", "") == "▸ a-skill: (no description)"
-
-
-def test_no_skills_are_said_to_be_none() -> None:
-    assert index.build([]) == index.IndexText("(no skills yet)", 0, 4)
-
-
-def test_lines_are_sorted_by_name_and_then_slug() -> None:
-    cards = [("b", "3", "x"), ("a", "2", "z"), ("a", "1", "y")]
-    assert index.build(cards).text == "▸ a: 1\n▸ a: 2\n▸ b: 3"
 
 
 @pytest.mark.parametrize(
@@ -48,7 +38,6 @@ def test_lines_are_sorted_by_name_and_then_slug() -> None:
 )
 def test_nothing_closes_or_forges_a_line(name: str, description: str, line: str) -> None:
     assert index.line(name, description) == line
-    assert index.build([(name, description, "s")]).text in (line, line.replace("(no name)", "s"))
 
 
 def test_frontmatter_28_text_far_down_a_description_stays_on_its_line_and_is_cut() -> None:
@@ -57,47 +46,38 @@ def test_frontmatter_28_text_far_down_a_description_stays_on_its_line_and_is_cut
     assert index.line("a", "x" * 2000) == f"▸ a: {'x' * 1023}…"
 
 
-def test_a_limit_cuts_each_description() -> None:
-    cards = [("a", "word " * 20, "a"), ("b", "short", "b")]
-    assert index.build(cards, limit=10).text == "▸ a: word word…\n▸ b: short"
-    assert index.build(cards, limit=0).text == "▸ a\n▸ b"
-
-
-def test_a_budget_cuts_descriptions_alike_before_it_drops_them_and_names_last() -> None:
-    cards = [(f"skill-{n:02d}", "d" * (10 * n), f"s{n}") for n in range(1, 21)]
-    whole = index.build(cards)
-    assert whole.shown == 20
-    seen = []
-    for budget in range(whole.tokens, -1, -1):
-        made = index.build(cards, budget=budget)
-        assert made.tokens <= budget
-        assert made.tokens == index.tokens(made.text)
-        seen.append(made)
-        lines = made.text.split("\n") if made.text else []
-        assert len(lines) == made.shown
-        if made.shown < 20:
-            assert not any(": " in line for line in lines)
-        cut = {len(line) for line in lines if line.endswith("…")}
-        assert len(cut) <= 1
-    assert seen[-1] == index.IndexText("", 0, 0)
-    assert [made.shown for made in seen] == sorted((made.shown for made in seen), reverse=True)
-
-
-def test_skill_text_04_one_skill_cannot_use_up_the_budget() -> None:
-    cards = [
-        ("loud", "USE ME FIRST " * 80, "loud"),
-        *((f"s{n}", "quiet", f"s{n}") for n in range(50)),
+def test_an_index_parses_back_to_what_it_shows() -> None:
+    text = "\n".join(
+        [
+            *index.lines([("a", "b: c"), ("d", "")]),
+            index.listing("tools", ["e, f", "g"]),
+            index.listing("", ["h"]),
+            index.more(3),
+        ]
+    )
+    assert text.split("\n") == [
+        "▸ a: b: c",
+        "▸ d: (no description)",
+        "▹ tools: e; f, g",
+        "▹ h",
+        "… 3 more skills are not shown",
     ]
-    made = index.build(cards, budget=250)
-    assert made.shown == 51
-    assert made.text.count("quiet") == 50
+    assert index.parse(text) == [
+        index.Shown("a", "b: c"),
+        index.Shown("d", "(no description)"),
+        index.Shown("e; f", None, "tools"),
+        index.Shown("g", None, "tools"),
+        index.Shown("h", None),
+    ]
+    assert index.parse(index.NO_SKILLS) == []
+    assert index.more(1) == "… 1 more skill is not shown"
 
 
-@pytest.mark.parametrize("options", [{"limit": -1}, {"budget": -5}])
-def test_a_limit_below_zero_is_refused(options: dict[str, int]) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        index.build([], **options)
-    assert caught.value.code == "bad_limit"
+@pytest.mark.parametrize("name", ["a, b", "a,, b", "a:, b", ", a", "a ,", "▹ x", "a\n▹ b"])
+def test_no_name_looks_like_two_in_a_list(name: str) -> None:
+    (shown,) = index.names([name])
+    assert [one.name for one in index.parse(index.listing("", [shown]))] == [index.listed(shown)]
+    assert len(index.parse(index.listing("c", ["x", shown, "y"]))) == 3
 
 
 def test_tokens_are_a_quarter_of_the_bytes_rounded_up() -> None:

@@ -1,0 +1,169 @@
+"""Making the lines of the index: from all cards, or from what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from ..errors import NotFound
+from ..objects import bundle as bundles
+from ..objects import paths
+from ..objects.bundle import EMPTY, Bundle
+from ..objects.compare import Difference
+from ..objects.entry import LINK, Entry
+from ..session import Session
+from ..skills import index, layout, sheet
+from ..store.protocol import Transaction
+from . import derived, find
+from .derived import SECTION, IsSkill
+from .lines import Lines, Note, decode, kept, new_note, node_of
+
+_FEWEST = 256
+_SHARE = 32
+"""One line in so many, and at least the fewest, may change before the text is written anew."""
+_MOST = 4
+"""If more than one path in so many changed, the lines are rather made from all cards."""
+
+_Sides = tuple[list[bytes], list[bytes]]
+"""The lines that are gone, and the new ones."""
+
+
+def record(
+    session: Session, tx: Transaction, before: Bundle, after: Bundle, changed: list[Difference]
+) -> None:
+    """Bring the sheet from one bundle to the next, given what of the skills `changed`."""
+    note = decode(tx.sheet_note())
+    if note is not None and note.node == node_of(before) and len(changed) <= _most(note):
+        _advance(session, tx, note, after, changed)
+
+
+def ensure(session: Session, tx: Transaction) -> None:
+    """Let the sheet be that of the head, however the head came to be where it is."""
+    after = session.bundle_of(session.head())
+    note = decode(tx.sheet_note())
+    if note is not None and note.node == node_of(after):
+        return
+    changed = None if note is None else _changed(session, note, after)
+    if note is None or changed is None:
+        _put(tx, after, from_cards(session, after))
+    else:
+        _advance(session, tx, note, after, changed)
+
+
+def made(session: Session, bundle: Bundle, found: tuple[Note, Lines] | None) -> Lines:
+    """Return the lines of a bundle, going by those `found` in the store where that is less."""
+    changed = found and _changed(session, found[0], bundle)
+    if found is None or changed is None:
+        return from_cards(session, bundle)
+    note, lines = found
+    gone, new = _sides(session, note.bundle, bundle, changed)
+    return Lines(sheet.change(lines.sheet, gone, new), lines.total - len(gone) + len(new))
+
+
+def is_sound(session: Session) -> bool:
+    """Tell whether what is kept, if anything, is what follows from the files of its tree."""
+    found = kept(session)
+    if found is None:
+        return not session.reader.sheet_note()
+    lines, right = found[1], from_cards(session, found[0].bundle)
+    return (lines.total, b"".join(lines.sheet)) == (right.total, b"".join(right.sheet))
+
+
+def mend(session: Session, tx: Transaction) -> None:
+    """Make the sheet anew if it is damaged."""
+    if not is_sound(session):
+        bundle = session.bundle_of(session.head())
+        _put(tx, bundle, from_cards(session, bundle))
+
+
+def from_cards(session: Session, bundle: Bundle) -> Lines:
+    """Return the lines of all skills of a bundle, made from their cards."""
+    found = find.places(session, bundle)
+    lines = index.lines([(card.name or name, card.description) for _, name, _, card in found])
+    return Lines(sheet.build(line.encode() for line in lines), len(lines))
+
+
+def _advance(
+    session: Session, tx: Transaction, note: Note, after: Bundle, changed: list[Difference]
+) -> None:
+    gone, new = _sides(session, note.bundle, after, changed)
+    lines = note.lines - len(gone) + len(new)
+    now = new_note(after, lines, note.pages, note.changed + len(gone) + len(new))
+    if now.changed <= max(_FEWEST, lines // _SHARE):
+        rows = [sheet.encode_change(gone, new)] if gone or new else []
+        tx.add_to_sheet(now.encode(), rows)
+        return
+    found = kept(session)
+    if found is None:
+        _put(tx, after, from_cards(session, after))
+    else:
+        _put(tx, after, Lines(sheet.change(found[1].sheet, gone, new), lines))
+
+
+def _put(tx: Transaction, bundle: Bundle, lines: Lines) -> None:
+    tx.put_sheet(new_note(bundle, lines.total, len(lines.sheet), 0).encode(), lines.sheet)
+
+
+def _changed(session: Session, note: Note, bundle: Bundle) -> list[Difference] | None:
+    """Return what differs from the tree of the sheet, None if it is too much to go by."""
+    most = _most(note)
+    skills = {SECTION: bundle[SECTION]} if SECTION in bundle else EMPTY
+    try:
+        changed = list(islice(bundles.compare(session.nodes, note.bundle, skills), most + 1))
+    except NotFound:  # a program that keeps no sheet collected what this one stood on
+        return None
+    if len(changed) > most:
+        return None
+    return [pair for pair in changed if derived.may_be_skill(pair.path)]
+
+
+def _most(note: Note) -> int:
+    return max(_FEWEST, note.lines // _MOST)
+
+
+def _sides(session: Session, before: Bundle, after: Bundle, changed: list[Difference]) -> _Sides:
+    """Return the lines that `changed` paths took away, and those they brought."""
+    blobs = [e.blob for _, *both in changed for e in both if e and e.kind != LINK]
+    cards = derived.cards(session, blobs)
+    faces = {blob: card[:2] for blob, card in cards.items()}
+    seen = [d for d in changed if _face(faces, d.before) != _face(faces, d.after)]
+    if any(was is None or now is None for _, was, now in changed):
+        seen += _unsettled(session, after, changed)
+    if not seen:
+        return [], []
+    is_old, is_new = derived.classifiers(session, before, after, seen)
+    return (
+        _lines(session, [(path, was) for path, was, _ in seen if was], is_old),
+        _lines(session, [(path, now) for path, _, now in seen if now], is_new),
+    )
+
+
+def _face(faces: dict[bytes, tuple[str, str]], entry: Entry | None) -> tuple[str, str] | None:
+    """Return name and description, None for what is no file."""
+    return faces.get(entry.blob) if entry and entry.kind != LINK else None
+
+
+def _unsettled(
+    session: Session, after: Bundle, changed: Sequence[Difference]
+) -> Iterator[Difference]:
+    """Yield the files that did not change, but are no skills any more, or only now.
+
+    In a folder at the top they are, unless there is a SKILL.md; see `layout`.
+    """
+    moved = [path.split("/") for path, was, now in changed if was is None or now is None]
+    folders = {parts[1] for parts in moved if len(parts) == 3 and parts[2] in layout.SKILL_FILES}
+    known = {path for path, _, _ in changed}
+    for folder in sorted(folders):
+        for entry in bundles.below(session.nodes, after, f"{SECTION}/{folder}"):
+            if entry.path.count("/") == 2 and entry.path not in known:
+                yield Difference(entry.path, entry, entry)
+
+
+def _lines(session: Session, found: Sequence[tuple[str, Entry]], is_skill: IsSkill) -> list[bytes]:
+    skills = [(path, e.blob) for path, e in found if e.kind != LINK and is_skill(path)]
+    cards = derived.cards(session, [blob for _, blob in skills])
+    named = [
+        (cards[blob].name or layout.own_name(paths.split(path)[1]) or path, cards[blob].description)
+        for path, blob in skills
+    ]
+    return [line.encode() for line in index.lines(named)]

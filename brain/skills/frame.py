@@ -1,0 +1,25 @@
+"""Text of others in a frame: where it begins and ends, whose it is, and that it is data.
+
+Nothing inside can close the frame or open another one, for the lines of the frame bear a
+tag that follows from the text and does not occur in it.
+"""
+
+from __future__ import annotations
+
+from ..digest import blob_id
+
+_DIGITS = 16
+
+
+def framed(kind: str, about: str, text: str) -> str:
+    """Return `text` between two lines that name its `kind`; the first says what it is `about`."""
+    tag = _tag(text)
+    return f"[{kind} {tag} begins: {about}]\n{text}\n[{kind} {tag} ends]"
+
+
+def _tag(text: str) -> str:
+    """Return the first digits of a digest of the text that it does not hold."""
+    digest = blob_id(text.encode("utf-8", "surrogatepass"))
+    while (tag := digest.hex()[:_DIGITS]) in text.lower():
+        digest = blob_id(digest)
+    return tag

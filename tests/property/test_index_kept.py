@@ -1,0 +1,206 @@
+"""The index from the lines that are kept is, byte for byte, the one made from all cards."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from brain import Brain, BrainError
+from brain.actions import derived, lines, lining
+from brain.actions.revisions import resolve
+from brain.objects import bundle as bundles
+from brain.objects.entry import LINK
+from brain.skills import index, layout
+from brain.store import sheet as rows
+from brain.store.connection import Connection
+
+FOLDERS = ["a", "a-b", "ab", "big", "x.y", "_no", ".no", "Cat"]
+FILES = ["SKILL.md", "README.md", "ref.md", "n.MD", "data.txt"]
+NAMES = ["same", "same", "a", "a-b", "a: b", "Ünïcode", "▸ x", "zz", "", "0"]
+
+
+def from_the_definition(brain: Brain, revision: str) -> str:
+    """Return the index as it follows from the cards of all skills, by name and description."""
+    session = brain._session
+    bundle = session.bundle_of(resolve(session, revision))
+    entries = {e.path[7:]: e for e in bundles.walk_section(session.nodes, bundle, "skills")}
+    named = layout.skill_paths(entries)
+    files = {path: entries[path].blob for path in named if entries[path].kind != LINK}
+    cards = derived.read_cards(session, list(files.values()))
+    made = [
+        index.line(cards[blob].name or named[path], cards[blob].description)
+        for path, blob in files.items()
+    ]
+    made.sort(key=lambda line: line.partition(": ")[::2])
+    return "\n".join(made) or "(no skills yet)"
+
+
+def check(brain: Brain, revision: str) -> None:
+    """See that a revision has its index, whole and in pages."""
+    expected = from_the_definition(brain, revision)
+    assert brain.index(revision).index == expected
+    assert b"".join(brain.index_pages(revision)).decode() == expected + "\n"
+
+
+def text(rng: random.Random) -> str:
+    if rng.random() < 0.1:
+        return "no front matter\n"
+    description = "d " * rng.randrange(9)
+    return f"---\nname: {rng.choice(NAMES)!r}\ndescription: {description}\n---\n{rng.random()}\n"
+
+
+def path(rng: random.Random) -> str:
+    if rng.random() < 0.1:
+        return f"{rng.randrange(40)}.md"
+    folder = rng.choice([*FOLDERS, *(f"s{n:03d}" for n in range(60))])
+    if rng.random() < 0.5:
+        file = rng.choice(FILES)
+        return f"{folder}/{'skill.md' if file == 'SKILL.md' and folder > 's03' else file}"
+    if rng.random() < 0.3:
+        return f"{folder}/deep{rng.randrange(5)}/SKILL.md"
+    return f"{folder}/page-{rng.randrange(80):02d}.md"
+
+
+def edit(rng: random.Random, root: Path, count: int) -> None:
+    """Write and remove some files of skills; now and then one is a link."""
+    for _ in range(count):
+        file = root / "skills" / path(rng)
+        if file.exists() and rng.random() < 0.4:
+            file.unlink()
+            continue
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.unlink(missing_ok=True)
+        if rng.random() < 0.03:
+            file.symlink_to("elsewhere")
+        else:
+            file.write_text(text(rng))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_any_changes_the_index_is_the_one_from_the_cards(
+    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(seed)
+    monkeypatch.setattr(lining, "_FEWEST", rng.choice((3, 40, 256)))
+    with Brain.init(tmp_path / "b", author="tester") as brain:
+        seen = [brain.head]
+        for step in range(14):
+            edit(rng, brain.root, rng.choice((1, 3, 30, 250)))
+            brain.snapshot()
+            if step % 4 == 1:
+                brain.upsert_skill(f"up-{rng.randrange(3)}", f"{step}\n", description="d")
+            if step % 5 == 4:
+                brain.undo()
+            if step == 6:
+                brain.create_branch("other", seen[-1])
+                brain.switch("other")
+            seen.append(brain.head)
+            check(brain, "@")
+            check(brain, rng.choice(seen))
+            note = lines.decode(brain._session.reader.sheet_note())
+            assert note is not None
+            bundle = brain._session.bundle_of(brain._session.head())
+            assert note.node == lines.node_of(bundle)
+            assert lining.is_sound(brain._session)
+
+
+def test_a_fork_an_undo_and_a_redaction_have_their_index_kept(tmp_path: Path) -> None:
+    with Brain.init(tmp_path / "b", author="tester") as brain:
+        for number in range(5):
+            brain.upsert_skill(f"s{number}", "Text.\n", description=f"About {number}")
+        brain.undo()
+        brain.redact("skills/s1/SKILL.md", reason="it was a secret")
+        brain.fork(tmp_path / "f")
+        with Brain.open(tmp_path / "f", author="tester") as fork:
+            for one in (brain, fork):
+                assert one._session.reader.sheet_note()
+                lines_of = one.index().index.split("\n")
+                assert [line.partition(":")[0] for line in lines_of] == ["▸ s0", "▸ s2", "▸ s3"]
+                assert lining.is_sound(one._session)
+                check(one, "@")
+
+
+def damaged(brain: Brain, sql: str) -> None:
+    """Alter the kept lines behind the back of the program."""
+    store = brain._session.store
+    connection: Connection = store._db  # type: ignore[attr-defined]
+    connection.run(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE sheet SET data = CAST(replace(data, 'A', 'B') AS BLOB)",
+        "DELETE FROM sheet WHERE number = 2",
+    ],
+)
+def test_damage_of_what_is_kept_is_found_and_changes_no_answer(tmp_path: Path, sql: str) -> None:
+    with Brain.init(tmp_path / "b", author="tester") as brain:
+        for number in range(5):
+            brain.upsert_skill(f"s{number}", "Text.\n", description=f"About {number}")
+        damaged(brain, sql)
+        check(brain, "@")
+        assert not lining.is_sound(brain._session)
+        assert [one for one in brain.doctor() if not one.ok and one.check == "index"]
+        brain.upsert_skill("s9", "Text.\n", description="About 9")
+        check(brain, "@")
+        brain.gc()
+        assert lining.is_sound(brain._session)
+        assert [one.ok for one in brain.doctor() if one.check == "index"] == [True]
+        check(brain, "@")
+
+
+def test_lines_that_do_not_fit_the_text_are_as_good_as_none(tmp_path: Path) -> None:
+    with Brain.init(tmp_path / "b", author="tester") as brain:
+        brain.upsert_skill("s", "Text.\n", description="About")
+        session = brain._session
+        note = session.reader.sheet_note()
+        said = lines.decode(note)
+        assert said is not None
+        with session.store.transaction() as tx:
+            tx.add_to_sheet(said._replace(changed=2).encode(), [b"-\xe2\x96\xb8 no: such line"])
+        assert lines.kept(session) is None
+        check(brain, "@")
+
+
+def test_what_a_program_that_keeps_no_lines_left_is_made_up_for(tmp_path: Path) -> None:
+    with Brain.init(tmp_path / "b", author="tester") as brain:
+        brain.upsert_skill("s", "Text.\n", description="About")
+        with brain._session.store.transaction() as tx:
+            tx.put_sheet(b"a note of another program", [])
+        check(brain, "@")
+        brain.upsert_skill("t", "Text.\n", description="About")
+        assert lining.is_sound(brain._session)
+        assert brain._session.reader.sheet_note() != b"a note of another program"
+        check(brain, "@")
+
+
+def test_a_line_that_was_redacted_is_nowhere_in_the_store(tmp_path: Path) -> None:
+    secret = "the-word-that-nobody-may-read"
+    with Brain.init(tmp_path / "b", author="tester") as brain:
+        brain.upsert_skill("s", "Text.\n", description=f"Says {secret}")
+        for number in range(3):
+            brain.upsert_skill(f"s{number}", "Text.\n", description="About")
+        brain.upsert_skill("s", "Text.\n", description="Says nothing")
+        assert any(secret.encode() in row for row in brain._session.reader.sheet()[1])
+        brain.redact("skills/s/SKILL.md", reason="it was a secret", history=True)
+        check(brain, "@")
+    for file in (tmp_path / "b" / ".brain").iterdir():
+        assert not file.is_file() or secret.encode() not in file.read_bytes(), file
+
+
+def test_the_sum_of_rows_depends_on_where_each_ends() -> None:
+    sums = rows.sums
+    assert sums.of_rows([b"a", b"bc"]) != sums.of_rows([b"ab", b"c"])
+    assert sums.of_rows([b"b"], sums.of_rows([b"a"])) == sums.of_rows([b"a", b"b"])
+
+
+def test_an_index_of_a_revision_of_before_is_refused_nowhere(tmp_path: Path) -> None:
+    with Brain.init(tmp_path / "b", author="tester") as brain:
+        first = brain.head
+        brain.upsert_skill("s", "Text.\n", description="About")
+        check(brain, first)
+        with pytest.raises(BrainError):
+            brain.index("no-such-revision")

@@ -1,0 +1,46 @@
+"""Descriptions are cut after words, and keep what says what they are for."""
+
+from __future__ import annotations
+
+import pytest
+
+from brain.skills.shorten import least, shorten, size
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "short"),
+    [
+        ("short", 5, "short"),
+        ("two words", 9, "two words"),
+        ("two words", 8, "two…"),
+        ("two words", 6, "two…"),
+        ("two words", 5, "…"),
+        ("two words", 3, "…"),
+        ("two words", 2, ""),
+        ("first, then", 10, "first…"),
+        ("a (b c) d", 8, "a (b…"),
+        ("unbreakable" * 9, 40, "…"),
+        ("naïve café au lait", 10, "naïve…"),
+        ("naïve café au lait", 16, "naïve café…"),
+        ("漢字かな交じり文", 12, "漢字か…"),
+        ("see 漢字かな文", 16, "see 漢字か…"),
+        ("", 0, ""),
+    ],
+)
+def test_a_text_is_cut_after_a_word_within_so_many_bytes(text: str, most: int, short: str) -> None:
+    assert shorten(text, most) == short
+    assert size(short) <= most
+
+
+def test_a_text_is_cut_by_characters_too() -> None:
+    assert shorten("naïve café au lait", 11, len) == "naïve café…"
+    assert shorten("word word word", 10, len) == "word word…"
+
+
+def test_the_first_clause_is_the_least_that_stays() -> None:
+    text = "Fills in PDF forms, also scanned ones. Use it for tax returns and for contracts."
+    assert shorten(text, least(text)) == "Fills in PDF forms…"
+    text = "A tool of tools which does whatever one may want of it without so much as a comma"
+    assert shorten(text, least(text)) == "A tool of tools which does whatever one may…"
+    assert least("Short one.") == len("Short one.")
+    assert least("x" * 500) == size("…")
