@@ -46,7 +46,7 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called, such as anthropic:claude-sonnet-5; goes into receipts."""
+        """What it is called, such as anthropic:claude-haiku-4-5; goes into receipts."""
 
     def answer(self, request: Request) -> Answer:
         """Return the answer, in bounded time and size. Raises `ModelError`."""

@@ -1,6 +1,6 @@
 """Which model a user has, in a file of JSON that only he reads; never a key itself.
 
-{"format": "brain v1 model", "model": "anthropic:claude-sonnet-5", "key_file": "…"}
+{"format": "brain v1 model", "model": "anthropic:claude-haiku-4-5", "key_file": "…"}
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ PROVIDERS = ("anthropic", "openai", "bedrock")
 MAX_BYTES = 64 << 10
 _MAX_KEY_BYTES = 16 << 10
 _NAME = re.compile(r"[!-~]{1,200}", re.ASCII)
+_KEY = re.compile(r"[!-~]+", re.ASCII)
 _RANGES = (("max_tokens", 1, 1_000_000), ("timeout", 1, 3_600), ("retries", 0, 10))
 _LOCAL = ("localhost", "ip6-localhost")
 
@@ -162,7 +163,7 @@ def read_key(path: str) -> str:
             hint="chmod 600 that file",
         )
     key = data.decode("ascii", "replace").strip()
-    if len(data) > _MAX_KEY_BYTES or not key.isprintable() or not key.isascii() or " " in key:
+    if len(data) > _MAX_KEY_BYTES or not _KEY.fullmatch(key):
         raise InvalidInput(f"that file holds no key: {printable(path)}", code="no_key")
     return key
 

@@ -19,7 +19,7 @@ _TEXT = TextType("bad_model")
 @brain_command(
     "model",
     examples=(
-        "brain config model anthropic:claude-sonnet-5 --key-file ~/keys/anthropic",
+        "brain config model anthropic:claude-haiku-4-5 --key-file ~/keys/anthropic",
         "brain config model openai:qwen3 --base-url http://localhost:11434/v1",
         "brain config model",
         "brain config model --off",

@@ -135,3 +135,19 @@ def test_the_example_of_a_session_lists_views_creates_improves_verifies_and_prop
         "  +Trust the first price.",
         "rejected; the skill is at version 1",
     ]
+
+
+def test_the_example_of_a_synthesis_makes_a_skill_of_hard_work_and_improves_it(
+    project: Path, tmp_path: Path
+) -> None:
+    done = run(project, "synthesis.py", str(tmp_path / "auditor"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[:4] == [
+        "created: stale-price-feeds is now at version 1 (1 asked)",
+        "improved: stale-price-feeds is now at version 2 (2 asked)",
+        "not_hard (0 asked)",
+        "▸ stale-price-feeds: Use when a contract reads a price from an oracle.",
+    ]
+    with Brain.open(tmp_path / "auditor") as brain:
+        assert "Compare a second feed" in brain.view_skill("stale-price-feeds").body
+        assert len(brain.skills()) == 1 and brain.verify(deep=True).ok

@@ -1,0 +1,79 @@
+"""Let a model make skills of hard work, and see that nothing else can come of what it says.
+
+    python synthesis.py [FOLDER]
+
+The model here answers from a script. A real one is named with `brain config model`, or
+opened in a program:
+
+    from brain.evolve.endpoint import opened
+    from brain.evolve.settings import parse
+    model = opened(parse({"model": "anthropic:claude-haiku-4-5"}), key)
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from brain import Brain
+from brain.evolve import Learner, Scripted
+
+FIRST = {
+    "decision": "create",
+    "name": "stale-price-feeds",
+    "description": "Use when a contract reads a price from an oracle.",
+    "body": "# Stale price feeds\n\n1. Read the time of the answer, not the answer alone.\n",
+    "reason": "The first check passed on a price that was a day old.",
+}
+BETTER = {
+    **FIRST,
+    "decision": "improve",
+    "body": FIRST["body"] + "2. Compare a second feed, and refuse where they are far apart.\n",
+    "reason": "Two feeds disagreed.",
+}
+WRONG = {**FIRST, "name": "../../.ssh/authorized_keys"}
+NOTHING = {"decision": "nothing", "reason": "Routine."}
+
+
+def main(folder: Path) -> None:
+    """Tell what becomes of three runs."""
+    with Brain.init(folder, author="auditor") as brain:
+        learner = Learner(brain, Scripted(FIRST, WRONG, BETTER, NOTHING))
+
+        with brain.task("Audit the vault", agent="auditor", at_end=learner) as task:
+            task.tool("terminal", "forge test", error="exit 1: price is stale")
+            task.tool("terminal", "forge test --fork", "ok")
+        tell(learner)
+
+        with brain.task("Audit the pool", agent="auditor", at_end=learner) as task:
+            task.skill_load("stale-price-feeds")
+            for feed in range(4):
+                task.tool("read_feed", {"feed": feed}, "1.00")
+        tell(learner)
+
+        with brain.task("Look around", agent="auditor", at_end=learner) as task:
+            task.tool("terminal", "ls", "vault.sol")
+        tell(learner)
+
+        print(brain.index().index)
+        for step in brain.run_at("@~1").steps:
+            print(f"  {step.kind} {step.name}")
+
+
+def tell(learner: Learner) -> None:
+    """Say what was learned."""
+    done = learner.result
+    if done is None:
+        print(f"failed: {learner.error}")
+    else:
+        version = "" if done.version is None else f" is now at version {done.version}"
+        print(f"{done.decision}: {done.slug}{version}".rstrip(": "), f"({done.requests} asked)")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        main(Path(sys.argv[1]))
+    else:
+        with tempfile.TemporaryDirectory() as temporary:
+            main(Path(temporary) / "auditor")

@@ -1,0 +1,184 @@
+"""`brain evolve` and `brain config model`, with a real endpoint on the loopback device."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brain import Brain
+from tests.endpoint import Served, completion, failure, serving
+
+from .conftest import Call, validate
+
+KEY = "sk-very-secret-4711"
+SKILL = {
+    "decision": "create",
+    "name": "stale-price-feeds",
+    "description": "Use when a contract reads a price.",
+    "body": "# Stale feeds\n\nRead the time of the answer.\n",
+    "reason": "The price was a day old.",
+}
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    with serving() as made:
+        yield made
+
+
+@pytest.fixture
+def model(agent: Path, cli: Call, served: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
+    """An endpoint that is configured, and a key for it."""
+    monkeypatch.setenv("BRAIN_MODEL_KEY", KEY)
+    told = cli("config", "model", "openai:small", "--base-url", served.url, "--retries", "0")
+    assert told.status == 0
+    return served
+
+
+def work(agent: Path, *errors: str) -> None:
+    """Record a run with calls of a tool, one for each error, "" for one that worked."""
+    with Brain.open(agent, author="ada") as brain, brain.task("Audit the vault") as task:
+        for error in errors:
+            task.tool("terminal", "forge test", error=error)
+
+
+def test_a_hard_run_becomes_a_skill(agent: Path, cli: Call, model: Served) -> None:
+    work(agent, "exit 1", "")
+    model.replies.append(completion(tool=json.dumps(SKILL)))
+    told = cli("evolve", "synthesize")
+    assert told.status == 0 and told.err == ""
+    assert told.out.splitlines() == [
+        "stale-price-feeds added at version 1: The price was a day old.",
+        "Asked openai:small, 1 request, 120 tokens in, 30 out",
+    ]
+    assert "# Stale feeds" in (agent / "skills/stale-price-feeds/SKILL.md").read_text()
+    assert model.asked[0].headers["authorization"] == f"Bearer {KEY}"
+    shown = cli("show", "--json").document
+    assert shown["operation"]["kind"] == "upsert" and shown["receipt"]
+    assert cli("verify", "--deep").status == 0
+
+
+def test_a_dry_run_prints_the_skill_and_records_nothing(
+    agent: Path, cli: Call, model: Served
+) -> None:
+    work(agent, "exit 1", "")
+    before = cli("status", "--json").document
+    model.replies += [completion(json.dumps(SKILL))] * 2
+    told = cli("evolve", "synthesize", "@", "--dry-run")
+    assert "Would create stale-price-feeds: Use when" in told.out and "# Stale feeds" in told.out
+    document = cli("evolve", "synthesize", "--dry-run", "--json").document
+    validate("evolve-synthesize", document)
+    assert (document["decision"], document["snapshot"]) == ("created", None)
+    assert cli("status", "--json").document == before
+
+
+def test_an_easy_run_asks_nobody_unless_it_is_asked_anyway(
+    agent: Path, cli: Call, model: Served
+) -> None:
+    work(agent, "")
+    assert "not hard" in cli("evolve", "synthesize").out and model.asked == []
+    model.replies.append(completion('{"decision": "nothing", "reason": "Routine."}'))
+    assert "Nothing worth keeping: Routine." in cli("evolve", "synthesize", "--anyway").out
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (failure(401, f"bad key {KEY}"), "key_refused"),
+        (failure(429, "slow down"), "rate_limited"),
+        (failure(500, "oops"), "unavailable"),
+        (completion("{"), "bad_answer"),
+        (completion('{"decision": 7}'), "bad_answer"),
+        (completion(tool=json.dumps({**SKILL, "body": "AKIAIOSFODNN7EXAMPLQ"})), "bad_answer"),
+    ],
+    ids=["401", "429", "500", "malformed", "wrong-type", "secret"],
+)
+def test_after_a_failure_the_brain_is_as_it_was(
+    agent: Path, cli: Call, model: Served, reply: Any, code: str
+) -> None:
+    work(agent, "exit 1", "")
+    before = cli("status", "--json").document
+    model.replies += [reply] * 3
+    told = cli("evolve", "synthesize", "--json")
+    assert (told.status, told.out, told.error["code"]) == (1, "", code)
+    validate("error", {"error": told.error})
+    assert KEY not in told.err
+    assert cli("status", "--json").document == before
+
+
+def test_without_a_model_it_says_that_nothing_is_learned(agent: Path, cli: Call) -> None:
+    work(agent, "exit 1", "")
+    told = cli("evolve", "synthesize")
+    assert told.status == 1
+    assert "no model is configured" in told.err and "brain config model" in told.err
+    assert "No model is configured" in cli("config", "model").out
+
+
+def test_a_snapshot_without_a_run_is_an_error(agent: Path, cli: Call, model: Served) -> None:
+    told = cli("--json", "evolve", "synthesize", "@")
+    assert (told.status, told.error["code"]) == (1, "no_receipt")
+
+
+class TestConfiguration:
+    def test_a_model_is_named_changed_and_forgotten(self, agent: Path, cli: Call) -> None:
+        name = "anthropic:claude-haiku-4-5"
+        cli("config", "model", name, "--key-file", "k", "--timeout", "30")
+        told = cli("config", "model", "--max-tokens", "900", "--json").document
+        validate("config-model", told)
+        assert (told["model"], told["timeout"], told["max_tokens"]) == (name, 30, 900)
+        assert told["key"] == f"file {agent / 'k'}"
+        assert cli("config", "model", "--off").status == 0
+        assert cli("config", "model", "--json").document["model"] is None
+
+    def test_another_provider_gets_nothing_of_the_one_before(self, agent: Path, cli: Call) -> None:
+        url = "https://gateway.example.org"
+        cli("config", "model", "anthropic:claude", "--key-file", "k", "--base-url", url)
+        told = cli("config", "model", "openai:gpt", "--json").document
+        assert (told["base_url"], told["key"]) == (None, None)
+
+    def test_the_key_is_neither_kept_nor_shown(
+        self, agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+        told = cli("config", "model", "anthropic:claude", "--json")
+        assert told.document["key"] == "environment ANTHROPIC_API_KEY"
+        kept = Path(told.document["file"])
+        assert KEY not in told.out + kept.read_text() and kept.stat().st_mode & 0o077 == 0
+
+    def test_the_key_of_a_provider_goes_to_no_other_endpoint(
+        self, agent: Path, cli: Call, served: Served, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+        work(agent, "exit 1", "")
+        cli("config", "model", "openai:small", "--base-url", served.url)
+        assert cli("config", "model", "--json").document["key"] is None
+        served.replies.append(completion('{"decision": "nothing", "reason": "Routine."}'))
+        assert cli("evolve", "synthesize").status == 0
+        assert KEY not in str(served.asked[0].headers)
+
+    def test_a_provider_without_a_key_is_not_asked(
+        self, agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+        work(agent, "exit 1", "")
+        cli("config", "model", "anthropic:claude")
+        told = cli("--json", "evolve", "synthesize")
+        assert (told.status, told.error["code"]) == (1, "no_key")
+        assert "ANTHROPIC_API_KEY" in told.error["hint"]
+
+    @pytest.mark.parametrize(
+        "call",
+        [["claude"], ["openai:x", "--base-url", "http://example.org"], ["--timeout", "5"]],
+        ids=" ".join,
+    )
+    def test_what_is_no_model_is_an_error(self, agent: Path, cli: Call, call: list[str]) -> None:
+        told = cli("--json", "config", "model", *call)
+        assert (told.status, told.error["code"]) == (1, "bad_model")
+
+    def test_off_stands_alone(self, agent: Path, cli: Call) -> None:
+        assert cli("config", "model", "openai:x", "--off").status == 2

@@ -1,0 +1,136 @@
+"""Which model a user has: what is taken, what is kept, and that no key is."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brain.errors import InvalidInput, ModelError
+from brain.evolve.endpoint import opened
+from brain.evolve.settings import Settings, forget, load, parse, read_key, save
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"model": "anthropic:claude-haiku-4-5"},
+        {"model": "openai:gpt-6", "key_file": "/k", "max_tokens": 100, "timeout": 1, "retries": 0},
+        {"model": "bedrock:eu.anthropic.claude-v1:0"},
+        {"model": "openai:qwen3", "base_url": "http://localhost:11434/v1"},
+        {"model": "openai:qwen3", "base_url": "http://[::1]:8000/v1"},
+        {"model": "openai:qwen3", "base_url": "http://192.168.1.5:8000/v1"},
+        {"model": "anthropic:x", "base_url": "https://gateway.example.org/anthropic"},
+    ],
+)
+def test_settings_are_kept_as_they_were_given(fields: dict[str, Any], tmp_path: Path) -> None:
+    settings = parse(fields)
+    place = tmp_path / "new" / "model.json"
+    save(place, settings)
+    assert load(place) == settings
+    assert place.stat().st_mode & 0o777 == 0o600
+    assert json.loads(place.read_text()) == {"format": "brain v1 model", **fields}
+    forget(place)
+    forget(place)
+    assert load(place) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({}, "names no model"),
+        ({"model": ""}, "names no model"),
+        ({"model": "claude"}, "PROVIDER:NAME"),
+        ({"model": "groq:x"}, "PROVIDER:NAME"),
+        ({"model": "openai:"}, "PROVIDER:NAME"),
+        ({"model": "openai:a b"}, "PROVIDER:NAME"),
+        ({"model": "openai:\x1b[31m"}, "PROVIDER:NAME"),
+        ({"model": 7}, "not text"),
+        ({"model": "openai:x", "api_key": "k"}, "no setting api_key"),
+        ({"model": "openai:x", "timeout": 0}, "timeout"),
+        ({"model": "openai:x", "timeout": True}, "timeout"),
+        ({"model": "openai:x", "timeout": "9"}, "timeout"),
+        ({"model": "openai:x", "retries": 99}, "retries"),
+        ({"model": "openai:x", "max_tokens": 0}, "max_tokens"),
+        ({"model": "openai:x", "base_url": "localhost:1"}, "address"),
+        ({"model": "openai:x", "base_url": "file:///etc/passwd"}, "address"),
+        ({"model": "openai:x", "base_url": "https://[::1"}, "address"),
+        ({"model": "openai:x", "base_url": "https://h:99999/"}, "address"),
+        ({"model": "openai:x", "base_url": "https://key@example.org/"}, "file"),
+        ({"model": "openai:x", "base_url": "https://example.org/?key=1"}, "file"),
+        ({"model": "openai:x", "base_url": "http://example.org/v1"}, "https"),
+        ({"model": "openai:x", "base_url": "http://8.8.8.8/v1"}, "https"),
+        ({"model": "openai:x", "key_file": "a\0b"}, "file"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(fields: dict[str, Any], why: str) -> None:
+    with pytest.raises(InvalidInput, match=why) as caught:
+        parse(fields)
+    assert caught.value.code == "bad_model" and caught.value.message.isprintable()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{}", b"\xff", b"[" * 50_000, b'{"format": "brain v2 model"}']
+)
+def test_a_damaged_file_of_settings_is_an_error(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "model.json").write_bytes(content)
+    with pytest.raises(InvalidInput) as caught:
+        load(tmp_path / "model.json")
+    assert caught.value.code == "bad_model"
+
+
+def test_only_an_endpoint_of_this_machine_is_local() -> None:
+    assert parse({"model": "openai:x", "base_url": "http://127.0.0.2:1/v1"}).is_local
+    assert not parse({"model": "openai:x", "base_url": "http://10.0.0.1:1/v1"}).is_local
+    assert not parse({"model": "openai:x"}).is_local
+
+
+def key_file(folder: Path, content: bytes, mode: int = 0o600) -> str:
+    file = folder / "key"
+    file.write_bytes(content)
+    file.chmod(mode)
+    return str(file)
+
+
+def test_a_key_is_read_from_a_file_without_its_end_of_line(tmp_path: Path) -> None:
+    assert read_key(key_file(tmp_path, b"sk-4711\n")) == "sk-4711"
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "code"),
+    [
+        (b"sk", 0o644, "key_readable"),
+        (b"sk", 0o620, "key_readable"),
+        (b"two words\n", 0o600, "no_key"),
+        (b"a\nb\n", 0o600, "no_key"),
+        (b"\xff", 0o600, "no_key"),
+        (b"\x1b[31m", 0o600, "no_key"),
+        (b"", 0o600, "no_key"),
+        (b"x" * 100_000, 0o600, "no_key"),
+    ],
+)
+def test_what_is_no_key_or_open_to_others_is_refused(
+    tmp_path: Path, content: bytes, mode: int, code: str
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        read_key(key_file(tmp_path, content, mode))
+    assert caught.value.code == code
+
+
+def test_a_key_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        read_key(str(tmp_path / "none"))
+
+
+def test_without_its_package_a_model_is_an_error_that_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("brain.evolve.endpoint.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pydantic_ai.messages", None)
+    with pytest.raises(ModelError, match="not installed") as caught:
+        opened(Settings("openai:x"), "")
+    assert caught.value.hint == "pip install 'agent-brain[evolve]'"
