@@ -6,7 +6,7 @@ the last time, and nothing else. The folder is not touched: that is the merge's 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -42,7 +42,8 @@ class Step(NamedTuple):
     """One state of a source, on top of the step before it.
 
     `files` are paths of the brain, each with what is there, or None for nothing; they are
-    gone through once. With `whole` they are all there is, and what they do not name goes.
+    gone through once. With `whole` they are all there is, and what they do not name goes,
+    but for what `stays`, asked after that: it is there and could not be read.
     `revision` is what the state is called at its source, `author` and `time` (ms, UTC)
     are who made it and when, "" and None for whoever takes it in now. `parents` are the
     revisions it came from, where the source has a history: `files` are then what changed
@@ -57,6 +58,7 @@ class Step(NamedTuple):
     author: str = ""
     time: int | None = None
     parents: tuple[str, ...] | None = None
+    stays: Callable[[str], bool] = KEPT.__contains__
 
 
 class Source(NamedTuple):
@@ -169,7 +171,8 @@ class _Taking:
         edits = dict(self._stored(step.files))
         if step.whole:
             there = (entry.path for entry in bundles.walk(session.nodes, mine.bundle))
-            edits.update(dict.fromkeys(p for p in there if p not in edits and p not in KEPT))
+            gone = (path for path in there if path not in edits and path not in KEPT)
+            edits.update({path: None for path in gone if not step.stays(path)})
         return {
             path: entry
             for path, entry in edits.items()

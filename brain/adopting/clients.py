@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .layouts import Layout
 from .left import Left
-from .protocol import File, Found, Notice, Step, Taking
+from .protocol import File, Found, Step, Taking
 from .sift import sift
 from .unsafe import without_secrets
 
@@ -44,22 +44,20 @@ class Client:
 
     def take(self, found: Found, since: str | None, allow: Collection[str]) -> Taking:
         """Read the home as one state, which is all there is of it."""
-        rows: list[Notice] = []
+        left = Left([])
         placed: dict[str, str] = {}
-        files = _files(found.path, self.shape(found.path), rows, placed, allow)
-        return Taking(
-            iter((Step(files, True, f"Adopt {self.layout.title} {found.path.name}"),)), rows, placed
+        step = Step(
+            _files(found.path, self.shape(found.path), left, placed, allow),
+            whole=True,
+            message=f"Adopt {self.layout.title} {found.path.name}",
+            stays=left.stays,
         )
+        return Taking(iter((step,)), left.rows, placed)
 
 
 def _files(
-    root: Path,
-    layout: Layout,
-    rows: list[Notice],
-    placed: dict[str, str],
-    allow: Collection[str],
+    root: Path, layout: Layout, left: Left, placed: dict[str, str], allow: Collection[str]
 ) -> Iterator[tuple[str, File | None]]:
-    left = Left(rows)
     for home, brain, file in without_secrets(sift(root, layout, left), left, allow):
         placed[brain] = home
         yield brain, file

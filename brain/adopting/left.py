@@ -22,13 +22,26 @@ class Left:
     def __init__(self, rows: list[Notice]) -> None:
         self.rows = rows
         self._seen: Counter[_Crowd] = Counter()
+        self._unread: set[str] = set()
 
-    def add(self, code: str, path: str, why: str) -> None:
-        """Note that what lies at `path` of the source was left out."""
+    def add(self, code: str, path: str, why: str, unread: str | None = None) -> None:
+        """Note that what lies at `path` of the source was left out.
+
+        `unread` is the file or folder of the brain that it would have become, if it should
+        have been taken: what the brain has of it from before then stays.
+        """
         crowd = _Crowd(path.rpartition("/")[0], code)
         self._seen[crowd] += 1
         if self._seen[crowd] <= SHOWN:
             self.rows.append(Notice(code, path, why))
+        if unread is not None:
+            self._unread.add(unread)
+
+    def stays(self, path: str) -> bool:
+        """Tell whether a file of the brain, or a folder above it, could not be read anew."""
+        while path and path not in self._unread:
+            path = path.rpartition("/")[0]
+        return bool(path)
 
     def close(self) -> None:
         """Say how many more there were."""

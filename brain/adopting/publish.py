@@ -24,7 +24,7 @@ from .layouts import Layout
 from .plan import Plan, plan, says
 from .protocol import Found
 from .published import Record, Written, load, save, state_by, state_of
-from .reading import CannotTake, read
+from .reading import GONE, CannotTake, read
 from .target import layout_for
 
 
@@ -187,4 +187,4 @@ def _state(folders: Folders, path: str) -> str:
     try:
         return state_of(read(folders, path))
     except CannotTake as error:
-        return "" if error.code == "gone" else error.code
+        return "" if error.code == GONE else error.code

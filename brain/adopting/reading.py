@@ -15,6 +15,9 @@ from .protocol import File
 MAX_BYTES = 16 << 20
 """Size of a file that is taken; a skill with all its files rarely has as much."""
 
+GONE = "gone"
+"""The code for what is not there."""
+
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MOVED = frozenset((errno.ENOTDIR, errno.ELOOP, errno.ENXIO))
 
@@ -43,7 +46,7 @@ def read(folders: Folders, path: str) -> File:
     except InvalidInput as error:
         raise CannotTake(error.code, error.message) from error
     except FileNotFoundError as error:
-        raise CannotTake("gone", "it is not there any more") from error
+        raise CannotTake(GONE, "it is not there any more") from error
     except OSError as error:
         code = "changed_while_reading" if error.errno in _MOVED else "unreadable"
         raise CannotTake(code, error.strerror or code) from error

@@ -20,7 +20,7 @@ from . import layouts
 from .layouts import Layout
 from .left import Left
 from .protocol import File
-from .reading import CannotTake, read
+from .reading import GONE, CannotTake, read
 
 MAX_FILES = 200_000
 """Files that are taken from one home."""
@@ -53,7 +53,7 @@ def sift(root: Path, layout: Layout, left: Left) -> Iterator[Taken]:
             try:
                 file = read(folders, path)
             except CannotTake as error:
-                left.add(error.code, path, error.why)
+                left.add(error.code, path, error.why, None if error.code == GONE else target)
                 continue
             if file.kind == LINK and not leads_right(layout, path, target, file.content.decode()):
                 left.add("link_outside", path, "the link leads to what is not taken")
@@ -121,7 +121,13 @@ class _Walk:
                 entries = sorted(found, key=lambda entry: entry.name)
             kinds = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
         except (OSError, InvalidInput) as error:
-            self._left.add("unreadable", folder, getattr(error, "strerror", None) or str(error))
+            why = getattr(error, "strerror", None) or str(error)
+            target = self._layout.place(f"{folder}/x")
+            if target is None:
+                raise InvalidInput(
+                    f"cannot read {printable(folder or 'the folder')}: {why}", code="unreadable"
+                ) from error
+            self._left.add("unreadable", folder, why, target.removesuffix("/x"))
             return
         for name, st in kinds:
             path = f"{folder}/{name}" if folder else name

@@ -19,7 +19,7 @@ def without_secrets(files: Iterable[Taken], left: Left, allow: Collection[str]) 
         if found is None:
             yield taken
         else:
-            left.add(CODE, taken.home, told(found))
+            left.add(CODE, taken.home, told(found), taken.brain)
 
 
 def first_secret(content: bytes, allow: Collection[str]) -> Finding | None:
