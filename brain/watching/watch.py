@@ -96,7 +96,7 @@ class Watch:
             self._stuck.update(wanted)
             yield from self._tell(error)
             if isinstance(error, Locked):
-                self._settling.note(Seen(frozenset(wanted)), time.monotonic())
+                self._settling.note(Seen(frozenset(wanted), self._behind), time.monotonic())
             elif isinstance(error, InvalidInput) and len(wanted) <= _APART:
                 yield from self._one_by_one(wanted)
             return
