@@ -131,7 +131,8 @@ def missing(session: Session, bundle: Bundle, text: str) -> NotFound:
     """Return the error for a skill that is not there, with the names that are near."""
     from ..skills.near import closest
 
-    near = closest(text, {layout.slug_of(path) for path in _placed(session, bundle)[1]})
+    names = {name: path for path, name in _placed(session, bundle)[1].items()}
+    near = [layout.slug_of(names[name]) for name in closest(text, names)]
     return NotFound(
         f"no skill {printable(text)}",
         code="no_skill",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from heapq import nlargest
 from operator import itemgetter
@@ -17,14 +18,15 @@ def closest(wanted: str, names: Iterable[str], most: int = 3, cutoff: float = 0.
     from difflib import get_close_matches
 
     text = wanted[:_LONGEST]
-    pairs = {text[at : at + 2] for at in range(len(text) - 1)}
-    scored = nlargest(_COMPARED, _sharing(pairs, names), key=itemgetter(0))
+    scored = nlargest(_COMPARED, _sharing(text, names), key=itemgetter(0))
     return get_close_matches(text, [name for _, name in scored], most, cutoff)
 
 
-def _sharing(pairs: set[str], names: Iterable[str]) -> Iterator[tuple[float, str]]:
+def _sharing(text: str, names: Iterable[str]) -> Iterator[tuple[float, str]]:
     """Yield names that share pairs of letters, each with how many, less for longer names."""
+    pairs = {text[at : at + 2] for at in range(len(text) - 1)} or {text}
+    found = re.compile("|".join(map(re.escape, pairs)), re.DOTALL).findall
     for name in names:
-        shared = sum(pair in name for pair in pairs)
+        shared = len(found(name))
         if shared:
-            yield shared / (len(name) + len(pairs)), name
+            yield shared / (1 + len(name) + len(text)), name

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
+from operator import itemgetter
 from typing import NamedTuple
 
 from ... import jsontext
@@ -47,19 +48,18 @@ class Kind(NamedTuple):
 
 def joined(entries: Entries) -> str:
     """Return the text of entries, with a line end after the last one."""
-    text = "".join(part for entry in entries for part in entry)
-    return text + "\n" if entries else ""
+    return "".join(chain.from_iterable(entries)) + "\n" if entries else ""
 
 
 def size(entries: Entries) -> int:
     """Return the characters of entries and of what stands between them."""
-    return sum(len(entry.before) + len(entry.text) for entry in entries)
+    return sum(map(len, chain.from_iterable(entries)))
 
 
 def added(entries: Entries, content: str, kind: Kind) -> Entries:
     """Return `entries` with one more at the end, unless it is there already."""
     text = kind.check(content)
-    if any(entry.text == text for entry in entries):
+    if text in map(itemgetter(1), entries):
         return entries
     return [*entries, Entry(kind.between if entries else "", text)]
 
@@ -119,6 +119,10 @@ def _cut_notes(text: str) -> Entries:
 
 def _cut_records(text: str) -> Entries:
     stripped = text.rstrip()
+    plain = stripped[:1] == "{" and stripped.count("\n") == stripped.count("\n{")
+    if plain and "\r" not in stripped:  # most often so, and then quickly done
+        first, *rest = stripped.split("\n")
+        return [Entry("", first), *map(Entry._make, zip(repeat("\n"), rest, strict=False))]
     return _at(stripped, (line.start() for line in _LINE.finditer(stripped) if line[0].strip()))
 
 
