@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 400
 """Skills listed at a time."""
-MOST_CHARS = 48_000
-"""Characters of all descriptions that are shown; about 12,000 tokens."""
+MOST_TOKENS = 12_000
+"""Tokens of the list where there are more."""
+MOST_CHARS = MOST_TOKENS * index.BYTES_PER_TOKEN
+"""Characters of all descriptions that are shown where there are fewer."""
 MOST_FITTING = 20
 """Skills that are listed for a task."""
 _LOOKED_THROUGH = 200
@@ -30,6 +32,8 @@ def skills_list(brain: Brain, given: dict[str, Any]) -> Answer:
     wanted = given.get("category", "").strip("/ ").lower()
     if given.get("task"):
         return _for_task(brain, given["task"], wanted)
+    if not wanted and brain.index().skills > MOST_LISTED:
+        return _fitted(brain)
     every = brain.skills()
     rows = [skill for skill in every if _is_of(skill, wanted)]
     if wanted and not rows:
@@ -39,11 +43,19 @@ def skills_list(brain: Brain, given: dict[str, Any]) -> Answer:
     shown = [skill._replace(description=_cut(skill.description, len(shown))) for skill in shown]
     lines = [index.line(_called(skill, shared), skill.description) for skill in shown]
     if len(shown) < len(rows):
-        lines.append(
-            f"({len(shown)} of {len(rows)} skills: name a category, or say what your task is.)"
-        )
-        lines.append(f"Categories: {_categories(every)}")
+        lines.append(f"({len(shown)} of {len(rows)} skills: say what your task is to find others.)")
     return _answer(lines or [index.NO_SKILLS], shown, len(rows))
+
+
+def _fitted(brain: Brain) -> Answer:
+    """List very many skills, as what there is room for shows them best."""
+    made = brain.index(budget=MOST_TOKENS)
+    rows = [
+        {"name": one.name, "description": one.description or "", "category": one.category}
+        for one in index.parse(made.index)
+    ]
+    text = f"{made.index}\n(To find the ones you need, say what your task is.)"
+    return Answer(text, {"count": made.skills + made.left_out, "skills": rows}, False)
 
 
 def _for_task(brain: Brain, task: str, wanted: str) -> Answer:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from brain.serve.tools import listing
+
 from .conftest import Agent
 
 
@@ -54,6 +56,21 @@ def test_very_long_descriptions_leave_room_for_each_other(agent: Agent) -> None:
     lines = agent("skills_list").text.splitlines()
     assert len(lines) == 120 and all(line.endswith(" word…") for line in lines)
     assert sum(map(len, lines)) < 50_000
+
+
+def test_among_very_many_skills_names_are_shown_and_how_many_are_not(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(12):
+        text = f"---\nname: s{number:02d}\ndescription: {'word ' * 20}\n---\nDo.\n"
+        (agent.brain.root / f"skills/s{number:02d}.md").write_text(text, "utf-8")
+    agent.brain.snapshot()
+    monkeypatch.setattr(listing, "MOST_LISTED", 8)
+    monkeypatch.setattr(listing, "MOST_TOKENS", 15)
+    answer = agent("skills_list")
+    assert answer.data["count"] == 12 and 0 < len(answer.data["skills"]) < 12
+    assert answer.data["skills"][0] == {"name": "s00", "description": "", "category": ""}
+    assert "not shown" in answer.text and answer.text.endswith("say what your task is.)")
 
 
 def test_an_empty_brain_has_no_skills_yet(agent: Agent) -> None:
