@@ -18,6 +18,8 @@ In the order of the steps, each repeated as a comment at its code:
    right to: see `trust.verify`, whose steps these are. Asked of a brain that has a trust
    file or signatures, or if the caller demands it. That a key signed two continuations
    of one snapshot, on whatever branch, is a warning, unless the head descends from both.
+11. The receipts that snapshots carry are there, and deeply are receipts; if not, that is
+   a warning, since it changes nothing of what the brain holds.
 
 Steps 5 to 7 go through the store part by part, in the order of insertion, so that each
 object is read and decoded once and memory is flat. The parts, and after them the
@@ -36,6 +38,7 @@ from pathlib import Path
 
 from .actions.files import Progress, no_progress
 from .checks import blobs, lineages
+from .checks.receipts import Receipts
 from .checks.signatures import NOTHING, Demand
 from .checks.sizes import Sizes
 from .checks.work import Work
@@ -148,7 +151,7 @@ class _Verification:
         self._failed = False
 
     def run(self) -> None:
-        """Take steps 1 to 8, and 10."""
+        """Take steps 1 to 8, 10 and 11."""
         try:
             self._run()
         except BrainError as error:
@@ -183,7 +186,7 @@ class _Verification:
         # 5. Objects. 6. Trees, paths, blobs. 7. Versions. 10. Whether signatures fit.
         with shared(work.jobs, work.do, work.aside) as finish:
             try:
-                # 3. Parents, genesis, brain, generation, jump. 4. Time.
+                # 3. Parents, genesis, brain, generation, jump. 4. Time. 11. Receipts.
                 self._walk(starts, work)
                 # 8. Refs and operation log agree.
                 self.take(lineages.operations(session))
@@ -192,15 +195,19 @@ class _Verification:
             self.take(work.findings(finish()))
 
     def _walk(self, starts: list[bytes], work: Work) -> None:
+        receipts = Receipts(self._session, self._sizes is not None)
         for here, snapshot in lineages.reachable(self._session, starts):
             if isinstance(snapshot, BrainError):
                 self.take([Finding(snapshot.code, "error", here.hex(), "", snapshot.message)])
                 continue
             self.take(lineages.check(self._session, here, snapshot))
+            # 11. Receipts are there.
+            self.take(receipts.take(here, snapshot))
             work.meet(here, snapshot)
             self._snapshots += 1
             if self._snapshots % 256 == 0:
                 self._progress("snapshots", self._snapshots, 0)
+        self.take(receipts.settle())
 
     def outcome(self) -> Verified:
         """Return what was found."""

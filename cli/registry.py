@@ -37,6 +37,8 @@ ROOT: Table = {
         "diff": Entry("diff", "Say what differs between two states."),
         "blame": Entry("blame", "Tell which snapshot wrote each line of a skill."),
         "bisect": Entry("bisect", "Find the snapshot that made a check fail."),
+        "why": Entry("why", "Tell which work made each version of a skill."),
+        "receipt": Entry("receipt", "See what agents did, and check that it is so."),
         "lineage": Entry("lineage", "Write a lineage to a file, without what it holds."),
         "ancestry": Entry("ancestry", "Tell whether a snapshot descends from another."),
         "verify": Entry("verify", "Check the lineage back to its first snapshot."),
@@ -107,6 +109,16 @@ SKILL: Table = {
 OP: Table = {
     "Read": {
         "log": Entry("op_log", "List operations, newest first."),
+    },
+}
+
+RECEIPT: Table = {
+    "Look": {
+        "show": Entry("receipt_show", "Show what was done in a run, step by step."),
+        "verify": Entry("receipt_verify", "Check that a receipt is what became of the brain."),
+    },
+    "Take in": {
+        "import": Entry("receipt_import", "Read the transcript of another program as a receipt."),
     },
 }
 

@@ -43,6 +43,42 @@ class Tasks(Skills, Files):
 
         return Task(self, self._do(tasks.begin, task, agent, model, run), at_end)
 
+    def receipt(self, rev: str = "@") -> results.RunInfo:
+        """Return the run that a revision carries the receipt of, up to there.
+
+        Raises `NotFound` (`no_receipt`, `redacted`), or `FormatError` for another record.
+        """
+        from ..actions import receipts
+
+        return self._do(receipts.shown, rev)
+
+    def receipt_bytes(self, rev: str = "@") -> bytes:
+        """Return the receipt that a revision carries, as it is kept. Raises as `receipt`."""
+        from ..actions import receipts
+
+        return self._do(receipts.bytes_of, rev)
+
+    def verify_receipt(self, rev: str = "@") -> results.ReceiptVerified:
+        """Check a receipt, and those before it, against the lineage. Raises as `receipt`."""
+        from ..actions import receipt_checks
+
+        return self._do(receipt_checks.verify, rev)
+
+    def verify_receipt_file(self, data: bytes) -> results.ReceiptVerified:
+        """Check a receipt that came as a file. Raises `FormatError` if it is none."""
+        from ..actions import receipt_checks
+
+        return self._do(receipt_checks.verify_file, data)
+
+    def why(self, slug: str) -> results.Why:
+        """Tell which work made each version of a skill; `slug` may be SLUG@VERSION.
+
+        Raises `NotFound` (`no_skill`, `no_version`).
+        """
+        from ..actions import why
+
+        return self._do(why.why, slug)
+
 
 class Task:
     """A run that is recorded. Texts are kept as excerpts, without secrets.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .document import decode, encode
+from .document import decode, encode, of_bytes
 from .excerpt import of_text
 from .receipt import KINDS, OUTCOMES, Receipt, Source, Step, Text, Write
 
@@ -16,5 +16,6 @@ __all__ = [
     "Write",
     "decode",
     "encode",
+    "of_bytes",
     "of_text",
 ]

@@ -28,12 +28,25 @@ MAX_VALUES = 64 * limits.MAX_STEPS
 
 def encode(receipt: Receipt) -> bytes:
     """Return the canonical text of a receipt. Raises `FormatError` for what none can hold."""
-    document = {"format": FORMAT, **fields.record(receipt, _RECEIPT)}
+    document = {"format": FORMAT, **as_json(receipt)}
     _check(receipt)
     data = _text(document)
     if len(data) > limits.MAX_RECEIPT_BYTES:
         raise FormatError(f"a receipt of {len(data)} bytes", code="too_large")
     return data
+
+
+def of_bytes(data: bytes) -> Receipt | bytes:
+    """Return the receipt that `data` is, or `data` if it is a record of another format."""
+    try:
+        return decode(data)
+    except FormatError:
+        return data
+
+
+def as_json(receipt: Receipt) -> dict[str, Any]:
+    """Return the document of a receipt, without what has its default."""
+    return fields.record(receipt, _RECEIPT)
 
 
 def size_of(step: Step) -> int:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .merges import MergeConflict, Merged, MergedSkill
     from .proofs import Proof
     from .proposals import Proposal, Proposals
+    from .receipts import Reason, ReceiptVerified, RunInfo, Why, Work
     from .removals import Collected, Redacted
     from .searches import Bisected, BlameLine, Tested
     from .skills import Absorbed, Skill, SkillFile, SkillProblem, SkillVersion, SkillView, Upserted
@@ -84,10 +85,13 @@ __all__ = [
     "Proposals",
     "Published",
     "Quoted",
+    "Reason",
+    "ReceiptVerified",
     "Recorded",
     "Redacted",
     "Restored",
     "Revocation",
+    "RunInfo",
     "SectionInfo",
     "Selected",
     "Shown",
@@ -113,11 +117,14 @@ __all__ = [
     "Verified",
     "Vouched",
     "Watched",
+    "Why",
+    "Work",
 ]
 
 _KINDS = {
     "adoptions": "Adopted FileInfo Imported Placed Published",
     "batches": "Anchored Batch Left",
+    "receipts": "Reason ReceiptVerified RunInfo Why Work",
     "removals": "Redacted Collected",
     "searches": "BlameLine Tested Bisected",
     "merges": "MergedSkill MergeConflict Merged",

@@ -54,6 +54,8 @@ def operation(fields: dict[str, Any]) -> str:
             words = f"{slug} removed at version {version}"
         case {"kind": "absorb", "slug": slug, "to_version": new, "absorbed": other}:
             words = f"{slug} absorbed {other} → {new}"
+        case {"kind": "task", "outcome": outcome}:
+            words = f"task ended: {outcome}"
         case {"kind": "restore", "source": str(source)}:
             words = f"restored from {short(source)}"
         case {"kind": "merge", "skills": list(skills)}:

@@ -21,6 +21,7 @@ from ..text import short
 from ..words import upserted
 
 if TYPE_CHECKING:
+    from brain.receipts import Receipt
     from brain.results import Upserted
 
 
@@ -86,7 +87,7 @@ def command(
         body,
         description=description,
         if_changed=if_changed,
-        receipt=None if receipt is None else read(receipt, limits.MAX_FILE_BYTES),
+        receipt=None if receipt is None else _receipt(receipt),
         message=message or "",
         base=base or "",
         commit_to=chosen(app, None) if commit else None,
@@ -97,6 +98,13 @@ def command(
     if similar:
         app.note(f"To make one of both: brain skill merge {similar[0].slug} {done.slug}")
     refuse(done.commitment)
+
+
+def _receipt(name: str) -> Receipt | bytes:
+    """Return the receipt in a file, or what else stands in it."""
+    from brain.receipts import of_bytes
+
+    return of_bytes(read(name, limits.MAX_FILE_BYTES))
 
 
 def _lines(done: Upserted) -> Iterator[str]:

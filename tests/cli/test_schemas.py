@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from brain import Brain, results
+from tests import stories
 from tests.homes import hermes
 
 from .conftest import Call, validate
@@ -21,7 +22,7 @@ ON_A_CHAIN = {"chain-deploy", "chain-signer", "chain-transfer", "chain-accept"}
 ON_A_CHAIN |= {"chain-authorize", "chain-relay"}
 """What takes a node: `test_on_chain` calls these."""
 OTHERS = {"error", "manifest", "frontmatter", "frontmatter-strict", "trust"}
-OTHERS |= {"proof", "equivocation", "evidence"}
+OTHERS |= {"proof", "equivocation", "evidence", "receipt"}
 
 
 def test_every_command_has_a_schema_and_every_schema_a_purpose() -> None:
@@ -98,6 +99,11 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("chain-status", results.LedgerStatus),
         ("chain-verify", results.LedgersVerified),
         ("chain-check", results.Evidence),
+        ("receipt-show", results.RunInfo),
+        ("receipt-verify", results.ReceiptVerified),
+        ("why", results.Why),
+        ("reason", results.Reason),
+        ("work", results.Work),
         ("adopt", results.Adopted),
         ("publish", results.Published),
     ],
@@ -179,6 +185,21 @@ def easy_run(cli: Call) -> None:
         task.tool("terminal", "ls", "a file")
 
 
+def work(cli: Call) -> None:
+    """Improve a skill in a task."""
+    with Brain.open(".") as brain, brain.task("Improve", agent="a", model="m") as task:
+        task.skill_load("reentrancy")
+        task.tool("bash", {"cmd": "ls"}, "a b", took=3)
+        task.llm(input="Go", error="timeout")
+        task.upsert_skill("oracle-manipulation", "# Oracles\n\nBetter.\n")
+        task.memory_write("memory/more.md", "more\n")
+
+
+def transcript(cli: Call) -> None:
+    """Write the transcript of a story to session.jsonl."""
+    Path("session.jsonl").write_bytes(stories.claude(stories.TALE))
+
+
 Prepare = Callable[[Call], Any]
 CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("init", ["init", "other"], None),
@@ -230,6 +251,14 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("check-proof", ["check-proof", "proof.json"], proven("memory/none.md", "--absent")),
     ("check-proof", ["check-proof", "proof.json"], proven("skills/")),
     ("check-proof", ["check-proof", "proof.json"], proven("--ancestor", "@~1")),
+    ("receipt-show", ["receipt", "show"], work),
+    ("receipt-show", ["receipt", "show", "@~1", "-o", "r.json"], work),
+    ("receipt-verify", ["receipt", "verify"], work),
+    ("receipt-import", ["receipt", "import", "session.jsonl"], transcript),
+    ("receipt-import", ["receipt", "import", "session.jsonl", "-o", "r.json"], transcript),
+    ("why", ["why", "oracle-manipulation"], work),
+    ("why", ["why", "oracle-manipulation@1"], None),
+    ("log", ["log"], work),
     ("blame", ["blame", "oracle-manipulation"], upsert),
     ("bisect", ["bisect", "--good", "@~2", "true"], lambda cli: (upsert(cli), upsert(cli))),
     ("sign", ["sign", "@~1"], lambda cli: cli("key", "new")),
