@@ -46,16 +46,6 @@ def operation(fields: dict[str, Any]) -> str:
             words = "brain created"
         case {"kind": "snapshot"}:
             words = "folder recorded"
-        case {"kind": "upsert", "slug": slug, "from_version": "", "to_version": new}:
-            words = f"{slug} added at version {new}"
-        case {"kind": "upsert", "slug": slug, "from_version": old, "to_version": new}:
-            words = f"{slug} upgraded {old} → {new}"
-        case {"kind": "delete", "slug": slug, "version": version}:
-            words = f"{slug} removed at version {version}"
-        case {"kind": "absorb", "slug": slug, "to_version": new, "absorbed": other}:
-            words = f"{slug} absorbed {other} → {new}"
-        case {"kind": "task", "outcome": outcome}:
-            words = f"task ended: {outcome}"
         case {"kind": "restore", "source": str(source)}:
             words = f"restored from {short(source)}"
         case {"kind": "merge", "skills": list(skills)}:
@@ -64,6 +54,23 @@ def operation(fields: dict[str, Any]) -> str:
             words = f"{path} redacted"
         case {"kind": "import", "origin": origin, "name": name}:
             words = f"taken in from {origin} {name}"
+        case {"kind": "task", "outcome": outcome}:
+            words = f"task ended: {outcome}"
+        case _:
+            words = _about_skill(fields)
+    return words
+
+
+def _about_skill(fields: dict[str, Any]) -> str:
+    match fields:
+        case {"kind": "upsert", "slug": slug, "from_version": "", "to_version": new}:
+            words = f"{slug} added at version {new}"
+        case {"kind": "upsert", "slug": slug, "from_version": old, "to_version": new}:
+            words = f"{slug} upgraded {old} → {new}"
+        case {"kind": "delete", "slug": slug, "version": version}:
+            words = f"{slug} removed at version {version}"
+        case {"kind": "absorb", "slug": slug, "to_version": new, "absorbed": other}:
+            words = f"{slug} absorbed {other} → {new}"
         case _:
             words = str(fields.get("kind", "unknown"))
     return words
