@@ -187,7 +187,7 @@ def test_every_foreign_import_is_a_dependency(project: Path) -> None:
     settings = tomllib.loads((project / "pyproject.toml").read_text())["project"]
     extras = {**settings["optional-dependencies"], "test": [], "bench": []}
     lines = [*settings["dependencies"], *(line for extra in extras.values() for line in extra)]
-    declared = {canonical(re.split("[<>=;]", line)[0]) for line in lines}
+    declared = {canonical(re.split(r"[<>=;\[]", line)[0]) for line in lines}
     origins = metadata.packages_distributions()
     for name in foreign:
         assert declared & {canonical(origin) for origin in origins.get(name, [name])}, name
