@@ -27,17 +27,10 @@ _COMPARED = 64 << 10
 """Bytes of a body that are compared."""
 
 
-def like_wish(
+def like_new(
     session: Session, name: str, description: str | None, body: bytes | None, limit: int = MOST
 ) -> list[Similar]:
-    """Return the skills that one to be made is much like, the likest first.
-
-    There are none where a skill has that name: then that one is improved, not made.
-    Raises `InvalidInput` as `upsert` does for a name.
-    """
-    bundle = session.bundle_of(session.head())
-    if find.place(session, bundle, name) is not None:
-        return []
+    """Return the skills that one of a name that none has is much like, the likest first."""
     told, text = description or "", ""
     if body is not None:
         card = read_card(body, "")

@@ -38,10 +38,10 @@ class Selecting(Opened):
         Nothing is found where a skill has that name: writing to it improves it. Raises
         `InvalidInput` for a name that none can have.
         """
-        from ..actions import likening
+        from ..actions import novelty
 
         content = body.encode() if isinstance(body, str) else body
-        return self._do(likening.like_wish, name, description, content, limit)
+        return self._do(novelty.like_wish, name, description, content, limit)
 
     def similar_to(self, slug: str, limit: int = 5) -> list[results.Similar]:
         """Return the skills that one is much like, the likest first. Raises `NotFound`."""
