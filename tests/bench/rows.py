@@ -21,6 +21,7 @@ from .contestants import COMMAND, BrainCli, Git, allocated
 from .generate import body
 from .ledgers import ROWS as LEDGER_ROWS
 from .merges import ROWS as LINEAGE_ROWS
+from .serving import ROWS as SERVING_ROWS
 from .timing import Failed, Runner, Sample, Series, Turn, interleave
 from .verifying import ROWS as VERIFY_ROWS
 
@@ -246,5 +247,6 @@ ROWS: dict[str, Callable[[Arena], Outcome]] = {
     **VERIFY_ROWS,
     **LINEAGE_ROWS,
     **LEDGER_ROWS,
+    **SERVING_ROWS,
     "restore": restore,
 }

@@ -24,6 +24,8 @@ Context = ServerRequestContext[Any, Any]
 
 EVERY = 1.0
 """Seconds between two looks at the heads, which cost some 0.1 ms."""
+SETTLING = 0.2
+"""Seconds after a change that others may follow in, so that they are told together."""
 MAX_ADDRESSES = 1000
 """Addresses one session may subscribe to."""
 _PATIENCE = 2.0
@@ -52,7 +54,7 @@ class Watchers:
         self._due = anyio.Event()
 
     def look(self) -> None:
-        """Look at once, for somebody just changed something."""
+        """Look soon, for somebody just changed something."""
         self._due.set()
 
     async def watch(self) -> None:
@@ -67,6 +69,7 @@ class Watchers:
                 await self._tell(changed)
             with anyio.move_on_after(EVERY):
                 await self._due.wait()
+                await anyio.sleep(SETTLING)
             self._due = anyio.Event()
 
     async def _tell(self, changed: Changed) -> None:

@@ -1,0 +1,32 @@
+"""A slice of the campaign; all of it is `python -m tests.serving.campaign`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+
+from .campaign import Report, made, mutated, over_http, over_pipes
+
+SLICE = 300
+
+
+@pytest.mark.parametrize("throw", [over_pipes, over_http])
+def test_malformed_messages_never_end_the_server(
+    tmp_path: Path, throw: Callable[[Path, int, Callable[[int], bool]], Report]
+) -> None:
+    folder = made(tmp_path / "agent")
+    seed = random.randrange(1 << 30)
+    done = throw(folder, seed, lambda sent: sent < SLICE)
+    assert done.messages == SLICE and done.answers > 0
+    with Brain.open(folder) as brain:
+        assert brain.verify(deep=True).ok
+
+
+def test_a_campaign_of_the_same_seed_sends_the_same() -> None:
+    first, again = random.Random(7), random.Random(7)
+    assert [mutated(first) for _ in range(50)] == [mutated(again) for _ in range(50)]
