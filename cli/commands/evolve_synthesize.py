@@ -14,37 +14,54 @@ from ..ledgers import outcome, refuse
 from ..models import opened
 from ..output import emit
 from ..params import TextType
+from ..receipts import from_file
 from ..terminal import escape, escape_lines
 from ..text import count
 
 if TYPE_CHECKING:
+    from brain.receipts import Receipt
     from brain.results import Synthesized
 
 
 @brain_command(
     "synthesize",
-    examples=("brain evolve synthesize", "brain evolve synthesize @~3 --dry-run"),
+    examples=(
+        "brain evolve synthesize",
+        "brain evolve synthesize @~3 --dry-run",
+        "brain evolve synthesize ~/.claude/projects/vault/session.jsonl",
+    ),
     exits=WRITES,
 )
-@click.argument("rev", required=False, default="@", type=TextType())
+@click.argument("source", metavar="[REV|FILE]", required=False, default="@", type=TextType())
 @click.option("--anyway", is_flag=True, help="Ask also if the run was not hard.")
 @click.option("--dry-run", is_flag=True, help="Print what it would be; record nothing.")
-def command(app: App, rev: str, anyway: bool, dry_run: bool) -> None:
+def command(app: App, source: str, anyway: bool, dry_run: bool) -> None:
     """Make a skill of a run, or improve one.
 
-    REV is a snapshot that a recorded run made, by default the head. If the run was hard,
-    that is if it took five calls of tools or more, or one failed and a later one did not
-    (the manifest may say otherwise), the model that `brain config model` names reads its
-    transcript, without secrets, and the skills that may be related. What it writes is
-    checked, and becomes the next version of a skill, or nothing.
+    REV is a snapshot that a recorded run made, by default the head; FILE is a receipt, or
+    a transcript that `brain receipt import` reads, and comes before a revision of that
+    name. If the run was hard, that is if it took five calls of tools or more, or one
+    failed and a later one did not (the manifest may say otherwise), the model that `brain
+    config model` names reads its transcript, without secrets, and the skills that may be
+    related. What it writes is checked, and becomes the next version of a skill, or nothing.
     """
     from brain.evolve import synthesize
 
     model = opened()
-    run = app.brain.run_at(rev)
+    data = from_file(source)
+    run = app.brain.run_at(source) if data is None else _told(data)
     done = synthesize(app.brain, run, model, anyway=anyway, dry_run=dry_run)
     emit(app, done, _lines(done))
     refuse(done.commitment)
+
+
+def _told(data: bytes) -> Receipt:
+    """Return the run that a file tells: a receipt, or a transcript of another program."""
+    from brain.receipts import decode
+    from brain.receipts.document import FORMAT
+    from brain.receipts.transcripts import read
+
+    return decode(data) if FORMAT.encode() in data else read(data)
 
 
 def _lines(done: Synthesized) -> Iterator[str]:

@@ -62,6 +62,42 @@ def test_a_hard_run_becomes_a_skill(agent: Path, cli: Call, model: Served) -> No
     assert cli("verify", "--deep").status == 0
 
 
+def test_a_transcript_of_another_program_is_read_too(
+    agent: Path, cli: Call, model: Served, tmp_path: Path
+) -> None:
+    def called(number: int, output: str) -> list[dict[str, Any]]:
+        function = {"name": "terminal", "arguments": "{}"}
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        return [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": output},
+        ]
+
+    messages = [{"role": "user", "content": "Audit the vault"}]
+    messages += [message for number in range(5) for message in called(number, f"said {number}")]
+    file = tmp_path / "messages.json"
+    file.write_text(json.dumps(messages))
+    model.replies += [completion(json.dumps(SKILL))] * 3
+    first = cli("evolve", "synthesize", str(file), "--json")
+    assert first.err == ""
+    told = first.document
+    assert (told["decision"], told["trigger"]) == ("created", "tool_calls")
+    shown = model.asked[0].body["messages"][1]["content"]
+    assert "> Task: Audit the vault" in shown and "said 4" in shown
+    cli("receipt", "import", str(file), "-o", str(tmp_path / "receipt.json"))
+    again = cli("evolve", "synthesize", str(tmp_path / "receipt.json"), "--dry-run", "--json")
+    assert again.err == ""
+    assert again.document["trigger"] == "tool_calls"
+
+
+def test_a_file_that_is_no_transcript_is_an_error(
+    agent: Path, cli: Call, model: Served, tmp_path: Path
+) -> None:
+    (tmp_path / "x").write_text("nothing of it")
+    told = cli("--json", "evolve", "synthesize", str(tmp_path / "x"))
+    assert (told.status, told.error["code"]) == (1, "no_transcript")
+
+
 def test_a_dry_run_prints_the_skill_and_records_nothing(
     agent: Path, cli: Call, model: Served
 ) -> None:
