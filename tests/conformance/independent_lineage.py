@@ -46,6 +46,7 @@ _OPERATIONS = {
     "restore": (is_bytes(32),),
     "absorb": (_text, _text, _text, _text, _text),
     "import": (_text, _text, _text),
+    "task": (_text, _text),
 }
 
 

@@ -21,6 +21,7 @@ from tests.conformance import independent_evidence as other_evidence
 from tests.conformance import independent_lineage as other_lineage
 from tests.conformance import independent_log as other_log
 from tests.conformance import independent_proofs as other_proofs
+from tests.conformance import independent_receipts as other_receipts
 from tests.conformance import independent_signatures as other_signatures
 from tests.conformance import independent_trust as other_trust
 from tests.conformance.reading import Vector, paths_of, read, title
@@ -187,6 +188,10 @@ def _rights(vector: Vector) -> dict[str, Any]:
     return other_trust.judge(vector.input)
 
 
+def _receipt(vector: Vector) -> dict[str, Any]:
+    return other_receipts.check(vector.data)
+
+
 TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "blob": _blob,
     "domain": _domain,
@@ -205,6 +210,7 @@ TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "folder": _folder,
     "lineage": _lineage,
     "proof": _proof,
+    "receipt": _receipt,
     "proof-content": _proof_content,
     "signature": _signature,
     "signatures": _signatures,

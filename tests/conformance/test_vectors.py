@@ -29,7 +29,7 @@ from brain.worktree.walk import refuse_twins
 from tests.conformance.reading import FOLDER, Vector, paths_of, read, title
 from tests.shelf import Shelf
 from tests.vectors import generate
-from tests.vectors.families import evidence, logs, rights, signatures
+from tests.vectors.families import evidence, logs, receipts, rights, signatures
 from tests.vectors.families.proofs import facts
 
 IDS: dict[str, Callable[[bytes], bytes]] = {
@@ -242,6 +242,10 @@ def _evidence(vector: Vector) -> dict[str, Any]:
     return evidence.facts(vector.input)
 
 
+def _receipt(vector: Vector) -> dict[str, Any]:
+    return receipts.facts(vector.data)
+
+
 def _trust(vector: Vector) -> dict[str, Any]:
     return rights.facts(vector.data)
 
@@ -325,6 +329,7 @@ TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "folder": _folder,
     "lineage": _lineage,
     "proof": _proof,
+    "receipt": _receipt,
     "proof-content": _proof_content,
     "signature": _signature,
     "signatures": _signatures,

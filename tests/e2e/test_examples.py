@@ -151,3 +151,15 @@ def test_the_example_of_a_synthesis_makes_a_skill_of_hard_work_and_improves_it(
     with Brain.open(tmp_path / "auditor") as brain:
         assert "Compare a second feed" in brain.view_skill("stale-price-feeds").body
         assert len(brain.skills()) == 1 and brain.verify(deep=True).ok
+
+
+def test_the_example_of_receipts_proves_the_work_behind_a_skill(
+    project: Path, tmp_path: Path
+) -> None:
+    done = run(project, "receipts.py", str(tmp_path / "auditor"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "6 steps in 3 snapshots hold",
+        "version 2 is of scout, who worked on: Audit the vault",
+        "with 2 calls of bash, 1 failed; success",
+    ]

@@ -19,6 +19,7 @@ from .families import (
     names,
     nodes,
     proofs,
+    receipts,
     rights,
     signatures,
     snapshots,
@@ -50,6 +51,7 @@ FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
     "inclusions": logs.inclusions,
     "consistencies": logs.consistencies,
     "evidence": evidence.vectors,
+    "receipts": receipts.vectors,
 }
 
 

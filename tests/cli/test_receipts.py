@@ -1,0 +1,126 @@
+"""Receipts from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.receipts import decode, encode
+from tests import stories
+
+from .conftest import Call, validate
+
+
+@pytest.fixture
+def worked(agent: Path) -> Path:
+    """A brain in which a task improved a skill."""
+    with Brain.open(agent, author="ada") as brain, brain.task("Improve\x1b[2J", agent="a") as task:
+        task.skill_load("reentrancy")
+        task.tool("bash", {"cmd": "ls"}, "a b", took=3)
+        task.llm("m-1", "Go", error="timeout")
+        task.upsert_skill("oracle-manipulation", "# Oracles\n\nBetter.\n")
+    return agent
+
+
+def test_a_run_is_shown_step_by_step(worked: Path, cli: Call) -> None:
+    told = cli("receipt", "show")
+    assert told.status == 0 and "\x1b" not in told.out
+    rows = [line.split() for line in told.out.splitlines()]
+    assert ["loaded", "reentrancy@1"] in rows and ["made", "oracle-manipulation@2"] in rows
+    assert ["outcome", "success"] in rows
+    assert ["2", "tool", "bash", '{"cmd":', '"ls"}', "->", "a", "b"] in rows
+    assert ["3", "llm", "m-1", "failed:", "timeout"] in rows
+    assert cli("receipt", "show", "@~1").out.count("still open") == 1
+
+
+def test_a_receipt_goes_to_a_file_and_back(worked: Path, cli: Call) -> None:
+    told = cli("receipt", "show", "-o", "r.json")
+    assert told.status == 0 and "in r.json" in told.err
+    validate("receipt", json.loads(Path("r.json").read_bytes()))
+    assert decode(Path("r.json").read_bytes()).outcome == "success"
+    assert cli("receipt", "show", "r.json", "--json").document["outcome"] == "success"
+    assert cli("receipt", "verify", "r.json").out == cli("receipt", "verify").out
+
+
+def test_a_receipt_that_holds_is_said_to(worked: Path, cli: Call) -> None:
+    told = cli("receipt", "verify")
+    assert told.status == 0
+    assert told.out.startswith("Verified 4 steps and 1 write in 2 snapshots of run ")
+
+
+def test_a_receipt_that_does_not_hold_ends_with_3(worked: Path, cli: Call) -> None:
+    cli("receipt", "show", "-o", "r.json")
+    forged = decode(Path("r.json").read_bytes())._replace(task="Harmless")
+    Path("r.json").write_bytes(encode(forged))
+    told = cli("receipt", "verify", "r.json")
+    assert told.status == 3
+    assert "error: not_carried" in told.out and "error: other_run" in told.out
+    assert told.err.startswith("Error: the receipt does not hold: 2 errors\nHint: write what")
+
+
+@pytest.mark.parametrize("what", [["show", "@~2"], ["verify", "@~2"], ["show", "none.json"]])
+def test_what_carries_none_is_a_failure(worked: Path, cli: Call, what: list[str]) -> None:
+    assert cli("receipt", *what).status == 1
+
+
+def test_a_file_that_is_no_receipt_is_a_failure(worked: Path, cli: Call) -> None:
+    Path("r.json").write_text("{}")
+    for what in ("show", "verify"):
+        told = cli("receipt", what, "r.json", "--json")
+        assert (told.status, told.error["code"]) == (1, "unsupported_version")
+
+
+@pytest.mark.parametrize("form", stories.TELLERS)
+def test_a_transcript_is_read_kept_and_told(agent: Path, cli: Call, form: str) -> None:
+    Path("t.txt").write_bytes(stories.TELLERS[form](stories.TALE))
+    printed = cli("receipt", "import", "t.txt")
+    told = cli("receipt", "import", "t.txt", "-o", "r.json")
+    assert (printed.status, told.status) == (0, 0)
+    assert printed.out.encode() == Path("r.json").read_bytes() + b"\n"
+    validate("receipt", json.loads(printed.out))
+    assert f"8 steps of {form.replace('responses', 'openai')}" in told.out
+    cli("skill", "upsert", "counting", "-d", "How to count", "--receipt", "r.json")
+    assert cli("receipt", "verify").status == 0
+    why = cli("why", "counting").out
+    assert "task: How many notes are there?" in why and "loaded: counting" in why
+    assert "outcome: success" in why
+
+
+def test_transcripts_come_by_standard_input_and_by_name(
+    agent: Path, cli: Call, process: Call
+) -> None:
+    data = stories.codex(stories.TALE)
+    told = process("receipt", "import", "-", "--from", "codex", "--json", input=data)
+    assert told.status == 0 and told.document["steps"] == 8
+    Path("t.txt").write_bytes(data)
+    wrong = cli("receipt", "import", "t.txt", "--from", "otel", "--json")
+    assert (wrong.status, wrong.error["code"]) == (1, "no_transcript")
+    assert cli("receipt", "import", "t.txt", "--from", "letter").status == 2
+
+
+def test_importing_needs_no_brain(
+    tmp_path: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.txt").write_bytes(stories.claude(stories.TALE))
+    assert cli("receipt", "import", "t.txt", "-o", "r.json").status == 0
+    assert cli("receipt", "show", "r.json").status == 0
+    assert cli("receipt", "verify", "r.json").status == 10
+
+
+def test_why_says_what_is_not_known(worked: Path, cli: Call) -> None:
+    Path("letter.txt").write_text("By hand")
+    cli("skill", "upsert", "oracle-manipulation", "-d", "x", "--receipt", "letter.txt")
+    told = cli("why", "oracle-manipulation").out
+    assert "a record of another format was kept with it" in told
+    assert "no receipt: what led to it was not recorded" in told
+    assert "by a\n    steps: skill_load, tool, llm, skill_create, 1 error\n" in told
+    assert cli("why", "oracle-manipulation@9").status == 1
+
+
+def test_the_log_tells_of_the_end_of_a_task(worked: Path, cli: Call) -> None:
+    assert "Improve\\x1b[2J" in cli("log", "-n", "1").out
+    assert "task ended: success" in cli("show").out
