@@ -29,7 +29,7 @@ def test_a_run_is_shown_step_by_step(worked: Path, cli: Call) -> None:
     told = cli("receipt", "show")
     assert told.status == 0 and "\x1b" not in told.out
     rows = [line.split() for line in told.out.splitlines()]
-    assert ["loaded", "reentrancy@1"] in rows and ["made", "oracle-manipulation@2"] in rows
+    assert ["loaded", "reentrancy@3"] in rows and ["made", "oracle-manipulation@2"] in rows
     assert ["outcome", "success"] in rows
     assert ["2", "tool", "bash", '{"cmd":', '"ls"}', "->", "a", "b"] in rows
     assert ["3", "llm", "m-1", "failed:", "timeout"] in rows
