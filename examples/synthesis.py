@@ -48,7 +48,7 @@ def main(folder: Path) -> None:
 
         with brain.task("Audit the pool", agent="auditor", at_end=learner) as task:
             task.skill_load("stale-price-feeds")
-            for feed in range(4):
+            for feed in range(5):
                 task.tool("read_feed", {"feed": feed}, "1.00")
         tell(learner)
 

@@ -14,10 +14,11 @@ RECOVERY = "recovery"
 def hard(steps: Sequence[Step], policy: SynthesisPolicy = DEFAULT_SYNTHESIS) -> str:
     """Return why a task was hard, "" if it was not.
 
-    `tool_calls`: it took `policy.tools` calls of tools or more, those for skills and memory
-    among them. `recovery`: a call failed and a later one did not.
+    `tool_calls`: it took `policy.tools` calls of tools or more. `recovery`: a call failed
+    and a later one did not. What a call did to skills and memory are steps of their own,
+    and are not counted again.
     """
-    calls = [step for step in steps if step.kind != "llm"]
+    calls = [step for step in steps if step.kind == "tool"]
     if len(calls) >= policy.tools:
         return TOOL_CALLS
     return RECOVERY if policy.recovery and _recovered(calls) else ""

@@ -57,18 +57,16 @@ class TestHardness:
         assert hard(tools(*[""] * 5)) == "tool_calls"
         assert hard(tools(*[""] * 4)) == ""
 
-    def test_calls_for_skills_and_memory_are_calls_of_tools_and_those_of_models_are_not(
-        self,
-    ) -> None:
-        mixed = (*tools("", "", ""), Step("skill_load"), Step("memory_read"))
-        assert hard(mixed) == "tool_calls"
-        assert hard((*tools("", "", ""), Step("llm"), Step("llm"))) == ""
+    def test_what_a_call_did_to_skills_and_memory_is_not_counted_again(self) -> None:
+        done = (Step("skill_load"), Step("memory_read"), Step("skill_create"), Step("llm"))
+        assert hard((*tools("", "", "", ""), *done)) == ""
+        assert hard((*done, *tools("", "", "", "", ""), *done)) == "tool_calls"
 
     def test_a_failure_is_hard_only_if_something_worked_later(self) -> None:
         assert hard(tools("exit 1", "")) == "recovery"
         assert hard(tools("", "exit 1")) == ""
         assert hard(tools("exit 1", "exit 2")) == ""
-        assert hard((*tools("exit 1"), Step("llm"))) == ""
+        assert hard((*tools("exit 1"), Step("llm"), Step("memory_read"))) == ""
 
     def test_both_thresholds_are_set_in_the_manifest(self, brain: Brain) -> None:
         assert brain.synthesis_policy() == SynthesisPolicy(5, True)
