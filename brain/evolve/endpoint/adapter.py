@@ -69,11 +69,12 @@ class Endpoint:
 
     async def _ask(self, request: Request) -> Answer:
         limit = min(request.max_tokens, self._settings.max_tokens)
-        async with asyncio.timeout(self._settings.timeout), AsyncExitStack() as stack:
-            model = await model_of(self._settings, self._key, stack)
-            response = await model.request(
-                _messages(request), ModelSettings(max_tokens=limit), _parameters(request)
-            )
+        async with AsyncExitStack() as stack:
+            model = await model_of(self._settings, self._key, stack)  # which may import for seconds
+            async with asyncio.timeout(self._settings.timeout):
+                response = await model.request(
+                    _messages(request), ModelSettings(max_tokens=limit), _parameters(request)
+                )
         return self._answer(response)
 
     def _answer(self, response: ModelResponse) -> Answer:

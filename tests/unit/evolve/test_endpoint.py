@@ -156,7 +156,7 @@ def test_an_endpoint_that_never_answers_is_left(served: Served) -> None:
     served.replies.append(silent)
     error = refused(served, timeout=1)
     over.set()
-    assert error.code == "model_timeout" and len(served.asked) == 1
+    assert error.code == "model_timeout" and len(served.asked) <= 1
 
 
 def test_an_endless_body_is_left(served: Served) -> None:
