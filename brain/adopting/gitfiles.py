@@ -11,9 +11,8 @@ from ..errors import InvalidInput
 from ..objects import paths
 from ..objects.entry import EXECUTABLE, FILE, LINK
 from ..worktree import defaults, links
-from . import layouts
 from .gitrepo import Changed, Object, Repository
-from .layouts import Layout
+from .layout import CACHE, SECRETS, Layout
 from .left import Left
 from .protocol import File, Notice
 from .reading import MAX_BYTES, CannotTake
@@ -157,7 +156,7 @@ class Files:
             return ""
         why = self._layout.reason(path)
         if not why and defaults.left_out(name, is_folder):
-            why = layouts.CACHE if is_folder else layouts.SECRETS
+            why = CACHE if is_folder else SECRETS
         return why or None
 
 

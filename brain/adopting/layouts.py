@@ -6,76 +6,21 @@ versions.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from . import rules
+from .layout import (
+    BUNDLED,
+    CACHE,
+    DATABASE,
+    LOGS,
+    OTHER,
+    SECRETS,
+    SESSIONS,
+    SETTINGS,
+    STATE,
+    Layout,
+)
 from .rules import Rule
 
-SECRETS = "secrets"
-DATABASE = "a database"
-SESSIONS = "sessions, not memory"
-LOGS = "logs"
-CACHE = "made anew when needed"
-SETTINGS = "settings of the program"
-BUNDLED = "comes with the program"
-STATE = "what the program notes for itself"
-OTHER = "not a part of a brain"
-
-
-class Layout(NamedTuple):
-    """A home of one kind of program.
-
-    `client` is the name that publishing knows it by, `title` is for people. `rules` say what
-    is taken and where it goes. `marks` are paths, of which one is enough to know such a home
-    by; of `signs`, which are weaker, it takes `needs`; one of `unless` tells that it is
-    another kind. `left` says what is left out, in patterns of gitignore, and why. What lies
-    beside in a folder of `owned` is named as left out too. `memory` are the files for the
-    prompt, with their limits in characters, and `system` those that say who the agent is,
-    both as the home has them. `in_place` tells whether skills lie where a brain looks for
-    them. `keeps` are the fields of a skill, beyond those of agentskills.io, that the program
-    reads. With `tops` nothing else at the top is looked at. `categories` are folders of skills.
-    """
-
-    kind: str
-    client: str
-    title: str
-    rules: tuple[Rule, ...]
-    marks: tuple[str, ...]
-    signs: tuple[str, ...]
-    left: tuple[tuple[str, str], ...]
-    owned: tuple[str, ...] = ("",)
-    needs: int = 2
-    unless: tuple[str, ...] = ()
-    memory: tuple[tuple[str, int], ...] = ()
-    system: tuple[str, ...] = ()
-    in_place: bool = True
-    keeps: frozenset[str] = frozenset()
-    tops: frozenset[str] = frozenset()
-    categories: bool = False
-
-    def place(self, path: str) -> str | None:
-        """Return where the file at `path` of the home goes in a brain, None if it does not."""
-        target = None if self._is_beside(path) else rules.to_brain(self.rules, path)
-        return None if target is None or self.reason(path) else target
-
-    def covers(self, path: str) -> bool:
-        """Tell whether a rule is about the file at `path`, though it may be left out."""
-        return not self._is_beside(path) and rules.to_brain(self.rules, path) is not None
-
-    def rank(self, path: str) -> int:
-        """Return the number of the rule for `path`; of two files for one place the lower counts."""
-        return rules.rank(self.rules, path)
-
-    def reaches(self, folder: str) -> bool:
-        """Tell whether something below `folder` of the home may go into a brain."""
-        return not self._is_beside(folder) and rules.reaches(self.rules, folder)
-
-    def reason(self, path: str) -> str:
-        """Return why a file or folder is left out wherever it lies, "" if nothing says so."""
-        return next((why for pattern, why in self.left if rules.matches(pattern, path)), "")
-
-    def _is_beside(self, path: str) -> bool:
-        return bool(self.tops) and path.partition("/")[0] not in self.tops
+__all__ = ["BY_KIND", "COLLECTION", "LAYOUTS", "Layout"]
 
 
 def _same(*paths: str) -> tuple[Rule, ...]:

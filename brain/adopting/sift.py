@@ -16,8 +16,7 @@ from ..objects import paths
 from ..objects.entry import LINK
 from ..worktree import defaults
 from ..worktree.folders import Folders, opened
-from . import layouts
-from .layouts import Layout
+from .layout import CACHE, OTHER, SECRETS, Layout
 from .left import Left
 from .protocol import File
 from .reading import GONE, CannotTake, read
@@ -147,9 +146,9 @@ class _Walk:
         why = layout.reason(path)
         reached = layout.reaches(path) if is_folder else layout.covers(path)
         if not why and reached and defaults.left_out(name, is_folder):
-            why = layouts.CACHE if is_folder else layouts.SECRETS
+            why = CACHE if is_folder else SECRETS
         if not why and not reached:
-            why = layouts.OTHER
+            why = OTHER
         if not why and is_folder and path.count("/") >= limits.MAX_DEPTH:
             why = "nested too deeply"
         if not why and st.st_dev != self._device:

@@ -7,14 +7,15 @@ a skill says beyond that goes into its metadata, so that nothing is lost.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from .. import limits
 from . import edit, parts, version
 from .check import ERROR, MAX_COMPATIBILITY, check
 from .complete import complete, file_version
-from .fields import SPECIFIED, Head
+from .fields import BLOCK_MAP, NULL, OTHER, SPECIFIED, TEXT, Field, Head
 from .frontmatter import load, scan
 from .merge import wrapped
 from .parts import Parts
@@ -25,6 +26,7 @@ METADATA = "metadata"
 _FOR_CLIENTS = frozenset(("unknown_field", "metadata_not_text", "flow_style", "asks_for_tools"))
 """What does not keep the specification, and yet a client that has fields of its own reads."""
 _TITLE = "title"
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9A-Za-z.+-]*)?")
 
 
 def conforming(content: bytes, slug: str, keeps: Collection[str] = ()) -> bytes:
@@ -41,12 +43,17 @@ def conforming(content: bytes, slug: str, keeps: Collection[str] = ()) -> bytes:
         cut = wrapped(cut)
     known = file_version(scan(cut.head)) if cut.head else None
     cut = complete(cut, slug, slug, "", known or version.FIRST)
-    cut = cut._replace(head=cut.head.replace("\r\n", "\n"))
-    cut = _moved(cut, slug, keeps, known is not None)
-    head, values = scan(cut.head), load(cut.join())
+    head = scan(cut.head.replace("\r\n", "\n"))
+    values = _values(head)
+    if known is None:
+        values.pop("version", None)
+    extra = _extra(values, slug, keeps)
     lines = [f"name: {slug}", *_texts(values)]
-    lines.extend(_metadata(head, values, keeps))
-    lines.extend(_as_written(head, values, key) for key in head.fields if _is_kept(key, keeps))
+    if METADATA in keeps:
+        lines.extend(_metadata_as_written(head, values, extra))
+    else:
+        lines.extend(_metadata(values.get(METADATA) or {}, extra))
+    lines.extend(_as_written(head, key, values) for key in values if _is_kept(key, keeps))
     text = "\n".join((*lines, ""))
     return Parts(b"", b"---\n", text, b"---\n", cut.body).join()
 
@@ -64,22 +71,39 @@ def _is_kept(key: str, keeps: Collection[str]) -> bool:
     return key in keeps and key not in SPECIFIED
 
 
-def _moved(cut: Parts, slug: str, keeps: Collection[str], with_version: bool) -> Parts:
-    """Add to the metadata what has no field of its own there."""
-    values = load(cut.join())
-    extra = {
-        key: _text(value)
-        for key, value in values.items()
-        if key not in SPECIFIED and key not in keeps and (with_version or key != "version")
-    }
+def _values(head: Head) -> dict[str, Any]:
+    """Return the values of a head; where all are scalars on a line, without the YAML loader."""
+    found = _plain_map(head, {k: field for k, field in head.fields.items() if k != METADATA})
+    metadata = head.fields.get(METADATA)
+    if found is not None and metadata is not None:
+        inner = _plain_map(head, head.metadata) if metadata.kind in (BLOCK_MAP, NULL) else None
+        found = None if inner is None else {**found, METADATA: inner}
+    if found is None:
+        return load(Parts(b"", b"---\n", head.text, b"---\n", b"").join())
+    return found
+
+
+def _plain_map(head: Head, fields: Mapping[str, Field]) -> dict[str, Any] | None:
+    found = {key: _plain(head, field) for key, field in fields.items()}
+    return None if None in found.values() else found
+
+
+def _plain(head: Head, field: Field) -> str | None:
+    """Return the text of a scalar, None for what only the YAML loader can read."""
+    if field.kind in (TEXT, NULL):
+        return field.value
+    raw = head.raw(field)
+    return raw if field.kind == OTHER and _NUMBER.fullmatch(raw) else None
+
+
+def _extra(values: dict[str, Any], slug: str, keeps: Collection[str]) -> dict[str, str]:
+    """Return what has no field of its own in the specification, as text."""
+    known = (*SPECIFIED, *keeps)
+    extra = {key: _text(value) for key, value in values.items() if key not in known}
     name = _text(values["name"])
     if name != slug:
         extra.setdefault(_TITLE, name)
-    head = scan(cut.head)
-    for key, text in extra.items():
-        if key not in head.metadata:
-            head = scan(edit.add_metadata(head, write(key), quoted(text), "\n"))
-    return cut._replace(head=head.text)
+    return extra
 
 
 def _texts(values: dict[str, Any]) -> Iterator[str]:
@@ -94,19 +118,26 @@ def _texts(values: dict[str, Any]) -> Iterator[str]:
             yield f"{key}: {_scalar(_cut(text.strip(), most.get(key)))}"
 
 
-def _metadata(head: Head, values: dict[str, Any], keeps: Collection[str]) -> Iterator[str]:
-    found = values.get(METADATA)
-    if not found:
-        return
-    if METADATA in keeps:
-        yield _as_written(head, values, METADATA)
-        return
-    yield f"{METADATA}:"
-    for key, value in found.items():
+def _metadata(found: dict[str, Any], extra: dict[str, str]) -> Iterator[str]:
+    whole = {**extra, **found}
+    if whole:
+        yield f"{METADATA}:"
+    for key, value in whole.items():
         yield f"  {_scalar(key)}: {_quoted(_text(value))}"
 
 
-def _as_written(head: Head, values: dict[str, Any], key: str) -> str:
+def _metadata_as_written(
+    head: Head, values: dict[str, Any], extra: dict[str, str]
+) -> Iterator[str]:
+    """Yield the metadata in the shape it has, with what is added to it."""
+    for key, text in extra.items():
+        if key not in head.metadata:
+            head = scan(edit.add_metadata(head, write(key), quoted(text), "\n"))
+    if METADATA in head.fields:
+        yield _as_written(head, METADATA, {METADATA: {**extra, **(values.get(METADATA) or {})}})
+
+
+def _as_written(head: Head, key: str, values: dict[str, Any]) -> str:
     field = head.fields[key]
     if head.flow:
         return f"{write(key)}: {json.dumps(values[key], ensure_ascii=False)}"
