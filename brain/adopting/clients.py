@@ -34,6 +34,12 @@ class Client:
         weight = (SURE if seen else LIKELY) + min(len(seen) + len(signs), 9)
         return Found(self.kind, path, ", ".join((seen + signs)[:3]), weight, self.home(path))
 
+    def assume(self, path: Path) -> Found | None:
+        """Take a folder for such a home because the user says so, if a rule finds anything."""
+        places = (rule.home.partition("*")[0].rstrip("/") for rule in self.layout.rules)
+        here = next((place for place in places if place and is_there(path, place)), None)
+        return Found(self.kind, path, here, SURE, self.home(path)) if here else None
+
     def home(self, path: Path) -> Path | None:
         """Return the folder around which a brain can be made in place, if there is one."""
         return path if self.layout.in_place else None

@@ -42,6 +42,9 @@ def detect(path: Path, kind: str | None = None) -> tuple[Taker, Found]:
         )
     wanted = [taker for taker in every if kind is None or _is_of(taker, kind)]
     found = [(taker, seen) for taker in wanted if (seen := taker.detect(path))]
+    if kind is not None and not found:
+        said = [taker for taker in wanted if isinstance(taker, Client)]
+        found = [(taker, seen) for taker in said if (seen := taker.assume(path))][:1]
     likely = _likely(found)
     if not likely:
         raise _unknown(path, kind)
