@@ -68,11 +68,11 @@ def edit_skill(
     """Change a file of a skill, or with `inner` "" its own text, and raise its version.
 
     `inner` is relative to the folder of the skill; a flat skill that gets its first file
-    moves into a folder of its own. Raises as `edit_file`, `NotFound` (`no_skill`) and
-    `Conflict` (`name_taken`).
+    moves into a folder of its own. Raises as `edit_file`, and `NotFound` (`no_skill`).
     """
     with turn(session, "upsert", f"edit {printable(text, 80)}") as mine:
-        slug, path, prior = prior_of(mine, text, slugify(text))
+        slug = "" if "/" in text else slugify(text)
+        slug, path, prior = prior_of(mine, text, slug, of=text)
         if prior is None:
             raise find.missing(session, mine.bundle, text)
         if not inner:

@@ -18,7 +18,7 @@ from ..objects.entry import FILE, Entry
 from ..results import Upserted
 from ..session import Session
 from ..skills import document, layout, version
-from ..skills.slug import same_skill, slugify
+from ..skills.slug import fold, same_skill, slugify
 from . import derived, find, folder
 from .record import record_by_hand
 from .turn import Turn, turn
@@ -32,7 +32,8 @@ class Wish(NamedTuple):
     """What shall be written. None for `description` or `body` keeps what is there.
 
     `base` is the version the writer had read, "" if that is not known. `category` is the
-    folder below skills/ in which a new skill goes, "" for none.
+    folder below skills/ in which a new skill goes, "" for none. `of` is the slug or the path
+    of the skill that is meant, "" where its name alone is known.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Wish(NamedTuple):
     message: str
     base: str = ""
     category: str = ""
+    of: str = ""
 
 
 def upsert(session: Session, wish: Wish) -> Upserted:
@@ -52,7 +54,7 @@ def upsert(session: Session, wish: Wish) -> Upserted:
     """
     slug = slugify(wish.name)
     with turn(session, "upsert", f"upsert {slug}") as mine:
-        slug, path, prior = prior_of(mine, wish.name, slug, wish.category)
+        slug, path, prior = prior_of(mine, wish.name, slug, wish.category, wish.of)
         return _write(mine, slug, path, prior, wish)
 
 
@@ -60,7 +62,7 @@ def upsert_if_changed(session: Session, wish: Wish) -> Upserted:
     """As `upsert`, but an identical save records nothing."""
     slug = slugify(wish.name)
     with turn(session, "upsert", f"upsert {slug}") as mine:
-        slug, path, prior = prior_of(mine, wish.name, slug, wish.category)
+        slug, path, prior = prior_of(mine, wish.name, slug, wish.category, wish.of)
         if prior is None or not document.is_noop(prior, wish.description, wish.body):
             return _write(mine, slug, path, prior, wish)
         found = find.at(session, mine.bundle, path)
@@ -68,24 +70,30 @@ def upsert_if_changed(session: Session, wish: Wish) -> Upserted:
         return _outcome(mine, found.slug, found.card.name or slug, current, current, path, False)
 
 
-def prior_of(mine: Turn, name: str, slug: str, category: str = "") -> tuple[str, str, bytes | None]:
+def prior_of(
+    mine: Turn, name: str, slug: str, category: str = "", of: str = ""
+) -> tuple[str, str, bytes | None]:
     """Return the skill's slug, where it lies or will, and its text after changes by hand."""
     session = mine.session
-    path = find.place(session, mine.bundle, name)
+    meant = of or name
+    path = find.place(session, mine.bundle, meant)
+    if path is None and "/" in of:
+        raise find.missing(session, mine.bundle, of)
     prior = None if path is None else folder.as_recorded(session, mine.bundle, path)
     if path is None or prior is None:
         looked_at = find.known_paths(session, slug) if path is None else [path]
         if category and path is None:
             looked_at.append(_new_path(mine, slug, category))
         record_by_hand(mine, folder.edits_at(session, mine.tx, mine.bundle, looked_at))
-        found = find.maybe(session, mine.bundle, name)
+        found = find.maybe(session, mine.bundle, meant)
         if found is None:
             path = _new_path(mine, slug, category)
             folder.check_way(session, path)
             return slug, path, None
         path, prior = found.path, session.reader.read_blob(found.blob)
     slug = derived.place_of(path)
-    _refuse_twin(name, slug, prior)
+    if not of:
+        _refuse_twin(name, slug, prior)
     return slug, path, prior
 
 
@@ -93,10 +101,11 @@ def _refuse_twin(name: str, slug: str, prior: bytes) -> None:
     """Refuse a name that merely folds to the slug of another one ("C++" and "C#").
 
     A skill made from a name alone bears its slug as name and that name as title:
-    then the title is the name it was given.
+    then the title is the name it was given. One whose names lead to another slug is
+    called by its place, too.
     """
     names = document.declared_names(prior)
-    declared = names - {slug} or names or {slug}
+    declared = {name for name in names - {slug} if fold(name) == slug} or names | {slug}
     if any(same_skill(name, other) for other in declared):
         return
     other = sorted(declared)[0]

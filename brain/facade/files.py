@@ -69,7 +69,8 @@ class Files(Ledgers):
 
         As `edit_file`, in one snapshot with the new version. `file` is relative to the
         folder of the skill; a flat skill that gets its first file moves into a folder.
-        Raises as `edit_file`, `NotFound` (`no_skill`) and `Conflict` (`name_taken`).
+        `slug` may be the path below skills/ of one that shares its slug. Raises as
+        `edit_file`, and `NotFound` (`no_skill`).
         """
         from ..actions import editing
 

@@ -27,6 +27,7 @@ class Skills(Ledgers):
         message: str = "",
         base: str | int = "",
         category: str = "",
+        of: str = "",
         commit_to: Ledger | None = None,
     ) -> results.Upserted:
         """Write a skill under the slug of `name`, raise its version, record a snapshot.
@@ -36,7 +37,9 @@ class Skills(Ledgers):
         `receipt` is the record of the work that taught it: bytes as they are, or a
         `brain.receipts.Receipt`, to which this step is added. `base` is the version
         the text was written for: if the skill is further by now, both are merged. A new
-        skill goes into the folder `category` of skills/, if one is named. With
+        skill goes into the folder `category` of skills/, if one is named. `of` is the slug,
+        or the path below skills/, of the skill that is meant, where more is known than
+        `name`: "c" may be "C++", but the skill at "c" is no other. With
         `commit_to` the new snapshot is committed to that ledger; if that fails it stands
         all the same, and `commitment` says what happened.
         Raises `InvalidInput`, or `Conflict` (`name_taken`, `stale_base`, `not_a_category`).
@@ -44,7 +47,7 @@ class Skills(Ledgers):
         from ..actions import upsert
 
         content = body.encode() if isinstance(body, str) else body
-        wish = upsert.Wish(name, description, content, receipt, message, str(base), category)
+        wish = upsert.Wish(name, description, content, receipt, message, str(base), category, of)
         act = upsert.upsert_if_changed if if_changed else upsert.upsert
         return self._committing(self._do(act, wish), commit_to)
 

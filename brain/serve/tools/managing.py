@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import NotFound, ToolFailure, printable
 from ...skills import index
+from ...skills.slug import is_slug
 from .definitions import ACTIONS, FOLDERS
 from .patching import replaced
 from .reading import file_of
@@ -42,11 +43,14 @@ def _save(brain: Brain, given: Given) -> Answer:
     description = given.get("description")
     if not (content or description):
         raise _missing("content")
-    if "/" in name or "\\" in name:
-        brain.read_skill(name)  # the path of one that is there; a name has no slash
-    alike = brain.similar_skills(name, description, content)
+    of = name if is_slug(name) or "/" in name else ""
+    alike: list[Similar] = []
+    if "/" in name:
+        name = brain.read_skill(name).slug  # the path of one that is there: a name has no slash
+    else:
+        alike = brain.similar_skills(name, description, content)
     done = brain.upsert_skill(
-        name, content, description=description, category=given.get("category", "")
+        name, content, description=description, category=given.get("category", ""), of=of
     )
     new = done.previous_version is None
     return _naming(_answer(done, "Created" if new else "Improved"), alike)

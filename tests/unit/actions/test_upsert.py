@@ -126,6 +126,22 @@ def test_a_name_that_only_folds_to_the_slug_of_another_is_refused(brain: Brain, 
     assert brain.upsert_skill(first, "three\n").version == 2
 
 
+def test_a_skill_whose_name_leads_elsewhere_is_called_by_its_place(brain: Brain) -> None:
+    write(brain, "skills/peft/SKILL.md", skill("peft-fine-tuning"))
+    brain.snapshot()
+    assert brain.upsert_skill("peft", "Better.\n").version == 2
+    assert brain.upsert_skill("peft fine tuning", "Best.\n").version == 3
+    with pytest.raises(Conflict):
+        brain.upsert_skill("Peft!", "Other.\n")
+
+
+def test_the_skill_that_is_meant_may_be_named_by_its_slug(brain: Brain) -> None:
+    brain.upsert_skill("C++", "one\n", description="d")
+    assert brain.upsert_skill("c", "two\n", of="c").version == 2
+    with pytest.raises(NotFound):
+        brain.upsert_skill("c", "three\n", of="more/c")
+
+
 @pytest.mark.parametrize(
     "again", ["oracle manipulation", "ORACLE-MANIPULATION", "Oracle_Manipulation"]
 )

@@ -92,6 +92,55 @@ def test_what_lies_unrecorded_where_a_skill_goes_is_recorded_first(agent: Agent)
     assert operations(agent) == ["upsert", "snapshot"]
 
 
+@pytest.mark.parametrize(
+    ("place", "name", "title"),
+    [("peft", "peft-fine-tuning", ""), ("peft", "Parameter efficient", ""), ("c", "c", "C++")],
+)
+def test_a_skill_that_bears_another_name_is_written_by_its_slug(
+    agent: Agent, place: str, name: str, title: str
+) -> None:
+    head = f"name: {name}\ndescription: d\n" + (f"metadata:\n  title: {title}\n" if title else "")
+    file = agent.brain.root / "skills" / place / "SKILL.md"
+    file.parent.mkdir()
+    file.write_text(f"---\n{head}---\nFirst.\n", "utf-8")
+    agent.brain.snapshot()
+    patch = {"action": "patch", "old_string": "First.", "new_string": "Second."}
+    more = {"action": "write_file", "file_path": "assets/x", "file_content": "x"}
+    edit = {"action": "edit", "content": "Third.\n"}
+    made = {"action": "create", "content": "Fourth.\n"}
+    versions = [
+        agent("skill_manage", name=place, **given).data["version"]
+        for given in (patch, more, edit, made)
+    ]
+    assert versions == [2, 3, 4, 5] and len(agent.brain.skills()) == 1
+    assert agent("skill_manage", name=name, **made).data["version"] == 6
+
+
+def test_a_skill_that_shares_its_slug_is_written_by_its_path(agent: Agent) -> None:
+    for path in ("one/search/SKILL.md", "two/search.md"):
+        file = agent.brain.root / "skills" / path
+        file.parent.mkdir(parents=True)
+        file.write_text("---\nname: search\ndescription: d\n---\nFirst.\n", "utf-8")
+    agent.brain.snapshot()
+    edit = {"action": "edit", "content": "Second.\n"}
+    assert agent.fails("skill_manage", name="search", **edit).code == "ambiguous_skill"
+    assert agent("skill_manage", name="one/search", **edit).data["path"] == (
+        "skills/one/search/SKILL.md"
+    )
+    patch = {"action": "patch", "old_string": "First.", "new_string": "Third."}
+    assert agent("skill_manage", name="two/search.md", **patch).data["path"] == (
+        "skills/two/search.md"
+    )
+    assert agent("skill_manage", name="two/search", action="delete").changed
+
+
+def test_a_name_that_merely_folds_to_the_slug_of_another_is_refused(agent: Agent) -> None:
+    agent("skill_manage", action="create", name="C++", content="x")
+    failure = agent.fails("skill_manage", action="create", name="C#", content="x")
+    assert failure.code == "name_taken" and "'C++'" in failure.text
+    assert agent("skill_manage", action="edit", name="c", content="y").data["version"] == 2
+
+
 @pytest.mark.parametrize("name", ["../x", "a/b", "a\\b", "/etc/passwd", "C:\\x"])
 def test_a_name_is_no_path(agent: Agent, name: str) -> None:
     agent.fails("skill_manage", action="create", name=name, content="x")
