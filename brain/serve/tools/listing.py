@@ -63,7 +63,9 @@ def _for_task(brain: Brain, task: str, wanted: str) -> Answer:
     ranked = brain.select(task, _LOOKED_THROUGH if wanted else MOST_FITTING)
     rows = [skill for skill in ranked if _is_of(skill, wanted)][:MOST_FITTING]
     lines = [index.line(skill.slug, skill.description) for skill in rows]
-    return _answer(lines or ["(no skill fits this task)"], rows, len(rows))
+    if not lines:
+        lines = ["(no skill fits this task)" if brain.index().skills else index.NO_SKILLS]
+    return _answer(lines, rows, len(rows))
 
 
 def _answer(lines: list[str], shown: Sequence[Skill | Selected], count: int) -> Answer:

@@ -74,7 +74,8 @@ def test_among_very_many_skills_names_are_shown_and_how_many_are_not(
 
 
 def test_an_empty_brain_has_no_skills_yet(agent: Agent) -> None:
-    assert agent("skills_list").text == "(no skills yet)"
+    for given in ({}, {"task": "Read a price"}):
+        assert agent("skills_list", **given).text == "(no skills yet)"
 
 
 def test_skills_that_share_a_slug_are_listed_by_names_that_lead_to_them(agent: Agent) -> None:
