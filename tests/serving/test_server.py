@@ -66,6 +66,12 @@ def test_a_session_lists_views_creates_improves_and_sees_it_recorded(
         ]
         assert "G." in (folder / "skills/fuzz/SKILL.md").read_text()
         assert brain.verify(deep=True).ok
+        run = brain.receipt("@~1")
+        assert [step["name"] for step in run.steps][:3] == [
+            "skills_list",
+            "skill_view",
+            "oracle",
+        ]
 
 
 @pytest.mark.parametrize("era", ERAS)

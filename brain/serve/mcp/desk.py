@@ -5,6 +5,7 @@ Nothing here knows the protocol. All of it blocks; calls come one after the othe
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -27,6 +28,10 @@ WRITES, PROPOSES, READS = "writes", "proposes", "reads"
 
 MAX_CLIENTS = 16
 """Clients whose brains stay open; the one heard of longest ago is closed first."""
+PAUSE = 1800.0
+"""Seconds after which a client that comes back begins a session anew."""
+MAX_READS = 10_000
+"""Calls of one session without a change, which wait in memory for a snapshot to carry them."""
 NOBODY = "agent"
 """What a client is called that gives no name."""
 GUIDE = """\
@@ -60,7 +65,7 @@ class Desk:
         self._open = opened
         self._budget = budget
         self._base = opened("")
-        self._brains: OrderedDict[str, Brain] = OrderedDict()
+        self._seats: OrderedDict[str, Seat] = OrderedDict()
         self._seen: dict[str, str] = {}
 
     @property
@@ -81,21 +86,24 @@ class Desk:
                 code="read_only",
                 hint="Go on without writing.",
             )
-        return Toolbox(self.brain(client)).call(name, given)
+        if self.mode == READS:
+            return Toolbox(self._base).call(name, given)
+        return self._seat(client).call(name, given)
 
     def brain(self, client: str) -> Brain:
         """Return the brain as a client sees it. Raises `BrainError`."""
-        if self.mode == READS:
-            return self._base
+        return self._base if self.mode == READS else self._seat(client).brain
+
+    def _seat(self, client: str) -> Seat:
         name = named(client)
-        if name not in self._brains:
-            while len(self._brains) >= MAX_CLIENTS:
-                self._brains.popitem(last=False)[1].close()
+        if name not in self._seats:
+            while len(self._seats) >= MAX_CLIENTS:
+                self._seats.popitem(last=False)[1].brain.close()
             proposing = self.mode == PROPOSES
             made = self._base.proposal(name, author=name) if proposing else self._open(name)
-            self._brains[name] = made
-        self._brains.move_to_end(name)
-        return self._brains[name]
+            self._seats[name] = Seat(made, name)
+        self._seats.move_to_end(name)
+        return self._seats[name]
 
     def instructions(self, client: str) -> str:
         """Return what a model should know from the start: the guide, and the Level-0 index."""
@@ -150,15 +158,44 @@ class Desk:
     def _heads(self) -> Iterator[tuple[str, str]]:
         yield "", self._base.head
         if self.mode == PROPOSES:
-            for name, brain in self._brains.items():
+            for name, seat in self._seats.items():
                 with suppress(Conflict):  # somebody works on its branch
-                    yield name, brain.head
+                    yield name, seat.brain.head
 
     def close(self) -> None:
         """Close all brains."""
-        for brain in (*self._brains.values(), self._base):
-            brain.close()
-        self._brains.clear()
+        for seat in self._seats.values():
+            seat.brain.close()
+        self._seats.clear()
+        self._base.close()
+
+
+class Seat:
+    """The brain as one client sees it, with a record of what it does there.
+
+    Each of its sessions is a run, whose receipts go with the snapshots it causes. One in
+    which nothing is written leaves nothing, so reading never adds to the lineage.
+    """
+
+    def __init__(self, brain: Brain, name: str) -> None:
+        self.brain = brain
+        self._name = name
+        self._heard = 0.0
+        self._read = 0
+        self._tools: Toolbox | None = None
+
+    def call(self, name: str, given: Mapping[str, Any]) -> Answer:
+        """Carry out a call as a step of the session."""
+        now = time.monotonic()
+        if self._tools is None or now - self._heard > PAUSE or self._read >= MAX_READS:
+            task = self.brain.task(f"A session of {self._name}", agent=self._name)
+            self._tools, self._read = Toolbox(self.brain, task), 0
+        self._heard = now
+        self._read += 1
+        done = self._tools.call(name, given)
+        if done.changed:
+            self._read = 0
+        return done
 
 
 class Changed(NamedTuple):
