@@ -89,3 +89,92 @@ def test_for_reading_all_share_one_brain_and_write_tools_are_not_there(brain: Br
 )
 def test_a_client_writes_under_the_slug_of_its_name(told: str, name: str) -> None:
     assert named(told) == name
+
+
+def files(brain: Brain) -> dict[str, bytes]:
+    found = (file for file in brain.root.rglob("*") if file.is_file())
+    return {str(file): file.read_bytes() for file in found if ".brain" not in file.parts}
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("memory", {"action": "add", "target": "memory", "content": "Proposed."}),
+        (
+            "skill_manage",
+            {
+                "action": "write_file",
+                "name": "oracle",
+                "file_path": "references/a.md",
+                "file_content": "A.",
+            },
+        ),
+        ("skill_manage", {"action": "delete", "name": "oracle", "absorbed_into": ""}),
+        ("skill_manage", {"action": "create", "name": "new", "content": "N.", "category": "dev"}),
+    ],
+)
+def test_whatever_is_proposed_leaves_the_folder_alone_and_can_be_accepted(
+    brain: Brain, tool: str, given: dict[str, str]
+) -> None:
+    desk = opened(brain, PROPOSES)
+    before, head = files(brain), brain.head
+    assert desk.call("claude", tool, given).changed
+    assert (files(brain), brain.head) == (before, head)
+    (found,) = brain.proposals()
+    brain.accept_proposal(found.snapshot)
+    assert files(brain) != before and brain.status().clean
+    assert brain.verify(deep=True).ok
+    desk.close()
+
+
+def test_there_is_nothing_to_snapshot_in_a_proposal(brain: Brain) -> None:
+    desk = opened(brain, PROPOSES)
+    with pytest.raises(ToolFailure) as caught:
+        desk.call("claude", "brain_snapshot", {})
+    assert caught.value.code == "no_folder"
+    for tool in ("brain_log", "brain_verify", "skills_list"):
+        assert desk.call("claude", tool, {}).text
+    assert desk.call("claude", "brain_diff", {"from": "@~1", "to": "@"}).text
+    desk.close()
+
+
+def test_what_a_client_read_before_it_wrote_goes_with_what_it_wrote(brain: Brain) -> None:
+    desk = opened(brain, WRITES)
+    head = brain.head
+    desk.call("claude", "skill_view", {"name": "oracle"})
+    assert brain.head == head  # reading adds nothing
+    desk.call("claude", "skill_manage", {"action": "edit", "name": "oracle", "content": "Two."})
+    run = brain.receipt()
+    assert (run.agent, run.task) == ("claude", "A session of claude")
+    assert run.skills_loaded == ["oracle@1"]
+    assert brain.verify_receipt().ok
+    desk.close()
+
+
+def test_a_client_that_comes_back_after_a_pause_begins_a_new_session(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from brain.serve.mcp import desk as module
+
+    desk = opened(brain, WRITES)
+    runs = []
+    for pause in (module.PAUSE, module.PAUSE, -1.0):
+        monkeypatch.setattr(module, "PAUSE", pause)
+        desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
+        runs.append(brain.receipt().run)
+    assert runs[0] == runs[1] != runs[2]
+    desk.close()
+
+
+def test_a_session_that_only_reads_is_begun_anew_before_it_holds_too_much(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from brain.serve.mcp import desk as module
+
+    monkeypatch.setattr(module, "MAX_READS", 3)
+    desk = opened(brain, WRITES)
+    for _ in range(10):
+        assert desk.call("claude", "skills_list", {}).text
+    desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
+    assert brain.receipt().tools["skills_list"] <= 3
+    desk.close()
