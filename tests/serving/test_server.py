@@ -95,7 +95,9 @@ def test_the_tools_are_those_of_the_table_with_their_hints(desk: Desk, era: str)
 def test_the_index_comes_with_the_instructions_and_is_that_of_now(desk: Desk, era: str) -> None:
     async def session() -> None:
         async with connected(desk, era) as client:
-            assert (client.instructions or "").endswith("▸ oracle: Check the oracle")
+            *_, begin, line, end = (client.instructions or "").split("\n")
+            assert line == "▸ oracle: Check the oracle"
+            assert begin.startswith("[skills ") and end.endswith(" ends]")
             await client.call_tool(
                 "skill_manage",
                 {"action": "create", "name": "b", "content": "B.", "description": "About b"},

@@ -107,7 +107,7 @@ class Desk:
 
     def instructions(self, client: str) -> str:
         """Return what a model should know from the start: the guide, and the Level-0 index."""
-        index = self.brain(client).index(budget=self._budget).index
+        index = self.brain(client).framed_index(budget=self._budget)
         note = {PROPOSES: _PROPOSED, READS: _READ_ONLY}.get(self.mode, "")
         return f"{GUIDE}{note}{_LISTED}{index}"
 
