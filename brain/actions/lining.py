@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from ..errors import NotFound
@@ -13,6 +13,7 @@ from ..objects.compare import Difference
 from ..objects.entry import LINK, Entry
 from ..session import Session
 from ..skills import index, layout, sheet
+from ..skills.card import Card
 from ..store.protocol import Transaction
 from . import derived, find
 from .derived import SECTION, IsSkill
@@ -123,10 +124,11 @@ def _most(note: Note) -> int:
 
 def _sides(session: Session, before: Bundle, after: Bundle, changed: list[Difference]) -> _Sides:
     """Return the lines that `changed` paths took away, and those they brought."""
+    if all(_is_alike(session.cards, pair) for pair in changed):
+        return [], []
     blobs = [e.blob for _, *both in changed for e in both if e and e.kind != LINK]
     cards = derived.cards(session, blobs)
-    faces = {blob: card[:2] for blob, card in cards.items()}
-    seen = [d for d in changed if _face(faces, d.before) != _face(faces, d.after)]
+    seen = [pair for pair in changed if not _is_alike(cards, pair)]
     if any(was is None or now is None for _, was, now in changed):
         seen += _unsettled(session, after, changed)
     if not seen:
@@ -138,9 +140,13 @@ def _sides(session: Session, before: Bundle, after: Bundle, changed: list[Differ
     )
 
 
-def _face(faces: dict[bytes, tuple[str, str]], entry: Entry | None) -> tuple[str, str] | None:
-    """Return name and description, None for what is no file."""
-    return faces.get(entry.blob) if entry and entry.kind != LINK else None
+def _is_alike(cards: Mapping[bytes, Card], pair: Difference) -> bool:
+    """Tell, by the cards at hand, whether a file is there as before, with the same line if any."""
+    _, was, now = pair
+    if was is None or now is None or was.kind == LINK or now.kind == LINK:
+        return False
+    old, new = cards.get(was.blob), cards.get(now.blob)
+    return old is not None and new is not None and old[:2] == new[:2]
 
 
 def _unsettled(
