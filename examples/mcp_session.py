@@ -39,7 +39,8 @@ async def call(client: Client, tool: str, **given: str) -> None:
 async def learn(folder: Path) -> None:
     """List, view, create, improve, verify."""
     async with Client(server(folder), client_info=AGENT) as client:
-        print("told at the start:", (client.instructions or "").splitlines()[-1])
+        told = (client.instructions or "").splitlines()
+        print("told at the start:", next(line for line in told if line.startswith("▸")))
         await call(client, "skills_list")
         await call(client, "skill_view", name="oracle-manipulation")
         await call(
