@@ -58,7 +58,7 @@ def every(session: Session, bundle: Bundle) -> list[Found]:
 
 def places(session: Session, bundle: Bundle) -> Iterator[tuple[str, str, bytes, Card]]:
     """Yield all skills as path in the section, the name of the place, blob and card."""
-    blobs, names = _placed(session, bundle)
+    blobs, names = placed(session, bundle)
     cards = derived.cards(session, map(blobs.__getitem__, names))
     for path, name in names.items():
         blob = blobs[path]
@@ -131,7 +131,7 @@ def missing(session: Session, bundle: Bundle, text: str) -> NotFound:
     """Return the error for a skill that is not there, with the names that are near."""
     from ..skills.near import closest
 
-    names = {name: path for path, name in _placed(session, bundle)[1].items()}
+    names = {name: path for path, name in placed(session, bundle)[1].items()}
     near = [layout.slug_of(names[name]) for name in closest(text, names)]
     return NotFound(
         f"no skill {printable(text)}",
@@ -140,7 +140,7 @@ def missing(session: Session, bundle: Bundle, text: str) -> NotFound:
     )
 
 
-def _placed(session: Session, bundle: Bundle) -> tuple[dict[str, bytes], dict[str, str]]:
+def placed(session: Session, bundle: Bundle) -> tuple[dict[str, bytes], dict[str, str]]:
     """Return the files below skills/ with their blobs, and which are skills, with their names.
 
     A link is none, but may keep the files beside it from being skills.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..errors import FormatError
 
@@ -25,8 +25,7 @@ _GONE, _NEW = b"-", b"+"
 
 def build(lines: Iterable[bytes]) -> Sheet:
     """Return the sheet of `lines`, in any order."""
-    keys = sorted(map(_key, lines))
-    return list(_cut(b"\n".join([*keys, b""]).replace(b"\0", b": ")))
+    return list(_paged(sorted(map(_key, lines))))
 
 
 def change(sheet: Sheet, gone: Iterable[bytes], new: Iterable[bytes]) -> Sheet:
@@ -72,6 +71,16 @@ def decode_changes(rows: Iterable[bytes]) -> tuple[list[bytes], list[bytes]]:
 def _key(line: bytes) -> bytes:
     """Return what lines are sorted by: no name and no description holds a NUL."""
     return line.replace(b": ", b"\0", 1)
+
+
+def _paged(keys: Sequence[bytes]) -> Iterator[bytes]:
+    """Yield the pages of lines, given by what they are sorted by, in order."""
+    start = size = 0
+    for end, key in enumerate(keys, 1):
+        size += len(key)
+        if end == len(keys) or (size >= PAGE and keys[end] != key):
+            yield b"\n".join([*keys[start:end], b""]).replace(b"\0", b": ")
+            start, size = end, 0
 
 
 def _cut(text: bytes) -> Iterator[bytes]:
