@@ -10,17 +10,21 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from .. import limits
+from .. import limits, manifest
 from ..errors import InvalidInput, printable
 from ..objects import paths
 from ..objects.entry import LINK
 from ..worktree import defaults
 from ..worktree.folders import Folders, opened
+from ..worktree.ignore import NAME as IGNORE
 from .layout import CACHE, OTHER, SECRETS, Layout
 from .left import Left
 from .protocol import File
+from .published import NAME as RECORD
 from .reading import GONE, CannotTake, read
 
+_OURS = frozenset((manifest.PATH, IGNORE, RECORD))
+"""What a brain itself has written into a home."""
 MAX_FILES = 200_000
 """Files that are taken from one home."""
 MAX_TOTAL_BYTES = 2 << 30
@@ -141,7 +145,7 @@ class _Walk:
     def _admits(self, folder: str, path: str, name: str, st: os.stat_result) -> bool:
         layout = self._layout
         is_folder = stat.S_ISDIR(st.st_mode)
-        if defaults.is_reserved(name):
+        if defaults.is_reserved(name) or path in _OURS:
             return False
         why = layout.reason(path)
         reached = layout.reaches(path) if is_folder else layout.covers(path)

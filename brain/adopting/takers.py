@@ -44,7 +44,7 @@ def detect(path: Path, kind: str | None = None) -> tuple[Taker, Found]:
     found = [(taker, seen) for taker in wanted if (seen := taker.detect(path))]
     if kind is not None and not found:
         said = [taker for taker in wanted if isinstance(taker, Client)]
-        found = [(taker, seen) for taker in said if (seen := taker.assume(path))][:1]
+        found.extend([(taker, seen) for taker in said if (seen := taker.assume(path))][:1])
     likely = _likely(found)
     if not likely:
         raise _unknown(path, kind)

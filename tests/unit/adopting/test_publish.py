@@ -283,7 +283,8 @@ def test_a_home_gets_back_what_was_learned_since_it_was_adopted(tmp_path: Path) 
         done = publish(brain, "hermes", home)
         assert done.written == ["skills/triage/SKILL.md"] and not done.conflicts
         assert "Sort them better." in files(home)["skills/triage/SKILL.md"]
-    assert not adopt(home, tmp_path / "brain").changed
+    done = adopt(home, tmp_path / "brain")
+    assert not done.changed and NAME not in {row.path for row in done.left_out}
 
 
 def test_what_is_edited_where_it_was_published_comes_back_as_an_edit_of_the_skill(

@@ -1,0 +1,1 @@
+"""Adopts what the programs themselves make: `python -m tests.real`, with programs installed."""

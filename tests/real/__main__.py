@@ -1,0 +1,120 @@
+"""Lets installed programs make their homes, adopts these, and has them read what is published.
+
+    python -m tests.real [hermes claude codex openclaw]
+
+The programs are those on the PATH; nothing is installed, and the model they ask is one on
+loopback. Each works in a folder of its own, so that nobody's real home is touched. Too
+heavy for every run of the tests: tests/homes.py has the shapes that came of it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from brain import Brain
+from brain.adopting import Wish, adopt, publish
+
+from ..homes import put, skill
+from .endpoint import Model, listening
+
+SECONDS = 300
+SLUG = "count-the-stars"
+
+
+class Program:
+    """A program in a folder of its own; `home` is what it makes."""
+
+    def __init__(self, root: Path, model: Model, home: str, **environment: str) -> None:
+        self.root, self.model, self.home = root, model, root / home
+        self.project = root / "project"
+        self.project.mkdir(parents=True)
+        paths = {"HOME": str(root), "PATH": os.environ["PATH"], "TERM": "dumb"}
+        keys = {"OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none"}
+        self.environment = {**paths, **keys, **environment}
+
+    def run(self, *command: str) -> str:
+        """Run a command of the program, and return what it prints."""
+        done = subprocess.run(
+            command,
+            cwd=self.project,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        if done.returncode:
+            raise SystemExit(f"{' '.join(command)}: {done.stdout[-500:]}{done.stderr[-500:]}")
+        return done.stdout
+
+
+def hermes(root: Path, model: Model) -> tuple[Program, Callable[[], str]]:
+    """Make a home of Hermes."""
+    made = Program(root, model, ".hermes", HERMES_HOME=str(root / ".hermes"))
+    settings = f"model:\n  default: loopback\n  provider: custom\n  base_url: {model.url}/v1\n"
+    put(made.home, {"config.yaml": settings})
+    return made, lambda: made.run("hermes", "-z", "Say hello")
+
+
+def claude(root: Path, model: Model) -> tuple[Program, Callable[[], str]]:
+    """Make a home of Claude Code."""
+    quiet = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    made = Program(root, model, ".claude", ANTHROPIC_BASE_URL=model.url, **quiet)
+    return made, lambda: made.run("claude", "-p", "Say hello")
+
+
+def codex(root: Path, model: Model) -> tuple[Program, Callable[[], str]]:
+    """Make a home of Codex."""
+    made = Program(root, model, ".codex", CODEX_HOME=str(root / ".codex"))
+    lines = ['model = "loopback"', 'model_provider = "loopback"', "[model_providers.loopback]"]
+    lines += ['name = "loopback"', f'base_url = "{model.url}/v1"', 'wire_api = "responses"']
+    put(made.home, {"config.toml": "\n".join((*lines, 'env_key = "OPENAI_API_KEY"', ""))})
+    return made, lambda: made.run("codex", "exec", "--skip-git-repo-check", "Say hello")
+
+
+def openclaw(root: Path, model: Model) -> tuple[Program, Callable[[], str]]:
+    """Make a workspace of OpenClaw, which lists its skills without a model."""
+    made = Program(root, model, ".openclaw/workspace")
+    made.run("openclaw", "setup", "--baseline")
+    return made, lambda: made.run("openclaw", "skills", "list", "--json")
+
+
+PROGRAMS = {"hermes": hermes, "claude": claude, "codex": codex, "openclaw": openclaw}
+
+
+def main(names: list[str]) -> None:
+    """Go through the programs that are installed, or those that are named."""
+    for name in names or [name for name in PROGRAMS if shutil.which(name)]:
+        with tempfile.TemporaryDirectory() as folder, listening() as model:
+            _go_through(name, Path(folder), model)
+
+
+def _go_through(name: str, root: Path, model: Model) -> None:
+    program, ask = PROGRAMS[name](root, model)
+    ask()
+    teacher = put(root / "teacher", {f"skills/{SLUG}/SKILL.md": skill(SLUG, "Count the stars.")})
+    with Brain.init(teacher) as brain:
+        brain.snapshot()
+        publish(brain, name, program.home, Wish(strict=True))
+    model.asked.clear()
+    seen = ask() + "".join(model.asked)
+    done = adopt(program.home, root / "brain")
+    with Brain.open(root / "brain") as brain:
+        taught = [row.slug for row in brain.skills()]
+    again = adopt(program.home, root / "brain")
+    assert SLUG in seen, f"{name} does not read what is published"
+    assert SLUG in taught and not again.changed
+    print(f"{name}: read what was published; is known as {done.kind}; skills: {', '.join(taught)}")
+    print(f"  taken: {', '.join(row.source for row in done.taken)}")
+    print(f"  left out: {', '.join(row.path for row in done.left_out)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
