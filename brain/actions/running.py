@@ -26,6 +26,7 @@ from ..session import Session
 from .current import RUN
 from .traces import written
 from .turn import turn
+from .within import Within
 
 
 class Run:
@@ -39,13 +40,12 @@ class Run:
         self._lock = threading.Lock()
         self._waiting: list[Step] = []
         self._room = Room()
-        self._part = 0
-        self._previous = EMPTY
+        self._carriers: list[bytes] = []
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing happened so far."""
-        return not self._waiting and not self._part
+        return not self._waiting and not self._carriers
 
     def add(self, step: Step) -> None:
         """Note a step; of many long ones the later lose their texts, but for the digests.
@@ -72,19 +72,28 @@ class Run:
     def state(self) -> tuple[int, bytes, tuple[Step, ...]]:
         """Return the number of parts so far, the snapshot that carries the last, and what waits."""
         with self._lock:
-            return self._part, self._previous, tuple(self._waiting)
+            previous = self._carriers[-1] if self._carriers else EMPTY
+            return len(self._carriers), previous, tuple(self._waiting)
 
     def draft(self) -> Draft:
-        """Return what one turn makes of this run."""
-        return Draft(self, self._part, self._previous)
+        """Return what one turn makes of this run.
 
-    def settle(self, taken: int, part: int, previous: bytes) -> None:
+        It goes on after the last part that is in the lineage of the head: what was undone
+        since is told by the snapshots that were undone.
+        """
+        inside = Within(self.session, self.session.head())
+        kept = len(self._carriers)
+        while kept and self._carriers[kept - 1] not in inside:
+            kept -= 1
+        return Draft(self, self._carriers[:kept])
+
+    def settle(self, taken: int, carriers: list[bytes]) -> None:
         """Forget the first `taken` steps, which snapshots carry by now."""
         with self._lock:
             del self._waiting[:taken]
             self._room = Room()
             self._waiting = [kept for step in self._waiting if (kept := self._room.fit(step))]
-            self._part, self._previous = part, previous
+            self._carriers = carriers
 
     @contextmanager
     def going_on(self) -> Iterator[None]:
@@ -99,10 +108,9 @@ class Run:
 class Draft:
     """The receipts of the snapshots of one turn; `settle` makes them count."""
 
-    def __init__(self, run: Run, part: int, previous: bytes) -> None:
+    def __init__(self, run: Run, carriers: list[bytes]) -> None:
         self._run = run
-        self._part = part
-        self._previous = previous
+        self._carriers = carriers
         self._taken = 0
 
     def receipt(
@@ -114,8 +122,8 @@ class Draft:
         self._taken += len(waiting)
         part = self._run.header._replace(
             bundle_after=bundles.bundle_id(after),
-            part=self._part,
-            previous=self._previous,
+            part=len(self._carriers),
+            previous=self._carriers[-1] if self._carriers else EMPTY,
             steps=waiting + written(session, before, after, edits, done),
         )
         if operations.closes_task(done):
@@ -125,11 +133,11 @@ class Draft:
 
     def carried_by(self, snapshot_id: bytes) -> None:
         """Note which snapshot carries the last receipt."""
-        self._part, self._previous = self._part + 1, snapshot_id
+        self._carriers.append(snapshot_id)
 
     def settle(self) -> None:
         """Note that the turn is durable."""
-        self._run.settle(self._taken, self._part, self._previous)
+        self._run.settle(self._taken, self._carriers)
 
 
 def close(session: Session, run: Run, outcome: str, reason: str) -> str | None:

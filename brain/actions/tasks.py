@@ -59,7 +59,10 @@ def as_text(value: object) -> str:
         return value
     if isinstance(value, bytes):
         return value.decode(errors="replace")
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    except (TypeError, ValueError, RecursionError):  # keys of several types, loops, depth
+        return repr(value)
 
 
 def version_of(session: Session, slug: str) -> str:

@@ -135,6 +135,22 @@ def test_what_was_undone_is_in_no_lineage(run: Brain) -> None:
     assert codes(run) == {"still_open"}
 
 
+def test_a_run_goes_on_after_what_it_undid(brain: Brain) -> None:
+    with brain.task("Try") as task:
+        task.upsert_skill("a", "x\n", description="d")
+        task.upsert_skill("b", "x\n", description="d")
+        brain.undo()
+        task.upsert_skill("c", "x\n", description="d")
+    assert codes(brain) == set()
+    assert brain.receipt().skills_created == ["a@1", "c@1"]
+    with brain.task("Try again") as task:
+        task.upsert_skill("d", "x\n", description="d")
+        brain.undo()
+        task.tool("look")
+    assert codes(brain) == set()
+    assert [step["kind"] for step in brain.receipt().steps] == ["tool"]
+
+
 def test_a_snapshot_without_one_says_so(run: Brain) -> None:
     with pytest.raises(NotFound) as caught:
         run.verify_receipt("@~3")

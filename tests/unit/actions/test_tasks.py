@@ -222,6 +222,17 @@ def test_tasks_of_asyncio_keep_to_their_own(brain: Brain) -> None:
     assert made == {"one": ["one@1"], "two": ["two@1"]}
 
 
+def test_what_is_no_text_is_kept_as_json_or_as_python_shows_it(brain: Brain) -> None:
+    loop: list[object] = []
+    loop.append(loop)
+    with brain.task("Odd") as task:
+        for value in ({"b": 1, "a": brain.root}, {1: 2, "a": 3}, loop, b"\xff", 7):
+            task.tool("odd", value)
+    kept = [step.input.excerpt for step in whole(brain)[0].steps if step.input]
+    assert kept[0].startswith('{"a": "') and kept[0].endswith('", "b": 1}')
+    assert kept[1:] == ["{1: 2, 'a': 3}", "[[...]]", "\ufffd", "7"]
+
+
 def test_secrets_are_not_kept(brain: Brain) -> None:
     key = "sk-proj-aB3dE5gH7jK9mN1pQ3sT5vW7yZ"
     with brain.task(f"Use {key}") as task:
