@@ -79,17 +79,23 @@ class Run:
         """Return what one turn makes of this run.
 
         It goes on after the last part that is in the lineage of the head: what was undone
-        since is told by the snapshots that were undone.
+        since is told by the snapshots that were undone. If all was, and more, the run begins
+        where the brain was brought back to.
         """
-        inside = Within(self.session, self.session.head())
+        head, header = self.session.head(), self.header
+        inside = Within(self.session, head)
         kept = len(self._carriers)
         while kept and self._carriers[kept - 1] not in inside:
             kept -= 1
-        return Draft(self, self._carriers[:kept])
+        if not kept and header.snapshot_before not in inside:
+            bundle = self.session.load(head).bundle
+            header = header._replace(snapshot_before=head, bundle_before=bundle)
+        return Draft(self, header, self._carriers[:kept])
 
-    def settle(self, taken: int, carriers: list[bytes]) -> None:
+    def settle(self, header: Receipt, taken: int, carriers: list[bytes]) -> None:
         """Forget the first `taken` steps, which snapshots carry by now."""
         with self._lock:
+            self.header = header
             del self._waiting[:taken]
             self._room = Room()
             self._waiting = [kept for step in self._waiting if (kept := self._room.fit(step))]
@@ -108,8 +114,9 @@ class Run:
 class Draft:
     """The receipts of the snapshots of one turn; `settle` makes them count."""
 
-    def __init__(self, run: Run, carriers: list[bytes]) -> None:
+    def __init__(self, run: Run, header: Receipt, carriers: list[bytes]) -> None:
         self._run = run
+        self._header = header
         self._carriers = carriers
         self._taken = 0
 
@@ -120,7 +127,7 @@ class Draft:
         session = self._run.session
         waiting = self._run.waiting(self._taken)
         self._taken += len(waiting)
-        part = self._run.header._replace(
+        part = self._header._replace(
             bundle_after=bundles.bundle_id(after),
             part=len(self._carriers),
             previous=self._carriers[-1] if self._carriers else EMPTY,
@@ -137,7 +144,7 @@ class Draft:
 
     def settle(self) -> None:
         """Note that the turn is durable."""
-        self._run.settle(self._taken, self._carriers)
+        self._run.settle(self._header, self._taken, self._carriers)
 
 
 def close(session: Session, run: Run, outcome: str, reason: str) -> str | None:

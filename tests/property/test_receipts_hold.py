@@ -1,0 +1,89 @@
+"""Whatever is done in a task, and by others meanwhile, its receipt holds."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brain import Brain, BrainError
+from brain.facade.tasks import Task
+
+slugs = st.sampled_from(["a", "b", "c"])
+
+
+def improve(brain: Brain, task: Task, slug: str) -> None:
+    task.upsert_skill(slug, f"{brain.head}\n", description="d")
+
+
+def file(brain: Brain, task: Task, slug: str) -> None:
+    brain.edit_skill(slug, lambda _: brain.head.encode(), file="scripts/run.sh")
+
+
+def remember(brain: Brain, task: Task, slug: str) -> None:
+    task.memory_write(f"memory/{slug}.md", brain.head)
+
+
+def remove(brain: Brain, task: Task, slug: str) -> None:
+    brain.delete_skill(slug)
+
+
+def revert(brain: Brain, task: Task, slug: str) -> None:
+    brain.revert_skill(slug, "1")
+
+
+def record(brain: Brain, task: Task, slug: str) -> None:
+    (brain.root / f"notes-{slug}.md").write_text(brain.head)
+    (brain.root / "skills").mkdir(exist_ok=True)
+    (brain.root / f"skills/{slug}-flat.md").write_text(f"# {brain.head}\n")
+    brain.snapshot()
+
+
+def by_hand(brain: Brain, task: Task, slug: str) -> None:
+    path = brain.root / f"skills/{slug}/SKILL.md"
+    if path.exists():
+        path.write_text(path.read_text() + "By hand\n")
+
+
+def restore(brain: Brain, task: Task, slug: str) -> None:
+    brain.restore("@~1", ["skills"])
+
+
+def undo(brain: Brain, task: Task, slug: str) -> None:
+    brain.undo()
+
+
+def other(brain: Brain, task: Task, slug: str) -> None:
+    with Brain.open(brain.root, author="other") as another, another.task("Other") as theirs:
+        theirs.upsert_skill(slug, f"{brain.head} other\n", description="d")
+
+
+def tool(brain: Brain, task: Task, slug: str) -> None:
+    task.tool("bash", slug)
+
+
+Act = Callable[[Brain, Task, str], None]
+ACTS: list[Act] = [improve, file, remember, remove, revert, record, by_hand, restore, other, tool]
+acts = st.lists(st.tuples(st.sampled_from([*ACTS, undo]), slugs), min_size=1, max_size=8)
+
+
+@settings(max_examples=25)
+@given(acts)
+def test_a_receipt_holds_whatever_was_done(steps: list[tuple[Act, str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder, Brain.init(Path(folder) / "agent") as brain:
+        brain.upsert_skill("a", "x\n", description="d")
+        with brain.task("Much") as task:
+            for act, slug in steps:
+                try:
+                    act(brain, task, slug)
+                except BrainError:  # nothing there to do it with
+                    task.tool("failed", act.__name__)
+            task.tool("done")
+        found = brain.verify_receipt()
+        assert found.ok and not found.findings, found.findings
+        assert brain.verify().ok
+        for skill in brain.skills():
+            brain.why(skill.slug)
