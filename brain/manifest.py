@@ -7,6 +7,7 @@
       memory:
         - path: MEMORY.md
           limit: 4000          # characters
+        - memory/system/       # the Markdown files below a folder; in it: memory/*.md
     commit:                    # when snapshots go to a ledger by themselves
       ledger: local
       every: 10                # snapshots; and, or, after so long:
@@ -36,6 +37,8 @@ PATH = "manifest.yaml"
 LAYOUTS = ("directory", "flat")
 DEFAULT_LIMIT = 4000
 """Characters of a memory file in the prompt, where the manifest states no limit."""
+FOLDER_ENDINGS = ("/*.md", "/")
+"""Ends of a path that means the Markdown files in a folder, or all below it."""
 DEFAULT_LEDGER = "local"
 """The ledger that needs no set-up."""
 _MAX_LIMIT = 1_000_000
@@ -43,7 +46,10 @@ _COMMIT = b"commit"
 
 
 class MemoryFile(NamedTuple):
-    """A memory file that the prompt holds, up to `limit` characters."""
+    """A memory file that the prompt holds, up to `limit` characters.
+
+    A path with one of `FOLDER_ENDINGS` stands for Markdown files of a folder.
+    """
 
     path: str
     limit: int
@@ -167,7 +173,9 @@ def _memory(item: Any) -> MemoryFile:
     limit = fields.get("limit", DEFAULT_LIMIT)
     if type(limit) is not int or not 0 < limit <= _MAX_LIMIT:
         raise _bad(f"a limit is not a number from 1 to {_MAX_LIMIT}")
-    return MemoryFile(_path(fields["path"]), limit)
+    path = fields["path"]
+    ending = next((ending for ending in FOLDER_ENDINGS if path.endswith(ending)), "")
+    return MemoryFile(_path(path.removesuffix(ending)) + ending, limit)
 
 
 def _path(text: Any) -> str:

@@ -6,15 +6,16 @@ them; JSON Lines in one of these folders. What the manifest says of the prompt c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from .. import limits
 from ..errors import NotFound, printable
-from ..manifest import MemoryFile, load
+from ..manifest import FOLDER_ENDINGS, MemoryFile, load
 from ..objects import bundle as bundles
 from ..objects import paths
+from ..objects.bundle import Bundle
 from ..session import Session
-from . import folder
+from . import folder as folders
 
 FOLDERS = ("memory", "memories")
 NOTES = {"memory": ("MEMORY.md", 4000), "user": ("USER.md", 2000)}
@@ -41,15 +42,28 @@ def place(session: Session, target: str) -> MemoryFile:
 def in_prompt(session: Session, snapshot_id: bytes) -> Sequence[MemoryFile]:
     """Return the memories that the system prompt holds: those of the manifest, else the notes."""
     listed = load(session, snapshot_id).memory
-    if listed is not None:
-        return listed
     bundle = session.bundle_of(snapshot_id)
+    if listed is not None:
+        return [file for item in listed for file in _files(session, bundle, item)]
     return [
         MemoryFile(path, most)
         for name, most in NOTES.values()
         for path in (name, *(f"{above}/{name}" for above in FOLDERS))
         if bundles.has(session.nodes, bundle, path)
     ]
+
+
+def _files(session: Session, bundle: Bundle, item: MemoryFile) -> Iterator[MemoryFile]:
+    """Yield the files that an item of the manifest stands for."""
+    ending = next((ending for ending in FOLDER_ENDINGS if item.path.endswith(ending)), None)
+    if ending is None:
+        yield item
+        return
+    folder = item.path.removesuffix(ending)
+    depth = folder.count("/") + 1
+    for entry in bundles.below(session.nodes, bundle, folder):
+        if entry.path.endswith(".md") and (ending == "/" or entry.path.count("/") == depth):
+            yield MemoryFile(entry.path, item.limit)
 
 
 def _notes(session: Session, name: str, listed: dict[str, int]) -> str:
@@ -94,7 +108,7 @@ def _records(session: Session, target: str) -> str:
 def _is_there(session: Session, path: str) -> bool:
     if bundles.has(session.nodes, session.bundle_of(session.head()), path):
         return True
-    return session.has_folder and folder.candidate_at(session, path) is not None
+    return session.has_folder and folders.candidate_at(session, path) is not None
 
 
 def _all_records(session: Session) -> list[str]:

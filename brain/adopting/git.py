@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import InvalidInput, printable
 from . import gitcommit
-from .clients import Client
+from .clients import SURE, Client
 from .collections import PLAIN
 from .gitcommit import Commit
 from .gitfiles import Files, Wanted
@@ -18,6 +18,9 @@ from .protocol import File, Found, Notice, Step, Taker, Taking
 from .reading import MAX_BYTES
 from .rules import Rule
 
+CERTAIN = 50
+"""Weight of what is surely a repository of skills, or of one agent's memory, whatever else
+lies in it."""
 WEIGHT = PLAIN + 1
 """A history weighs more than plain files, and less than what a program is known to read."""
 MAX_COMMIT_BYTES = 1 << 20
@@ -25,6 +28,9 @@ _TOGETHER = 512
 
 EVERYTHING = COLLECTION._replace(title="brain", rules=(Rule("", ""),), left=())
 """The layout of a repository that looks like a brain: files of skills, memory and prompts."""
+
+Choose = Callable[[Path, Repository, str], Layout]
+"""Tells where the files of a repository go, given its place and the commit at HEAD."""
 
 _OWN = frozenset(("manifest.yaml", "memory", "prompts"))
 _EMPTY_TREES = {
@@ -43,48 +49,58 @@ class Git:
         self._others = others
 
     def detect(self, path: Path) -> Found | None:
-        """Look for a repository; a program that knows the place in it says what it is."""
+        """Look for a repository, and at what else it is."""
         if folder_of(path) is None:
             return None
         seen = [found for taker in self._others if (found := taker.detect(path))]
-        best = max(seen, key=lambda found: found.weight, default=None)
-        if best is None:
-            return Found(self.kind, path, "a repository", PLAIN, None)
-        return Found(self.kind, path, f".git, {best.why}", WEIGHT, None)
+        if any(_comes_first(found) for found in seen):
+            weight = WEIGHT
+        else:
+            has_skills = any(found.weight == PLAIN and found.home for found in seen)
+            weight = CERTAIN if has_skills else WEIGHT
+        why = ", ".join([".git", *(found.why for found in seen if found.weight == PLAIN)])
+        return Found(self.kind, path, why, weight, None)
 
     def take(self, found: Found, since: str | None, allow: Collection[str]) -> Taking:
         """Read the history of HEAD, from after the commit `since` on."""
-        rows: list[Notice] = []
-        placed: dict[str, str] = {}
-        return Taking(self._steps(found, since, allow, rows, placed), rows, placed)
+        return read_history(found, since, allow, self._layout)
 
-    def _steps(
-        self,
-        found: Found,
-        since: str | None,
-        allow: Collection[str],
-        rows: list[Notice],
-        placed: dict[str, str],
-    ) -> Iterator[Step]:
+    def _layout(self, path: Path, repository: Repository, head: str) -> Layout:
+        """Return where the files go: as a program says that the place is of, or by their names."""
+        names = [name.decode("utf-8", "replace") for name in repository.names(head)]
+        if not any(name.startswith("skills/") for name in names):
+            clients = (taker for taker in self._others if isinstance(taker, Client))
+            for client in clients:
+                if client.kind != COLLECTION.kind and client.detect(path):
+                    return client.shape(path)
+        return by_names(names)
+
+
+def _comes_first(found: Found) -> bool:
+    """Tell whether a place is known that well, and a brain can be made around it, or is it."""
+    return found.weight >= CERTAIN or (found.home is not None and found.weight >= SURE)
+
+
+def read_history(found: Found, since: str | None, allow: Collection[str], layout: Choose) -> Taking:
+    """Read the commits of a repository as states; `layout` says where its files go."""
+    rows: list[Notice] = []
+    placed: dict[str, str] = {}
+
+    def steps() -> Iterator[Step]:
         folder = folder_of(found.path)
         if folder is None:
             raise InvalidInput(f"{printable(found.path)} is no repository", code="bad_repository")
         with Repository(folder) as repository:
             head = repository.head()
-            layout = self._layout(found.path, repository, head)
-            files = Files(repository, layout, rows, placed, allow)
-            yield from _history(repository, head, layout, since, files)
+            chosen = layout(found.path, repository, head)
+            files = Files(repository, chosen, rows, placed, allow)
+            yield from _history(repository, head, chosen, since, files)
             files.close()
 
-    def _layout(self, path: Path, repository: Repository, head: str) -> Layout:
-        """Return where the files of the repository go, by its newest state."""
-        for taker in self._others:
-            if isinstance(taker, Client) and taker.layout is not COLLECTION and taker.detect(path):
-                return taker.shape(path)
-        return by_names(name.decode("utf-8", "replace") for name in repository.names(head))
+    return Taking(steps(), rows, placed)
 
 
-def by_names(names: Iterator[str]) -> Layout:
+def by_names(names: Iterable[str]) -> Layout:
     """Return the layout of a repository of skills that has files of these names.
 
     Raises `InvalidInput` (`unknown_source`) if no skill is among them.

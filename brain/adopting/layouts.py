@@ -233,6 +233,36 @@ COLLECTION = Layout(
     (("skills/.*", STATE), *_ANYWHERE),
 )
 
+_LETTA_RULES = (Rule("skills/", "skills/"), Rule("", "memory/"))
+_LETTA_LIMIT = 20_000
+
+LETTA = Layout(
+    "letta",
+    "letta",
+    "Letta MemFS",
+    _LETTA_RULES,
+    (),
+    ("persona.md", "human.md", "MEMORY.md"),
+    _ANYWHERE,
+    needs=3,
+    memory=(("*.md", _LETTA_LIMIT),),
+    in_place=False,
+)
+LETTA_SYSTEM = LETTA._replace(
+    kind="letta-system",
+    title="Letta MemFS with system/",
+    signs=("system/persona.md", "system/human.md"),
+    needs=2,
+    memory=(("system/", _LETTA_LIMIT),),
+)
+LETTA_FILE = LETTA._replace(
+    kind="letta-file",
+    title="Letta agent file",
+    rules=_same("memory/", "prompts/", "skills/"),
+    signs=(),
+    memory=(("memory/*.md", _LETTA_LIMIT),),
+)
+
 LAYOUTS = (
     HERMES,
     OPENCLAW,
@@ -243,4 +273,4 @@ LAYOUTS = (
     CODEX_PROJECT,
     COLLECTION,
 )
-BY_KIND = {layout.kind: layout for layout in LAYOUTS}
+BY_KIND = {layout.kind: layout for layout in (*LAYOUTS, LETTA, LETTA_SYSTEM, LETTA_FILE)}

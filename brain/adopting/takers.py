@@ -8,7 +8,9 @@ from ..errors import InvalidInput, printable
 from . import layouts
 from .clients import SURE, Client
 from .collections import Collection
-from .git import Git
+from .git import CERTAIN, Git
+from .letta import MemFS
+from .lettafile import AgentFile
 from .protocol import Found, Taker
 
 _HOMES = (".hermes", ".claude", ".codex", ".openclaw", ".agents")
@@ -18,7 +20,8 @@ def takers() -> list[Taker]:
     """Return the takers, each made anew."""
     clients = [Client(layout) for layout in layouts.LAYOUTS if layout is not layouts.COLLECTION]
     files = [*clients, Collection()]
-    return [*files, Git(files)]
+    letta = [MemFS(layouts.LETTA), MemFS(layouts.LETTA_SYSTEM), AgentFile(layouts.LETTA_FILE)]
+    return [*files, *letta, Git([*files, *letta])]
 
 
 def detect(path: Path, kind: str | None = None) -> tuple[Taker, Found]:
@@ -68,7 +71,10 @@ def _likely(found: list[tuple[Taker, Found]]) -> list[tuple[Taker, Found]]:
     for taker, seen in sorted(found, key=lambda pair: -pair[1].weight):
         best.setdefault(_program(taker), (taker, seen))
     claims = list(best.values())
-    return [pair for pair in claims if pair[1].weight >= SURE] or claims[:1]
+    for sure in (CERTAIN, SURE):
+        if claims and claims[0][1].weight >= sure:
+            return [pair for pair in claims if pair[1].weight >= sure]
+    return claims[:1]
 
 
 def _program(taker: Taker) -> str:

@@ -166,6 +166,26 @@ def test_skills_at_the_top_of_a_repository_go_into_skills(repo: Repo, target: Pa
     assert (target / "skills/a/scripts/x.sh").stat().st_mode & 0o100
 
 
+def test_a_project_of_a_program_goes_where_the_program_has_its_files(
+    repo: Repo, target: Path
+) -> None:
+    one = repo.commit({".claude/skills/a/SKILL.md": skill(1), "src/main.py": b"1"})
+    two = repo.commit({".claude/skills/a/SKILL.md": skill(1), "src/main.py": b"2"}, one)
+    repo.commit({".claude/skills/a/SKILL.md": skill(2), "CLAUDE.md": b"Be kind."}, two)
+    repo.check_out()
+    assert adopt(repo.path, target, "git").steps == 2
+    assert files(target) == {"manifest.yaml", SKILL, "CLAUDE.md"}
+
+
+def test_a_repository_of_skills_is_one_though_a_program_has_notes_in_it(
+    repo: Repo, target: Path
+) -> None:
+    repo.commit({SKILL: skill(1), "CLAUDE.md": b"How to work here."})
+    repo.check_out()
+    taken(repo, target)
+    assert files(target) == {"manifest.yaml", SKILL}
+
+
 def test_a_bare_repository_is_adopted_too(tmp_path: Path, target: Path) -> None:
     repo = Repo(tmp_path / "repo.git", "--bare")
     repo.commit({SKILL: skill(1)})
