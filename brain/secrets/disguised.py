@@ -6,8 +6,10 @@ import binascii
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from operator import or_
 
 from . import shapes
+from .lines import SHORTEST, Lines
 from .shapes import Hit
 
 _EDGES = b" \t\r\"'`\\+>#|*,;(){}[]"
@@ -41,12 +43,12 @@ class _Joined:
         return bisect_right(self.starts, place) - 1
 
 
-def scan(text: bytes, long: list[bytes]) -> Iterator[Hit]:
+def scan(text: bytes, cut: Lines, long: list[bytes]) -> Iterator[Hit]:
     """Yield the secrets that stand over several lines, or in base64.
 
-    `long` are the long words of `text`.
+    `cut` are the lines of `text`, and `long` their long words.
     """
-    joined = _join(text)
+    joined = _join(cut)
     whole = bytes(joined.text)
     for rule, start, stop, secret in [*_cut(whole), *_encoded(whole, whole.split())]:
         first, last = joined.piece_at(start), joined.piece_at(stop - 1)
@@ -62,12 +64,16 @@ def _cut(joined: bytes) -> Iterator[Hit]:
         yield from shapes.named(joined)
 
 
-def _join(text: bytes) -> _Joined:
-    """Put together the last word of each line and the first of the next, where both are."""
+def _join(cut: Lines) -> _Joined:
+    """Put together the last word of a line and the first of the next, where one tells."""
     joined = _Joined()
     run: list[tuple[int, bytes]] = []
     length = at = 0
-    for line in text.split(b"\n"):
+    near = map(or_, cut.telling, [*cut.telling[1:], False])
+    for line, tells in zip(cut.lines, near, strict=True):
+        if not tells and not run:
+            at += len(line) + 1
+            continue
         core = line.strip(_EDGES)
         offset = at + line.find(core)
         at += len(line) + 1
@@ -77,11 +83,14 @@ def _join(text: bytes) -> _Joined:
             length += len(first)
         if first and not space:
             continue
-        if len(run) > 1 and length >= shapes.SHORTEST:
+        if len(run) > 1 and length >= SHORTEST:
             joined.add(run)
+        if not tells:
+            run, length = [], 0
+            continue
         last = rest.rpartition(b" ")[2]
         run, length = [(offset + len(core) - len(last), last)] if last else [], len(last)
-    if len(run) > 1 and length >= shapes.SHORTEST:
+    if len(run) > 1 and length >= SHORTEST:
         joined.add(run)
     return joined
 
@@ -109,6 +118,6 @@ def _rule_inside(run: bytes) -> str:
         left = standard[stop:]
         tail = left + b"=" * (-len(left) % 4) if len(left) > 1 else b""
         inside = binascii.a2b_base64(standard[shift:stop] + tail)
-        for hit in shapes.scan(inside, shapes.long_words(inside)):
+        for hit in shapes.scan(inside, inside.split()):
             return hit.rule
     return ""

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..digest import domain
-from . import beside, disguised, shapes
+from . import beside, disguised, lines, shapes
 from .shapes import Hit
 
 MAX_FINDINGS = 1000
@@ -63,9 +63,10 @@ def hits(content: bytes) -> list[Hit]:
 
 def _hits(content: bytes) -> Iterator[Hit]:
     """Yield what each way of looking finds; the surest names come first."""
-    long = shapes.long_words(content)
+    text = lines.split(content)
+    long = text.long_words()
     yield from shapes.scan(content, long)
-    yield from disguised.scan(content, long)
+    yield from disguised.scan(content, text, long)
     yield from beside.scan(content)
 
 

@@ -13,9 +13,6 @@ from typing import NamedTuple
 
 from . import letters
 
-SHORTEST = 16
-"""Bytes of the shortest secret of a known shape, but for those in PEM."""
-
 _WORD = rb"[A-Za-z0-9]"
 _URL = rb"[A-Za-z0-9_-]"
 _SHAPES: tuple[tuple[str, bytes, bytes], ...] = (
@@ -59,6 +56,8 @@ _PEM_BODY = re.compile(
     rb"[^\n\\]{0,100}(?:\\r|\\n|\s|[>#*\"'|]){1,20}){0,4}([A-Za-z0-9+/=]{16,80})"
 )
 _ANCHORS = tuple(anchor for _, anchor, _ in _SHAPES)
+_NO_DIGIT = (b"AKIA", b"ASIA", b"hf_", b"glpat-", b"k_live_", b"k_test_")
+"""What begins keys that are so short that one in fifty or more has no digit."""
 _OPEN = {b":AA", b"://"}
 """What may stand in the middle of a word."""
 _ALSO_WORDS = {"model-api-key", "slack-token", "pypi-token"}
@@ -75,15 +74,10 @@ class Hit(NamedTuple):
     secret: bytes
 
 
-def long_words(text: bytes) -> list[bytes]:
-    """Return the words that have room for a secret of a known shape."""
-    return [word for word in text.split() if len(word) >= SHORTEST]
-
-
 def scan(text: bytes, long: list[bytes]) -> Iterator[Hit]:
-    """Yield the secrets of a known shape; `long` are the long words of `text`."""
+    """Yield the secrets of a known shape; `long` are long words of `text` that may be some."""
     yield from _keys_in_pem(text)
-    if any_in(b"\n".join(long)):
+    if any_in(b"\n".join(long)) or any(anchor in text for anchor in _NO_DIGIT):
         yield from named(text)
 
 
