@@ -89,7 +89,7 @@ def _found(path: Path, into: Path | None, kind: str | None) -> tuple[Taker, Foun
     taker, found = detect(path, kind)
     if into is None and found.home is None:
         raise InvalidInput(
-            f"no brain can be made around {printable(path)}: its skills would not lie in skills/",
+            f"no brain can be made around {printable(path)}, as {found.kind}",
             code="not_in_place",
             hint="name a folder for a brain of its own, after the first one",
         )

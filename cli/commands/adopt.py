@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         "brain adopt ~/.hermes",
         "brain adopt ~/code/project my-agent",
         "brain adopt ~/.codex my-agent --as codex",
+        "brain adopt ~/code/skills my-agent --as git",
     ),
     exits=OVERWRITES,
 )
@@ -61,7 +62,9 @@ def command(
     again then brings in what changed at PATH since, by a merge.
 
     Known are Hermes, Claude Code, Codex and OpenClaw (homes, projects, workspaces),
-    and any folder of skills. Secrets, databases and caches are left out.
+    agents of Letta (MemFS, .af files), any folder of skills, and any repository of
+    git that holds some: there each commit becomes a snapshot, with INTO alone.
+    Secrets, databases and caches are left out.
     """
     from brain.adopting import Owner, adopt, look
 
