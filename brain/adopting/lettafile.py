@@ -21,10 +21,10 @@ from ..objects import paths
 from ..objects.entry import FILE
 from ..skills.slug import slugify
 from ..worktree.reading import read_whole
-from . import layouts
+from . import layout
 from .clients import Client
 from .git import CERTAIN
-from .layouts import Layout
+from .layout import Layout
 from .left import Left
 from .protocol import File, Found, Notice, Step, Taking
 from .unsafe import CODE, first_secret, told
@@ -35,13 +35,13 @@ _PLAIN = re.compile("[a-z0-9]+(?:[_-][a-z0-9]+)*")
 _ENDING = ".af"
 _SECRET = ("tool_exec_environment_variables", "secrets", "mcp_servers", "identity_ids")
 _OTHER = {
-    "messages": layouts.SESSIONS,
+    "messages": layout.SESSIONS,
     "tools": "code that runs at Letta, not a skill",
-    "files": layouts.OTHER,
-    "sources": layouts.OTHER,
-    "groups": layouts.OTHER,
-    "llm_config": layouts.SETTINGS,
-    "embedding_config": layouts.SETTINGS,
+    "files": layout.OTHER,
+    "sources": layout.OTHER,
+    "groups": layout.OTHER,
+    "llm_config": layout.SETTINGS,
+    "embedding_config": layout.SETTINGS,
 }
 
 Object = dict[str, Any]
@@ -55,6 +55,10 @@ class AgentFile(Client):
         if path.suffix.lower() != _ENDING or not path.is_file():
             return None
         return Found(self.kind, path, _ENDING, CERTAIN, None)
+
+    def assume(self, path: Path) -> Found | None:
+        """Take any file for one because the user says so."""
+        return Found(self.kind, path, "a file", CERTAIN, None) if path.is_file() else None
 
     def take(self, found: Found, since: str | None, allow: Collection[str]) -> Taking:
         """Read the file as one state. Raises `InvalidInput` (`bad_agent_file`, `too_large`)."""
@@ -177,7 +181,7 @@ def _skill(skill: Object, place: str) -> Iterator[tuple[str, str, str]]:
 
 def _leave(here: Object, place: str, left: Left) -> None:
     """Name what stays out, by what it is and how much of it there is, never by its content."""
-    for key, why in (*((key, layouts.SECRETS) for key in _SECRET), *_OTHER.items()):
+    for key, why in (*((key, layout.SECRETS) for key in _SECRET), *_OTHER.items()):
         there = here.get(key)
         if there:
             count = f" ({len(there)})" if isinstance(there, (list, dict)) else ""

@@ -206,3 +206,9 @@ def test_fields_of_other_types_are_passed_over(tmp_path: Path) -> None:
     }
     done = taken(agent_file(tmp_path / "odd.af", document), tmp_path / "brain")
     assert done.taken == []
+
+
+def test_a_file_of_another_name_is_one_if_the_user_says_so(tmp_path: Path) -> None:
+    source = agent_file(tmp_path / "sam.json", DOCUMENT)
+    done = adopt(source, tmp_path / "brain", "letta-file")
+    assert done.kind == "letta-file" and len(done.taken) == 5
