@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from . import results
     from .actions.duty import Open as OpenLedger
     from .actions.files import Progress
+    from .selection.embedding.protocol import OpenEmbedder
     from .session import SignWith
 
 __all__ = ["Brain", "find"]
@@ -81,12 +82,14 @@ class Brain(
         author: str = "",
         sign_with: SignWith | None = None,
         ledgers: OpenLedger | None = None,
+        embedder: OpenEmbedder | None = None,
     ) -> Brain:
         """Open the brain whose folder is `path`; see `find` for looking upwards.
 
         With `sign_with`, which returns a private key (32 bytes) when one is needed, each
         snapshot is signed in the transaction that records it. With `ledgers`, which opens
-        a ledger by its name, what the manifest says of commitments is followed.
+        a ledger by its name, what the manifest says of commitments is followed. With
+        `embedder`, which opens one, skills are selected by meaning, too.
 
         Where the store cannot be written, everything that only reads works. Raises
         `NoBrain`, or `StoreError` for a store that cannot be used.
@@ -99,6 +102,7 @@ class Brain(
             raise NoBrain(f"no brain in {printable(root)}", hint="make one with `brain init`")
         session = Session(root, told(open_as_allowed, root / CONTROL), author)
         session.sign_with = sign_with
+        session.open_embedder = embedder
         opened = cls(session)
         opened.open_ledger = ledgers
         return opened

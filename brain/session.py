@@ -17,6 +17,7 @@ from .objects.snapshot import Snapshot
 from .store.protocol import Kind, Reader, Store
 
 if TYPE_CHECKING:
+    from .selection.embedding.protocol import OpenEmbedder
     from .selection.shelf import Shelf
     from .skills.card import Card
 
@@ -39,7 +40,8 @@ def now() -> int:
 class Session:
     """What every action works on. `clock` gives milliseconds since 1970.
 
-    `sign_with`, if set, gives the key that signs each snapshot that is recorded.
+    `sign_with`, if set, gives the key that signs each snapshot that is recorded, and
+    `open_embedder` what selection by meaning needs.
     `named_otherwise` has, by blob, the names of skills that went through the open
     transaction and bear another name than their place. `shelf` has what selection keeps
     at hand of the skills of the head.
@@ -56,6 +58,7 @@ class Session:
         self.author = checked_text(author, limits.MAX_AUTHOR_BYTES, "author")
         self.clock = clock
         self.sign_with: SignWith | None = None
+        self.open_embedder: OpenEmbedder | None = None
         self.reader: Reader = store
         self.nodes = Nodes(lambda node_id: self.reader.get(Kind.NODE, node_id))
         self.named_otherwise: dict[bytes, str] = {}

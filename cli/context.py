@@ -12,6 +12,7 @@ from .errors import USAGE, Failure
 if TYPE_CHECKING:
     from brain import Brain
     from brain.chain.protocol import Ledger
+    from brain.selection.embedding import Embedder
     from brain.session import SignWith
 
 
@@ -32,6 +33,7 @@ class App:
         self.sign_with: SignWith | None = None
         self._brain: Brain | None = None
         self._folder: Path | None = None
+        self._embedders: list[Embedder | None] | None = None
 
     @property
     def brain(self) -> Brain:
@@ -43,7 +45,11 @@ class App:
             from brain import Brain
 
             self._brain = Brain.open(
-                self.folder(), author=self.author, sign_with=self.signer(), ledgers=self.ledger
+                self.folder(),
+                author=self.author,
+                sign_with=self.signer(),
+                ledgers=self.ledger,
+                embedder=self.embedder,
             )
         return self._brain
 
@@ -64,6 +70,14 @@ class App:
         from . import ledgers
 
         return ledgers.opened(self, name)
+
+    def embedder(self) -> Embedder | None:
+        """Open the embedder of the user, once."""
+        if self._embedders is None:
+            from . import embedders
+
+            self._embedders = [embedders.opened()]
+        return self._embedders[0]
 
     def note(self, text: str) -> None:
         """Say something on stderr that is not the answer; programs find it in the JSON."""

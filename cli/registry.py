@@ -190,6 +190,7 @@ CONFIG: Table = {
     },
     "Model": {
         "model": Entry("config_model", "Say which model learns from runs."),
+        "embedder": Entry("config_embedder", "Say what tells which texts mean the same."),
     },
 }
 

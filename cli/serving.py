@@ -64,7 +64,13 @@ def desk(app: App, read_only: bool, approve: bool, budget: int | None) -> Iterat
 
     def opened(author: str) -> Brain:
         author = author if app.author_is_login else app.author
-        return Brain.open(folder, author=author, sign_with=app.signer(), ledgers=app.ledger)
+        return Brain.open(
+            folder,
+            author=author,
+            sign_with=app.signer(),
+            ledgers=app.ledger,
+            embedder=app.embedder,
+        )
 
     mode = READS if read_only else PROPOSES if approve else WRITES
     made = Desk(opened, mode, DEFAULT_BUDGET if budget is None else budget)

@@ -5,26 +5,21 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from .. import ownfile
+from .. import endpoints, ownfile
 from ..errors import InvalidInput, printable
 
 FORMAT = "brain v1 model"
 PROVIDERS = ("anthropic", "openai", "bedrock")
 MAX_BYTES = 64 << 10
-_MAX_KEY_BYTES = 16 << 10
 _NAME = re.compile(r"[!-~]{1,200}", re.ASCII)
-_KEY = re.compile(r"[!-~]+", re.ASCII)
 _RANGES = (("max_tokens", 1, 1_000_000), ("timeout", 1, 3_600), ("retries", 0, 10))
-_LOCAL = ("localhost", "ip6-localhost")
 
 
 class Settings(NamedTuple):
@@ -51,7 +46,7 @@ class Settings(NamedTuple):
     @property
     def is_local(self) -> bool:
         """Whether the endpoint is on this machine."""
-        return bool(self.base_url) and _is_loopback(urlsplit(self.base_url).hostname or "")
+        return bool(self.base_url) and endpoints.is_loopback(urlsplit(self.base_url).hostname or "")
 
 
 def parse(fields: Mapping[str, Any]) -> Settings:
@@ -71,41 +66,12 @@ def parse(fields: Mapping[str, Any]) -> Settings:
     for key, least, most in _RANGES:
         if not least <= getattr(settings, key) <= most:
             raise _bad(f"{key} is not from {least} to {most}")
-    _check_url(settings.base_url)
+    fault = endpoints.fault(settings.base_url) if settings.base_url else ""
+    if fault:
+        raise _bad(f"base_url {fault}")
     if "\0" in settings.key_file:
         raise _bad("key_file is not the name of a file")
     return settings
-
-
-def _check_url(url: str) -> None:
-    """Refuse an address that is none, that holds a key, or over which others could listen."""
-    if not url:
-        return
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port
-    except ValueError as error:
-        raise _bad("base_url is not an address") from error
-    if parts.scheme not in ("http", "https") or not host or not _NAME.fullmatch(url):
-        raise _bad("base_url is not an address such as http://localhost:11434/v1")
-    if "@" in parts.netloc or parts.query or parts.fragment:
-        raise _bad("base_url holds more than an address: keys belong into a file")
-    if parts.scheme == "http" and not _is_near(host):
-        raise _bad("base_url is http beyond this network, where others could listen: use https")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host in _LOCAL
-
-
-def _is_near(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_private
-    except ValueError:
-        return host in _LOCAL
 
 
 def load(path: Path) -> Settings | None:
@@ -142,30 +108,8 @@ def changed(settings: Settings) -> dict[str, Any]:
 
 
 def read_key(path: str) -> str:
-    """Return the key in a file, which nobody else may read.
-
-    Raises `InvalidInput` (`no_key`, `key_readable`).
-    """
-    try:
-        with open(path, "rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            data = file.read(_MAX_KEY_BYTES + 1)
-    except OSError as error:
-        raise InvalidInput(
-            f"the key of the model cannot be read: {error.strerror}: {printable(path)}",
-            code="no_key",
-            hint="name its file with `brain config model --key-file FILE`",
-        ) from error
-    if mode & 0o077:
-        raise InvalidInput(
-            f"others may read the key of the model: {printable(path)}",
-            code="key_readable",
-            hint="chmod 600 that file",
-        )
-    key = data.decode("ascii", "replace").strip()
-    if len(data) > _MAX_KEY_BYTES or not _KEY.fullmatch(key):
-        raise InvalidInput(f"that file holds no key: {printable(path)}", code="no_key")
-    return key
+    """Return the key in a file. Raises `InvalidInput` (`no_key`, `key_readable`)."""
+    return endpoints.read_key(path, "the model", "brain config model")
 
 
 def _bad(what: str) -> InvalidInput:

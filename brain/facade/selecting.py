@@ -18,9 +18,10 @@ class Selecting(Opened):
     ) -> list[results.Selected]:
         """Return at most `limit` skills that `task` needs, the best first; from 0 down, all.
 
-        `by` is "keyword", "bm25", "embedding" or "hybrid", by default the best that works
-        here. What is read of the head is kept, so only the first call takes long. Raises
-        `InvalidInput` (`bad_selector`).
+        `by` is "keyword", "bm25", "embedding", "hybrid" (the last two together), or "" for
+        the best there is: "embedding" with an embedder, else "bm25". What is read of the head
+        is kept, so only the first call takes long. Raises `InvalidInput` (`bad_selector`),
+        `NotFound` (`no_embedder`) or `ModelError`.
         """
         from ..actions import selecting
 

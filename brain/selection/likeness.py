@@ -76,8 +76,8 @@ def roughly(one: Face, other: Face) -> bool:
 
 
 def _shared(one: frozenset[str], other: frozenset[str], weight: Callable[[str], float]) -> float:
-    total = sum(map(weight, one)) + sum(map(weight, other))
-    return 2 * sum(map(weight, one & other)) / total if total else 0.0
+    total = math.fsum(map(weight, one)) + math.fsum(map(weight, other))
+    return 2 * math.fsum(map(weight, one & other)) / total if total else 0.0
 
 
 def _lines(one: frozenset[str], other: frozenset[str]) -> float:

@@ -9,6 +9,8 @@ from .catalogue import Catalogue
 if TYPE_CHECKING:
     from ..objects.tree import Root
     from ..store.fulltext import FullText
+    from .embedding.protocol import Embedder
+    from .embedding.selector import Embedding
     from .keyword import Keyword
 
 
@@ -23,6 +25,7 @@ class Shelf:
         self.root: Root | None = None
         self.catalogue = Catalogue()
         self._keyword: Keyword | None = None
+        self._embedding: Embedding | None = None
 
     @property
     def keyword(self) -> Keyword:
@@ -32,6 +35,16 @@ class Shelf:
 
             self._keyword = Keyword(self.catalogue)
         return self._keyword
+
+    def embedding(self, embedder: Embedder, folder: str) -> Embedding:
+        """Return the selector by an embedder, whose vectors are kept in `folder`."""
+        if self._embedding is None:
+            from .embedding.selector import Embedding
+            from .embedding.vectors import Vectors
+
+            vectors = Vectors(folder, embedder.identity)
+            self._embedding = Embedding(self.catalogue, embedder, vectors)
+        return self._embedding
 
     def close(self) -> None:
         """Give the index of words back."""

@@ -9,7 +9,7 @@ import pytest
 from .conftest import Call
 
 
-@pytest.mark.parametrize("by", ["keyword", "bm25", "hybrid"])
+@pytest.mark.parametrize("by", ["keyword", "bm25"])
 def test_the_index_for_a_task_has_the_skills_it_needs(agent: Path, cli: Call, by: str) -> None:
     told = cli("index", "--task", "an oracle and its manipulation", "--by", by)
     assert (told.status, told.out) == (0, "▸ oracle-manipulation: About oracle-manipulation\n")

@@ -84,7 +84,7 @@ def test_what_was_collected_meanwhile_does_no_harm(brain: Brain) -> None:
     assert found(brain, "penguins") == []
 
 
-@pytest.mark.parametrize("by", ["keyword", "bm25", "hybrid"])
+@pytest.mark.parametrize("by", ["keyword", "bm25"])
 def test_after_any_changes_the_answer_is_that_of_a_fresh_look(brain: Brain, by: str) -> None:
     rng = random.Random(by)
     names = [f"cat{n % 3}/skill{n}" for n in range(6)] + [f"skill{n}" for n in range(6)]

@@ -1,0 +1,87 @@
+"""The embedder a user has, on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import Call
+
+
+def settings(tmp_path: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((tmp_path / "embedder.json").read_text())
+    return found
+
+
+def test_without_an_embedder_it_is_said_what_selects(cli: Call) -> None:
+    told = cli("config", "embedder")
+    assert told.out == "No embedder is configured: skills are selected by their words.\n"
+
+
+def test_an_endpoint_is_kept_without_its_key(
+    cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BRAIN_EMBEDDER_KEY", "sk-secret")
+    told = cli("config", "embedder", "small", "--base-url", "http://localhost:1/v1")
+    assert told.out.splitlines() == [
+        "small at http://localhost:1/v1; names and descriptions go there",
+        "  key: environment BRAIN_EMBEDDER_KEY; 30 seconds a request",
+    ]
+    assert "secret" not in (tmp_path / "embedder.json").read_text()
+    assert settings(tmp_path)["model"] == "small"
+    assert cli("config", "embedder", "--timeout", "5", "--json").document["model"] == "small"
+
+
+def test_a_folder_and_an_endpoint_take_turns(cli: Call, tmp_path: Path) -> None:
+    cli("config", "embedder", "small", "--base-url", "http://localhost:1/v1")
+    cli("config", "embedder", "--folder", "model")
+    assert set(settings(tmp_path)) == {"format", "folder"}
+    assert cli("config", "embedder").out.endswith("model, on this machine\n")
+    cli("config", "embedder", "large")
+    assert settings(tmp_path) == {"format": "brain v1 embedder", "model": "large"}
+    assert cli("config", "embedder", "--off").status == 0
+    assert not (tmp_path / "embedder.json").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("small", "--folder", "model"),
+        ("small", "--base-url", "http://example.org/v1"),
+        ("small", "--base-url", "https://key@example.org/v1"),
+        ("small", "--base-url", "ftp://example.org"),
+        ("small", "--timeout", "0"),
+        ("--timeout", "5"),
+        ("x" * 201,),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(cli: Call, words: tuple[str, ...]) -> None:
+    told = cli("config", "embedder", *words, "--json")
+    assert (told.status, told.error["code"]) == (1, "bad_embedder")
+
+
+def test_what_the_file_holds_is_not_believed(cli: Call, agent: Path, tmp_path: Path) -> None:
+    for content in (b"[]", b"{", b'{"format": "x"}', b"[" * 70_000):
+        (tmp_path / "embedder.json").write_bytes(content)
+        assert cli("config", "embedder", "--json").error["code"] == "bad_embedder"
+        assert cli("index", "--task", "x", "--json").error["code"] == "bad_embedder"
+        assert cli("index", "--task", "x", "--by", "bm25").status == 0
+
+
+def test_selection_by_meaning_needs_an_embedder(cli: Call, agent: Path) -> None:
+    told = cli("index", "--task", "x", "--by", "embedding", "--json")
+    assert (told.status, told.error["code"]) == (1, "no_embedder")
+    cli("config", "embedder", "--folder", "nowhere")
+    told = cli("index", "--task", "x", "--json")
+    assert (told.status, told.error["code"]) == (1, "bad_embedder")
+
+
+def test_a_key_that_others_may_read_is_not_used(cli: Call, agent: Path, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("sk-secret\n")
+    key.chmod(0o644)
+    cli("config", "embedder", "small", "--key-file", str(key))
+    told = cli("index", "--task", "x", "--json")
+    assert (told.status, told.error["code"]) == (1, "key_readable")
