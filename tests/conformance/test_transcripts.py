@@ -73,6 +73,13 @@ def test_a_trace_is_the_run_of_its_spans() -> None:
     assert read(TELLERS["otel"](TALE)).run == RUN.replace("-", "")
 
 
+@pytest.mark.parametrize("form", TELLERS)
+@pytest.mark.parametrize("output", ["null", "1e5", "01", "true", "[", "{'a'}"])
+def test_what_a_tool_said_is_not_taken_for_json(form: str, output: str) -> None:
+    tale = Tale("Go", (Turn("", (Call("bash", {"cmd": "x"}, output),)), Turn("Done")))
+    assert told(tale, form) == expected(tale, form)
+
+
 words = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=12)
 calls = st.tuples(words, words, st.sampled_from([0, 0, 1, 127])).map(
     lambda drawn: Call("bash", {"cmd": drawn[0]}, drawn[1], drawn[2])

@@ -76,15 +76,15 @@ def nanoseconds(value: Any) -> int:
 
 
 def as_json(value: Any) -> str:
-    """Return what was given to a tool: as it is if it is text, else as JSON of one spelling."""
+    """Return what was given to a tool: objects and lists as JSON of one spelling, text as it is."""
     if isinstance(value, str):
-        try:
-            value = json.loads(value) if len(value) < limits.MAX_EXCERPT_BYTES else value
-        except (ValueError, RecursionError):
-            return str(value)
-    if isinstance(value, str) or value is None:
-        return value or ""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+        return _respelled(value) if value[:1] in ("{", "[") else value
+    return "" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _respelled(value: str) -> str:
+    found = parse(value.encode(errors="replace"))
+    return value if found is None else json.dumps(found, ensure_ascii=False, sort_keys=True)
 
 
 def moment(value: Any) -> int:

@@ -6,7 +6,6 @@ text it said. Each call is a step of its own, with the reply that came for its i
 
 from __future__ import annotations
 
-import json
 from typing import NamedTuple
 
 from ... import limits
@@ -14,6 +13,7 @@ from ...errors import FormatError, printable
 from ..excerpt import of_text, shortened
 from ..receipt import Receipt, Source, Step, Text
 from ..room import ROOM_BYTES, ROOM_STEPS, Room
+from .loose import parse, record
 
 _NAME = 200
 """Characters of a name that is kept."""
@@ -196,11 +196,8 @@ def _loaded(name: str, arguments: str) -> tuple[str, str] | None:
     names = _LOADERS.get(name.rpartition("__")[2])
     if names is None:
         return None
-    try:
-        given = json.loads(arguments)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(given, dict) or given.get("file_path"):
+    given = record(parse(arguments.encode(errors="replace")))
+    if given.get("file_path"):
         return None
     found = next((given[key] for key in names if isinstance(given.get(key), str)), "")
     version = given.get("version", "")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, BrainError, InvalidInput, NotFound, StoreError
+from brain.receipts import Receipt, encode
 from brain.session import Session
 
 from .conftest import skill, write
@@ -33,7 +34,7 @@ def later(brain: Brain, days: int) -> None:
 def test_nothing_goes_that_a_branch_or_a_late_operation_needs(brain: Brain) -> None:
     brain.upsert_skill("A", "One.\n")
     brain.create_branch("idea")
-    brain.upsert_skill("A", "Two.\n", receipt=b"How it was learnt")
+    brain.upsert_skill("A", "Two.\n", receipt=encode(Receipt("How it was learnt")))
     brain.upsert_skill("A", "Undone.\n")
     brain.undo()
     count = brain.verify().objects
