@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..skills import layout
 from ..store.fulltext import FullText
 from .protocol import Document, Ranked
+from .spelling import corrected
 from .words import COMMON, MAX_TASK_CHARS, parted, words
 
 WEIGHTS = (2.0, 1.0, 1.0)
@@ -16,6 +17,8 @@ MOST_WORDS = 32
 """Words of a task that are looked up: its rarest."""
 MOST_HITS = 4096
 """Words are looked up, the rarest first, until they have hit so many rows."""
+MOST_CORRECTED = 4
+"""Words that no skill has and that are read as mistyped ones: the first of a task."""
 _EQUALS = 64
 """So many more are ranked than asked for: which of equals come first is said by their paths."""
 
@@ -55,9 +58,15 @@ def telling(index: FullText, text: str, most: int = MOST_HITS) -> list[str]:
     for word in kept:
         for stem in index.stems(word):
             spelled.setdefault(stem, word)
+    counts = index.counts(list(spelled))
+    unknown = [word for stem, word in spelled.items() if stem not in counts]
+    for right in filter(None, (corrected(index, word) for word in unknown[:MOST_CORRECTED])):
+        for stem in index.stems(right):
+            spelled.setdefault(stem, right)
+    counts = index.counts(list(spelled)) if unknown else counts
     told: dict[str, None] = {}
     hits = 0
-    for count, stem in sorted((n, stem) for stem, n in index.counts(list(spelled)).items()):
+    for count, stem in sorted((n, stem) for stem, n in counts.items()):
         hits += count
         if told and (hits > most or len(told) == MOST_WORDS):
             break
