@@ -36,7 +36,7 @@ def test_an_unknown_shell_is_a_usage_error(cli: Call) -> None:
 def test_bash_is_answered_with_the_commands_that_begin_so(process: Call) -> None:
     asked = environment(_BRAIN_COMPLETE="bash_complete", COMP_WORDS="brain s", COMP_CWORD="1")
     told = process(env=asked)
-    words = "status snapshot skill show sign switch".split()
+    words = "status snapshot skill show sign switch secrets".split()
     assert told.out.split() == [f"plain,{word}" for word in words]
 
 
