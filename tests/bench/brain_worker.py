@@ -13,7 +13,7 @@ import time
 
 from brain import Brain
 
-from .generate import Corpus, body
+from .generate import Corpus, body, words
 
 CHANGES = 10
 """Changed skills between two snapshots that are compared."""
@@ -59,7 +59,21 @@ def _diff(brain: Brain, back: int) -> float:
     return took
 
 
-WORKS = {"upsert": upserts, "diff": diffs, "first-diff": first_diffs}
+def selections(folder: str, corpus: Corpus, count: int, rng: random.Random) -> list[float]:
+    """Time selections by BM25 for tasks of 20 words, in one open brain, but for the first."""
+    times = []
+    with Brain.open(folder, author="bench") as brain:
+        brain.select(words(rng, 20), by="bm25")
+        for _ in range(count):
+            task = words(rng, 20)
+            start = time.perf_counter()
+            found = brain.select(task, by="bm25")
+            times.append((time.perf_counter() - start) * 1000)
+            assert found
+    return times
+
+
+WORKS = {"upsert": upserts, "diff": diffs, "first-diff": first_diffs, "select": selections}
 
 
 def main(work: str, folder: str, layout: str, skills: str, count: str, seed: str) -> None:

@@ -108,6 +108,12 @@ GOALS = (
     ),
     Goal("`brain index`", "index", (B2,), 120, 60, unit=MS, unit_name="ms"),
     Goal("`brain index`", "index", (B3,), 150, None, unit=MS, unit_name="ms"),
+    Goal(
+        *("selection for a task in-process", "select-bm25", (B2,), 20, None),
+        contestant="brain in-process",
+        unit=MS,
+        unit_name="ms",
+    ),
     Goal("`skill_manage` over MCP", "mcp-skill-manage", (B2,), 15, None, unit=MS, unit_name="ms"),
 )
 

@@ -18,7 +18,7 @@ from .appends import append
 from .arena import Arena
 from .brain_worker import CHANGES
 from .contestants import COMMAND, BrainCli, Git, allocated
-from .generate import body
+from .generate import body, words
 from .ledgers import ROWS as LEDGER_ROWS
 from .merges import ROWS as LINEAGE_ROWS
 from .serving import ROWS as SERVING_ROWS
@@ -29,6 +29,8 @@ Outcome = dict[str, Series]
 
 IN_PROCESS = 200
 """Upserts of one run of a worker."""
+SELECTED = 100
+"""Selections of one run of a worker."""
 LOGGED = 1000
 """Snapshots that the log prints."""
 START_UP = "start-up"
@@ -234,6 +236,22 @@ def index(arena: Arena) -> Outcome:
     return interleave(arena.quick_repeats, {"brain": lambda _: arena.brain.run("index")})
 
 
+def select_bm25(arena: Arena) -> Outcome:
+    """The skills for a task by BM25: by command, and in a brain that is open."""
+    shape = (arena.corpus.layout, arena.corpus.skills, SELECTED)
+    rng = random.Random("select")
+
+    def by_command(_: int) -> Sample:
+        return arena.brain.run("index", "--task", words(rng, 20), "--by", "bm25")
+
+    def in_process(repeat: int) -> list[Sample]:
+        folder = arena.brain.folder
+        return _samples(arena.runner.module("brain_worker", "select", folder, *shape, repeat))
+
+    interleave(1, {"brain": by_command})  # makes the index of words, which is kept
+    return interleave(arena.quick_repeats, {"brain": by_command, "brain in-process": in_process})
+
+
 ROWS: dict[str, Callable[[Arena], Outcome]] = {
     FIRST: first_snapshot,
     "store": store,
@@ -243,6 +261,7 @@ ROWS: dict[str, Callable[[Arena], Outcome]] = {
     "diff": diff,
     "append": append,
     "index": index,
+    "select-bm25": select_bm25,
     "log": log,
     **VERIFY_ROWS,
     **LINEAGE_ROWS,
