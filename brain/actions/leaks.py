@@ -37,14 +37,11 @@ def notices(session: Session, edits: Mapping[str, Entry | None]) -> list[Notice]
 
     Time is bounded: beyond `LARGE` and `MOST` nothing is read, and the latter is said.
     """
-    small = {
-        path: entry.blob
-        for path, entry in edits.items()
-        if entry and entry.kind != LINK and entry.size < LARGE
-    }
-    if sum(edit.size for edit in edits.values() if edit and edit.size < LARGE) > MOST:
-        message = f"{len(small)} files were not looked through for secrets: run `brain secrets`"
+    if sum(map(_weight, edits.values())) > MOST:
+        many = sum(1 for entry in edits.values() if _weight(entry))
+        message = f"{many} files were not looked through for secrets: run `brain secrets`"
         return [Notice("secrets_not_sought", "", message)]
+    small = {path: entry.blob for path, entry in edits.items() if entry and _weight(entry)}
     found = dict(_searched(session, list(small.values()), no_progress))
     accepted = manifest.load(session).accepted if any(found.values()) else ()
     return [
@@ -53,6 +50,13 @@ def notices(session: Session, edits: Mapping[str, Entry | None]) -> list[Notice]
         for here in found.get(blob, ())
         if here.id not in accepted
     ]
+
+
+def _weight(entry: Entry | None) -> int:
+    """Return the bytes of a file that a snapshot looks into, 0 for one that it does not."""
+    if entry is None or entry.kind == LINK or entry.size >= LARGE:
+        return 0
+    return entry.size
 
 
 def in_text(session: Session, content: bytes) -> list[Finding]:
