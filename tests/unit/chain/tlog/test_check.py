@@ -50,7 +50,7 @@ def test_each_part_is_held_against_the_others(log: EmbeddedLedger) -> None:
     other = log.evidence(an_id("a"), an_id("a", 2))["log"]
     assert refused([text, key, index, bytes.fromhex(other["entry"]), path]) == "not_included"
     assert refused([log.checkpoint(13), key, index, data, path]) == "not_included"
-    assert refused([text.replace("14", "15"), key, index, data, path]) == "bad_signature"
+    assert refused([text.replace("\n14\n", "\n15\n"), key, index, data, path]) == "bad_signature"
     assert refused(["x", key, index, data, path]) == "bad_note"
     assert refused([text, "x", index, data, path]) == "bad_key"
 
