@@ -5,10 +5,15 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from .errors import InvalidInput, printable
+
+MAX_BYTES = 1 << 20
+"""The longest file of settings that is read."""
 
 
 @contextmanager
@@ -40,3 +45,30 @@ def write(path: Path, document: Mapping[str, Any]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def load(path: Path, format: str, bad: Callable[[str], InvalidInput]) -> dict[str, Any] | None:
+    """Return what a file of a format holds, None if there is none.
+
+    Raises what `bad` makes of the words that say what is wrong with it.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    if len(data) > MAX_BYTES:
+        raise bad(f"{printable(path)} is too large")
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise bad(f"{printable(path)} is not JSON") from error
+    if not isinstance(document, dict) or document.pop("format", None) != format:
+        raise bad(f"{printable(path)} is not of the format {format!r}")
+    return document
+
+
+def save(path: Path, format: str, settings: Mapping[str, Any]) -> None:
+    """Keep settings in a file, for the user alone. Raises `OSError`."""
+    with alone(path):
+        write(path, {"format": format, **settings})

@@ -7,7 +7,6 @@ What the settings of a ledger are is for the ledger to say (`chain.evm.config`).
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +18,6 @@ from ..errors import InvalidInput, NotFound, printable
 FORMAT = "brain v1 ledgers"
 LOCAL = "local"
 """The ledger that is there without settings: the log of this machine."""
-MAX_BYTES = 1 << 20
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 
 Settings = Mapping[str, Any]
@@ -30,22 +28,12 @@ def load(path: Path) -> dict[str, Settings]:
 
     Raises `InvalidInput` (`bad_ledger`).
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
+    document = ownfile.load(path, FORMAT, _bad)
+    if document is None:
         return {}
-    if len(data) > MAX_BYTES:
-        raise _bad(path, "it is too large")
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise _bad(path, "it is not JSON") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise _bad(path, f"its format is not {FORMAT!r}")
     ledgers = document.get("ledgers")
     if not isinstance(ledgers, dict) or not all(isinstance(one, dict) for one in ledgers.values()):
-        raise _bad(path, "it has no ledgers")
+        raise _bad(f"{printable(path)} has no ledgers")
     for name in ledgers:
         check_name(name)
     return ledgers
@@ -92,9 +80,9 @@ def check_name(name: str) -> str:
     return name
 
 
-def _bad(path: Path, what: str) -> InvalidInput:
+def _bad(what: str) -> InvalidInput:
     return InvalidInput(
-        f"{printable(path)}: {what}",
+        what,
         code="bad_ledger",
         hint="mend it, or remove it and add the ledgers again",
     )

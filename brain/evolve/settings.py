@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +16,6 @@ from ..errors import InvalidInput, printable
 
 FORMAT = "brain v1 model"
 PROVIDERS = ("anthropic", "openai", "bedrock")
-MAX_BYTES = 64 << 10
 _NAME = re.compile(r"[!-~]{1,200}", re.ASCII)
 _RANGES = (("max_tokens", 1, 1_000_000), ("timeout", 1, 3_600), ("retries", 0, 10))
 
@@ -76,24 +74,13 @@ def parse(fields: Mapping[str, Any]) -> Settings:
 
 def load(path: Path) -> Settings | None:
     """Return the settings in a file, None if there is none. Raises `InvalidInput` (`bad_model`)."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        return None
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise _bad(f"{printable(path)} is not JSON") from error
-    if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
-        raise _bad(f"{printable(path)} is not of the format {FORMAT!r}")
-    return parse(document)
+    fields = ownfile.load(path, FORMAT, _bad)
+    return None if fields is None else parse(fields)
 
 
 def save(path: Path, settings: Settings) -> None:
     """Keep settings in a file, for the user alone. Raises `OSError`."""
-    with ownfile.alone(path):
-        ownfile.write(path, {"format": FORMAT, **changed(settings)})
+    ownfile.save(path, FORMAT, changed(settings))
 
 
 def forget(path: Path) -> None:

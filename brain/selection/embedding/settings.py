@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +14,6 @@ from ...errors import InvalidInput, printable
 
 FORMAT = "brain v1 embedder"
 OPENAI = "https://api.openai.com/v1"
-MAX_BYTES = 64 << 10
 _MAX_TIMEOUT = 600
 
 
@@ -57,24 +55,13 @@ def parse(fields: Mapping[str, Any]) -> Settings:
 
 def load(path: Path) -> Settings | None:
     """Return the settings in a file, None if there is none. Raises `InvalidInput`."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        return None
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise bad(f"{printable(path)} is not JSON") from error
-    if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
-        raise bad(f"{printable(path)} is not of the format {FORMAT!r}")
-    return parse(document)
+    fields = ownfile.load(path, FORMAT, bad)
+    return None if fields is None else parse(fields)
 
 
 def save(path: Path, settings: Settings) -> None:
     """Keep settings in a file, for the user alone. Raises `OSError`."""
-    with ownfile.alone(path):
-        ownfile.write(path, {"format": FORMAT, **changed(settings)})
+    ownfile.save(path, FORMAT, changed(settings))
 
 
 def forget(path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from brain import ownfile
 from brain.chain import book
 from brain.errors import BrainError, InvalidInput, NotFound
 
@@ -50,7 +51,7 @@ def test_only_the_user_can_read_them(tmp_path: Path) -> None:
         b'{"format": "brain v1 ledgers", "ledgers": {"../a": {}}}',
         b"[" * 100_000,
         b"\xff\xfe",
-        b" " * (book.MAX_BYTES + 1),
+        b" " * (ownfile.MAX_BYTES + 1),
     ],
 )
 def test_a_file_that_is_none_is_refused(tmp_path: Path, text: bytes) -> None:
