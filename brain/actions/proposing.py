@@ -78,9 +78,13 @@ def proposals(session: Session) -> list[Proposal]:
 
 
 def proposal(session: Session, text: str) -> Proposal:
-    """Return the open proposal of a name, or that a revision leads to. Raises `NotFound`."""
+    """Return the open proposal of a name, or up to the snapshot of an id, which `accept` takes.
+
+    An id comes before a name: a client may have named itself after one. Raises `NotFound`.
+    """
     found = _named(session, text)
-    return _described(session, found, _tip(session, found))
+    asked = text.removeprefix(PREFIX) != found
+    return _described(session, found, resolve(session, text) if asked else _tip(session, found))
 
 
 def accept(
@@ -88,7 +92,8 @@ def accept(
 ) -> Merged:
     """Merge a snapshot of a proposal, given by its id, into the current branch.
 
-    If the session has a key, the snapshots that come in are signed where too few have.
+    If the session has a key, the snapshots that come in, and no others, are signed where
+    too few have.
     Raises `InvalidInput` (`not_an_id`), `NotFound` (`no_proposal`), or as `merging.merge`.
     """
     if session.reader.ref(head_ref(text)) is not None or not set(text) <= _HEX:
@@ -99,17 +104,20 @@ def accept(
         )
     at = resolve(session, text)
     _named(session, at.hex())
-    if session.sign_with is not None:
+    inside = Within(session, session.head())
+    done = merging.merge(session, at.hex(), None, message, progress)
+    if session.sign_with is not None and not done.conflicts:
         from .unsigned import sign_all
 
-        sign_all(session, at.hex(), session.sign_with())
-    return merging.merge(session, at.hex(), None, message, progress)
+        sign_all(session, at.hex(), session.sign_with(), inside)
+    return done
 
 
 def reject(session: Session, text: str) -> Proposal:
     """Remove the branch of a proposal; `undo` brings it back. Raises `NotFound`."""
     with locked(session), transaction(session) as tx:
-        found = proposal(session, text)
+        named = _named(session, text)
+        found = _described(session, named, _tip(session, named))
         ref, tip = branches.PROPOSALS + found.name, bytes.fromhex(found.snapshot)
         tx.set_ref(ref, tip, None)
         log_operation(session, tx, "branch", f"reject {PREFIX}{found.name}", [(ref, tip, b"")])
@@ -133,7 +141,7 @@ def _tip(session: Session, name: str) -> bytes:
 def _named(session: Session, text: str) -> str:
     """Return the name of the open proposal that `text` names, or that holds that snapshot."""
     inside = Within(session, session.head())
-    name = text.removeprefix(PREFIX)
+    name = "" if _is_snapshot(session, text) else text.removeprefix(PREFIX)
     tip = session.reader.ref(branches.PROPOSALS + name) if name else None
     if tip is not None and tip not in inside:
         return name
@@ -142,6 +150,16 @@ def _named(session: Session, text: str) -> str:
         if at and _is_proposal(ref) and at in Within(session, tip) and at not in inside:
             return ref.removeprefix(branches.PROPOSALS)
     raise _unknown(text)
+
+
+def _is_snapshot(session: Session, text: str) -> bool:
+    """Tell whether a text is the id of a snapshot, after which a client may have named itself."""
+    if not text or not set(text) <= _HEX:
+        return False
+    try:
+        return bool(resolve(session, text))
+    except (InvalidInput, NotFound):
+        return False
 
 
 def _unknown(text: str) -> NotFound:

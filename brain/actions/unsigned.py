@@ -10,6 +10,7 @@ from ..trust.proving import Signers, proving
 from .revisions import resolve
 from .signing import put
 from .turn import locked, transaction
+from .within import Within
 
 
 def unsigned(session: Session, revision: str = "@") -> list[str]:
@@ -20,16 +21,19 @@ def unsigned(session: Session, revision: str = "@") -> list[str]:
     return [here.hex() for here in verify.lacking(*_read(session, resolve(session, revision)))]
 
 
-def sign_all(session: Session, revision: str, seed: bytes) -> list[Signature]:
+def sign_all(
+    session: Session, revision: str, seed: bytes, but: Within | None = None
+) -> list[Signature]:
     """Sign, of a snapshot and all before it, those where a signature by this key is missed.
 
     That is where too few have signed and this key may, or where it is named as author.
+    Those within `but` are left as they are.
     All of them are signed in one transaction, oldest first. Raises as `signing.sign`.
     """
     key = ed25519.public_key(seed)
     with locked(session):
         outline, signers = _read(session, resolve(session, revision))
-        missed = list(verify.missing(outline, signers, key))
+        missed = [one for one in verify.missing(outline, signers, key) if not but or one not in but]
         with transaction(session) as tx:
             return [put(session, tx, here, seed) for here in missed]
 

@@ -209,3 +209,52 @@ def test_taking_over_signs_what_comes_in_where_signatures_are_needed(tmp_path: P
         assert brain.signatures(proposed) == []
         brain.accept_proposal(proposed)
         assert brain.verify().ok
+
+
+def test_what_is_shown_for_an_id_is_what_is_accepted_for_it(brain: Brain, agent: Brain) -> None:
+    evil = agent.upsert_skill("Oracle", "Evil.\n").snapshot
+    agent.upsert_skill("Oracle", "Kind.\n")
+    assert brain.show_proposal(evil).snapshot == evil
+    assert brain.show_proposal("claude").snapshot == agent.head
+    brain.accept_proposal(evil)
+    assert brain.view_skill("oracle").body.strip() == "Evil."
+
+
+def test_a_client_that_named_itself_after_an_id_hides_nothing(brain: Brain, agent: Brain) -> None:
+    evil = agent.upsert_skill("Oracle", "Evil.\n").snapshot
+    with brain.proposal(evil[:12], author="other") as other:
+        other.upsert_skill("Harmless", "Kind.\n")
+        shown = brain.show_proposal(evil[:12])
+        assert (shown.name, shown.snapshot) == ("claude", evil)
+        assert brain.show_proposal(f"proposed/{evil[:12]}").snapshot == other.head
+        assert brain.reject_proposal(evil[:12]).name == "claude"
+        assert [one.name for one in brain.proposals()] == [evil[:12]]
+
+
+SEED = bytes(range(32))
+
+
+@pytest.fixture
+def reviewer(brain: Brain) -> Iterator[Brain]:
+    brain.trust_key(key_text(ed25519.public_key(SEED)), "person")
+    with Brain.open(brain.root, author="person", sign_with=lambda: SEED) as opened:
+        yield opened
+
+
+def test_accepting_signs_nothing_that_was_there_before(
+    brain: Brain, reviewer: Brain, agent: Brain
+) -> None:
+    by_hand = brain.upsert_skill("Intruder", "Unsigned.\n").snapshot
+    offered = agent.upsert_skill("Oracle", "Two.\n").snapshot
+    reviewer.accept_proposal(offered)
+    assert reviewer.signatures(offered)
+    assert not reviewer.signatures(by_hand)
+
+
+def test_a_proposal_that_conflicts_is_not_signed(
+    brain: Brain, reviewer: Brain, agent: Brain
+) -> None:
+    offered = agent.upsert_skill("Oracle", "Theirs.\n").snapshot
+    brain.upsert_skill("Oracle", "Ours.\n")
+    assert reviewer.accept_proposal(offered).conflicts
+    assert not reviewer.signatures(offered)
