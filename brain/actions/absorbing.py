@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from ..errors import InvalidInput, printable
 from ..merging.absorb import absorb as merged
 from ..objects import bundle as bundles
-from ..objects import operation
+from ..objects import operation, paths
 from ..objects.bundle import Bundle
-from ..objects.entry import FILE, Entry
+from ..objects.entry import FILE, LINK, Entry
 from ..results import Absorbed
 from ..session import Session
 from ..skills import document, layout, parts, version
@@ -68,6 +69,7 @@ def _absorb(mine: Turn, ours: Found, theirs: Found, wish: Wish) -> Absorbed:
     moved, renamed = _files(mine, ours, theirs)
     path = ours.path
     if moved and ours.folder is None:
+        _refuse_neighbours(mine, ours, theirs)
         path = f"{ours.path.rpartition('/')[0]}/{slug}/{layout.SKILL_FILES[0]}"
     content = session.reader.read_blob(ours.blob)
     if wish.body is None:
@@ -122,17 +124,24 @@ def _files(
     target = ours.folder or f"{ours.path.rpartition('/')[0]}/{derived.place_of(ours.path)}/"
     moved: dict[str, Entry | None] = {}
     renamed: dict[str, str] = {}
-    for entry in _own(mine, theirs, ours):
+    own = _own(mine, theirs, ours)
+    going = {entry.path for entry in own}
+    taken: dict[str, bool] = {}
+    for entry in bundles.below(session.nodes, mine.bundle, target.rstrip("/")):
+        if entry.path not in going:
+            _take(entry.path[len(target) :], taken)
+    for entry in own:
         if theirs.folder is None or entry.path == theirs.path:
             continue
         inner = entry.path[len(theirs.folder) :]
         there = bundles.get(session.nodes, mine.bundle, target + inner)
         if there is not None and (there.blob, there.kind) == (entry.blob, entry.kind):
             continue
-        name = inner if there is None else _renamed(inner, theirs.slug)
+        name = _free(inner, theirs.slug, taken)
         if name != inner:
             renamed[inner] = name
         moved[target + name] = entry._replace(path=target + name)
+    _refuse_links(own, renamed)
     return moved, renamed
 
 
@@ -143,6 +152,51 @@ def _own(mine: Turn, found: Found, but: Found) -> list[Entry]:
     if inner is None or found.folder is None or not inner.startswith(found.folder):
         return entries
     return [entry for entry in entries if not entry.path.startswith(inner)]
+
+
+def _refuse_neighbours(mine: Turn, ours: Found, theirs: Found) -> None:
+    """Refuse to make a folder of a flat skill where others lie: they would become its files."""
+    folder = f"{ours.path.rpartition('/')[0]}/{derived.place_of(ours.path)}"
+    own = {entry.path for entry in _own(mine, theirs, ours)}
+    for entry in bundles.below(mine.session.nodes, mine.bundle, folder):
+        if entry.path not in own:
+            raise InvalidInput(
+                f"{printable(folder)} holds other files already: {printable(entry.path)}",
+                code="taken",
+                hint="merge the other way round, or move them first",
+            )
+
+
+def _refuse_links(own: list[Entry], renamed: dict[str, str]) -> None:
+    """Refuse where a link might lead to another file than before."""
+    links = [entry.path for entry in own if entry.kind == LINK]
+    if links and renamed:
+        raise InvalidInput(
+            f"{printable(next(iter(renamed)))} is in both skills, and {printable(links[0])}"
+            " is a link that may lead to it",
+            code="taken",
+            hint="rename one of the files first, and the link with it",
+        )
+
+
+def _take(inner: str, taken: dict[str, bool]) -> None:
+    """Note a file and the folders above it, as macOS and Windows compare them."""
+    folded = paths.fold(inner)
+    taken[folded] = True
+    taken.update((folded[:at], False) for at, char in enumerate(folded) if char == "/")
+
+
+def _free(inner: str, slug: str, taken: dict[str, bool]) -> str:
+    """Return `inner`, or a name beside it that nothing has. Raises `InvalidInput` (`taken`)."""
+    name, number = inner, 1
+    while paths.fold(name) in taken:
+        name = _renamed(inner, slug if number == 1 else f"{slug}-{number}")
+        number += 1
+    above = (name[:at] for at, char in enumerate(name) if char == "/")
+    if any(taken.get(paths.fold(path)) for path in above):
+        raise InvalidInput(f"a file is where {printable(name)} needs a folder", code="taken")
+    _take(name, taken)
+    return name
 
 
 def _renamed(inner: str, slug: str) -> str:
@@ -159,7 +213,9 @@ def _text(mine: Turn, ours: Found, theirs: Found, content: bytes, renamed: dict[
     base = _common(mine, ours, theirs)
     body = other.body
     for old, new in renamed.items():
-        body = body.replace(old.encode(), new.encode())
+        if "." in old or "/" in old:  # else it may be a word like any other
+            name = rb"(?<![\w./-])((?:\./)?)" + re.escape(old.encode()) + rb"(?![\w/-]|\.\w)"
+            body = re.sub(name, rb"\g<1>" + new.encode().replace(b"\\", rb"\\"), body)
     return merged(mine_parts, other._replace(body=body), base, theirs.card.name).join()
 
 

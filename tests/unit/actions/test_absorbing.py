@@ -177,3 +177,84 @@ def test_what_was_absorbed_is_found_by_the_skill_that_has_it_now(two: Brain) -> 
     assert len(two.select("excel")) == 2
     two.merge_skills("csv-to-excel", "excel-from-csv", description="CSV to Excel, with dates")
     assert [one.slug for one in two.select("dates in excel")] == ["csv-to-excel"]
+
+
+def test_a_file_of_either_skill_is_written_over_by_no_other(brain: Brain) -> None:
+    for slug, text in (("a", "mine"), ("b", "theirs")):
+        write(brain, f"skills/{slug}/SKILL.md", skill(slug))
+        write(brain, f"skills/{slug}/ref.md", text)
+    write(brain, "skills/a/ref-b.md", "precious")
+    write(brain, "skills/a/Notes.md", "one case")
+    write(brain, "skills/b/notes.md", "another case")
+    brain.snapshot()
+    brain.merge_skills("a", "b")
+    kept = files(brain)
+    assert kept["a/ref.md"] == "mine"
+    assert kept["a/ref-b.md"] == "precious"
+    assert kept["a/ref-b-2.md"] == "theirs"
+    assert (kept["a/Notes.md"], kept["a/notes-b.md"]) == ("one case", "another case")
+    assert brain.status().clean and not brain.snapshot().changed
+
+
+def test_a_file_where_the_other_skill_has_a_folder_is_in_nobodys_way(brain: Brain) -> None:
+    for slug in ("a", "b"):
+        write(brain, f"skills/{slug}/SKILL.md", skill(slug))
+    write(brain, "skills/a/scripts/x", "in a folder")
+    write(brain, "skills/b/scripts", "a file")
+    brain.snapshot()
+    brain.merge_skills("a", "b")
+    assert files(brain)["a/scripts/x"] == "in a folder"
+    assert files(brain)["a/scripts-b"] == "a file"
+    assert brain.status().clean and brain.verify().ok
+
+
+def test_a_folder_that_finds_a_file_in_its_way_is_refused_before_anything_changes(
+    brain: Brain,
+) -> None:
+    for slug in ("a", "b"):
+        write(brain, f"skills/{slug}/SKILL.md", skill(slug))
+    write(brain, "skills/a/scripts", "a file")
+    write(brain, "skills/b/scripts/x", "in a folder")
+    brain.snapshot()
+    before = brain.head
+    with pytest.raises(InvalidInput) as raised:
+        brain.merge_skills("a", "b")
+    assert raised.value.code == "taken"
+    assert brain.head == before and brain.status().clean
+
+
+def test_words_of_the_other_text_are_no_names_of_files(brain: Brain) -> None:
+    for slug, text in (("a", "1"), ("b", "2")):
+        write(brain, f"skills/{slug}/SKILL.md", skill(slug, body=f"Of {slug}.\n"))
+        write(brain, f"skills/{slug}/run", text)
+        write(brain, f"skills/{slug}/ref.md", text)
+    brain.snapshot()
+    told = "To run it, run tests; see ref.md, ./ref.md, xref.md and ref.md.bak.\n"
+    brain.upsert_skill("b", told)
+    brain.merge_skills("a", "b")
+    assert told.replace(" ref.md,", " ref-b.md,").replace("./ref.md", "./ref-b.md") in body(
+        brain, "a"
+    )
+
+
+def test_a_flat_skill_gets_no_folder_that_holds_others(brain: Brain) -> None:
+    write(brain, "skills/a.md", skill("a"))
+    write(brain, "skills/a/other.md", skill("other"))
+    write(brain, "skills/b/SKILL.md", skill("b"))
+    write(brain, "skills/b/x.txt", "a file")
+    brain.snapshot()
+    with pytest.raises(InvalidInput) as raised:
+        brain.merge_skills("a", "b")
+    assert raised.value.code == "taken" and raised.value.hint
+    assert {one.slug for one in brain.skills()} == {"a", "b", "other"}
+
+
+def test_a_link_that_would_lead_elsewhere_is_refused(brain: Brain) -> None:
+    for slug, text in (("a", "1"), ("b", "2")):
+        write(brain, f"skills/{slug}/SKILL.md", skill(slug))
+        write(brain, f"skills/{slug}/real.txt", text)
+    (brain.root / "skills/b/ln").symlink_to("real.txt")
+    brain.snapshot()
+    with pytest.raises(InvalidInput) as raised:
+        brain.merge_skills("a", "b")
+    assert raised.value.code == "taken"
