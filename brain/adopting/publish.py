@@ -23,7 +23,7 @@ from .compose import Form, compose, make
 from .layouts import Layout
 from .plan import Plan, plan, says
 from .protocol import Found
-from .published import Record, Written, load, save, state_by, state_of
+from .published import NOTHING, Record, Written, load, save, state_by, state_of
 from .reading import GONE, CannotTake, read
 from .target import layout_for
 
@@ -77,7 +77,7 @@ class _Job:
         self._snapshot = brain.show(wish.rev).info.snapshot
         self._form = Form(layout.kind, frozenset() if wish.strict else layout.keeps)
         self._records = load(folder) if folder.is_dir() else []
-        mine = [record for record in self._records if record.brain == brain.id]
+        mine = [record for record in self._records if self._is_mine(record)]
         self._known = mine[0].files if mine else {}
         self._plan = plan(brain, self._snapshot, layout)
         allow = {*wish.allow, *says(brain, self._snapshot).accepted}
@@ -111,12 +111,16 @@ class _Job:
 
     def _not_ours(self, path: str, there: str) -> str:
         """Say why what is at `path` is not ours to change, "" if it is."""
-        known = self._known.get(path)
-        if known is None:
+        mine = [record.files for record in self._records if record.brain == self._brain.id]
+        rows = [files[path] for files in mine if path in files]
+        if not rows:
             return "is there already" if there and there != self._adopted.get(path) else ""
-        if there and there in (known.state, known.was):
+        if any((there or NOTHING) in (row.state, row.was) for row in rows):
             return ""
         return "was changed since it was published" if there else "was removed since"
+
+    def _is_mine(self, record: Record) -> bool:
+        return (record.brain, record.kind) == (self._brain.id, self._layout.kind)
 
     def carry_out(self) -> None:
         """Write the files, between two records of them."""
@@ -124,7 +128,8 @@ class _Job:
         kept = {path: row for path, row in self._known.items() if path in self._plan.files}
         final = {**kept, **{path: row.written for path, row in self._wanted.items()}}
         meanwhile = {
-            path: row._replace(was=self._write.get(path, "")) for path, row in final.items()
+            path: row._replace(was=(self._write[path] or NOTHING) if path in self._write else "")
+            for path, row in final.items()
         }
         self._save({**{path: self._known[path] for path in self._remove}, **meanwhile})
         write_many(self._folder, self._items())
@@ -140,7 +145,7 @@ class _Job:
             yield path, file.kind, file.content
 
     def _save(self, files: Mapping[str, Written]) -> None:
-        others = [record for record in self._records if record.brain != self._brain.id]
+        others = [record for record in self._records if not self._is_mine(record)]
         mine = Record(self._brain.id, self._layout.kind, self._snapshot, files)
         save(self._folder, [*others, mine])
 

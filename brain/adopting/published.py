@@ -28,6 +28,8 @@ from .reading import CannotTake, read
 
 NAME = ".brain-published.json"
 _FORMAT = 1
+NOTHING = "-"
+"""As `was`: nothing lay there, and the file may not have been written yet."""
 KINDS = {"file": FILE, "executable": EXECUTABLE, "link": LINK}
 """Kinds of entries, by the words of `FileInfo`."""
 _MARKS = {FILE: "", EXECUTABLE: "x", LINK: "l"}

@@ -21,7 +21,7 @@ from .compose import KEPT
 from .ignoring import Files
 from .layouts import BY_KIND
 from .protocol import File, Found, Step, Taking
-from .published import KINDS, NAME, Record, Written, load, state_of
+from .published import KINDS, NAME, NOTHING, Record, Written, load, state_of
 
 
 def record_of(brain: Brain, found: Found) -> Record | None:
@@ -29,7 +29,7 @@ def record_of(brain: Brain, found: Found) -> Record | None:
     if not (found.path / NAME).is_file():
         return None
     for record in load(found.path):
-        if record.brain == brain.id:
+        if (record.brain, record.kind) == (brain.id, found.kind):
             try:
                 brain.show(record.snapshot)
             except (NotFound, InvalidInput):
@@ -77,7 +77,7 @@ def _returned(brain: Brain, root: Path, record: Record, step: Step, taking: Taki
         else:
             yield row.path, _carried_over(content, file, home, row)
     for home, row in record.files.items():
-        if row.path in kinds and not os.path.lexists(root / home):
+        if row.path in kinds and row.was != NOTHING and not os.path.lexists(root / home):
             yield row.path, None
 
 

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
+from importlib import import_module
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -192,6 +195,45 @@ def test_a_publication_that_was_cut_short_is_known_as_ours(tmp_path: Path, brain
     done = publish(brain, "agentskills", out)
 
     assert done.written == ["notes/SKILL.md"] and "Newer" in files(out)["notes/SKILL.md"]
+
+
+def test_a_first_publication_that_was_cut_short_is_finished_and_takes_nothing_from_the_brain(
+    tmp_path: Path, brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    publishing = import_module("brain.adopting.publish")
+    write = publishing.write_many
+
+    def cut(folder: Path, items: Iterable[tuple[str, int, bytes]]) -> None:
+        write(folder, islice(items, 1))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(publishing, "write_many", cut)
+        publish(brain, "claude", out)
+    there = len(files(out))
+
+    before = brain.head
+    adopt(out, brain.root)
+    assert not brain.diff(before, "@").changes
+
+    done = publish(brain, "claude", out)
+    assert there == 1 and not done.conflicts
+    assert len(files(out)) == 1 + len(done.written)
+    assert not publish(brain, "claude", out).written
+
+
+def test_two_clients_in_one_folder_each_keep_their_record(tmp_path: Path, brain: Brain) -> None:
+    out = tmp_path / "out"
+    publish(brain, "claude", out)
+    publish(brain, "codex", out)
+    change(brain, "skills/notes.md", skill("Take Notes", "Newer."))
+    change(brain, "skills/writing/letters/SKILL.md", None)
+    for client, place in (("claude", ".claude"), ("codex", ".agents")):
+        done = publish(brain, client, out)
+        assert not done.conflicts
+        assert "Newer" in files(out)[f"{place}/skills/notes/SKILL.md"]
+        assert not (out / place / "skills/letters").exists()
 
 
 def test_a_skill_that_cannot_be_put_in_form_is_left_out_and_its_last_copy_stays(
