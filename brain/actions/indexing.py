@@ -72,7 +72,8 @@ def text(session: Session, snapshot_id: bytes, measure: Measure) -> IndexText:
         room = None
     found = _places(session, bundle, wanted)
     if not found:
-        return IndexText(level0.NO_SKILLS, 0, 0, count(level0.NO_SKILLS))
+        words = level0.NO_FIT if lines.of(session, bundle).total else level0.NO_SKILLS
+        return IndexText(words, 0, 0, count(words))
     return _fitted(session, snapshot_id, found, measure, room)
 
 

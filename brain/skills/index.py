@@ -23,6 +23,7 @@ NAMES_MARK = "▹"
 NO_NAME = "(no name)"
 NO_DESCRIPTION = "(no description)"
 NO_SKILLS = "(no skills yet)"
+NO_FIT = "(no skill fits this task)"
 CUT = "…"
 BYTES_PER_TOKEN = 4
 _COLONS = re.compile(":+ ")

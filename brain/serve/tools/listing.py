@@ -64,7 +64,7 @@ def _for_task(brain: Brain, task: str, wanted: str) -> Answer:
     rows = [skill for skill in ranked if _is_of(skill, wanted)][:MOST_FITTING]
     lines = [index.line(skill.slug, skill.description) for skill in rows]
     if not lines:
-        lines = ["(no skill fits this task)" if brain.index().skills else index.NO_SKILLS]
+        lines = [index.NO_FIT if brain.index().skills else index.NO_SKILLS]
     return _answer(lines, rows, len(rows))
 
 
