@@ -12,7 +12,7 @@ from ..merging.contents import Draft
 from ..skills import document
 from .history import at_version
 from .turn import Turn
-from .upsert import Wish
+from .upsert import NONE_YET, Wish
 
 
 def onto(mine: Turn, slug: str, prior: bytes, current: str, wish: Wish) -> document.Upsert:
@@ -20,6 +20,12 @@ def onto(mine: Turn, slug: str, prior: bytes, current: str, wish: Wish) -> docum
 
     Raises `NotFound` (`no_version`) or `Conflict` (`stale_base`).
     """
+    if wish.base == NONE_YET:
+        raise Conflict(
+            f"{slug} is there by now, at version {current}",
+            code="stale_base",
+            hint=f"read it with `brain skill view {slug}`, and write to its text",
+        )
     session = mine.session
     _, then = at_version(session, mine.head, slug, wish.base)
     old = session.reader.read_blob(then.blob)

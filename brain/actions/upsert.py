@@ -28,12 +28,16 @@ if TYPE_CHECKING:
     from ..receipts import Receipt
 
 
+NONE_YET = "0"
+"""As `base`: that there was no such skill."""
+
+
 class Wish(NamedTuple):
     """What shall be written. None for `description` or `body` keeps what is there.
 
-    `base` is the version the writer had read, "" if that is not known. `category` is the
-    folder below skills/ in which a new skill goes, "" for none. `of` is the slug or the path
-    of the skill that is meant, "" where its name alone is known.
+    `base` is the version the writer had read, `NONE_YET` if there was none, "" if unknown.
+    `category` is the folder below skills/ in which a new skill goes, "" for none. `of` is the
+    slug or the path of the skill that is meant, "" where its name alone is known.
     """
 
     name: str
@@ -146,7 +150,7 @@ def _write(mine: Turn, slug: str, path: str, prior: bytes | None, wish: Wish) ->
 
 def _new_text(mine: Turn, slug: str, path: str, prior: bytes | None, wish: Wish) -> document.Upsert:
     current = ""
-    if wish.base:
+    if wish.base and (wish.base, prior) != (NONE_YET, None):
         if prior is None:
             raise Conflict(
                 f"{slug} is not there any more at version {printable(wish.base)}",

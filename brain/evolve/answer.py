@@ -141,11 +141,16 @@ def document(draft: Draft) -> bytes:
 def _too_much(old: Known, draft: Draft) -> Iterator[str]:
     """An improvement adds and mends; what would throw most of a skill away is none."""
     if not is_whole(old):
-        yield f"{old.slug} is too long to be written anew; choose another name or nothing"
-    lines = [line for line in old.body.splitlines() if line.strip()]
-    removed = textdiff.count(old.body.encode(), draft.body.encode()).removed
-    if len(lines) > _KEPT and removed * _KEPT > len(old.body.splitlines()):
+        yield f"{old.slug} was not shown whole, so it stays; choose another name or nothing"
+    lines = _told(old.body)
+    removed = textdiff.count(b"".join(lines), b"".join(_told(draft.body))).removed
+    if len(lines) > _KEPT and removed * _KEPT > len(lines):
         yield f"it throws away {removed} lines of {old.slug}; keep what is still right"
+
+
+def _told(body: str) -> list[bytes]:
+    """Return the lines that say something: empty ones, which all texts share, keep nothing."""
+    return [f"{line}\n".encode() for line in body.splitlines() if line.strip()]
 
 
 def refused(model: str, fault: BrainError) -> ModelError:

@@ -63,7 +63,7 @@ class Learner:
                 found.name,
                 found.body,
                 description=found.description,
-                base=found.base,
+                base=found.base or 0,  # none yet: never over one made meanwhile
                 message=message(found),
             )
         return told(self._model, trigger, found, calls, done)

@@ -104,13 +104,13 @@ def alike(known: Sequence[Known]) -> str:
 
 
 def _skill(known: Known) -> str:
-    body = known.body
-    if len(body) > _SHOWN_BODY:
-        body = body[:_SHOWN_BODY] + "\n[the rest is not shown: it cannot be improved here]"
-    text = without_secrets(f"{known.description}\n\n{body}")
+    text = without_secrets(f"{known.description}\n\n{known.body[:_SHOWN_BODY]}")
+    if not is_whole(known):
+        text += "\n[not all is shown: it cannot be improved here]"
     return f"Skill {known.slug}, version {known.version}:\n{quoted(text)}"
 
 
 def is_whole(known: Known) -> bool:
     """Tell whether all of a skill was shown, so that it may be written anew."""
-    return len(known.body) <= _SHOWN_BODY
+    text = f"{known.description}\n\n{known.body}"
+    return len(known.body) <= _SHOWN_BODY and without_secrets(text) == text

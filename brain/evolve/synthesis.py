@@ -59,7 +59,7 @@ def synthesize(
             found.name,
             found.body,
             description=found.description,
-            base=found.base,
+            base=found.base or 0,  # none yet: never over one made meanwhile
             receipt=_receipt(receipt, model, calls),
             message=message(found),
         )

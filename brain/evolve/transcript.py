@@ -75,7 +75,7 @@ def _text(text: Text) -> str:
 
 def _short(text: str) -> str:
     """Return a text, or its two ends."""
-    text = text.strip()
+    text = without_secrets(text).strip()
     if len(text) <= _MAX_TEXT:
         return text
     half = (_MAX_TEXT - len(_GAP)) // 2

@@ -36,8 +36,9 @@ class Skills(Ledgers):
         of a skill that exists. With `if_changed` an identical save does nothing.
         `receipt` is the record of the work that taught it: bytes as they are, or a
         `brain.receipts.Receipt`, to which this step is added. `base` is the version
-        the text was written for: if the skill is further by now, both are merged. A new
-        skill goes into the folder `category` of skills/, if one is named. `of` is the slug,
+        the text was written for, 0 if there was no such skill: if the skill is further by
+        now, both are merged, or the write refused. A new skill goes into the folder
+        `category` of skills/, if one is named. `of` is the slug,
         or the path below skills/, of the skill that is meant, where more is known than
         `name`: "c" may be "C++", but the skill at "c" is no other. With
         `commit_to` the new snapshot is committed to that ledger; if that fails it stands

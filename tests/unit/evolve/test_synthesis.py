@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.errors import InvalidInput, ModelError
+from brain.errors import Conflict, InvalidInput, ModelError
 from brain.evolve import Learner, Scripted, hard, synthesize
 from brain.evolve.drafting import ROUNDS
+from brain.evolve.prompt import Known, is_whole
 from brain.evolve.transcript import MAX_CHARS, shown
 from brain.manifest import SynthesisPolicy
 from brain.receipts import Receipt, Step, of_text
@@ -103,6 +104,29 @@ class TestOfARunThatIsOver:
             ("skill_create", "oracle-manipulation", "1"),
         ]
         assert receipt.task == "Learn from run r1: Audit the vault"
+
+    def test_a_skill_that_somebody_made_meanwhile_is_not_written_over(
+        self, brain: Brain, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked = brain.similar_skills
+
+        def slow(*given: object, **named: object) -> object:
+            found = asked(*given, **named)  # type: ignore[arg-type]
+            if not brain.skills():
+                brain.upsert_skill(SKILL["name"], "By a person.\n")
+            return found
+
+        monkeypatch.setattr(brain, "similar_skills", slow)
+        with pytest.raises(Conflict) as raised:
+            synthesize(brain, HARD, Scripted(SKILL))
+        assert raised.value.code == "stale_base"
+        assert brain.view_skill(SKILL["name"]).body.strip() == "By a person."
+
+    def test_what_was_not_shown_whole_is_not_written_anew(self, brain: Brain) -> None:
+        body = "Ask the feed.\n\napi_key: q9Xz81LmP0aKdj27Tb\n"
+        known = Known("oracle", "oracle", "Ask oracles", "1", body)
+        assert not is_whole(known)
+        assert is_whole(known._replace(body="Ask the feed.\n"))
 
     def test_an_easy_run_asks_no_model(self, brain: Brain) -> None:
         model = Scripted(SKILL)
