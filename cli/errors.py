@@ -127,7 +127,8 @@ def _usage(problem: click.ClickException) -> Failure:
 def _system(problem: OSError) -> Failure:
     code = _ERRNO.get(problem.errno or 0, "io_error")
     reason = problem.strerror or str(problem) or type(problem).__name__
-    name = f": {printable(os.fsdecode(problem.filename))}" if problem.filename else ""
+    named = isinstance(problem.filename, str | bytes | os.PathLike)  # it may be a descriptor
+    name = f": {printable(os.fsdecode(problem.filename))}" if named else ""
     return Failure(code, f"{printable(reason)}{name}")
 
 

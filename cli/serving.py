@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 DEFAULT_BUDGET = 2000
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_HTTP = 80
 
 
 class Address(NamedTuple):
@@ -100,13 +101,15 @@ def rules(
             USAGE,
         )
     port = _port(sockets)
-    names = {_bracketed(host) for host in (*_LOOPBACK, address.host)}
+    names = {_bracketed(host.lower()) for host in (*_LOOPBACK, address.host)}
     known = {f"{name}:{port}" for name in names}
+    if port == _HTTP:  # clients leave it out
+        known |= names
     own = {f"http://{name}" for name in known}
     token = "" if token_file is None else load_or_make(token_file)
     return Rules(
         frozenset({*known, *(host.lower() for host in hosts)}),
-        frozenset({*own, *(origin.rstrip("/") for origin in origins)}),
+        frozenset({*own, *(origin.rstrip("/").lower() for origin in origins)}),
         token,
     )
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from .desk import Desk
     from .guard import Rules
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
 
 def check_extra() -> None:
     """Raise `BrainError` (`missing_extra`) where the SDK is not installed."""
@@ -67,11 +65,12 @@ def listen(host: str, port: int) -> list[socket.socket]:
     for one in hosts:
         try:
             opened.append(_listening(one, opened[0].getsockname()[1] if opened else port))
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # the latter for what no name of a host can be
             if opened:
                 break  # a machine with IPv4 alone
+            why = error.strerror if isinstance(error, OSError) else "not the name of a host"
             raise InvalidInput(
-                f"cannot listen at {printable(host)}:{port}: {printable(error.strerror or error)}",
+                f"cannot listen at {printable(host)}:{port}: {printable(why or error)}",
                 code="cannot_listen",
                 hint="name another port; with 0 a free one is taken",
             ) from error

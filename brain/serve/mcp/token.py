@@ -35,9 +35,14 @@ def load_or_make(path: Path) -> str:
 
 def _load(path: Path) -> str:
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    about = os.fstat(handle)
+    if not stat.S_ISREG(about.st_mode):
+        os.close(handle)
+        raise InvalidInput(
+            f"{printable(path)} is not a file", code="bad_token", hint="name a file, new or not"
+        )
     with os.fdopen(handle, "rb") as file:
-        about = os.fstat(handle)
-        if not stat.S_ISREG(about.st_mode) or about.st_mode & 0o077 or about.st_uid != os.geteuid():
+        if about.st_mode & 0o077 or about.st_uid != os.geteuid():
             raise InvalidInput(
                 f"others may know the token in {printable(path)}",
                 code="token_exposed",

@@ -113,6 +113,8 @@ def _text_faults(schema: Schema, value: str, where: str) -> Iterator[str]:
         yield f"{where} must not be empty"
     if len(value) > most:
         yield f"{where} has {len(value)} characters, and may have {most}"
+    elif "\0" in value:
+        yield f"{where} holds a NUL, which no text has"
     elif not _encodes(value):
         yield f"{where} holds half a surrogate pair, which is no character"
     elif value not in schema.get("enum", (value,)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+from ... import limits
 from ...errors import ToolFailure, printable
 from ...skills.near import closest
 
@@ -16,7 +17,7 @@ def replaced(content: bytes, old: str, new: str, everywhere: bool, name: str) ->
     """Return `content` with `old` replaced by `new`, once or everywhere.
 
     A text with Windows line ends is matched by one without. Raises `ToolFailure`
-    (`not_text`, `no_match`, `ambiguous`).
+    (`not_text`, `no_match`, `ambiguous`, `too_large`).
     """
     try:
         text = content.decode()
@@ -34,6 +35,12 @@ def replaced(content: bytes, old: str, new: str, everywhere: bool, name: str) ->
             f"old_string occurs {count} times in {name}, on the lines {_places(text, old)}.",
             code="ambiguous",
             hint="Give more of the text around it, so that it occurs once, or set replace_all.",
+        )
+    if len(content) + count * (len(new.encode()) - len(old.encode())) > limits.MAX_EDITED_BYTES:
+        raise ToolFailure(
+            f"{name} would become larger than {limits.MAX_EDITED_BYTES} bytes.",
+            code="too_large",
+            hint="Replace fewer occurrences, or by less.",
         )
     return text.replace(old, new).encode()
 

@@ -40,12 +40,14 @@ def objects(schema: Schema) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def is_text(value: Any) -> bool:
-    """Tell whether all text in a value can be written as UTF-8; the oracle does not ask."""
+    """Tell whether all text in a value is UTF-8 without NUL; the oracle does not ask."""
     if isinstance(value, dict):
         return all(is_text(item) for item in (*value, *value.values()))
     if isinstance(value, list):
         return all(map(is_text, value))
-    return not isinstance(value, str) or value.isascii() or value.encode("utf-8", "ignore") != b""
+    if not isinstance(value, str):
+        return True
+    return "\0" not in value and (value.isascii() or value.encode("utf-8", "ignore") != b"")
 
 
 def has_float(value: Any) -> bool:
@@ -84,6 +86,7 @@ def test_what_is_taken_is_what_a_validator_takes(data: st.DataObject) -> None:
         ({"name": ""}, "name must not be empty"),
         ({"name": "x" * 9}, "name has 9 characters, and may have 8"),
         ({"name": "\ud800"}, "half a surrogate pair"),
+        ({"name": "a\0b"}, "holds a NUL"),
         ({"name": "a", "nam": 1}, "there is no 'nam', did you mean name?"),
         ({"name": "a", "zzzzz": 1}, "only name, count, mode, list"),
         ({"name": "a", "count": True}, "count must be a whole number"),

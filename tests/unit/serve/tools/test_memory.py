@@ -197,7 +197,7 @@ def test_json_lines_take_one_object_a_line(agent: Agent) -> None:
         '{"a": "\\ud800"}',
         "{" * 9999,
         '{"a"',
-        "\0",
+        "\x01",
     ],
 )
 def test_json_lines_take_nothing_else(agent: Agent, content: str) -> None:

@@ -275,7 +275,7 @@ def test_a_flat_skill_beside_a_folder_of_its_name_keeps_its_place(agent: Agent) 
         ("references/SKILL.md", "bad_path"),
         ("references/", "bad_path"),
         ("references\\x", "bad_path"),
-        ("references/\x00", "bad_char"),
+        ("references/\x00", "bad_arguments"),
         ("references/.env", "left_out"),
         ("references/.git/config", "left_out"),
         ("references/" + "x" * 1024, "bad_arguments"),
