@@ -369,7 +369,7 @@ def test_a_trust_file_cannot_be_redacted(brain: Brain) -> None:
 
 
 def test_no_cache_of_selection_knows_what_was_redacted(brain: Brain) -> None:
-    word = f"quetzal{os.urandom(8).hex()}"
+    word = f"quetzal{os.urandom(8).hex()}7"  # no ending that a stemmer would take off
     brain.upsert_skill("bird", "Watch.", description=f"Watch the {word}")
     brain.upsert_skill("fish", "Watch.", description="Watch the herring")
     assert [one.slug for one in brain.select(word)] == ["bird"]
