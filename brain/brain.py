@@ -174,7 +174,7 @@ class Brain(
         from .actions import diffs
 
         if to is None:
-            return self._do(diffs.with_folder, from_ or "@")
+            return self._do(diffs.with_folder, from_)
         return self._do(diffs.between, from_ or "@", to)
 
     def patch(self, diff: results.Diff) -> Iterator[str]:

@@ -146,6 +146,10 @@ class Session:
         """Return the id of the snapshot the branch stands at."""
         return self._standing(self.branch())
 
+    def base(self) -> bytes:
+        """Return the snapshot that what is worked on is compared with: the head."""
+        return self.head()
+
     def _standing(self, branch: str) -> bytes:
         head = self.reader.ref(head_ref(branch))
         if head is None:

@@ -28,11 +28,16 @@ def between(session: Session, from_: str, to: str) -> Diff:
     return Diff(old.hex(), new.hex(), changes(found), _skills(session, before, after, found, cards))
 
 
-def with_folder(session: Session, from_: str = "@") -> Diff:
-    """Compare a revision with the folder."""
+def with_folder(session: Session, from_: str | None = None) -> Diff:
+    """Compare a revision, the head if none is given, with the folder.
+
+    A proposal has none: what is proposed stands for it, and where it begins for the head.
+    """
     from . import folder
 
-    old = resolve(session, from_)
+    if not session.has_folder:
+        return between(session, from_ or session.base().hex(), session.head().hex())
+    old = resolve(session, from_ or "@")
     before = session.bundle_of(old)
     seen = folder.look(session)
     edits = folder.edits(session, seen, before, folder.hashed(session, seen.found.changed))

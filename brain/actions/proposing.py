@@ -60,6 +60,10 @@ class Proposing(Session):
         tip = self.reader.ref(head_ref(self._name))
         return tip if tip is not None and self._is_open(tip, base) else base
 
+    def base(self) -> bytes:
+        """Return the last snapshot that the proposal and the current branch have in common."""
+        return _shared(self, self._standing(super().branch()), self.head())
+
     def _is_open(self, tip: bytes, base: bytes) -> bool:
         if self._judged != (tip, base):
             self._open = tip not in Within(self, base)
@@ -171,12 +175,15 @@ def _unknown(text: str) -> NotFound:
 
 
 def _described(session: Session, name: str, tip: bytes) -> Proposal:
-    merges = session.reader.merges()
-    bases = ancestry.merge_bases(session.load, merges, session.head(), tip)
-    base = bases[0] if bases else session.brain_id()
+    base = _shared(session, session.head(), tip)
     made = _since(session, base, tip)
     changed = diffs.between(session, base.hex(), tip.hex())
     return Proposal(name, tip.hex(), base.hex(), made, changed.changes, changed.skills)
+
+
+def _shared(session: Session, head: bytes, tip: bytes) -> bytes:
+    bases = ancestry.merge_bases(session.load, session.reader.merges(), head, tip)
+    return bases[0] if bases else session.brain_id()
 
 
 def _since(session: Session, base: bytes, tip: bytes) -> list[SnapshotInfo]:

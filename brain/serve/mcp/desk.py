@@ -76,6 +76,8 @@ class Desk:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools that clients are offered."""
+        if self.mode == PROPOSES:  # there is no folder in which somebody could have changed files
+            return tuple(tool for tool in TOOLS if tool.name != "brain_snapshot")
         return tuple(tool for tool in TOOLS if tool.reads or self.mode != READS)
 
     def call(self, client: str, name: str, given: Mapping[str, Any]) -> Answer:

@@ -186,7 +186,7 @@ def test_two_agents_propose_beside_each_other(brain: Brain, agent: Brain) -> Non
 
 
 def test_a_proposal_has_no_folder_to_record(agent: Brain) -> None:
-    for act in (agent.snapshot, agent.status, agent.diff):
+    for act in (agent.snapshot, agent.status):
         with pytest.raises(InvalidInput) as caught:
             act()
         assert caught.value.code == "no_folder"
@@ -258,3 +258,10 @@ def test_a_proposal_that_conflicts_is_not_signed(
     brain.upsert_skill("Oracle", "Ours.\n")
     assert reviewer.accept_proposal(offered).conflicts
     assert not reviewer.signatures(offered)
+
+
+def test_what_is_proposed_is_compared_with_where_it_began(brain: Brain, agent: Brain) -> None:
+    assert not agent.diff().changes
+    agent.upsert_skill("Oracle", "Two.\n")
+    brain.upsert_skill("Other", "By a person.\n")
+    assert [one.path for one in agent.diff().changes] == ["skills/oracle/SKILL.md"]
