@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -15,6 +14,7 @@ from ..params import Once, TextType
 from ..reading import read
 from ..receipts import source
 from ..text import count
+from ..written import overwrite_option, write_file
 
 if TYPE_CHECKING:
     from brain.receipts import Receipt
@@ -40,7 +40,7 @@ class ReadIn(NamedTuple):
         "brain receipt import session.jsonl -o receipt.json",
         "brain receipt import trace.json --from otel > receipt.json",
     ),
-    exits=(0, 1, 2, 130),
+    exits=(0, 1, 2, 12, 130),
 )
 @click.argument("file", type=TextType("bad_path"))
 @click.option(
@@ -53,12 +53,14 @@ class ReadIn(NamedTuple):
 @click.option(
     "-o", "--output", cls=Once, metavar="FILE", help="Write the receipt to FILE, not to the screen."
 )
-def command(app: App, file: str, form: str | None, output: str | None) -> None:
+@overwrite_option
+def command(app: App, file: str, form: str | None, output: str | None, overwrite: bool) -> None:
     """Read the transcript of another program as a receipt.
 
     FILE is a session of Claude Code or Codex, messages of OpenAI, or spans of
     OpenTelemetry in JSON; - is standard input. Texts become excerpts, without secrets.
-    Give the receipt to `brain skill upsert --receipt` with what was learnt.
+    Give the receipt to `brain skill upsert --receipt` with what was learnt. A file that
+    is there and holds something else stays as it is, unless --overwrite is given.
     """
     from brain.digest import blob_id
     from brain.limits import MAX_TRANSCRIPT_BYTES
@@ -69,7 +71,7 @@ def command(app: App, file: str, form: str | None, output: str | None) -> None:
     receipt = read_transcript(read(file, MAX_TRANSCRIPT_BYTES), form or "")
     data, told = encode(receipt), as_json(receipt)["source"]
     if output is not None:
-        Path(output).write_bytes(data)
+        write_file(output, data, overwrite)
     document = None if output is not None else _document(data)
     about = (blob_id(data).hex(), receipt.run, len(receipt.steps), receipt.outcome, told)
     emit(app, ReadIn(*about, output, document), _lines(receipt, data, told, output))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from ..command import READS
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
 from ..params import Once, TextType
 from ..receipts import from_file, lines
+from ..written import overwrite_option, write_file
 
 
 @brain_command(
@@ -21,18 +19,20 @@ from ..receipts import from_file, lines
         "brain receipt show @~2 --json",
         "brain receipt show -o receipt.json",
     ),
-    exits=READS,
+    exits=(0, 1, 2, 10, 12, 130),
 )
 @click.argument("source", metavar="[REV|FILE]", required=False, type=TextType())
 @click.option(
     "-o", "--output", cls=Once, metavar="FILE", help="Write the last part, as it is kept, to FILE."
 )
-def command(app: App, source: str | None, output: str | None) -> None:
+@overwrite_option
+def command(app: App, source: str | None, output: str | None, overwrite: bool) -> None:
     """Show what was done in a run, step by step.
 
     REV is a snapshot that carries a receipt, by default the head: all that the run did
     until then is shown. FILE is a receipt, whose own steps are shown; - is standard
-    input. A file of that name comes before a revision.
+    input. A file of that name comes before a revision. A file to be written that is
+    there and holds something else stays as it is, unless --overwrite is given.
     """
     data = None if source is None else from_file(source)
     if data is None:
@@ -42,6 +42,7 @@ def command(app: App, source: str | None, output: str | None) -> None:
 
         found = of_file(data)
     if output is not None:
-        Path(output).write_bytes(app.brain.receipt_bytes(source or "@") if data is None else data)
+        kept = app.brain.receipt_bytes(source or "@") if data is None else data
+        write_file(output, kept, overwrite)
         app.note(f"The receipt is in {output}.")
     emit(app, found, lines(found))

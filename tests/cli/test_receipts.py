@@ -124,3 +124,26 @@ def test_why_says_what_is_not_known(worked: Path, cli: Call) -> None:
 def test_the_log_tells_of_the_end_of_a_task(worked: Path, cli: Call) -> None:
     assert "Improve\\x1b[2J" in cli("log", "-n", "1").out
     assert "task ended: success" in cli("show").out
+
+
+def test_a_file_that_holds_something_else_is_not_replaced_unasked(agent: Path, cli: Call) -> None:
+    told = stories.TELLERS["claude"](stories.TALE)
+    Path("t.jsonl").write_bytes(told)
+    refused = cli("receipt", "import", "t.jsonl", "-o", "t.jsonl", "--json")
+    assert (refused.status, refused.error["code"]) == (12, "file_exists")
+    assert "--overwrite" in refused.error["hint"] and Path("t.jsonl").read_bytes() == told
+    assert cli("receipt", "import", "t.jsonl", "-o", "r.json").status == 0
+    made = Path("r.json").read_bytes()
+    assert cli("receipt", "import", "t.jsonl", "-o", "r.json").status == 0
+    Path("r.json").write_bytes(made + b"\n")
+    assert cli("receipt", "import", "t.jsonl", "-o", "r.json").status == 12
+    assert cli("receipt", "import", "t.jsonl", "-o", "r.json", "--overwrite").status == 0
+    assert Path("r.json").read_bytes() == made
+
+
+def test_a_receipt_that_is_shown_replaces_no_other_file(worked: Path, cli: Call) -> None:
+    Path("r.json").write_text("mine")
+    assert cli("receipt", "show", "-o", "r.json").status == 12
+    assert Path("r.json").read_text() == "mine"
+    assert cli("receipt", "show", "-o", "r.json", "--overwrite").status == 0
+    assert cli("receipt", "show", "-o", "/dev/null").status == 0
