@@ -183,6 +183,12 @@ class Brain(
 
         return self._each(texts.patch, diff)
 
+    def unshown(self, diff: results.Diff) -> list[results.Unshown]:
+        """Return the files that differ between two snapshots and that `patch` does not show."""
+        from .actions import unshown
+
+        return self._do(unshown.unshown, diff)
+
     def stat(self, diff: results.Diff) -> list[results.Stat]:
         """Return the lines each file of a diff gained and lost."""
         from .actions import texts

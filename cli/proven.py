@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from .terminal import escape
 from .text import columns, count, size
+from .words import TYPES
 
 if TYPE_CHECKING:
     from brain.results import Equivocal, Proof
 
-_TYPES = {"file": "a file", "executable": "an executable file", "link": "a link"}
 _IDS = ("blob", "root", "ancestor", "ancestor_brain", "bundle", "snapshot", "brain")
 
 
@@ -21,7 +21,7 @@ def claim(proof: Proof) -> str:
 
 
 def _path(proof: Proof) -> str:
-    kind = _TYPES[proof.type or "file"]
+    kind = TYPES[proof.type or "file"]
     return f"{proof.path} is in the snapshot, {kind} of {size(proof.size or 0)}"
 
 

@@ -13,17 +13,22 @@ from .text import count, short
 if TYPE_CHECKING:
     from brain.results import (
         Change,
+        Content,
         MergeConflict,
         MergedSkill,
         Notice,
         Restored,
         SkillChange,
+        Unshown,
         Upserted,
     )
 
 
 _NAMED = 12
 """Paths that are named in one line."""
+TYPES = {"file": "a file", "executable": "an executable file", "link": "a link"}
+"""What a path may hold."""
+_UNSHOWN = {"binary": "no text", "too_large": "too large", "redacted": "redacted"}
 
 
 def skill_change(change: SkillChange) -> str:
@@ -66,6 +71,23 @@ def conflict(row: MergeConflict) -> str:
 def path_change(change: Change) -> str:
     """Return a changed path with its letter: A, M, D, or R with both names."""
     return escape(words.path_change(change))
+
+
+def unshown(one: Unshown) -> str:
+    """Say what a change is that is not shown as text."""
+    path = f"{one.from_path} → {one.path}" if one.from_path else one.path
+    if one.before is None or one.after is None:
+        done = "removed" if one.after is None else "added"
+        sides = f"{done}, {_content(one.before or one.after)}"
+    else:
+        sides = f"{_content(one.before)} → {_content(one.after)}"
+    return escape(f"  {path}: {_UNSHOWN[one.reason]}; {sides}")
+
+
+def _content(content: Content | None) -> str:
+    if content is None:
+        return "nothing"
+    return f"{TYPES[content.type]} of {count(content.size, 'byte')}, blob {content.blob}"
 
 
 def notices(found: list[Notice]) -> Iterator[str]:

@@ -41,17 +41,19 @@ def merge(
     choice: str | None = None,
     message: str = "",
     progress: Progress = no_progress,
+    by: str = "merge",
 ) -> Merged:
     """Merge a revision into the current branch; see `results.Merged`.
 
     `choice` ("ours", "theirs" or "both") decides every conflict. With conflicts left,
-    nothing is recorded and no file is touched; they wait for `resolve` and `go_on`.
+    nothing is recorded and no file is touched; they wait for `resolve` and `go_on`, with
+    a note of the command they came of, `by`.
     Raises `Conflict` (`merging`, `other_brain`).
     """
     with locked(session):
         midst.refuse(session)
         theirs = resolve(session, revision)
-        asked = Midst(theirs, revision, session.branch(), message, ())
+        asked = Midst(theirs, revision, session.branch(), message, (), by)
         return _merge(session, asked, lambda contest: choice, progress)
 
 

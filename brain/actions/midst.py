@@ -41,13 +41,17 @@ class Row(NamedTuple):
 
 
 class Midst(NamedTuple):
-    """A merge in its midst: what is merged, how it was called, where, and its conflicts."""
+    """A merge in its midst: what is merged, how it was called, where, and its conflicts.
+
+    `by` is the command that began it: "merge" or "accept", of a proposal.
+    """
 
     theirs: bytes
     name: str
     branch: str
     message: str
     rows: tuple[Row, ...]
+    by: str = "merge"
 
 
 def load(session: Session) -> Midst | None:
@@ -56,8 +60,8 @@ def load(session: Session) -> Midst | None:
     if not data:
         return None
     try:
-        theirs, name, branch, message, rows = unpack(data)
-        return Midst(theirs, name, branch, message, tuple(Row(*row) for row in rows))
+        theirs, name, branch, message, rows, *by = unpack(data)  # early notes end with the rows
+        return Midst(theirs, name, branch, message, tuple(Row(*row) for row in rows), *by)
     except (TypeError, ValueError) as error:
         raise StoreError("the note of a merge is damaged", hint="`brain merge --abort`") from error
 

@@ -16,7 +16,7 @@ from ..objects.lineage import first_parents
 from ..results import Merged, Proposal, SnapshotInfo
 from ..session import Session, head_ref
 from ..store.protocol import Store
-from . import branches, diffs, merging
+from . import branches, diffs, merging, midst, unshown
 from .files import Progress, no_progress
 from .history import info
 from .revisions import resolve
@@ -92,13 +92,18 @@ def proposal(session: Session, text: str) -> Proposal:
 
 
 def accept(
-    session: Session, text: str, message: str = "", progress: Progress = no_progress
+    session: Session,
+    text: str,
+    message: str = "",
+    progress: Progress = no_progress,
+    also_unshown: bool = False,
 ) -> Merged:
     """Merge a snapshot of a proposal, given by its id, into the current branch.
 
     If the session has a key, the snapshots that come in, and no others, are signed where
-    too few have.
-    Raises `InvalidInput` (`not_an_id`), `NotFound` (`no_proposal`), or as `merging.merge`.
+    too few have; after conflicts by `go_on`. Content that no patch shows comes in only if
+    it is `also_unshown`. Raises `InvalidInput` (`not_an_id`, `not_shown`), `NotFound`
+    (`no_proposal`), or as `merging.merge`.
     """
     if session.reader.ref(head_ref(text)) is not None or not set(text) <= _HEX:
         raise InvalidInput(
@@ -108,13 +113,40 @@ def accept(
         )
     at = resolve(session, text)
     _named(session, at.hex())
-    inside = Within(session, session.head())
-    done = merging.merge(session, at.hex(), None, message, progress)
-    if session.sign_with is not None and not done.conflicts:
+    head = session.head()
+    if not also_unshown:
+        unshown.refuse(session, diffs.between(session, _shared(session, head, at).hex(), at.hex()))
+    done = merging.merge(session, at.hex(), None, message, progress, _ACCEPT)
+    _sign(session, at, Within(session, head))
+    return done
+
+
+def go_on(session: Session, progress: Progress = no_progress) -> Merged:
+    """Finish the merge that waits; if it accepts a proposal, as `accept` does.
+
+    Raises `NotFound` (`no_proposal`) if that was rejected since, or as `merging.go_on`.
+    """
+    waiting = midst.load(session)
+    if waiting is None or waiting.by != _ACCEPT:
+        return merging.go_on(session, progress)
+    if _holding(session, waiting.theirs) is None:
+        raise NotFound(
+            "what waits to be accepted is proposed no more",
+            code="no_proposal",
+            hint="give it up with `brain merge --abort`",
+        )
+    head = session.head()
+    done = merging.go_on(session, progress)
+    _sign(session, waiting.theirs, Within(session, head))
+    return done
+
+
+def _sign(session: Session, accepted: bytes, before: Within) -> None:
+    """Sign what came in with a snapshot, if it did and there is a key."""
+    if session.sign_with is not None and accepted in Within(session, session.head()):
         from .unsigned import sign_all
 
-        sign_all(session, at.hex(), session.sign_with(), inside)
-    return done
+        sign_all(session, accepted.hex(), session.sign_with(), before)
 
 
 def reject(session: Session, text: str) -> Proposal:
@@ -129,6 +161,7 @@ def reject(session: Session, text: str) -> Proposal:
 
 
 _HEX = frozenset("0123456789abcdef")
+_ACCEPT = "accept"
 
 
 def _is_proposal(ref: str) -> bool:
@@ -150,10 +183,20 @@ def _named(session: Session, text: str) -> str:
     if tip is not None and tip not in inside:
         return name
     at = resolve(session, text) if text and set(text) <= _HEX else None
-    for ref, tip in session.reader.refs().items():
-        if at and _is_proposal(ref) and at in Within(session, tip) and at not in inside:
-            return ref.removeprefix(branches.PROPOSALS)
-    raise _unknown(text)
+    found = _holding(session, at) if at and at not in inside else None
+    if found is None:
+        raise _unknown(text)
+    return found
+
+
+def _holding(session: Session, at: bytes) -> str | None:
+    """Return the name of a proposal that holds a snapshot, None if none does."""
+    held = (
+        ref.removeprefix(branches.PROPOSALS)
+        for ref, tip in session.reader.refs().items()
+        if _is_proposal(ref) and at in Within(session, tip)
+    )
+    return next(held, None)
 
 
 def _is_snapshot(session: Session, text: str) -> bool:

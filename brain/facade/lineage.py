@@ -82,10 +82,13 @@ class Lineage(Ledgers):
         return self._do(merging.decide, list(paths), choice)
 
     def continue_merge(self, progress: Progress | None = None) -> results.Merged:
-        """Finish the merge that waits. Raises `NotFound` (`no_merge`) or `Conflict`."""
-        from ..actions import merging
+        """Finish the merge that waits; one that accepts a proposal, as `accept_proposal` does.
 
-        return self._committing(self._do(merging.go_on, *given(progress)))
+        Raises `NotFound` (`no_merge`, `no_proposal`) or `Conflict`.
+        """
+        from ..actions import proposing
+
+        return self._committing(self._do(proposing.go_on, *given(progress)))
 
     def abort_merge(self) -> list[results.MergeConflict]:
         """Give the merge that waits up; the brain is as it was. Raises `NotFound`."""

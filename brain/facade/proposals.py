@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from .ledgers import Ledgers
@@ -45,16 +46,23 @@ class Proposals(Ledgers):
         return self._do(proposing.proposal, name)
 
     def accept_proposal(
-        self, snapshot: str, message: str = "", progress: Progress | None = None
+        self,
+        snapshot: str,
+        message: str = "",
+        progress: Progress | None = None,
+        *,
+        also_unshown: bool = False,
     ) -> results.Merged:
         """Merge a snapshot of a proposal, given by its id: what was looked at, and no more.
 
-        With `sign_with` what comes in is signed. Raises `InvalidInput` (`not_an_id`),
-        `NotFound` (`no_proposal`), or as `merge`.
+        With `sign_with` what comes in is signed, after conflicts by `continue_merge`. What
+        `unshown` names comes in only if it is wanted, too. Raises `InvalidInput`
+        (`not_an_id`, `not_shown`), `NotFound` (`no_proposal`), or as `merge`.
         """
         from ..actions import proposing
 
-        return self._committing(self._do(proposing.accept, snapshot, message, *given(progress)))
+        accept = partial(proposing.accept, also_unshown=also_unshown)
+        return self._committing(self._do(accept, snapshot, message, *given(progress)))
 
     def reject_proposal(self, name: str) -> results.Proposal:
         """Remove a proposal; `undo` brings it back. Raises `NotFound` (`no_proposal`)."""

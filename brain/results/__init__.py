@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .agent import Index, Prompt, Selected, Similar
     from .batches import Anchored, Batch, Left
     from .branches import Ancestry, Branch, Branches, Forked, Switched
-    from .differences import Change, Diff, SkillChange, Stat
+    from .differences import Change, Content, Diff, SkillChange, Stat, Unshown
     from .evidence import Evidence, LoggedIn, StoredIn
     from .evolution import Synthesized
     from .folder import Init, Notice, Recorded, Restored, Status, Watched
@@ -56,6 +56,7 @@ __all__ = [
     "Checkup",
     "Collected",
     "Committed",
+    "Content",
     "Diff",
     "Equivocal",
     "Equivocation",
@@ -113,6 +114,7 @@ __all__ = [
     "TrustChanged",
     "Trusted",
     "TrustedKey",
+    "Unshown",
     "Upserted",
     "Verified",
     "Vouched",
@@ -130,7 +132,7 @@ _KINDS = {
     "merges": "MergedSkill MergeConflict Merged",
     "branches": "Branch Branches Switched Forked Ancestry",
     "agent": "Index Prompt Selected Similar",
-    "differences": "Change Diff SkillChange Stat",
+    "differences": "Change Content Diff SkillChange Stat Unshown",
     "evidence": "Evidence LoggedIn StoredIn",
     "evolution": "Synthesized",
     "folder": "Init Notice Recorded Restored Status Watched",

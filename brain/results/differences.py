@@ -46,3 +46,24 @@ class Stat(NamedTuple):
     path: str
     added: int
     removed: int
+
+
+class Content(NamedTuple):
+    """What a path holds: `type` is file, executable or link, `size` is in bytes."""
+
+    type: str
+    size: int
+    blob: str
+
+
+class Unshown(NamedTuple):
+    """A changed file whose content a patch leaves out; a side is None where there is no file.
+
+    `reason` is binary, too_large or redacted.
+    """
+
+    path: str
+    from_path: str | None
+    reason: str
+    before: Content | None
+    after: Content | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from brain import Brain
+from brain.digest import blob_id
 
 from .conftest import Call
 from .test_commands import masked
@@ -56,3 +57,68 @@ def test_a_rejected_proposal_comes_back_with_undo(agent: Path, cli: Call) -> Non
     assert cli("proposal", "reject", "claude").status == 1
     assert cli("undo").status == 0
     assert "fresh added" in cli("proposal", "list").out
+
+
+def propose_files(**files: bytes) -> str:
+    """Propose what a skill of files becomes: recorded on another branch, then merged."""
+    with Brain.open(".") as brain:
+        brain.create_branch("proposed/tools")
+        brain.switch("proposed/tools")
+        for name, content in files.items():
+            file = Path("skills/reentrancy", name)
+            file.write_bytes(content)
+            file.chmod(0o755 if content.startswith(b"#!") else 0o644)
+        done = brain.snapshot("tools")
+        brain.switch("main")
+        return done.snapshot
+
+
+def test_what_cannot_be_shown_as_text_is_told_and_not_accepted_unasked(
+    agent: Path, cli: Call
+) -> None:
+    snapshot = propose_files(logo=b"\0PNG", run=b"#!/bin/sh\n")
+    shown = cli("proposal", "show", "tools")
+    assert "new file mode 100755\n--- /dev/null\n+++ b/skills/reentrancy/run" in shown.out
+    blob = blob_id(b"\0PNG").hex()
+    told = f"  skills/reentrancy/logo: no text; added, a file of 4 bytes, blob {blob}"
+    assert told in shown.out.splitlines()
+    last = shown.out.splitlines()[-1]
+    assert last == f"To accept this: brain proposal accept {snapshot} --unshown"
+    assert cli("fork", str(agent.parent / "look"), "--rev", snapshot).status == 0
+    assert (agent.parent / "look/skills/reentrancy/logo").read_bytes() == b"\0PNG"
+    refused = cli("proposal", "accept", snapshot, "--json")
+    assert (refused.status, refused.error["code"]) == (1, "not_shown")
+    assert not Path("skills/reentrancy/logo").exists()
+    assert cli("proposal", "accept", snapshot, "--unshown").status == 0
+    assert Path("skills/reentrancy/logo").read_bytes() == b"\0PNG"
+
+
+def test_content_that_goes_or_only_moves_hides_nothing(agent: Path, cli: Call) -> None:
+    Path("skills/reentrancy/logo").write_bytes(b"\0PNG")
+    Path("skills/reentrancy/gone").write_bytes(b"\0")
+    assert cli("snapshot").status == 0
+    with Brain.open(".") as brain:
+        brain.create_branch("proposed/tools")
+        brain.switch("proposed/tools")
+        Path("skills/reentrancy/gone").unlink()
+        Path("skills/reentrancy/logo").rename("skills/reentrancy/moved")
+        snapshot = brain.snapshot("tidy").snapshot
+        brain.switch("main")
+    shown = cli("proposal", "show", "tools").out
+    assert "  skills/reentrancy/gone: no text; removed, a file of 1 byte, blob " in shown
+    assert (
+        "rename to skills/reentrancy/moved" in shown
+        and "Binary files a/skills/reentrancy/l" not in shown
+    )
+    assert shown.splitlines()[-1].endswith(snapshot)
+    assert cli("proposal", "accept", snapshot).status == 0
+
+
+def test_what_a_file_may_become_is_shown(agent: Path, cli: Call) -> None:
+    Path("skills/reentrancy/run").write_text("x\n")
+    assert cli("snapshot").status == 0
+    Path("skills/reentrancy/run").chmod(0o755)
+    changed = cli("diff", "--patch").out
+    assert changed.splitlines() == ["old mode 100644", "new mode 100755"]
+    assert cli("snapshot").status == 0
+    assert cli("diff", "@~1", "@", "--patch").out == changed

@@ -69,6 +69,8 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("mergedSkill", results.MergedSkill),
         ("proposal", results.Proposal),
         ("proposal-list", results.Proposals),
+        ("unshown", results.Unshown),
+        ("content", results.Content),
         ("proposal-accept", results.Merged),
         ("fork", results.Forked),
         ("ancestry", results.Ancestry),

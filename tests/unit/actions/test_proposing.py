@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound
+from brain.actions import midst
+from brain.actions.turn import locked, transaction
+from brain.encoding import pack
 from brain.trust import ed25519
 from brain.trust.statement import key_text
 
@@ -265,3 +268,55 @@ def test_what_is_proposed_is_compared_with_where_it_began(brain: Brain, agent: B
     agent.upsert_skill("Oracle", "Two.\n")
     brain.upsert_skill("Other", "By a person.\n")
     assert [one.path for one in agent.diff().changes] == ["skills/oracle/SKILL.md"]
+
+
+def conflicting(brain: Brain, agent: Brain) -> str:
+    """Propose what conflicts with what a person wrote meanwhile; return the snapshot."""
+    offered = agent.upsert_skill("Oracle", "Theirs.\n").snapshot
+    brain.upsert_skill("Oracle", "Ours.\n")
+    return offered
+
+
+def test_a_proposal_that_is_finished_after_conflicts_is_signed_as_if_it_had_none(
+    brain: Brain, reviewer: Brain, agent: Brain
+) -> None:
+    offered = conflicting(reviewer, agent)
+    (open_,) = reviewer.accept_proposal(offered).conflicts
+    assert reviewer.continue_merge().conflicts and not reviewer.signatures(offered)
+    reviewer.resolve([open_.path], "theirs")
+    assert reviewer.continue_merge().changed
+    assert reviewer.signatures(offered) and reviewer.signatures(reviewer.head)
+    assert offered not in {found.snapshot for found in reviewer.verify().findings}
+
+
+def test_a_merge_that_is_no_acceptance_signs_nothing_of_the_other_side(
+    brain: Brain, reviewer: Brain, agent: Brain
+) -> None:
+    offered = conflicting(reviewer, agent)
+    (open_,) = reviewer.merge(offered).conflicts
+    reviewer.resolve([open_.path], "ours")
+    assert reviewer.continue_merge().changed
+    assert not reviewer.signatures(offered)
+
+
+def test_what_is_rejected_while_it_waits_comes_in_no_more(brain: Brain, agent: Brain) -> None:
+    offered = conflicting(brain, agent)
+    (open_,) = brain.accept_proposal(offered).conflicts
+    brain.resolve([open_.path], "theirs")
+    brain.reject_proposal("claude")
+    with pytest.raises(NotFound) as caught:
+        brain.continue_merge()
+    assert caught.value.code == "no_proposal" and "--abort" in str(caught.value.hint)
+    brain.abort_merge()
+    assert "Ours." in brain.view_skill("oracle").body
+
+
+def test_a_merge_that_waits_since_before_acceptances_were_noted_goes_on(
+    brain: Brain, agent: Brain
+) -> None:
+    (open_,) = brain.merge(conflicting(brain, agent)).conflicts
+    session = brain._session
+    with locked(session), transaction(session) as tx:
+        tx.set_meta("merge", pack(tuple(midst.need(session))[:-1]))
+    brain.resolve([open_.path], "theirs")
+    assert brain.continue_merge().changed
