@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from brain.errors import Conflict, InvalidInput, printable
+from brain.skills.strict_yaml import load_mapping
 
 from . import jsonedit, tomledit, yamledit
 from .places import PROJECT, Client
@@ -19,19 +22,31 @@ from .places import PROJECT, Client
 MAX_BYTES = 64 << 20
 """Size of a settings file; that of Claude Code holds histories, too."""
 
-Edit = Callable[[str, str, str, dict[str, Any]], str]
-_EDITS: dict[str, Edit] = {
-    "json": jsonedit.with_entry,
-    "toml": tomledit.with_entry,
-    "yaml": yamledit.with_entry,
+
+class _Form(NamedTuple):
+    """How settings are read, and how an entry is put in."""
+
+    load: Callable[[str], dict[str, Any]]
+    with_entry: Callable[[str, str, str, dict[str, Any]], str]
+
+
+_FORMS = {
+    "json": _Form(jsonedit.load, jsonedit.with_entry),
+    "toml": _Form(tomllib.loads, tomledit.with_entry),
+    "yaml": _Form(load_mapping, yamledit.with_entry),
 }
 
 
 class Plan(NamedTuple):
-    """What would be written where; `before` is None where there is no file."""
+    """What would be written where; `before` is None where there is no file.
+
+    `there` is what the file has under the name of the entry, None for nothing.
+    """
 
     path: Path
+    name: str
     entry: dict[str, Any]
+    there: object
     before: str | None
     after: str
 
@@ -61,20 +76,53 @@ def plan(client: Client, path: Path, name: str, entry: dict[str, Any]) -> Plan:
     before = _read(path)
     text = (before or "").removeprefix("\ufeff")
     mark = "\ufeff" if before and before != text else ""
+    form = _FORMS[client.form]
     try:
-        after = mark + _EDITS[client.form](text, client.key, name, entry)
+        after = mark + form.with_entry(text, client.key, name, entry)
+        there = (form.load(text).get(client.key) or {}).get(name)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(
             f"{printable(path)} is left as it is: {printable(error)}",
             code="bad_settings",
             hint="--print shows what to enter by hand",
         ) from error
-    return Plan(path, entry, before, after)
+    return Plan(path, name, entry, there, before, after)
+
+
+def refuse_another(wanted: Plan) -> None:
+    """Raise `Conflict` (`entry_differs`) if the file has another entry of that name."""
+    if wanted.there is None or wanted.there == wanted.entry:
+        return
+    raise Conflict(
+        f"{printable(wanted.path)} has another '{wanted.name}': "
+        f"{_difference(wanted.there, wanted.entry)}",
+        code="entry_differs",
+        hint="--force replaces it, --name enters this brain under another name",
+    )
+
+
+def _difference(there: object, entry: dict[str, Any]) -> str:
+    """Tell what an entry would change; of what is not its own, which may be secret, the names."""
+    if not isinstance(there, dict):
+        return "it is not a server"
+    other = [
+        f"{key} is {_shown(there[key])}, not {_shown(value)}"
+        if key in there
+        else f"it has no {key}"
+        for key, value in entry.items()
+        if key not in there or there[key] != value
+    ]
+    more = [printable(key) for key in there if key not in entry]
+    return "; ".join([*other, *([f"{', '.join(more)} would be lost"] if more else [])])
+
+
+def _shown(value: object) -> str:
+    return printable(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def snippet(client: Client, name: str, entry: dict[str, Any]) -> str:
     """Return the entry alone, as it stands in an otherwise empty file."""
-    return _EDITS[client.form]("", client.key, name, entry)
+    return _FORMS[client.form].with_entry("", client.key, name, entry)
 
 
 def write(wanted: Plan) -> None:

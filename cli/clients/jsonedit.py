@@ -8,6 +8,16 @@ from typing import Any
 
 from .jsontext import Node, parse
 
+_BLANK = " \t\r\n"
+
+
+def load(text: str) -> dict[str, Any]:
+    """Return the object that `text` holds, an empty one for none. Raises `ValueError`."""
+    value = parse(text).value if text.strip() else {}
+    if not isinstance(value, dict):
+        raise ValueError("it is not an object")
+    return value
+
 
 def with_entry(text: str, key: str, name: str, entry: dict[str, Any]) -> str:
     """Return `text` with `entry` as the member `name` of the member `key`.
@@ -40,13 +50,14 @@ def _insert(text: str, into: Node, key: str, value: Any, unit: str, depth: int) 
     if not into.members:
         filled = f"{line}{unit * depth}{member}{line}{unit * (depth - 1)}"
         inside = text[into.start + 1 : into.end - 1]
-        kept = inside.rstrip() if inside.strip() else ""  # a comment
+        kept = inside.rstrip(_BLANK)  # a comment
         return text[: into.start + 1] + kept + filled + text[into.end - 1 :]
     last = max(node.end for node in into.members.values())
     rest = text[last : into.end - 1]
     comma = re.match(r"(?:\s|//[^\n]*|/\*.*?\*/)*,", rest, re.DOTALL)
-    at = last + comma.end() if comma else last
-    return f"{text[:at]}{'' if comma else ','}{line}{unit * depth}{member}{text[at:]}"
+    remarks = rest.rstrip(_BLANK)  # after the last member, to which they belong
+    blank = text[last + len(remarks) :]
+    return f"{text[:last]}{'' if comma else ','}{remarks}{line}{unit * depth}{member}{blank}"
 
 
 def _dumped(text: str, value: Any, unit: str, depth: int) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..clients.places import CLIENTS, PROJECT, USER
-from ..command import WRITES
+from ..command import OVERWRITES
 from ..command import command as brain_command
 from ..context import App, current_folder
 from ..output import emit
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         "brain mcp install codex --scope project --approve",
         "brain mcp install vscode --dry-run",
     ),
-    exits=WRITES,
+    exits=OVERWRITES,
 )
 @click.argument("client", type=click.Choice(list(CLIENTS)))
 @click.option(
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 )
 @click.option("--approve", is_flag=True, help="Let the client propose; see `brain proposal`.")
 @click.option("--read-only", is_flag=True, help="Let the client read, not write.")
+@click.option("--force", is_flag=True, help="Replace another entry of that name.")
 @click.option("--dry-run", is_flag=True, help="Say what would change, and change nothing.")
 @click.option("--print", "print_", is_flag=True, help="Print the entry alone, to be pasted.")
 def command(
@@ -54,13 +55,15 @@ def command(
     name: str | None,
     approve: bool,
     read_only: bool,
+    force: bool,
     dry_run: bool,
     print_: bool,
 ) -> None:
     """Enter this brain in the settings of a client.
 
     Everything else in the file stays as it is, to the byte; a file that cannot be read
-    is left alone. Start the client anew afterwards.
+    is left alone. Another entry of that name is replaced with --force alone. Start the
+    client anew afterwards.
     """
     if approve and read_only:
         raise click.UsageError("--approve and --read-only exclude each other.")
@@ -77,6 +80,8 @@ def command(
         emit(app, _document(client, scope, str(path), False, entry, text), [text.rstrip("\n")])
         return
     plan = entering.plan(known, path, name, entry)
+    if not force:
+        entering.refuse_another(plan)
     changed = plan.before != plan.after
     if changed and not dry_run:
         entering.write(plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import tomllib
 from pathlib import Path
@@ -49,8 +50,46 @@ def test_a_client_is_set_up_where_it_looks(
     before = file.read_bytes()
     again = cli("mcp", "install", client, "--approve", "--json")
     assert again.document["changed"] is False and file.read_bytes() == before
-    assert cli("mcp", "install", client, "--read-only").status == 0
+    assert cli("mcp", "install", client, "--read-only", "--force").status == 0
     assert load(file.read_text())[key]["brain"]["args"][-1] == "--read-only"
+
+
+OTHERS = {
+    ".json": '{\n  // mine\n  "KEY": {\n    "x": {"command": "x"}, // x\n'
+    '    "brain": {"command": "mine", "env": {"A": "hush"}}\n  },\n  "z": 1\n}\n',
+    ".toml": '# mine\n[KEY.x]\ncommand = "x"\n\n[KEY.brain]\ncommand = "mine"\n'
+    '[KEY.brain.env]\nA = "hush"\n\n# then\n[z]\n',
+    ".yaml": "# mine\nKEY:\n  x: {command: x}  # x\n  brain:\n    command: mine\n"
+    "    env: {A: hush}\n\n# then\nz: 1\n",
+}
+
+
+@pytest.mark.parametrize(("client", "place", "key", "_load"), PLACES)
+def test_another_entry_of_that_name_is_replaced_only_if_asked_for(
+    agent: Path, cli: Call, client: str, place: tuple[str, ...], key: str, _load: Any
+) -> None:
+    file = home(*place)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(OTHERS[file.suffix].replace("KEY", key))
+    file.chmod(0o640)
+    before = file.read_bytes()
+    for options in ((), ("--dry-run",)):
+        told = cli("mcp", "install", client, *options, "--json")
+        assert told.status == 12 and told.error["code"] == "entry_differs"
+        assert 'command is "mine", not "' in told.error["message"]
+        assert "it has no args; env would be lost" in told.error["message"]
+        assert "hush" not in told.error["message"] and "--force" in told.error["hint"]
+        assert file.read_bytes() == before
+    assert cli("mcp", "install", client, "--name", "second").status == 0
+    both = file.read_text()
+    assert all(line in both for line in before.decode().splitlines())
+    file.write_bytes(before)
+    assert cli("mcp", "install", client, "--force").status == 0
+    after = file.read_text()
+    remarks = re.findall(r"(?:#|//) \w+", before.decode())
+    assert remarks and all(remark in after for remark in remarks) and "hush" not in after
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert cli("mcp", "install", client, "--json").document["changed"] is False
 
 
 @pytest.mark.parametrize(
@@ -178,7 +217,7 @@ def test_a_name_that_some_client_would_not_take_is_refused(
         ('{"a": 1}', '{"a": 1,\n  "s": {\n    "b": 1\n  }}'),
         (
             '{\n    "a": 1, // one\n}\n',
-            '{\n    "a": 1,\n    "s": {\n        "b": 1\n    } // one\n}\n',
+            '{\n    "a": 1, // one\n    "s": {\n        "b": 1\n    }\n}\n',
         ),
         ('{"s": {"x": 2}, "z": []}', '{"s": {"x": 2,\n    "b": 1}, "z": []}'),
         ('{"s": {"b": 2, "x": 2}}', '{"s": {"b": 1, "x": 2}}'),
@@ -187,7 +226,11 @@ def test_a_name_that_some_client_would_not_take_is_refused(
             '{\r\n\t"s": {\r\n\t\t"x": 2\r\n\t}\r\n}',
             '{\r\n\t"s": {\r\n\t\t"x": 2,\r\n\t\t"b": 1\r\n\t}\r\n}',
         ),
-        ('/* top */ {"s": {"x": "}" /* { */}}', '/* top */ {"s": {"x": "}",\n    "b": 1 /* { */}}'),
+        ('/* top */ {"s": {"x": "}" /* { */}}', '/* top */ {"s": {"x": "}", /* { */\n    "b": 1}}'),
+        (
+            '{"s": {\n    "x": 1,\n    // "y": 2\u2003\n  }}',
+            '{"s": {\n    "x": 1,\n    // "y": 2\u2003\n    "b": 1\n  }}',
+        ),
     ],
 )
 def test_json_gains_a_member_and_keeps_the_rest(before: str, after: str) -> None:
