@@ -7,7 +7,7 @@ hand is recorded first. Cost O(log n) in the size of the brain.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..digest import EMPTY
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..receipts import Receipt
 
 
+Check = Callable[[bytes | None, bytes], object]
 NONE_YET = "0"
 """As `base`: that there was no such skill."""
 
@@ -37,7 +38,9 @@ class Wish(NamedTuple):
 
     `base` is the version the writer had read, `NONE_YET` if there was none, "" if unknown.
     `category` is the folder below skills/ in which a new skill goes, "" for none. `of` is the
-    slug or the path of the skill that is meant, "" where its name alone is known.
+    slug or the path of the skill that is meant, "" where its name alone is known. `check` gets
+    the text before, None for a new skill, and the one to be written; what it raises ends the
+    turn with nothing recorded.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Wish(NamedTuple):
     base: str = ""
     category: str = ""
     of: str = ""
+    check: Check | None = None
 
 
 def upsert(session: Session, wish: Wish) -> Upserted:
@@ -145,6 +149,8 @@ def _write(mine: Turn, slug: str, path: str, prior: bytes | None, wish: Wish) ->
             hint="give the text with -f FILE, or at least a description with -d TEXT",
         )
     new = _new_text(mine, slug, path, prior, wish)
+    if wish.check is not None:
+        wish.check(prior, new.content)
     return commit_skill(mine, slug, path, new, wish.receipt, wish.message)
 
 

@@ -9,6 +9,7 @@ from .ledgers import Ledgers
 
 if TYPE_CHECKING:
     from .. import results
+    from ..actions.upsert import Check
     from ..chain.protocol import Ledger
     from ..receipts import Receipt
 
@@ -28,6 +29,7 @@ class Skills(Ledgers):
         base: str | int = "",
         category: str = "",
         of: str = "",
+        check: Check | None = None,
         commit_to: Ledger | None = None,
     ) -> results.Upserted:
         """Write a skill under the slug of `name`, raise its version, record a snapshot.
@@ -40,7 +42,8 @@ class Skills(Ledgers):
         now, both are merged, or the write refused. A new skill goes into the folder
         `category` of skills/, if one is named. `of` is the slug,
         or the path below skills/, of the skill that is meant, where more is known than
-        `name`: "c" may be "C++", but the skill at "c" is no other. With
+        `name`: "c" may be "C++", but the skill at "c" is no other. `check` gets the text
+        before, None for a new skill, and the one to be written, and may raise. With
         `commit_to` the new snapshot is committed to that ledger; if that fails it stands
         all the same, and `commitment` says what happened.
         Raises `InvalidInput`, or `Conflict` (`name_taken`, `stale_base`, `not_a_category`).
@@ -48,7 +51,8 @@ class Skills(Ledgers):
         from ..actions import upsert
 
         content = body.encode() if isinstance(body, str) else body
-        wish = upsert.Wish(name, description, content, receipt, message, str(base), category, of)
+        saved = name, description, content, receipt, message
+        wish = upsert.Wish(*saved, str(base), category, of, check)
         act = upsert.upsert_if_changed if if_changed else upsert.upsert
         return self._committing(self._do(act, wish), commit_to)
 

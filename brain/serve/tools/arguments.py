@@ -37,7 +37,7 @@ def parse(text: str | bytes) -> dict[str, Any]:
     if jsontext.depth(data, _DEEPEST) > _DEEPEST:
         raise _bad("they are nested too deeply")
     try:
-        found = json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_number)
+        found = json.loads(text, object_pairs_hook=distinct, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         raise _bad(f"they are not JSON: {error}") from error
     except ValueError as error:  # also bytes that are no text, numbers of thousands of digits
@@ -77,7 +77,8 @@ def _bad(fault: str) -> ToolFailure:
     return ToolFailure(f"These arguments cannot be taken: {fault}.", code="bad_arguments")
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON that is being read. Raises `ValueError` for a name given twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a name is given twice")

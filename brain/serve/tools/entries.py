@@ -2,7 +2,8 @@
 
 In notes, entries are separated by a line with a § alone, as Hermes does it. Notes that a
 person began, with a heading or a list, are entries block by block up to the first §.
-In JSON Lines every line is an entry. Whatever is not changed stays byte for byte.
+In JSON Lines every line is an entry. Whatever is not changed stays byte for byte, and what
+is new gets the line ends of the rest.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from typing import NamedTuple
 
 from ... import jsontext
 from ...errors import ToolFailure, printable
+from .arguments import distinct
 
 SEPARATOR = "\n§\n"
 """What stands between two entries of notes."""
+_ABOVE = re.compile(r"\ufeff?(?:[ \t]*\r?\n)*")
 _APART = re.compile(r"((?:\r?\n|(?<![^\n]))§[ \t]*\r?\n)")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _MARK = re.compile(r"(?:#{1,6}|[-*+]|\d{1,9}[.)])[ \t]")
@@ -38,17 +41,46 @@ class Entry(NamedTuple):
 Entries = list[Entry]
 
 
+class Memory(NamedTuple):
+    """The entries of a memory; what is blank above and below them; how its lines end."""
+
+    above: str
+    entries: Entries
+    below: str
+    line_end: str
+
+
 class Kind(NamedTuple):
-    """How a kind of memory is cut, what stands between entries, and what an entry may be."""
+    """How a kind of memory is cut, what stands between entries, and what an entry may be.
+
+    The text that `cut` gets has no blanks at its end.
+    """
 
     cut: Callable[[str], Entries]
     between: str
     check: Callable[[str], str]
 
 
-def joined(entries: Entries) -> str:
-    """Return the text of entries, with a line end after the last one."""
-    return "".join(chain.from_iterable(entries)) + "\n" if entries else ""
+def read(text: str, kind: Kind) -> Memory:
+    """Return a memory cut apart."""
+    found = _ABOVE.match(text)
+    above = found[0] if found else ""
+    body = text[len(above) :]
+    stripped = body.rstrip()
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    return Memory(above, kind.cut(stripped), body[len(stripped) :], line_end)
+
+
+def written(memory: Memory, last: str = "") -> str:
+    """Return the text of a memory, of which `last` was the last entry when it was read.
+
+    A last entry that is new has a line end, as programs expect that add a line.
+    """
+    if not memory.entries:
+        return memory.above
+    is_new = memory.entries[-1].text != last
+    below = memory.below or (memory.line_end if is_new else "")
+    return f"{memory.above}{''.join(chain.from_iterable(memory.entries))}{below}"
 
 
 def size(entries: Entries) -> int:
@@ -56,26 +88,30 @@ def size(entries: Entries) -> int:
     return sum(map(len, chain.from_iterable(entries)))
 
 
-def added(entries: Entries, content: str, kind: Kind) -> Entries:
-    """Return `entries` with one more at the end, unless it is there already."""
-    text = kind.check(content)
-    if text in map(itemgetter(1), entries):
-        return entries
-    return [*entries, Entry(kind.between if entries else "", text)]
+def added(memory: Memory, content: str, kind: Kind) -> Memory:
+    """Return a memory with one more entry at the end, unless it is there already."""
+    text = _new(memory, content, kind)
+    if text in map(itemgetter(1), memory.entries):
+        return memory
+    between = _with_ends(kind.between, memory.line_end) if memory.entries else ""
+    return memory._replace(entries=[*memory.entries, Entry(between, text)])
 
 
-def replaced(entries: Entries, old: str, content: str, kind: Kind) -> Entries:
-    """Return `entries` with the one that holds `old` replaced; raises `ToolFailure`."""
+def replaced(memory: Memory, old: str, content: str, kind: Kind) -> Memory:
+    """Return a memory with the entry that holds `old` replaced; raises `ToolFailure`."""
+    entries = memory.entries
     place = _place(entries, old)
-    new = entries[place]._replace(text=kind.check(content))
-    return [*entries[:place], new, *entries[place + 1 :]]
+    new = entries[place]._replace(text=_new(memory, content, kind))
+    return memory._replace(entries=[*entries[:place], new, *entries[place + 1 :]])
 
 
-def removed(entries: Entries, old: str) -> Entries:
-    """Return `entries` without the one that holds `old`; raises `ToolFailure`."""
-    place = _place(entries, old)
-    rest = entries[:place] + entries[place + 1 :]
-    return [rest[0]._replace(before=""), *rest[1:]] if rest and place == 0 else rest
+def removed(memory: Memory, old: str) -> Memory:
+    """Return a memory without the entry that holds `old`; raises `ToolFailure`."""
+    place = _place(memory.entries, old)
+    rest = memory.entries[:place] + memory.entries[place + 1 :]
+    if rest and place == 0:
+        rest[0] = rest[0]._replace(before="")
+    return memory._replace(entries=rest)
 
 
 def listed(entries: Entries, most: int = 40) -> str:
@@ -85,11 +121,21 @@ def listed(entries: Entries, most: int = 40) -> str:
     return "\n".join([*rows, f"({left} more)"] if left else rows)
 
 
+def _new(memory: Memory, content: str, kind: Kind) -> str:
+    return _with_ends(kind.check(content), memory.line_end)
+
+
+def _with_ends(text: str, line_end: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", line_end) if line_end != "\n" else text
+
+
 def _place(entries: Entries, old: str) -> int:
-    wanted = old.strip()
+    wanted = old.strip().replace("\r\n", "\n")
     if not wanted:
         raise ToolFailure("old_text is empty.", code="bad_arguments")
-    found = [place for place, entry in enumerate(entries) if wanted in entry.text]
+    found = [
+        place for place, entry in enumerate(entries) if wanted in entry.text.replace("\r\n", "\n")
+    ]
     if not found:
         raise ToolFailure(
             f"No entry has '{printable(wanted)}'.",
@@ -107,23 +153,21 @@ def _place(entries: Entries, old: str) -> int:
 
 
 def _cut_notes(text: str) -> Entries:
-    stripped = text.rstrip()
-    if not stripped:
+    if not text:
         return []
-    parts = _APART.split(stripped)
+    parts = _APART.split(text)
     rest = [Entry(*pair) for pair in zip(parts[1::2], parts[2::2], strict=True)]
-    if _MARK.match(parts[0].lstrip("\ufeff\n\r\t ")):
+    if _MARK.match(parts[0].lstrip()):
         return [*_at(parts[0], _blocks(parts[0])), *rest]
     return [Entry("", parts[0]), *rest]
 
 
 def _cut_records(text: str) -> Entries:
-    stripped = text.rstrip()
-    plain = stripped[:1] == "{" and stripped.count("\n") == stripped.count("\n{")
-    if plain and "\r" not in stripped:  # most often so, and then quickly done
-        first, *rest = stripped.split("\n")
+    plain = text[:1] == "{" and text.count("\n") == text.count("\n{")
+    if plain and "\r" not in text:  # most often so, and then quickly done
+        first, *rest = text.split("\n")
         return [Entry("", first), *map(Entry._make, zip(repeat("\n"), rest, strict=False))]
-    return _at(stripped, (line.start() for line in _LINE.finditer(stripped) if line[0].strip()))
+    return _at(text, (line.start() for line in _LINE.finditer(text) if line[0].strip()))
 
 
 def _blocks(text: str) -> Iterator[int]:
@@ -165,7 +209,7 @@ def _a_record(content: str) -> str:
     try:
         if jsontext.depth(data, _DEEPEST) > _DEEPEST:
             raise ValueError("nested too deeply")
-        record = json.loads(data)
+        record = json.loads(data, object_pairs_hook=distinct)
         if not isinstance(record, dict):
             raise ValueError("not an object")
         line = json.dumps(record, ensure_ascii=False, allow_nan=False)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...errors import NotFound, ToolFailure, printable
 from ...skills import index
 from ...skills.slug import is_slug
 from .definitions import ACTIONS, FOLDERS
+from .guarding import refuse_new_secrets, vetted
 from .patching import replaced
 from .reading import file_of
 from .tool import Answer
 
 if TYPE_CHECKING:
+    from ...actions.editing import Change
     from ...brain import Brain
     from ...results import Similar, Upserted
 
@@ -50,7 +52,12 @@ def _save(brain: Brain, given: Given) -> Answer:
     else:
         alike = brain.similar_skills(name, description, content)
     done = brain.upsert_skill(
-        name, content, description=description, category=given.get("category", ""), of=of
+        name,
+        content,
+        description=description,
+        category=given.get("category", ""),
+        of=of,
+        check=partial(refuse_new_secrets, brain),
     )
     new = done.previous_version is None
     return _naming(_answer(done, "Created" if new else "Improved"), alike)
@@ -137,11 +144,9 @@ def _delete(brain: Brain, given: Given) -> Answer:
     return answer._replace(data={**answer.data, "absorbed_into": umbrella})
 
 
-def _edited(
-    brain: Brain, name: str, inner: str, change: Callable[[bytes | None], bytes | None], why: str
-) -> Upserted:
+def _edited(brain: Brain, name: str, inner: str, change: Change, why: str) -> Upserted:
     try:
-        return brain.edit_skill(name, change, file=inner, message=why)
+        return brain.edit_skill(name, vetted(brain, change), file=inner, message=why)
     except _NoFile:
         brain.read_skill(name, inner)  # tells what there is
         raise

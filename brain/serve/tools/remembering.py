@@ -8,7 +8,8 @@ from ...errors import NotFound, ToolFailure, printable
 from ...skills.text import clean
 from . import entries
 from .definitions import CHANGES
-from .entries import Entries, Kind
+from .entries import Entries, Kind, Memory
+from .guarding import vetted
 from .reading import MOST_SHOWN
 from .tool import Answer
 
@@ -39,11 +40,15 @@ def memory(brain: Brain, given: Given) -> Answer:
                     raise
                 message = f"Operation {number} of {len(steps)}: {error.message} None was done."
                 raise ToolFailure(message, code=error.code, hint=error.hint) from error
-        _check_room(before, after, file.limit, file.path)
-        seen.append(after)
-        return content if after == before else entries.joined(after).encode()
+        _check_room(before.entries, after.entries, file.limit, file.path)
+        seen.append(after.entries)
+        if after == before:
+            return content
+        last = before.entries[-1].text if before.entries else ""
+        return entries.written(after, last).encode()
 
-    done = brain.edit_file(file.path, change, message=f"{_summary(steps)} {file.path}")
+    message = f"{_summary(steps)} {file.path}"
+    done = brain.edit_file(file.path, vetted(brain, change), message=message)
     after = seen[-1]
     data = {
         "path": file.path,
@@ -80,7 +85,7 @@ def _steps(given: Given) -> list[Given]:
     return steps
 
 
-def _stepped(before: Entries, step: Given, kind: Kind) -> Entries:
+def _stepped(before: Memory, step: Given, kind: Kind) -> Memory:
     if step["action"] == "add":
         return entries.added(before, step["content"], kind)
     if step["action"] == "replace":
@@ -93,8 +98,9 @@ def _read(brain: Brain, path: str, limit: int, kind: Kind) -> Answer:
         content: bytes | None = brain.read_file(path)
     except NotFound:
         content = None
-    found = _cut(content, kind, path)
-    text = clean(entries.joined(found))
+    memory = _cut(content, kind, path)
+    found = memory.entries
+    text = clean(entries.written(memory._replace(above="", below="\n")))
     data = {
         "path": path,
         "entries": len(found),
@@ -105,9 +111,9 @@ def _read(brain: Brain, path: str, limit: int, kind: Kind) -> Answer:
     return Answer(f"{text[-MOST_SHOWN:]}({_usage(path, found, limit)})", data, False)
 
 
-def _cut(content: bytes | None, kind: Kind, path: str) -> Entries:
+def _cut(content: bytes | None, kind: Kind, path: str) -> Memory:
     try:
-        return kind.cut((content or b"").decode())
+        return entries.read((content or b"").decode(), kind)
     except UnicodeDecodeError as error:
         raise ToolFailure(f"{printable(path)} is not a text.", code="not_text") from error
 

@@ -149,26 +149,67 @@ def test_notes_that_a_person_began_are_changed_block_by_block(agent: Agent) -> N
     agent("memory", action="replace", target="memory", old_text="two", content="One line.")
     add(agent, "Tea.\n\nTwo paragraphs.")
     assert agent.text("MEMORY.md") == (
-        "# About\r\n\r\n- Wants tabs.\r\n\r\nOne line.\n§\nTea.\n\nTwo paragraphs.\n"
+        "# About\r\n\r\n- Wants tabs.\r\n\r\nOne line.\r\n§\r\nTea.\r\n\r\nTwo paragraphs.\r\n"
     )
-    agent("memory", action="remove", target="memory", old_text="Two para")
-    assert agent.text("MEMORY.md").endswith("One line.\n")
+    agent("memory", action="remove", target="memory", old_text="Tea.\n\nTwo para")
+    assert agent.text("MEMORY.md").endswith("One line.\r\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "step", "after"),
+    [
+        (
+            "\ufeff\r\nA.\r\n§\r\nB.\r\n\r\n\r\n",
+            {"action": "add", "content": "C\nc."},
+            "\ufeff\r\nA.\r\n§\r\nB.\r\n§\r\nC\r\nc.\r\n\r\n\r\n",
+        ),
+        (
+            "\ufeff\r\nA.\r\n§\r\nB.\r\n \r\n",
+            {"action": "replace", "old_text": "A", "content": "C\nc."},
+            "\ufeff\r\nC\r\nc.\r\n§\r\nB.\r\n \r\n",
+        ),
+        (
+            "\n A.\n§\nB.\n\n\n",
+            {"action": "remove", "old_text": "A"},
+            "\nB.\n\n\n",
+        ),
+        ("A.\n§\nB.", {"action": "replace", "old_text": "A", "content": "C."}, "C.\n§\nB."),
+        ("A.\n§\nB.", {"action": "add", "content": "C."}, "A.\n§\nB.\n§\nC.\n"),
+        ("A\r\na.\r\n", {"action": "add", "content": "A\na."}, "A\r\na.\r\n"),
+    ],
+)
+def test_line_ends_and_blank_lines_around_entries_stay(
+    agent: Agent, before: str, step: dict[str, Any], after: str
+) -> None:
+    write(agent, "MEMORY.md", before)
+    agent("memory", target="memory", **step)
+    assert agent.text("MEMORY.md") == after
+
+
+def test_json_lines_keep_the_line_ends_and_blank_lines_they_have(agent: Agent) -> None:
+    write(agent, "memory/a.jsonl", '{"n": 1}\r\n\r\n{"n": 2}\r\n\r\n')
+    add(agent, '{"n": 3}', target="a.jsonl")
+    agent("memory", target="a.jsonl", action="replace", old_text="1", content='{"n": 0}')
+    kept = '{"n": 0}\r\n\r\n{"n": 2}\r\n{"n": 3}\r\n\r\n'
+    assert agent.text("memory/a.jsonl") == kept
 
 
 @given(st.text(st.sampled_from("a§#-1. \r\n\t\ufeff{}"), max_size=60))
 def test_what_is_not_changed_stays_byte_for_byte(text: str) -> None:
     for kind in (entries.NOTES, entries.RECORDS):
-        found = kind.cut(text)
-        assert "".join(before + body for before, body in found) == text.rstrip()
-        grown = entries.added(found, '{"new": 1}', kind)
-        assert entries.joined(grown).startswith(text.rstrip())
-        assert kind.cut(entries.joined(grown))[-1].text == '{"new": 1}'
+        found = entries.read(text, kind)
+        last = found.entries[-1].text if found.entries else ""
+        assert entries.written(found, last) == text or not found.entries
+        grown = entries.written(entries.added(found, '{"new": 1}', kind), last)
+        assert grown.startswith(text.rstrip())
+        assert grown.endswith(found.below or found.line_end)
+        assert entries.read(grown, kind).entries[-1].text == '{"new": 1}'
 
 
 def test_a_memory_of_blank_lines_is_cut_in_no_time() -> None:
     for text in ("a" + "\n" * 200_000 + "b", "# a" + " \n" * 100_000 + "b", "-" * 200_000):
         for kind in (entries.NOTES, entries.RECORDS):
-            assert len(kind.cut(text)) <= 2
+            assert len(entries.read(text, kind).entries) <= 2
 
 
 def test_a_separator_does_not_enter_an_entry(agent: Agent) -> None:
@@ -193,6 +234,8 @@ def test_json_lines_take_one_object_a_line(agent: Agent) -> None:
         "[1]",
         "1",
         '{"a": NaN}',
+        '{"a": 1, "a": 2}',
+        '{"a": [{"b": 1, "b": 1}]}',
         '{"a": 1e999}',
         '{"a": "\\ud800"}',
         "{" * 9999,

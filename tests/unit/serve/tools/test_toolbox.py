@@ -122,6 +122,55 @@ def test_a_secret_is_not_written_down(agent: Agent, tool: str, given: dict[str, 
         assert agent(tool, **given).text
 
 
+LETTERS = "Q7ZK2WX9M4TB8VNR"  # of a key of AWS, which begins with AKIA
+HALVES = "AK" + "IA" + LETTERS[:8], LETTERS[8:]
+
+
+@pytest.mark.parametrize(
+    ("tool", "before", "given"),
+    [
+        ("skill_manage", {"action": "create", "content": f"Use {HALVES[0]}_ for it.\n"}, {}),
+        (
+            "skill_manage",
+            {"action": "write_file", "file_path": "assets/k", "file_content": f"{HALVES[0]}_\n"},
+            {"file_path": "assets/k"},
+        ),
+    ],
+)
+def test_a_secret_put_together_by_a_patch_is_not_written_down(
+    agent: Agent, tool: str, before: dict[str, Any], given: dict[str, Any]
+) -> None:
+    agent(tool, action="create", name="a", content="Do it.\n")
+    agent(tool, name="a", **before)
+    patch = {"action": "patch", "name": "a", "old_string": "_", **given}
+    failure = agent.fails(tool, **patch, new_string=HALVES[1])
+    assert failure.code == "secret" and LETTERS[:8] not in failure.text
+    assert "of what comes out looks like a secret (aws-access-key)" in failure.text
+    assert agent(tool, **patch, new_string="-").changed
+
+
+def test_a_secret_in_the_name_that_a_skill_keeps_is_not_written_down(agent: Agent) -> None:
+    failure = agent.fails("skill_manage", action="create", name="".join(HALVES), content="x")
+    assert failure.code == "secret"
+
+
+def test_a_secret_in_disguise_is_not_remembered(agent: Agent) -> None:
+    line = '{"key": "\\u0041' + "".join(HALVES)[1:] + '"}'
+    given = {"action": "add", "target": "a.jsonl", "content": line}
+    assert agent.fails("memory", **given).code == "secret"
+
+
+def test_a_secret_that_a_person_wrote_does_not_stand_in_the_way(agent: Agent) -> None:
+    agent("skill_manage", action="create", name="a", content="Do it.\n")
+    agent("memory", action="add", target="memory", content="One.")
+    for path in ("skills/a/SKILL.md", "memory/MEMORY.md"):
+        with (agent.brain.root / path).open("a") as file:
+            file.write("".join(HALVES) + "\n")
+    patch = {"action": "patch", "name": "a", "old_string": "\nDo", "new_string": "\nTry"}
+    assert agent("skill_manage", **patch).changed
+    assert agent("memory", action="add", target="memory", content="Two.").changed
+
+
 def test_a_brain_that_another_writer_holds_is_a_failure(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
