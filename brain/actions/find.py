@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +11,7 @@ from ..objects import bundle as bundles
 from ..objects import paths, tree
 from ..objects.bundle import Bundle
 from ..objects.entry import LINK
+from ..objects.node import Line
 from ..session import Session
 from ..skills import layout, version
 from ..skills.card import Card
@@ -19,6 +21,13 @@ from .derived import SECTION
 
 if TYPE_CHECKING:
     from ..results import Skill
+
+
+_AT_ONCE = 4096
+"""Files that are looked at together, at least."""
+
+_Place = tuple[str, str, bytes]
+"""Path in the section, name of the place and blob of a skill."""
 
 
 class Found(NamedTuple):
@@ -57,12 +66,14 @@ def every(session: Session, bundle: Bundle) -> list[Found]:
 
 
 def places(session: Session, bundle: Bundle) -> Iterator[tuple[str, str, bytes, Card]]:
-    """Yield all skills as path in the section, the name of the place, blob and card."""
-    blobs, names = placed(session, bundle)
-    cards = derived.cards(session, map(blobs.__getitem__, names))
-    for path, name in names.items():
-        blob = blobs[path]
-        yield path, name, blob, cards[blob]
+    """Yield all skills, by path, as path in the section, the name of the place, blob and card.
+
+    Their cards are read some at a time: all at once would take much memory.
+    """
+    for part in _placed(session, bundle):
+        cards = derived.cards(session, [blob for _, _, blob in part])
+        for path, name, blob in part:
+            yield path, name, blob, cards[blob]
 
 
 def one(session: Session, bundle: Bundle, text: str) -> Found:
@@ -131,7 +142,7 @@ def missing(session: Session, bundle: Bundle, text: str) -> NotFound:
     """Return the error for a skill that is not there, with the names that are near."""
     from ..skills.near import closest
 
-    names = {name: path for path, name in placed(session, bundle)[1].items()}
+    names = {name: path for part in _placed(session, bundle) for path, name, _ in part}
     near = [layout.slug_of(names[name]) for name in closest(text, names)]
     return NotFound(
         f"no skill {printable(text)}",
@@ -140,19 +151,29 @@ def missing(session: Session, bundle: Bundle, text: str) -> NotFound:
     )
 
 
-def placed(session: Session, bundle: Bundle) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return the files below skills/ with their blobs, and which are skills, with their names.
+def _placed(session: Session, bundle: Bundle) -> Iterator[list[_Place]]:
+    """Yield all skills, some at a time and by path, without looking into them."""
+    for part in _parts(session, bundle):
+        names = layout.skill_paths(line[0] for line in part)
+        # A link is no skill, but may keep the files beside it from being some.
+        yield [
+            (path, names[path], blob)
+            for path, kind, blob, _ in part
+            if path in names and kind != LINK
+        ]
 
-    A link is none, but may keep the files beside it from being skills.
-    """
-    blobs: dict[str, bytes] = {}
-    links = []
-    for node in tree.leaves(session.nodes, bundle.get(SECTION)):
-        for path, kind, blob, _ in node.entries:
-            blobs[path] = blob
-            if kind == LINK:
-                links.append(path)
-    names = layout.skill_paths(blobs)
-    for path in links:
-        names.pop(path, None)
-    return blobs, names
+
+def _parts(session: Session, bundle: Bundle) -> Iterator[list[Line]]:
+    """Yield the files below skills/, by path, some at a time and no top folder in two parts."""
+    part: list[Line] = []
+    for node in tree.leaves(session.nodes.glance, bundle.get(SECTION)):
+        part += node.entries
+        if len(part) < _AT_ONCE:
+            continue
+        folder, slash, _ = part[-1][0].partition("/")
+        cut = bisect_left(part, (folder + slash,)) if slash else len(part)
+        if cut:
+            yield part[:cut]
+            del part[:cut]
+    if part:
+        yield part

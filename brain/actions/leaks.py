@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .. import manifest
-from ..errors import NotFound, printable
+from ..errors import InvalidInput, NotFound, printable
 from ..objects import bundle as bundles
 from ..objects import lineage, paths
 from ..objects.entry import LINK, Entry
@@ -32,8 +32,10 @@ Place = tuple[str, bytes]
 """A path, and the snapshot it was recorded in."""
 
 
-def notices(session: Session, edits: Mapping[str, Entry | None]) -> list[Notice]:
-    """Return what a snapshot of these edits says of secrets in them.
+def notices(
+    session: Session, snapshot_id: bytes, edits: Mapping[str, Entry | None]
+) -> list[Notice]:
+    """Return what a snapshot, which made these edits, says of secrets in them.
 
     Time is bounded: beyond `LARGE` and `MOST` nothing is read, and the latter is said.
     """
@@ -43,13 +45,20 @@ def notices(session: Session, edits: Mapping[str, Entry | None]) -> list[Notice]
         return [Notice("secrets_not_sought", "", message)]
     small = {path: entry.blob for path, entry in edits.items() if entry and _weight(entry)}
     found = dict(_searched(session, list(small.values()), no_progress))
-    accepted = manifest.load(session).accepted if any(found.values()) else ()
+    accepted = _accepted(session, snapshot_id) if any(found.values()) else ()
     return [
         Notice("secret", path, in_words(path, here))
         for path, blob in small.items()
         for here in found.get(blob, ())
         if here.id not in accepted
     ]
+
+
+def _accepted(session: Session, snapshot_id: bytes) -> Sequence[str]:
+    try:
+        return manifest.load(session, snapshot_id).accepted
+    except InvalidInput:  # a manifest that cannot be read accepts nothing
+        return ()
 
 
 def _weight(entry: Entry | None) -> int:

@@ -26,7 +26,7 @@ _MOST = 4
 """If more than one path in so many changed, the lines are rather made from all cards."""
 
 _AT_ONCE = 4096
-"""Skills whose cards are read together."""
+"""Lines that are made together."""
 
 _Sides = tuple[list[bytes], list[bytes]]
 """The lines that are gone, and the new ones."""
@@ -82,20 +82,16 @@ def mend(session: Session, tx: Transaction) -> None:
 
 def from_cards(session: Session, bundle: Bundle) -> Lines:
     """Return the lines of all skills of a bundle, made from their cards."""
-    blobs, names = find.placed(session, bundle)
-    return Lines(sheet.build(_every(session, blobs, names)), len(names))
+    pages = sheet.build(_every(session, bundle))
+    return Lines(pages, sum(page.count(b"\n") for page in pages))
 
 
-def _every(
-    session: Session, blobs: Mapping[str, bytes], names: Mapping[str, str]
-) -> Iterator[bytes]:
-    """Yield the lines of skills, a part at a time: all cards at once would take much memory."""
-    paths = iter(names)
-    while some := list(islice(paths, _AT_ONCE)):
-        cards = derived.cards(session, [blobs[path] for path in some])
-        faces = [(path, cards[blobs[path]]) for path in some]
-        named = [(card.name or names[path], card.description) for path, card in faces]
-        yield from (line.encode() for line in index.lines(named))
+def _every(session: Session, bundle: Bundle) -> Iterator[bytes]:
+    """Yield the lines of skills, made many at a time, which is faster, and not all."""
+    places = find.places(session, bundle)
+    skills = ((card.name or name, card.description) for _, name, _, card in places)
+    while some := list(islice(skills, _AT_ONCE)):
+        yield from (line.encode() for line in index.lines(some))
 
 
 def _advance(

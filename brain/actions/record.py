@@ -78,8 +78,8 @@ def worded(
                 edits = folder.edits(session, seen, before, entries)
             if edits:
                 mine.commit(edits, done, words(session, before, edits))
-        outcome = recorded(mine, before, edits, seen.found.notices)
-        del edits  # as large as what follows
+            outcome = recorded(mine, before, edits, seen.found.notices)
+            del edits  # as large as what follows
         if seen.found.changed or seen.found.removed or seen.base is not mine.bundle:
             folder.remember(session, seen, mine.bundle)
     return outcome
@@ -98,17 +98,17 @@ def recorded(mine: Turn, before: Bundle, edits: Edits, notices: list[Notice]) ->
         sum(not was for _, was in pairs),
         sum(was and entry is not None for entry, was in pairs),
         sum(entry is None for entry, _ in pairs),
-        [*notices, *_secrets(session, edits)],
+        [*notices, *_secrets(session, mine.head, edits)],
         None,
     )
 
 
-def _secrets(session: Session, edits: Edits) -> list[Notice]:
+def _secrets(session: Session, snapshot_id: bytes, edits: Edits) -> list[Notice]:
     if not any(edits.values()):
         return []
     from . import leaks
 
-    return leaks.notices(session, edits)
+    return leaks.notices(session, snapshot_id, edits)
 
 
 def record_by_hand(mine: Turn, edits: Edits) -> None:

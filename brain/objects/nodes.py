@@ -8,6 +8,8 @@ from .node import Line, Node, decode
 
 KEPT = 2048
 """Decoded nodes kept in memory, about 20 KB each."""
+KEPT_SWEPT = 512
+"""Of more nodes than this, those of a sweep are not kept."""
 KEPT_FRESH = 256
 """Of more new nodes than this, the later ones are kept as bytes alone."""
 
@@ -36,6 +38,16 @@ class Nodes:
             if data is None:
                 self._stored[node.entries] = node_id
         return node
+
+    def glance(self, node_id: bytes) -> Node:
+        """Return a node that may not be read again: it is kept only while few are.
+
+        A sweep would hold a whole tree, and push out what is read often. Raises as `get`.
+        """
+        if node_id in self._kept or len(self._kept) < KEPT_SWEPT:
+            return self.get(node_id)
+        data = self.fresh.get(node_id)
+        return decode(self._load(node_id) if data is None else data)
 
     def add(self, node: Node) -> bytes:
         """Take a new node in; return its id."""

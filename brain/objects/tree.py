@@ -10,7 +10,7 @@ anew until a cut falls where one was before.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .cut import ends_node
@@ -82,19 +82,22 @@ def _first_from(nodes: Nodes, root: Root | None, path: str) -> Line | None:
 
 def walk(nodes: Nodes, root: Root | None, start: str = "") -> Iterator[Entry]:
     """Yield the entries in order, from the first whose path is not below `start`."""
-    for node in leaves(nodes, root, start):
+    for node in leaves(nodes.get, root, start):
         for line in node.entries:
             if line[0] >= start:
                 yield Entry(*line)
 
 
-def leaves(nodes: Nodes, root: Root | None, start: str = "") -> Iterator[Node]:
-    """Yield the leaf nodes in order, from the first that may hold `start`."""
+def leaves(get: Callable[[bytes], Node], root: Root | None, start: str = "") -> Iterator[Node]:
+    """Yield the leaf nodes in order, from the first that may hold `start`.
+
+    `get` is that of `Nodes`, or its `glance` where many are looked at once.
+    """
     if root is None:
         return
     stack = [root.node]
     while stack:
-        node = nodes.get(stack.pop())
+        node = get(stack.pop())
         if node.kind == LEAF:
             yield node
         else:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, BrainError
-from brain.actions import derived, lines, lining
+from brain.actions import derived, find, lines, lining
 from brain.actions.revisions import resolve
 from brain.objects import bundle as bundles
 from brain.objects.entry import LINK
@@ -84,6 +84,7 @@ def test_after_any_changes_the_index_is_the_one_from_the_cards(
 ) -> None:
     rng = random.Random(seed)
     monkeypatch.setattr(lining, "_FEWEST", rng.choice((3, 40, 256)))
+    monkeypatch.setattr(find, "_AT_ONCE", rng.choice((1, 100, 4096)))
     with Brain.init(tmp_path / "b", author="tester") as brain:
         seen = [brain.head]
         for step in range(14):

@@ -110,3 +110,11 @@ def test_a_search_looks_only_where_it_is_told(brain: Brain) -> None:
     assert [leak.path for leak in brain.secrets(["top.md"]).findings] == ["top.md"]
     with pytest.raises(NotFound):
         brain.secrets(["nowhere"])
+
+
+def test_a_manifest_that_cannot_be_read_keeps_no_snapshot_from_being_made(brain: Brain) -> None:
+    write(brain, "manifest.yaml", "secrets: [\n")
+    write(brain, "memory/notes.md", f"{KEY}\n")
+    made = brain.snapshot()
+    assert made.changed and [one.code for one in made.notices] == ["secret"]
+    assert brain.status().clean

@@ -4,7 +4,7 @@ import pytest
 
 from brain.errors import FormatError
 from brain.objects.node import LEAF, Node
-from brain.objects.nodes import KEPT, Nodes
+from brain.objects.nodes import KEPT, KEPT_SWEPT, Nodes
 from tests.shelf import Shelf, entries
 
 
@@ -92,3 +92,13 @@ def test_memory_holds_a_bounded_number_of_nodes_and_loses_no_fresh_one() -> None
     assert shelf.loads == []
     nodes.get(ids[0])
     assert shelf.loads == [ids[0]]
+
+
+def test_a_sweep_returns_each_node_and_holds_no_more_than_a_part_of_them() -> None:
+    shelf = Shelf()
+    nodes = shelf.nodes()
+    ids = [nodes.add(leaf(f"{number:05}")) for number in range(KEPT_SWEPT + 50)]
+    shelf.settle(nodes)
+    swept = shelf.nodes()
+    assert [swept.glance(node_id).id for node_id in [*ids, *ids]] == [*ids, *ids]
+    assert shelf.loads == [*ids, *ids[KEPT_SWEPT:]]
