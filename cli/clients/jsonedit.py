@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from .jsontext import Node, parse
+from .jsontext import Node, parse, skip
 
 _BLANK = " \t\r\n"
 
@@ -29,6 +29,15 @@ def with_entry(text: str, key: str, name: str, entry: dict[str, Any]) -> str:
     root = parse(text)
     if root.members is None:
         raise ValueError("it is not an object")
+    made = _edited(text, root, key, name, entry)
+    before = root.value
+    if parse(made).value != {**before, key: {**before.get(key, {}), name: entry}}:
+        raise ValueError(f"{key} is written in a form that is not changed here")
+    return made
+
+
+def _edited(text: str, root: Node, key: str, name: str, entry: dict[str, Any]) -> str:
+    assert root.members is not None
     unit = _indent(text, root)
     servers = root.members.get(key)
     if servers is None:
@@ -53,9 +62,8 @@ def _insert(text: str, into: Node, key: str, value: Any, unit: str, depth: int) 
         kept = inside.rstrip(_BLANK)  # a comment
         return text[: into.start + 1] + kept + filled + text[into.end - 1 :]
     last = max(node.end for node in into.members.values())
-    rest = text[last : into.end - 1]
-    comma = re.match(r"(?:\s|//[^\n]*|/\*.*?\*/)*,", rest, re.DOTALL)
-    remarks = rest.rstrip(_BLANK)  # after the last member, to which they belong
+    comma = text[skip(text, last)] == ","
+    remarks = text[last : into.end - 1].rstrip(_BLANK)  # after the last member, which has them
     blank = text[last + len(remarks) :]
     return f"{text[:last]}{'' if comma else ','}{remarks}{line}{unit * depth}{member}{blank}"
 

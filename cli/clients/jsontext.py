@@ -24,13 +24,14 @@ class Node(NamedTuple):
 
 def parse(text: str) -> Node:
     """Return the one value of a text. Raises `ValueError`."""
-    node = _value(text, _skip(text, 0), 0)
-    if _skip(text, node.end) != len(text):
+    node = _value(text, skip(text, 0), 0)
+    if skip(text, node.end) != len(text):
         raise ValueError("something follows the value")
     return node
 
 
-def _skip(text: str, at: int) -> int:
+def skip(text: str, at: int) -> int:
+    """Return where what comes after spaces and comments begins."""
     found = _SPACE.match(text, at)
     return found.end() if found else at
 
@@ -54,15 +55,15 @@ def _value(text: str, at: int, depth: int) -> Node:
 
 def _object(text: str, start: int, depth: int) -> Node:
     members: dict[str, Node] = {}
-    at = _skip(text, start + 1)
+    at = skip(text, start + 1)
     while text[at : at + 1] != "}":
         if text[at : at + 1] != '"':
             raise ValueError(f"no key at character {at}")
         key, at = _DECODER.raw_decode(text, at)
-        at = _skip(text, at)
+        at = skip(text, at)
         if text[at : at + 1] != ":" or key in members:
             raise ValueError(f"no single value for a key at character {at}")
-        members[key] = _value(text, _skip(text, at + 1), depth + 1)
+        members[key] = _value(text, skip(text, at + 1), depth + 1)
         at = _after(text, members[key].end, "}")
     value = {key: node.value for key, node in members.items()}
     return Node(value, start, at + 1, members)
@@ -70,7 +71,7 @@ def _object(text: str, start: int, depth: int) -> Node:
 
 def _array(text: str, start: int, depth: int) -> Node:
     values = []
-    at = _skip(text, start + 1)
+    at = skip(text, start + 1)
     while text[at : at + 1] != "]":
         node = _value(text, at, depth + 1)
         values.append(node.value)
@@ -80,9 +81,9 @@ def _array(text: str, start: int, depth: int) -> Node:
 
 def _after(text: str, at: int, close: str) -> int:
     """Return where the next element begins, or the closing character stands."""
-    at = _skip(text, at)
+    at = skip(text, at)
     if text[at : at + 1] == ",":
-        return _skip(text, at + 1)
+        return skip(text, at + 1)
     if text[at : at + 1] != close:
         raise ValueError(f"no comma at character {at}")
     return at

@@ -219,6 +219,14 @@ def test_a_name_that_some_client_would_not_take_is_refused(
             '{\n    "a": 1, // one\n}\n',
             '{\n    "a": 1, // one\n    "s": {\n        "b": 1\n    }\n}\n',
         ),
+        (
+            '{"s": {\n  "x": {} // one, two\n}}',
+            '{"s": {\n  "x": {}, // one, two\n    "b": 1\n}}',
+        ),
+        (
+            '{"s": {\n  "x": 2 /* , */, // ,\n  // last,\n}}',
+            '{"s": {\n  "x": 2 /* , */, // ,\n  // last,\n    "b": 1\n}}',
+        ),
         ('{"s": {"x": 2}, "z": []}', '{"s": {"x": 2,\n    "b": 1}, "z": []}'),
         ('{"s": {"b": 2, "x": 2}}', '{"s": {"b": 1, "x": 2}}'),
         ('{"s":{}}', '{"s":{\n    "b": 1\n  }}'),
@@ -237,6 +245,11 @@ def test_json_gains_a_member_and_keeps_the_rest(before: str, after: str) -> None
     made = jsonedit.with_entry(before, "s", "b", 1)  # type: ignore[arg-type]
     assert made == after
     assert parse(made).value["s"]["b"] == 1
+
+
+def test_a_line_of_slashes_is_passed_over_at_once() -> None:
+    made = jsonedit.with_entry('{"s": {"x": 2\n' + "/" * 10_000 + "\n}}", "s", "b", {})
+    assert parse(made).value == {"s": {"x": 2, "b": {}}}
 
 
 JSON = st.recursive(
