@@ -139,6 +139,7 @@ def _files(
             continue
         name = _free(inner, theirs.slug, taken)
         if name != inner:
+            _refuse_skill(entry.path)
             renamed[inner] = name
         moved[target + name] = entry._replace(path=target + name)
     _refuse_links(own, renamed)
@@ -165,6 +166,16 @@ def _refuse_neighbours(mine: Turn, ours: Found, theirs: Found) -> None:
                 code="taken",
                 hint="merge the other way round, or move them first",
             )
+
+
+def _refuse_skill(path: str) -> None:
+    """Refuse to give the text of a skill another name, under which it would be none."""
+    if path.rpartition("/")[2] in layout.SKILL_FILES:
+        raise InvalidInput(
+            f"{printable(path)} is a skill of its own, and where it would go is another",
+            code="taken",
+            hint="move it out of the folder of the other skill first",
+        )
 
 
 def _refuse_links(own: list[Entry], renamed: dict[str, str]) -> None:
@@ -211,12 +222,20 @@ def _text(mine: Turn, ours: Found, theirs: Found, content: bytes, renamed: dict[
         parts.split(text) for text in (content, session.reader.read_blob(theirs.blob))
     )
     base = _common(mine, ours, theirs)
-    body = other.body
-    for old, new in renamed.items():
-        if "." in old or "/" in old:  # else it may be a word like any other
-            name = rb"(?<![\w./-])((?:\./)?)" + re.escape(old.encode()) + rb"(?![\w/-]|\.\w)"
-            body = re.sub(name, rb"\g<1>" + new.encode().replace(b"\\", rb"\\"), body)
+    body = _called_anew(other.body, renamed)
     return merged(mine_parts, other._replace(body=body), base, theirs.card.name).join()
+
+
+def _called_anew(body: bytes, renamed: dict[str, str]) -> bytes:
+    """Return a text with the new names of files, each put in once: one may be the old of another.
+
+    A name without a dot or a slash may be a word like any other, and stays.
+    """
+    names = {old.encode(): new.encode() for old, new in renamed.items() if "." in old or "/" in old}
+    if not names:
+        return body
+    name = rb"(?<![\w./-])((?:\./)?)(%b)(?![\w/-]|\.\w)" % b"|".join(map(re.escape, names))
+    return re.sub(name, lambda found: found[1] + names[found[2]], body)
 
 
 def _common(mine: Turn, ours: Found, theirs: Found) -> bytes | None:

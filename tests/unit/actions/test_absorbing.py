@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from brain import Brain
@@ -258,3 +260,30 @@ def test_a_link_that_would_lead_elsewhere_is_refused(brain: Brain) -> None:
     with pytest.raises(InvalidInput) as raised:
         brain.merge_skills("a", "b")
     assert raised.value.code == "taken"
+
+
+def test_a_new_name_that_was_the_old_one_of_another_file_is_not_changed_again(
+    brain: Brain,
+) -> None:
+    for slug in ("a", "b"):
+        write(brain, f"skills/{slug}/SKILL.md", skill(slug, body=f"Of {slug}.\n"))
+        write(brain, f"skills/{slug}/bin/go", f"go of {slug}")
+    write(brain, "skills/b/bin/go-b", "another of b")
+    brain.snapshot()
+    brain.upsert_skill("b", "Run bin/go, then ./bin/go-b.\n")
+    brain.merge_skills("a", "b")
+    told = re.search(r"Run (\S+), then \./(\S+)\.\n", body(brain, "a"))
+    assert told is not None
+    assert [files(brain)[f"a/{name}"] for name in told.groups()] == ["go of b", "another of b"]
+
+
+def test_a_skill_inside_the_other_one_gets_no_name_under_which_it_is_none(brain: Brain) -> None:
+    for slug in ("a", "b"):
+        write(brain, f"skills/{slug}/SKILL.md", skill(slug))
+        write(brain, f"skills/{slug}/sub/SKILL.md", skill(f"sub-{slug}"))
+    brain.snapshot()
+    before = brain.head
+    with pytest.raises(InvalidInput, match="a skill of its own") as raised:
+        brain.merge_skills("a", "b")
+    assert raised.value.code == "taken"
+    assert brain.head == before and brain.status().clean
