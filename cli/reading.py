@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import BinaryIO
 
 from brain.errors import InvalidInput, printable
 
@@ -12,10 +13,15 @@ def read(name: str, most: int) -> bytes:
     if name != "-":
         with open(name, "rb") as source:
             data = source.read(most + 1)
-    elif sys.stdin is None:
-        raise InvalidInput("standard input is closed", code="no_input")
     else:
-        data = sys.stdin.buffer.read(most + 1)
+        data = standard_input().read(most + 1)
     if len(data) > most:
         raise InvalidInput(f"{printable(name)} is larger than {most} bytes", code="too_large")
     return data
+
+
+def standard_input() -> BinaryIO:
+    """Return standard input. Raises `InvalidInput` (`no_input`) where it is closed."""
+    if sys.stdin is None:
+        raise InvalidInput("standard input is closed", code="no_input")
+    return sys.stdin.buffer

@@ -17,6 +17,7 @@ from brain import Brain
 from .context import App
 from .errors import USAGE, Failure
 from .params import ParamOfText
+from .streams import OutputFailed
 
 if TYPE_CHECKING:
     from brain.serve.mcp.desk import Desk
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 DEFAULT_BUDGET = 2000
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _HTTP = 80
+_STDERR = 2
+"""Its descriptor, which is the null device where it was closed: `streams.prepare`."""
 
 
 class Address(NamedTuple):
@@ -119,12 +122,14 @@ def private_stdout() -> Iterator[int]:
     """Yield a descriptor of standard output that nothing else knows.
 
     Whatever prints meanwhile, in this program, in what it uses, in what it starts,
-    prints to standard error.
+    prints to standard error. Raises `OutputFailed` where it is closed.
     """
+    if sys.stdout is None:
+        raise OutputFailed("standard output is closed")
     sys.stdout.flush()
     shown = sys.stdout.fileno()
     kept = os.dup(shown)
-    os.dup2(sys.stderr.fileno(), shown)
+    os.dup2(_STDERR, shown)
     try:
         yield kept
     finally:

@@ -13,6 +13,7 @@ from ..command import command as brain_command
 from ..context import App
 from ..output import emit
 from ..params import CountType, Once, TextType
+from ..reading import standard_input
 from ..serving import Address, AddressType, desk, private_stdout, rules
 
 
@@ -88,8 +89,9 @@ def command(
 
     running.check_extra()
     if http is None:
+        source = standard_input().fileno()
         with private_stdout() as out, desk(app, read_only, approve, budget) as served:
-            running.serve_pipes(served, sys.stdin.fileno(), out)
+            running.serve_pipes(served, source, out)
         return
     with desk(app, read_only, approve, budget) as served:
         place = Path(token_file) if token_file else served.root / ".brain" / "mcp-token"

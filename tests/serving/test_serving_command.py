@@ -14,7 +14,7 @@ import pytest
 
 from brain import Brain
 
-from .peers import COMMAND, Piped, Served
+from .peers import COMMAND, Piped, Served, request
 
 
 def refused(folder: Path, *options: str) -> dict[str, str]:
@@ -45,6 +45,31 @@ def refused(folder: Path, *options: str) -> dict[str, str]:
 )
 def test_what_cannot_be_served_is_refused(folder: Path, options: list[str], code: str) -> None:
     assert refused(folder, *options)["code"] == code
+
+
+@pytest.mark.parametrize(
+    ("closed", "name"), [("<&-", "input"), (">&-", "output"), ("<&- >&-", "input")]
+)
+def test_pipes_that_are_closed_are_an_error(folder: Path, closed: str, name: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'"$@" {closed}', "sh", *COMMAND, "-C", str(folder), "mcp"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, f"Error: standard {name} is closed\n".encode())
+
+
+def test_a_client_that_closes_standard_error_is_served(folder: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", '"$@" 2>&-', "sh", *COMMAND, "-C", str(folder), "mcp"],
+        input=request("tools/list", "last"),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0 and json.loads(done.stdout)["id"] == "last"
 
 
 def test_a_port_in_use_is_said_so(folder: Path) -> None:
