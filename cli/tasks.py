@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from .context import App
 from .params import CountType, Once, TextType
 from .reading import read
+from .terminal import escape
+
+if TYPE_CHECKING:
+    from brain.results import Index, Prompt
 
 MAX_TASK_BYTES = 1 << 20
 WAYS = ("keyword", "bm25", "embedding", "hybrid")
@@ -34,6 +39,12 @@ def task_options(function: Function) -> Function:
         help="Only skills that this task needs; - is standard input.",
     )
     return task(top(by(function)))
+
+
+def warn(app: App, made: Index | Prompt) -> None:
+    """Say that skills were not selected as they should have been, and why."""
+    if made.fallback:
+        app.note(f"Warning: {escape(made.fallback)}; skills were selected by {made.selected_by}")
 
 
 def selection(task: str | None, top: int | None, by: str | None) -> dict[str, Any]:

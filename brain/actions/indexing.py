@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import InvalidInput
 from ..objects.bundle import Bundle
-from ..results import Index
+from ..results import Index, Selection
 from ..session import Session
 from ..skills import index as level0
 from ..skills.index import IndexText, TokenCounter
@@ -41,8 +41,8 @@ def index(session: Session, revision: str, measure: Measure) -> Index:
 
     Raises `InvalidInput` (`bad_limit`).
     """
-    made = text(session, resolve(session, revision), measure)
-    return Index(made.text, made.shown, made.left_out, made.tokens)
+    made = written(session, resolve(session, revision), measure)
+    return Index(*made.text, *made.how)
 
 
 def pages(session: Session, revision: str, measure: Measure) -> list[bytes]:
@@ -52,14 +52,33 @@ def pages(session: Session, revision: str, measure: Measure) -> list[bytes]:
         kept = lines.of(session, session.bundle_of(snapshot_id))
         if kept.total:
             return kept.sheet
-    return [text(session, snapshot_id, measure).text.encode(), b"\n"]
+    return [written(session, snapshot_id, measure).text.text.encode(), b"\n"]
 
 
-def text(session: Session, snapshot_id: bytes, measure: Measure) -> IndexText:
+class Written(NamedTuple):
+    """An index, and how its skills were selected: `by` and `fallback` of a `Selection`."""
+
+    text: IndexText
+    how: tuple[str | None, str | None] = (None, None)
+
+
+def written(session: Session, snapshot_id: bytes, measure: Measure) -> Written:
     """Return the index of a snapshot. Raises as `index`."""
-    limit, budget, wanted, count = measure
+    limit, budget, wanted, _ = measure
     if (limit is not None and limit < 0) or (budget is not None and budget < 0):
         raise InvalidInput("a limit or budget below zero", code="bad_limit")
+    if wanted is None:
+        return Written(_text(session, snapshot_id, measure, None))
+    from . import selecting
+
+    chosen = selecting.among(session, session.bundle_of(snapshot_id), wanted)
+    return Written(_text(session, snapshot_id, measure, chosen), (chosen.by, chosen.fallback))
+
+
+def _text(
+    session: Session, snapshot_id: bytes, measure: Measure, chosen: Selection | None
+) -> IndexText:
+    limit, budget, wanted, count = measure
     bundle = session.bundle_of(snapshot_id)
     if wanted is None and limit is None:
         kept = lines.of(session, bundle)
@@ -70,7 +89,7 @@ def text(session: Session, snapshot_id: bytes, measure: Measure) -> IndexText:
         room = budget * kept.size // total
     else:
         room = None
-    found = _places(session, bundle, wanted)
+    found = _places(session, bundle, chosen)
     if not found:
         words = level0.NO_FIT if lines.of(session, bundle).total else level0.NO_SKILLS
         return IndexText(words, 0, 0, count(words))
@@ -99,19 +118,16 @@ def _fitted(
     return fitting.fit(skills if wanted else fitting.in_turn(skills), budget, count, room)
 
 
-def _places(session: Session, bundle: Bundle, wanted: Wanted | None) -> Sequence[_Place]:
-    """Return all skills, or those that are wanted, the best first."""
-    if wanted is None:
+def _places(session: Session, bundle: Bundle, chosen: Selection | None) -> Sequence[_Place]:
+    """Return all skills, or those that were chosen, the best first."""
+    if chosen is None:
         from . import find
 
         return [
             (card.name or name, card.description, f"skills/{path}")
             for path, name, _, card in find.places(session, bundle)
         ]
-    from . import selecting
-
-    chosen = selecting.among(session, bundle, wanted)
-    return [(one.name, one.description, one.path) for one in chosen]
+    return [(one.name, one.description, one.path) for one in chosen.skills]
 
 
 def _candidates(

@@ -31,7 +31,7 @@ def prompt(session: Session, revision: str, measure: Measure) -> Prompt:
     """
     snapshot_id = resolve(session, revision)
     bundle = session.bundle_of(snapshot_id)
-    made = indexing.text(session, snapshot_id, measure)
+    made, how = indexing.written(session, snapshot_id, measure)
     origin = _origin(session, snapshot_id)
     system = manifest.load(session, snapshot_id).system
     parts = [*_prompt_files(session, bundle, system), f"# Skills\n\n{_skills(origin, made.text)}"]
@@ -48,13 +48,13 @@ def prompt(session: Session, revision: str, measure: Measure) -> Prompt:
         text = text.strip("\n")
         parts.append(f"# Memory: {name}\n\n{framed('memory', about, text)}")
     whole = "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
-    return Prompt(whole, made.text, made.shown, made.left_out, measure.count(whole), cut)
+    return Prompt(whole, made.text, made.shown, made.left_out, measure.count(whole), cut, *how)
 
 
 def framed_index(session: Session, revision: str, measure: Measure) -> str:
     """Return the index in its frame, as it stands in the prompt."""
     snapshot_id = resolve(session, revision)
-    made = indexing.text(session, snapshot_id, measure)
+    made = indexing.written(session, snapshot_id, measure).text
     return _skills(_origin(session, snapshot_id), made.text)
 
 

@@ -18,10 +18,21 @@ class Selecting(Opened):
     ) -> list[results.Selected]:
         """Return at most `limit` skills that `task` needs, the best first; from 0 down, all.
 
+        See `selection`, which tells also how they were found.
+        """
+        return self.selection(task, limit, by=by, rev=rev).skills
+
+    def selection(
+        self, task: str, limit: int = 10, *, by: str = "", rev: str = "@"
+    ) -> results.Selection:
+        """Return at most `limit` skills that `task` needs, and what found them.
+
         `by` is "keyword", "bm25", "embedding", "hybrid" (the last two together), or "" for
-        the best there is: "embedding" with an embedder, else "bm25". What is read of the head
-        is kept, so only the first call takes long. Raises `InvalidInput` (`bad_selector`),
-        `NotFound` (`no_embedder`) or `ModelError`.
+        the best there is: "embedding" with an embedder, else "bm25". Where the embedder
+        fails it is "bm25", and `fallback` says why; "embedding" asked for by name raises
+        `ModelError` or `InvalidInput` (`bad_embedder`, `no_key`, `key_readable`) then. What is
+        read of the head is kept, so only the first call takes long. Raises `InvalidInput`
+        (`bad_selector`) or `NotFound` (`no_embedder`).
         """
         from ..actions import selecting
 

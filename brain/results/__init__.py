@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .adoptions import Adopted, FileInfo, Imported, Placed, Published
-    from .agent import Index, Prompt, Selected, Similar
+    from .agent import Index, Prompt, Selected, Selection, Similar
     from .batches import Anchored, Batch, Left
     from .branches import Ancestry, Branch, Branches, Forked, Switched
     from .differences import Change, Content, Diff, SkillChange, Stat, Unshown
@@ -95,6 +95,7 @@ __all__ = [
     "RunInfo",
     "SectionInfo",
     "Selected",
+    "Selection",
     "Shown",
     "Signature",
     "Similar",
@@ -131,7 +132,7 @@ _KINDS = {
     "searches": "BlameLine Tested Bisected",
     "merges": "MergedSkill MergeConflict Merged",
     "branches": "Branch Branches Switched Forked Ancestry",
-    "agent": "Index Prompt Selected Similar",
+    "agent": "Index Prompt Selected Selection Similar",
     "differences": "Change Content Diff SkillChange Stat Unshown",
     "evidence": "Evidence LoggedIn StoredIn",
     "evolution": "Synthesized",

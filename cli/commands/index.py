@@ -9,7 +9,7 @@ from ..context import App
 from ..output import emit
 from ..params import CountType, Once
 from ..streams import write_pages
-from ..tasks import selection, task_options
+from ..tasks import selection, task_options, warn
 
 
 @brain_command(
@@ -40,10 +40,13 @@ def command(
     It is read from the head; bodies never enter it. Tokens are estimated as bytes / 4.
     Where --budget is short, descriptions are cut, then names stand alone by category, then
     skills are left out, and the last line says how many. Each author has a share of it.
-    With --task it has the skills whose names and descriptions fit a task best.
+    With --task it has the skills whose names and descriptions fit a task best; if the
+    embedder fails, by their words, unless --by embedding was given.
     """
     chosen = selection(task, top, by)
-    if app.json:
-        emit(app, app.brain.index(limit=limit, budget=budget, **chosen), ())
+    if app.json or chosen:
+        made = app.brain.index(limit=limit, budget=budget, **chosen)
+        warn(app, made)
+        emit(app, made, [made.index])
     else:
-        write_pages(app.brain.index_pages(limit=limit, budget=budget, **chosen))
+        write_pages(app.brain.index_pages(limit=limit, budget=budget))

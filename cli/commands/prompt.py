@@ -11,7 +11,7 @@ from ..context import App
 from ..output import emit
 from ..params import CountType, Once
 from ..streams import write_lines
-from ..tasks import selection, task_options
+from ..tasks import selection, task_options, warn
 
 
 @brain_command(
@@ -41,9 +41,11 @@ def command(
 
     prompts/system.md, prompts/fragments/ in name order, the Level-0 index, and the
     memory files that manifest.yaml names, each within its limit; MEMORY.md and
-    USER.md where it names none.
+    USER.md where it names none. With --task the index is as `brain index` has it: an
+    embedder that fails stops no prompt.
     """
     made = app.brain.prompt(limit=limit, budget=budget, **selection(task, top, by))
+    warn(app, made)
     for path in made.cut:
         app.note(f"Note: {printable(path)} is cut at its limit")
     if app.json:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Call
+from tests.endpoint import Reply, failure, serving
+
+from .conftest import Call, validate
 
 
 def settings(tmp_path: Path) -> dict[str, object]:
@@ -66,7 +68,9 @@ def test_what_the_file_holds_is_not_believed(cli: Call, agent: Path, tmp_path: P
     for content in (b"[]", b"{", b'{"format": "x"}', b"[" * 70_000):
         (tmp_path / "embedder.json").write_bytes(content)
         assert cli("config", "embedder", "--json").error["code"] == "bad_embedder"
-        assert cli("index", "--task", "x", "--json").error["code"] == "bad_embedder"
+        told = cli("index", "--task", "x", "--by", "embedding", "--json")
+        assert told.error["code"] == "bad_embedder"
+        assert "Warning: the embedder: " in cli("index", "--task", "x").err
         assert cli("index", "--task", "x", "--by", "bm25").status == 0
 
 
@@ -74,7 +78,7 @@ def test_selection_by_meaning_needs_an_embedder(cli: Call, agent: Path) -> None:
     told = cli("index", "--task", "x", "--by", "embedding", "--json")
     assert (told.status, told.error["code"]) == (1, "no_embedder")
     cli("config", "embedder", "--folder", "nowhere")
-    told = cli("index", "--task", "x", "--json")
+    told = cli("index", "--task", "x", "--by", "embedding", "--json")
     assert (told.status, told.error["code"]) == (1, "bad_embedder")
 
 
@@ -83,5 +87,57 @@ def test_a_key_that_others_may_read_is_not_used(cli: Call, agent: Path, tmp_path
     key.write_text("sk-secret\n")
     key.chmod(0o644)
     cli("config", "embedder", "small", "--key-file", str(key))
-    told = cli("index", "--task", "x", "--json")
+    told = cli("index", "--task", "x", "--by", "embedding", "--json")
     assert (told.status, told.error["code"]) == (1, "key_readable")
+    assert cli("index", "--task", "x").status == 0
+
+
+def vectors(*lengths: int) -> Reply:
+    """Answer with vectors of so many numbers."""
+    rows = [{"index": n, "embedding": [1.0] * length} for n, length in enumerate(lengths)]
+    return Reply(body=json.dumps({"data": rows}).encode())
+
+
+FAULTS = {
+    "down": [],
+    "fails": [failure(500, "out of memory")],
+    "refuses": [failure(401, "no key")],
+    "says nothing of use": [Reply(body=b"<html>")],
+    "other lengths": [vectors(3), vectors(4, 4)],
+    "uneven": [vectors(3), vectors(3, 4)],
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("by", ["", "hybrid", "embedding"])
+def test_an_agent_starts_also_where_the_endpoint_does_not_answer_as_it_should(
+    cli: Call, agent: Path, fault: str, by: str
+) -> None:
+    way = ("--by", by) if by else ()
+    with serving() as served:
+        cli("config", "embedder", "small", "--base-url", served.url)
+        served.replies = [*FAULTS[fault]]
+        if fault != "down":
+            told = cli("prompt", "--task", "re-entrant calls", *way)
+    if fault == "down":
+        told = cli("prompt", "--task", "re-entrant calls", *way)
+    if by == "embedding":
+        assert told.status == 1 and told.out == "" and told.err.startswith("Error: the embedder")
+        return
+    assert told.status == 0 and "# Skills" in told.out
+    assert told.err.startswith("Warning: the embedder")
+    assert told.err.endswith("; skills were selected by bm25\n")
+    found = cli("index", "--task", "re-entrant calls", *way, "--json")
+    assert found.document["selected_by"] == "bm25" and found.document["fallback"]
+    validate("index", found.document)
+
+
+def test_a_folder_that_is_gone_keeps_no_agent_from_starting(
+    cli: Call, agent: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    for gone in ("nowhere", str(tmp_path / "file")):
+        cli("config", "embedder", "--folder", gone)
+        told = cli("prompt", "--task", "x", "--json")
+        assert told.status == 0 and told.document["fallback"]
+        assert cli("prompt", "--task", "x", "--by", "embedding").status == 1

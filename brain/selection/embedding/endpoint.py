@@ -6,6 +6,7 @@ What it answers is foreign: it is bounded in size and time, and checked number b
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,7 @@ class Endpoint:
         self._client = httpx2.Client(
             headers=headers, timeout=settings.timeout, follow_redirects=False, trust_env=False
         )
+        weakref.finalize(self, self._client.close)  # an embedder is nobody's to close
 
     @property
     def identity(self) -> str:

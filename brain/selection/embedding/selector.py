@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...errors import ModelError
 from ..catalogue import Catalogue
 from ..protocol import Document, Ranked
 from .protocol import BATCH, Embedder
@@ -44,22 +45,37 @@ class Embedding:
         """
         if not self._documents:
             return []
-        if self._matrix is None:
-            self._matrix = self._embedded()
-        (asked,) = self._embedder.embed([task[:MAX_TASK_CHARS]])
+        (asked,) = self._ask([task[:MAX_TASK_CHARS]])
+        if self._matrix is None or self._matrix.shape[1] != len(asked):
+            self._matrix = self._embedded(len(asked))
         scores = self._matrix @ asked
         documents = list(self._documents.values())
         order = sorted(range(len(documents)), key=lambda n: (-scores[n], documents[n].path))
         best = order[:limit] if limit > 0 else order
         return [Ranked(documents[n].slug, float(scores[n]), documents[n].path) for n in best]
 
-    def _embedded(self) -> Matrix:
-        """Return the vectors of all skills, in their order; new ones are embedded now."""
+    def _ask(self, texts: Sequence[str], length: int | None = None) -> Matrix:
+        """Return the vectors of texts, `length` numbers each. Raises `ModelError`."""
+        rows = self._embedder.embed(texts)
+        if len(rows) != len(texts) or length not in (None, rows.shape[1]):
+            raise ModelError(
+                "the embedder answers with too few vectors, or of different lengths",
+                code="bad_answer",
+                hint="see `brain config embedder`",
+            )
+        return rows
+
+    def _embedded(self, length: int) -> Matrix:
+        """Return the vectors of all skills, in their order; new ones are embedded now.
+
+        Those kept of another length are of a model that the endpoint no longer serves.
+        """
         documents = self._documents.values()
-        new = {one.blob: one for one in documents if self._vectors.get(one.blob) is None}
+        kept = ((one, self._vectors.get(one.blob)) for one in documents)
+        new = {one.blob: one for one, row in kept if row is None or len(row) != length}
         waiting = iter(new.values())
         while batch := list(islice(waiting, BATCH)):
-            rows = self._embedder.embed([text_of(one) for one in batch])
+            rows = self._ask([text_of(one) for one in batch], length)
             self._vectors.add({one.blob: row for one, row in zip(batch, rows, strict=True)})
         self._vectors.keep(one.blob for one in documents)
         found = [self._vectors.get(one.blob) for one in documents]

@@ -100,7 +100,7 @@ class Vectors:
             count = int.from_bytes(data[at : at + 4], "little")
             end = at + _RUN + count * (32 + 4 * self._dimensions)
             body = memoryview(data)[at + _RUN : end]
-            if end > len(data) or blake3(body).digest(16) != data[at + 4 : at + _RUN]:
+            if not count or end > len(data) or blake3(body).digest(16) != data[at + 4 : at + _RUN]:
                 break
             rows = np.frombuffer(body[32 * count :], "<f4").reshape(count, -1)
             for number in range(count):

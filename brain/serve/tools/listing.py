@@ -60,11 +60,13 @@ def _fitted(brain: Brain) -> Answer:
 
 def _for_task(brain: Brain, task: str, wanted: str) -> Answer:
     """List the skills that a task needs, the best first."""
-    ranked = brain.select(task, _LOOKED_THROUGH if wanted else MOST_FITTING)
-    rows = [skill for skill in ranked if _is_of(skill, wanted)][:MOST_FITTING]
+    found = brain.selection(task, _LOOKED_THROUGH if wanted else MOST_FITTING)
+    rows = [skill for skill in found.skills if _is_of(skill, wanted)][:MOST_FITTING]
     lines = [index.line(skill.slug, skill.description) for skill in rows]
     if not lines:
         lines = [index.NO_FIT if brain.index().skills else index.NO_SKILLS]
+    if found.fallback:
+        lines.append("(Found by their words alone: the embedder fails.)")
     return _answer(lines, rows, len(rows))
 
 

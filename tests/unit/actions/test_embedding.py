@@ -25,13 +25,18 @@ class Toy:
 
     def __init__(self) -> None:
         self.texts: list[str] = []
-        self.broken = False
+        self.broken = self.uneven = False
+        self.more = 0
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         if self.broken:
             raise ModelError("it is broken", code="unreachable")
         self.texts += texts
-        rows = [[0.1, *(sum(w in text for w in ws) for ws in MEANINGS)] for text in texts]
+        self.more += self.uneven
+        rows = [
+            [0.1, *(sum(w in text for w in ws) for ws in MEANINGS), *[0] * self.more]
+            for text in texts
+        ]
         matrix = np.array(rows, np.float32)
         return np.asarray(matrix / np.linalg.norm(matrix, axis=1, keepdims=True), np.float32)
 
@@ -68,7 +73,7 @@ def test_each_skill_is_embedded_once_and_after_a_change_again(library: Brain, to
     assert toy.texts[4:] == ["fish"]
     library.upsert_skill("ocean", description="Feed each penguin")
     assert set(found(library, "bird", limit=2)) == {"antarctica", "ocean"}
-    assert toy.texts[5:] == ["ocean: Feed each penguin", "bird"]
+    assert toy.texts[5:] == ["bird", "ocean: Feed each penguin"]
     with Brain.open(library.root, embedder=lambda: toy) as another:
         found(another, "whale")
     assert toy.texts[7:] == ["whale"]
@@ -99,11 +104,47 @@ def test_without_an_embedder_it_is_said_what_to_do(brain: Brain, by: str) -> Non
     assert error.value.code == "no_embedder" and "config embedder" in error.value.hint
 
 
-def test_an_embedder_that_does_not_answer_is_no_silent_matter(library: Brain, toy: Toy) -> None:
+@pytest.mark.parametrize("by", ["", "hybrid"])
+def test_where_an_embedder_fails_words_decide_and_it_is_said(
+    library: Brain, toy: Toy, by: str
+) -> None:
+    assert library.selection("penguin", by=by)[1:] == (by or "embedding", None)
     toy.broken = True
-    with pytest.raises(ModelError):
-        library.select("bird")
-    assert found(library, "penguin", "bm25") == ["antarctica"]
+    chosen = library.selection("penguin", by=by)
+    assert [one.slug for one in chosen.skills] == found(library, "penguin", by) == ["antarctica"]
+    assert (chosen.by, chosen.fallback) == ("bm25", "it is broken")
+    for made in (library.index(task="penguin", by=by), library.prompt(task="penguin", by=by)):
+        assert "antarctica" in made.index
+        assert (made.selected_by, made.fallback) == ("bm25", "it is broken")
+    toy.broken = False
+    assert library.index(task="bird", by=by).fallback is None
+
+
+def test_an_embedder_that_is_asked_for_by_name_fails_aloud(library: Brain, toy: Toy) -> None:
+    toy.broken = True
+    for ask in (library.index, library.prompt):
+        with pytest.raises(ModelError):
+            ask(task="penguin", by="embedding")
+
+
+def test_a_model_of_other_dimensions_under_the_same_name_is_noticed(
+    library: Brain, toy: Toy
+) -> None:
+    found(library, "bird")
+    toy.more = 3
+    del toy.texts[:]
+    assert found(library, "bird", "embedding") == ["antarctica"]
+    assert len(toy.texts) == 4
+    library.upsert_skill("desert", description="Count each camel")
+    assert found(library, "a loaf", "embedding") == ["baking"]
+
+
+def test_vectors_that_do_not_go_together_are_no_answer(library: Brain, toy: Toy) -> None:
+    toy.uneven = True
+    with pytest.raises(ModelError) as error:
+        library.select("bird", by="embedding")
+    assert error.value.code == "bad_answer"
+    assert found(library, "penguin") == ["antarctica"]
 
 
 def test_vectors_are_kept_where_the_brain_is(library: Brain, tmp_path: Path) -> None:

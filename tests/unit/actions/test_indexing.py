@@ -32,7 +32,7 @@ def test_lines_are_sorted_by_name_and_then_description(brain: Brain) -> None:
 
 def test_no_skills_are_said_to_be_none(brain: Brain) -> None:
     none = "(no skills yet)"
-    assert tuple(brain.index()) == tuple(brain.index(budget=100)) == (none, 0, 0, 4)
+    assert brain.index()[:4] == brain.index(budget=100)[:4] == (none, 0, 0, 4)
     assert b"".join(brain.index_pages()).decode() == f"{none}\n"
     assert brain.index(limit=5).index == none
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from brain.errors import ModelError
 from brain.serve.tools import listing
 
 from .conftest import Agent
@@ -45,6 +46,17 @@ def test_for_a_task_the_skills_that_fit_it_are_listed(skilled: Agent) -> None:
     assert skilled("skills_list", task=task).text.splitlines()[0].startswith("▸ gas: ")
     given = {"task": "gas of a transaction", "category": "defi"}
     assert skilled("skills_list", **given).text == "(no skill fits this task)"
+
+
+def test_an_embedder_that_fails_is_told_and_hides_no_skill(skilled: Agent) -> None:
+    def fails() -> None:
+        raise ModelError("it is down")
+
+    skilled.brain._session.open_embedder = fails
+    assert skilled("skills_list", task="loans").text.splitlines() == [
+        "▸ loans: About loans",
+        "(Found by their words alone: the embedder fails.)",
+    ]
 
 
 def test_very_long_descriptions_leave_room_for_each_other(agent: Agent) -> None:
