@@ -71,16 +71,16 @@ def test_each_commit_has_the_bundle_of_a_snapshot_of_its_checkout(
         target = work / "brain"
         Brain.init(target, name="brain").close()
         first = committed(repo, history[: stop + 1])
-        adopt(repo.path, target)
+        done = adopt(repo.path, target)
         made = {**first}
         if len(history) > stop + 1:  # the rest comes with a second adoption
             shutil.rmtree(repo.path)
             made = committed(Repo(repo.path), history)
-            adopt(repo.path, target)
+            done = adopt(repo.path, target)
         with Brain.open(target) as brain:
             verified = brain.verify(deep=True)
             assert verified.ok and verified.findings == []
-            found = {s.operation.get("revision"): s.bundle for s in brain.log()}
+            found = {s.operation.get("revision"): s.bundle for s in brain.log(done.branch)}
         reachable = set(repo.git("rev-list", "HEAD").decode().split())
         for commit in reachable:
             assert found[commit] == recorded(work / f"{next(_COUNT)}", made[commit])
