@@ -1,44 +1,25 @@
 """Reading a git repository that nobody vouches for, through git's own plumbing.
 
-Only `rev-list`, `diff-tree` and `cat-file` are run: they read objects, and no hook, filter,
-file-system monitor, pager or alias that the repository configures takes part in that. Nothing
-is fetched, and no configuration of the machine or the user is read.
+Only `rev-parse`, `rev-list`, `diff-tree`, `ls-tree` and `cat-file` are run, which read objects
+alone; `gitprocess.py` says how.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from ..errors import InvalidInput, printable
+from . import gitprocess
+from .gitprocess import BUFFER, Git, Process
 
 MAX_COMMITS = 1_000_000
 
-_HARDENED = (
-    *("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}"),
-    *("-c", "protocol.allow=never", "-c", "safe.directory=*"),
-    *("-c", "core.quotePath=false", "-c", "core.commitGraph=false"),
-)
-_ENVIRONMENT = {
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_LITERAL_PATHSPECS": "0",
-    "LC_ALL": "C",
-}
 _TOGETHER = 256
 """Objects asked for at a time: the questions fit into a pipe, so that nobody waits for ever."""
-_BUFFER = 1 << 20
 
 
 class Listed(NamedTuple):
@@ -75,22 +56,15 @@ def folder_of(path: Path) -> Path | None:
 class Repository(AbstractContextManager["Repository"]):
     """A repository, read by processes of git that end with it.
 
-    Everything raises `InvalidInput` (`bad_repository`) where git fails.
+    Everything raises `InvalidInput` where git fails (`bad_repository`) or says nothing
+    (`git_hangs`).
     """
 
     def __init__(self, folder: Path) -> None:
-        program = shutil.which("git")
-        if program is None:
-            raise InvalidInput(
-                "a history of git is read by git, which is not here",
-                code="no_git",
-                hint="install git, or adopt the files alone with --as agentskills",
-            )
-        self._folder = folder
-        self._git = (program, *_HARDENED, f"--git-dir={folder}")
+        self._git = Git(folder)
         self._open = ExitStack()
-        self._sizes: subprocess.Popen[bytes] | None = None
-        self._contents: subprocess.Popen[bytes] | None = None
+        self._sizes: Process | None = None
+        self._contents: Process | None = None
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
@@ -109,7 +83,8 @@ class Repository(AbstractContextManager["Repository"]):
 
     def head(self) -> str:
         """Return the id of the commit that HEAD is at."""
-        with self._run("rev-parse", "--verify", "--end-of-options", "HEAD^{commit}") as out:
+        what = ("--verify", "--end-of-options", "HEAD^{commit}")
+        with self._run("rev-parse", *what, patience=gitprocess.ANSWER) as out:
             return out.read(128).decode("ascii").strip()
 
     def names(self, commit: str) -> Iterator[bytes]:
@@ -152,67 +127,37 @@ class Repository(AbstractContextManager["Repository"]):
             content = None
             if 0 <= size <= most:
                 if _size(next(answers)) != size:
-                    raise self._failed()
-                content = _exactly(self._contents.stdout, size + 1)[:-1]
+                    raise self._git.failed()
+                content = self._contents.out.read(size + 1)[:-1]
+                if len(content) != size:
+                    raise self._git.failed()
             yield Object(name, size, content)
 
-    def _answers(self, process: subprocess.Popen[bytes], names: Sequence[str]) -> Iterator[bytes]:
+    def _answers(self, process: Process, names: Sequence[str]) -> Iterator[bytes]:
         """Ask for objects; yield the line that heads each answer."""
-        assert process.stdin and process.stdout
         if names:
-            try:
-                process.stdin.write("".join(f"{name}\n" for name in names).encode("ascii"))
-                process.stdin.flush()
-            except BrokenPipeError as error:
-                raise self._failed() from error
+            process.ask("".join(f"{name}\n" for name in names).encode("ascii"))
         for _ in names:
-            line = process.stdout.readline(256)
+            line = process.out.readline(256)
             if not line.endswith(b"\n"):
-                raise self._failed()
+                raise self._git.failed()
             yield line
 
-    def _talking(self, how: str) -> subprocess.Popen[bytes]:
-        process = self._started("cat-file", how, stdin=subprocess.PIPE)
-        self._open.callback(_ended, process)
+    def _talking(self, how: str) -> Process:
+        process = self._git.talk("cat-file", how)
+        self._open.callback(process.end)
         return process
 
     @contextmanager
-    def _run(self, *arguments: str, stdin: IO[bytes] | None = None) -> Iterator[IO[bytes]]:
-        process = self._started(*arguments, stdin=stdin or subprocess.DEVNULL)
+    def _run(
+        self, *arguments: str, patience: float | None = None, stdin: IO[bytes] | None = None
+    ) -> Iterator[IO[bytes]]:
+        process = self._git.run(*arguments, patience=patience or gitprocess.WALK, stdin=stdin)
         try:
-            assert process.stdout
-            yield process.stdout
-            if process.stdout.read(1) or process.wait():
-                raise self._failed()
+            yield process.out
+            process.finished()
         finally:
-            _ended(process)
-
-    def _started(self, *arguments: str, stdin: IO[bytes] | int) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            (*self._git, *arguments),
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_ENVIRONMENT,
-            cwd="/",
-            bufsize=_BUFFER,
-        )
-
-    def _failed(self) -> InvalidInput:
-        return InvalidInput(
-            f"git cannot read {printable(self._folder)}",
-            code="bad_repository",
-            hint="see what `git fsck` says of it; a partial clone has to be made whole first",
-        )
-
-
-def _ended(process: subprocess.Popen[bytes]) -> None:
-    if process.stdin:
-        process.stdin.close()
-    process.kill()
-    process.wait()
-    if process.stdout:
-        process.stdout.close()
+            process.end()
 
 
 def _size(line: bytes) -> int:
@@ -220,16 +165,9 @@ def _size(line: bytes) -> int:
     return int(size) if size.isdigit() else -1
 
 
-def _exactly(source: IO[bytes] | None, size: int) -> bytes:
-    content = source.read(size) if source else b""
-    if len(content) != size:
-        raise InvalidInput("git ended in the midst of an object", code="bad_repository")
-    return content
-
-
 def _until_nul(source: IO[bytes]) -> Iterator[bytes]:
     rest = b""
-    while piece := source.read(_BUFFER):
+    while piece := source.read(BUFFER):
         *whole, rest = (rest + piece).split(b"\0")
         yield from whole
 

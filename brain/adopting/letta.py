@@ -50,7 +50,12 @@ class MemFS(Client):
 
 def _names_letta(path: Path) -> bool:
     try:
-        with open(path / ".git" / "config", "rb") as config:
+        with open(path / ".git" / "config", "rb", opener=_at_once) as config:
             return _SECTION in config.read(_MAX_CONFIG_BYTES)
     except OSError:
         return False
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a file that may be a pipe nobody writes to."""
+    return os.open(path, flags | os.O_NONBLOCK)

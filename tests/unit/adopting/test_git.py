@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, results
-from brain.adopting import adopt
+from brain.adopting import adopt, look
 from brain.errors import InvalidInput
 from tests.repos import EXECUTABLE, LINK, SUBMODULE, Files, Put, Repo
 
@@ -261,6 +261,7 @@ def test_what_a_brain_cannot_hold_is_left_out_and_named(repo: Repo, target: Path
             "skills/a/\x01.md": b"x",
             "skills/a/.git/hooks/post-checkout": b"x",
             "skills/a/.env": b"X=1",
+            "skills/a/data.sqlite": b"x",
             "skills/a/node_modules/x.js": b"x",
             "skills/a/huge.bin": b"x" * (17 << 20),
             "skills/a/crlf.md": b"a\r\nb\r\n",
@@ -273,7 +274,8 @@ def test_what_a_brain_cannot_hold_is_left_out_and_named(repo: Repo, target: Path
     assert left["skills/a/sub"] == "submodule"
     assert left["skills/a/out"] == "link_outside"
     assert left["skills/a/huge.bin"] == "too_large"
-    assert left["skills/a/.env"] == left["skills/a/node_modules"] == "left_out"
+    assert left["skills/a/data.sqlite"] == left["skills/a/.env"] == "left_out"
+    assert left["skills/a/node_modules"] == "left_out"
     assert len(left) >= 7, left
 
 
@@ -317,37 +319,22 @@ def test_a_damaged_repository_changes_nothing(repo: Repo, target: Path) -> None:
     with pytest.raises(InvalidInput) as caught:
         adopt(repo.path, target)
     assert caught.value.code == "bad_repository"
-    assert history(target) == []
+    assert not target.exists()
 
 
-def test_nothing_that_the_repository_configures_is_run(
-    repo: Repo, target: Path, tmp_path: Path
-) -> None:
-    witness = tmp_path / "witness"
-    script = tmp_path / "script"
-    script.write_text(f"#!/bin/sh\ntouch {witness}\n")
-    script.chmod(0o755)
-    repo.commit({SKILL: skill(1), ".gitattributes": b"* filter=x diff=x\n"})
-    repo.check_out()
-    for key in ("core.fsmonitor", "core.sshCommand", "core.pager", "core.editor", "core.askPass",
-                "filter.x.clean", "filter.x.smudge", "filter.x.process", "diff.x.command",
-                "diff.x.textconv", "diff.external", "core.gitProxy", "credential.helper",
-                "core.alternateRefsCommand", "gpg.program", "remote.o.uploadpack",
-                "alias.rev-list", "alias.cat-file"):  # fmt: skip
-        repo.git("config", key, str(script))
-    for key, value in (
-        ("remote.o.url", f"ext::{script}"),
-        ("remote.o.promisor", "true"),
-        ("remote.o.partialclonefilter", "blob:none"),
-        ("extensions.partialClone", "o"),
-        ("protocol.ext.allow", "always"),
-        ("core.repositoryFormatVersion", "1"),
-        ("core.hooksPath", str(tmp_path)),
-    ):
-        repo.git("config", key, value)
-    lost = repo.commit({SKILL: skill(2)})
-    blob = repo.git("rev-parse", f"{lost}:{SKILL}").decode().strip()
-    (repo.path / ".git/objects" / blob[:2] / blob[2:]).unlink()
-    done = adopt(repo.path, target)
-    assert codes(done)[SKILL] == "missing"
-    assert not witness.exists()
+def test_what_is_said_to_be_taken_is_what_the_last_commit_has(repo: Repo, target: Path) -> None:
+    one = repo.commit({SKILL: skill(1), "skills/a/old.md": b"o", "skills/a/back.md": b"b"})
+    side = repo.commit({SKILL: skill(1), "skills/a/old.md": b"o"}, one)
+    two = repo.commit({SKILL: skill(2), "skills/a/back.md": b"b"}, one)
+    repo.commit({SKILL: skill(2), "skills/a/back.md": b"b"}, two, side)
+    look_like = {placed.path for placed in look(repo.path, target).taken}
+    done = taken(repo, target)
+    assert {placed.path for placed in done.taken} == {SKILL, "skills/a/back.md"} == look_like
+    assert files(target) == {"manifest.yaml", SKILL, "skills/a/back.md"}
+
+
+def test_the_rules_of_another_brain_do_not_come_along(repo: Repo, target: Path) -> None:
+    state: Files = {SKILL: skill(1), "memory/m.md": b"m", ".brainignore": b"memory/\n"}
+    repo.commit(state)
+    done = taken(repo, target)
+    assert "memory/m.md" in files(target) and codes(done)[".brainignore"] == "left_out"
