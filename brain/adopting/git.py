@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import InvalidInput, printable
+from ..worktree import ignore
 from . import gitcommit
 from .clients import SURE, Client
 from .collections import PLAIN
@@ -26,7 +27,10 @@ WEIGHT = PLAIN + 1
 MAX_COMMIT_BYTES = 1 << 20
 _TOGETHER = 512
 
-EVERYTHING = COLLECTION._replace(title="brain", rules=(Rule("", ""),), left=())
+_RULES = "the rules of another brain; copy them if they are to count in this one"
+EVERYTHING = COLLECTION._replace(
+    title="brain", rules=(Rule("", ""),), left=((f"/{ignore.NAME}", _RULES),)
+)
 """The layout of a repository that looks like a brain: files of skills, memory and prompts."""
 
 Choose = Callable[[Path, Repository, str], Layout]
@@ -96,6 +100,9 @@ def read_history(found: Found, since: str | None, allow: Collection[str], layout
             files = Files(repository, chosen, rows, placed, allow)
             yield from _history(repository, head, chosen, since, files)
             files.close()
+            there = {name.decode("utf-8", "surrogateescape") for name in repository.names(head)}
+            for path in [path for path, name in placed.items() if name not in there]:
+                del placed[path]
 
     return Taking(steps(), rows, placed)
 

@@ -131,13 +131,7 @@ class Files:
 
     def _place(self, path: str) -> str | None:
         """Return where a path goes in the brain, None if it is left out; say so then."""
-        target = self._layout.place(path)
-        if target is None:
-            return None
-        try:
-            paths.check(target)
-        except InvalidInput as error:
-            self._leave(error.code, error.message, path)
+        if not self._layout.covers(path):
             return None
         parts = path.split("/")
         above = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
@@ -147,7 +141,12 @@ class Files:
                 self._leave("left_out", why, here)
             if why is not None:
                 return None
-        return target
+        target = self._layout.place(path)
+        try:
+            return None if target is None else paths.check(target)
+        except InvalidInput as error:
+            self._leave(error.code, error.message, path)
+            return None
 
     def _reason(self, path: str, is_folder: bool) -> str | None:
         """Return why a file or folder is left out, "" for what is not worth a word, or None."""
