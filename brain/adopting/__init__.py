@@ -1,6 +1,7 @@
 """Taking in the homes of other programs, and writing skills back where they look for them."""
 
-from .adopt import Owner, adopt, look
+from .adopt import adopt, look
+from .making import Owner
 from .publish import Wish, publish
 from .target import CLIENTS
 

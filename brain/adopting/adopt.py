@@ -8,39 +8,24 @@ and what was learned in the brain meanwhile stays.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from ..actions.importing import Source
 from ..brain import Brain
 from ..digest import blob_id
 from ..errors import InvalidInput, printable
-from ..results import Adopted, MergeConflict, Placed
-from ..session import CONTROL
+from ..results import Adopted, Imported, MergeConflict, Placed
 from ..skills.slug import fold
-from . import around
-from .ignoring import outside_rules
+from . import around, ignoring
+from .ignoring import leaves_out, outside_rules
+from .making import NOBODY, Owner, all_or_nothing, is_brain, opened_or_made, refuse_others
 from .manifests import with_manifest
-from .protocol import Found, Taker, Taking
+from .protocol import File, Found, Notice, Step, Taker, Taking
 from .returning import as_recorded, go_on_from, record_of
 from .takers import detect
-
-if TYPE_CHECKING:
-    from ..actions.duty import Open as OpenLedger
-    from ..session import SignWith
-
-
-class Owner(NamedTuple):
-    """Whose brain it is or becomes: as for `Brain.init` and `Brain.open`."""
-
-    name: str = ""
-    author: str = ""
-    sign_with: SignWith | None = None
-    ledgers: OpenLedger | None = None
-
-
-NOBODY = Owner()
 
 
 def adopt(
@@ -53,27 +38,37 @@ def adopt(
     """Take in what is at `path`: in place, or into the brain at `into`, new or not.
 
     `kind` says what it is, where that is not clear. Files with secrets are left out, but for
-    findings whose ids `allow` has. Raises `InvalidInput` (`no_source`, `unknown_source`,
-    `ambiguous_source`, `not_in_place`, `into_source`) or what recording and merging raise.
+    findings whose ids `allow` has. If that fails, no brain is where none was. Raises
+    `InvalidInput` (`no_source`, `unknown_source`, `ambiguous_source`, `nothing_to_take`,
+    `not_in_place`, `into_source`, `not_empty`) or what recording and merging raise.
     """
     taker, found = _found(path, into, kind)
     if into is None:
         return _in_place(taker, found, allow, owner)
-    with _opened(into.absolute(), owner) as brain:
-        return _copied(brain, taker, found, allow)
+    folder = into.absolute()
+    if is_brain(folder):
+        with opened_or_made(folder, owner) as brain:
+            taking = taker.take(found, brain.last_import(source_of(found).branch), allow)
+            return _copied(brain, found, taking)
+    taking = _begun(found, taker.take(found, None, allow))
+    with all_or_nothing(folder), opened_or_made(folder, owner) as brain:
+        return _copied(brain, found, taking)
 
 
 def look(
     path: Path, into: Path | None = None, kind: str | None = None, allow: Collection[str] = ()
 ) -> Adopted:
-    """Return what `adopt` would take and leave out; nothing is written. Raises as it does."""
+    """Return what `adopt` would take and leave out; nothing is written.
+
+    Raises as it does, but for `nothing_to_take`.
+    """
     taker, found = _found(path, into, kind)
     taking = taker.take(found, None, allow)
-    steps = 0
-    for step in taking.steps:
-        steps += 1
-        for _ in step.files:
-            pass
+    if into is None:
+        steps = _read_through(taking.steps)
+        _, taking = _around(found, taking)
+        return _told(found, None, taking, steps)
+    steps = _read_through(outside_rules(into, taking) if is_brain(into) else taking.steps)
     return _told(found, into, taking, steps)
 
 
@@ -99,31 +94,50 @@ def _found(path: Path, into: Path | None, kind: str | None) -> tuple[Taker, Foun
             code="into_source",
             hint="name a folder outside of it, or none to make the brain around it",
         )
+    if into is not None:
+        refuse_others(into.absolute())
     return taker, found
 
 
-def _opened(folder: Path, owner: Owner) -> Brain:
-    """Open the brain in a folder, or make one of it if it is empty or not there."""
-    if (folder / CONTROL / "store.db").is_file():
-        return Brain.open(
-            folder, author=owner.author, sign_with=owner.sign_with, ledgers=owner.ledgers
-        )
-    if folder.is_dir() and any(folder.iterdir()):
-        raise InvalidInput(
-            f"{printable(folder)} holds files and is no brain",
-            code="not_empty",
-            hint="name a new folder, or make a brain of this one first with `brain init`",
-        )
-    return Brain.init(folder, name=owner.name, author=owner.author, sign_with=owner.sign_with)
+def _begun(found: Found, taking: Taking) -> Taking:
+    """Read on to the first file; what a source refuses or lacks at once is found out by that."""
+    passed: list[Step] = []
+    for step in taking.steps:
+        files = iter(step.files)
+        seen: list[tuple[str, File | None]] = []
+        for path, file in files:
+            seen.append((path, file))
+            if file is not None:
+                first = step._replace(files=chain(seen, files))
+                return taking._replace(steps=chain(passed, (first,), taking.steps))
+        passed.append(step._replace(files=seen))
+    raise _nothing(found)
 
 
-def _copied(brain: Brain, taker: Taker, found: Found, allow: Collection[str]) -> Adopted:
+def _nothing(found: Found) -> InvalidInput:
+    return InvalidInput(
+        f"there is nothing to take from {found.kind} at {printable(found.path)}",
+        code="nothing_to_take",
+        hint="see with --dry-run what is left out, and why",
+    )
+
+
+def _read_through(steps: Iterator[Step]) -> int:
+    """Go through all states; return how many there are."""
+    count = 0
+    for step in steps:
+        count += 1
+        for _ in step.files:
+            pass
+    return count
+
+
+def _copied(brain: Brain, found: Found, taking: Taking) -> Adopted:
     source = source_of(found)
     record = record_of(brain, found)
     if record is not None:
         go_on_from(brain, source.branch, record)
     is_new = next(brain.log(limit=1)).operation["kind"] == "genesis"
-    taking = taker.take(found, brain.last_import(source.branch), allow)
     steps = outside_rules(brain.root, taking)
     if record is not None:
         steps = as_recorded(brain, found.path, record, steps, taking)
@@ -133,31 +147,43 @@ def _copied(brain: Brain, taker: Taker, found: Found, allow: Collection[str]) ->
     taking.left.extend(done.left)
     head = brain.head
     merged = brain.merge(done.branch, message=f"Adopt {source.name}")
-    return _told(
-        found,
-        brain.root,
-        taking,
-        done.steps,
-        brain,
-        done.branch,
-        brain.head != head,
-        merged.conflicts,
-    )
+    there = {info.path for info in brain.files(done.branch)}
+    placed = {path: home for path, home in taking.placed.items() if path in there}
+    changed = brain.head != head
+    taking = taking._replace(placed=placed)
+    return _told(found, brain.root, taking, done.steps, brain, done, changed, merged.conflicts)
 
 
 def _in_place(taker: Taker, found: Found, allow: Collection[str], owner: Owner) -> Adopted:
-    taking = taker.take(found, None, allow)
-    for step in taking.steps:
-        for _ in step.files:
-            pass
     home = found.home or found.path
-    taking = taking._replace(placed={path: path for path in taking.placed.values()})
-    around.prepare(home, found.kind, taking, owner.name)
-    is_new = not (home / CONTROL / "store.db").is_file()
-    maker = Brain.init if is_new else Brain.open
-    with maker(home, author=owner.author, sign_with=owner.sign_with) as brain:
-        done = brain.import_folder(source_of(found), f"Adopt {found.kind} in place")
-        return _told(found, None, taking, done.steps, brain, None, bool(done.steps))
+    taking = taker.take(found, None, allow)
+    _read_through(taking.steps)
+    rules, expected = _around(found, taking)
+    if not expected.placed and not is_brain(home):
+        raise _nothing(found)
+    with all_or_nothing(home, partial(around.put_back, home, rules)):
+        around.prepare(home, found.kind, rules, owner.name)
+        with opened_or_made(home, owner) as brain:
+            done = brain.import_folder(source_of(found), f"Adopt {found.kind} in place")
+            taking = _as_in_place(taking, rules, {info.path for info in brain.files()})
+            return _told(found, None, taking, done.steps, brain, None, bool(done.steps))
+
+
+def _around(found: Found, taking: Taking) -> tuple[around.Rules, Taking]:
+    """Return the rules for a brain around a home, and what it would hold by them."""
+    home = found.home or found.path
+    rules = around.rules_of(home, found.kind, taking)
+    return rules, _as_in_place(taking, rules, around.files_of(home, rules))
+
+
+def _as_in_place(taking: Taking, rules: around.Rules, there: set[str]) -> Taking:
+    """Return what was taken as what is there, and what was left out as what is not."""
+    homes = taking.placed.values()
+    ignored = [path for path in homes if path not in there and leaves_out(rules.ignore, path)]
+    left = [row for row in taking.left if row.path not in there]
+    left += [Notice(ignoring.CODE, path, ignoring.WHY) for path in sorted(ignored)]
+    placed = {path: path for path in there - around.OWN}
+    return taking._replace(left=left, placed=placed)
 
 
 def _told(
@@ -166,7 +192,7 @@ def _told(
     taking: Taking,
     steps: int,
     brain: Brain | None = None,
-    branch: str | None = None,
+    done: Imported | None = None,
     changed: bool = False,
     conflicts: list[MergeConflict] | None = None,
 ) -> Adopted:
@@ -177,7 +203,7 @@ def _told(
         found.kind,
         str(found.path),
         into is None,
-        branch,
+        done.branch if done else None,
         steps,
         changed,
         [Placed(path, source) for path, source in sorted(taking.placed.items())],

@@ -58,7 +58,7 @@ class Client:
             message=f"Adopt {self.layout.title} {found.path.name}",
             stays=left.stays,
         )
-        return Taking(iter((step,)), left.rows, placed)
+        return Taking(iter((step,)), left.rows, placed, left.named)
 
 
 def _files(

@@ -8,6 +8,7 @@ from pathlib import Path
 from ..worktree.ignore import IgnoreRules
 from .protocol import File, Notice, Step, Taking
 
+CODE, WHY = "ignored", "left out by the rules of this brain"
 Files = Iterator[tuple[str, File | None]]
 """Files of a step: paths of the brain, each with what is there."""
 
@@ -25,16 +26,17 @@ def outside_rules(root: Path, taking: Taking) -> Iterator[Step]:
 
 def _kept(rules: IgnoreRules, step: Step, taking: Taking, told: set[str]) -> Files:
     for path, file in step.files:
-        if file is None or not _is_ignored(rules, path):
+        if file is None or not leaves_out(rules, path):
             yield path, file
             continue
         source = taking.placed.pop(path, path)
         if path not in told:
             told.add(path)
-            taking.left.append(Notice("ignored", source, "left out by the rules of this brain"))
+            taking.left.append(Notice(CODE, source, WHY))
 
 
-def _is_ignored(rules: IgnoreRules, path: str) -> bool:
+def leaves_out(rules: IgnoreRules, path: str) -> bool:
+    """Tell whether rules leave out the file at `path`, or a folder above it."""
     parts = path.split("/")
     last = len(parts) - 1
     return any(

@@ -17,10 +17,11 @@ class _Crowd(NamedTuple):
 
 
 class Left:
-    """Collects notices; `rows` is complete after `close`."""
+    """Collects notices; `rows` is complete after `close`, `named` has those of crowds too."""
 
     def __init__(self, rows: list[Notice]) -> None:
         self.rows = rows
+        self.named: list[tuple[str, str]] = []
         self._seen: Counter[_Crowd] = Counter()
         self._unread: set[str] = set()
 
@@ -30,6 +31,7 @@ class Left:
         `unread` is the file or folder of the brain that it would have become, if it should
         have been taken: what the brain has of it from before then stays.
         """
+        self.named.append((code, path))
         crowd = _Crowd(path.rpartition("/")[0], code)
         self._seen[crowd] += 1
         if self._seen[crowd] <= SHOWN:

@@ -6,7 +6,7 @@ says in `Taking.left`, which is complete once the steps are gone through.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -37,12 +37,14 @@ class Taking(NamedTuple):
 
     `steps` may be gone through once; `left` and `placed` grow meanwhile: what was left
     out, with a code and the reason, and which path of the source each path of the brain
-    comes from, as of the last step.
+    comes from, as of the last step. `named` has the code and path of each single thing that
+    was left out of a folder, where `left` tells of crowds in one line.
     """
 
     steps: Iterator[Step]
     left: list[Notice]
     placed: dict[str, str]
+    named: Sequence[tuple[str, str]] = ()
 
 
 class Taker(Protocol):

@@ -66,7 +66,20 @@ class IgnoreRules:
         Raises `InvalidInput` (`bad_ignore`, `unreadable`).
         """
         with opened(root) as root_fd:
-            return cls(_read(root_fd))
+            return cls.of(_read(root_fd))
+
+    @classmethod
+    def of(cls, data: bytes) -> IgnoreRules:
+        """Return the rules that the content of a `.brainignore` states.
+
+        Raises `InvalidInput` (`bad_ignore`).
+        """
+        if len(data) > MAX_BYTES:
+            raise _bad(0, f"it is longer than {MAX_BYTES} bytes")
+        try:
+            return cls(data.decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            raise _bad(data[: error.start].count(b"\n") + 1, "it is not UTF-8") from error
 
     def ignored(self, path: str, name: str, is_folder: bool) -> bool:
         """Tell whether the file or folder at `path`, whose last part is `name`, is left out."""
@@ -106,28 +119,23 @@ _RESERVED = _fixed(_ALWAYS, True)
 _LEFT_OUT, _KEPT = _fixed(0, True), _fixed(0, False)
 
 
-def _read(root_fd: int) -> str:
-    """Return the text of the `.brainignore` below `root_fd`, or "" if there is none."""
+def _read(root_fd: int) -> bytes:
+    """Return the start of the `.brainignore` below `root_fd`, nothing if there is none."""
     try:
         fd = os.open(
             NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=root_fd
         )
     except FileNotFoundError:
-        return ""
+        return b""
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise _bad(0, "it is a link") from error
         raise unreadable(NAME, error) from error
     try:
         with os.fdopen(fd, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            raise _bad(0, f"it is longer than {MAX_BYTES} bytes")
-        return data.decode("utf-8-sig")
+            return file.read(MAX_BYTES + 1)
     except OSError as error:
         raise unreadable(NAME, error) from error
-    except UnicodeDecodeError as error:
-        raise _bad(data[: error.start].count(b"\n") + 1, "it is not UTF-8") from error
 
 
 def _parse(text: str) -> list[Pattern]:

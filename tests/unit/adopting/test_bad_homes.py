@@ -209,6 +209,27 @@ def test_lines_that_the_user_wrote_into_the_rules_of_a_home_stay(home: Path) -> 
     assert "config.yaml" in in_brain(home)
 
 
+def test_what_is_said_to_be_taken_in_place_is_what_the_snapshot_has(home: Path) -> None:
+    put(home, {"skills/triage/a.log": "x", "skills/triage/in/b.md": "y"})
+    (home / ".brainignore").write_text("*.log\n/skills/triage/in/\n!/config.yaml\n")
+    (home / "skills/triage/memory.md").symlink_to("../../memories/MEMORY.md")
+    seen, done = look(home), adopt(home)
+    assert seen.taken == done.taken and seen.left_out == done.left_out
+    paths = {placed.path for placed in done.taken}
+    assert paths == in_brain(home) - {".brainignore", "manifest.yaml"}
+    assert {"config.yaml", "skills/triage/memory.md"} <= paths
+    codes = said(done)
+    assert codes["skills/triage/a.log"] == codes["skills/triage/in/b.md"] == "ignored"
+    assert not paths & codes.keys()
+
+
+def test_a_crowd_that_is_left_out_in_place_leaves_its_neighbours_in(home: Path) -> None:
+    put(home, {f"skills/triage/{number}.md": f"{TOKEN}\n" for number in range(60)})
+    done = adopt(home)
+    assert any(row.message == "10 more" for row in done.left_out)
+    assert "skills/triage/SKILL.md" in in_brain(home) and len(done.taken) == 7
+
+
 def test_rules_that_are_a_link_are_not_written_through(home: Path, tmp_path: Path) -> None:
     (home / ".brainignore").symlink_to(tmp_path / "outside.md")
     with pytest.raises(InvalidInput) as caught:

@@ -201,11 +201,11 @@ def test_what_is_no_agent_file_is_refused(tmp_path: Path, text: str) -> None:
 def test_fields_of_other_types_are_passed_over(tmp_path: Path) -> None:
     document = {
         "agents": [{"system": 3, "messages": "no", "name": []}, 7],
-        "blocks": {"a": 1},
+        "blocks": [{"label": "human", "value": 3}, {"label": "persona", "value": "Sam."}],
         "skills": [{"files": {"SKILL.md": 3}}, None],
     }
     done = taken(agent_file(tmp_path / "odd.af", document), tmp_path / "brain")
-    assert done.taken == []
+    assert [row.path for row in done.taken] == ["memory/persona.md"]
 
 
 def test_a_file_of_another_name_is_one_if_the_user_says_so(tmp_path: Path) -> None:
