@@ -47,6 +47,10 @@ class Run:
         """Whether nothing happened so far."""
         return not self._waiting and not self._carriers
 
+    def is_recorded(self) -> bool:
+        """Tell whether a snapshot in the lineage of the head carries a part of it."""
+        return bool(self.draft().carriers)
+
     def add(self, step: Step) -> None:
         """Note a step; of many long ones the later lose their texts, but for the digests.
 
@@ -112,12 +116,15 @@ class Run:
 
 
 class Draft:
-    """The receipts of the snapshots of one turn; `settle` makes them count."""
+    """The receipts of the snapshots of one turn; `settle` makes them count.
+
+    `carriers` are the snapshots that carry the parts so far.
+    """
 
     def __init__(self, run: Run, header: Receipt, carriers: list[bytes]) -> None:
         self._run = run
         self._header = header
-        self._carriers = carriers
+        self.carriers = carriers
         self._taken = 0
 
     def receipt(
@@ -129,8 +136,8 @@ class Draft:
         self._taken += len(waiting)
         part = self._header._replace(
             bundle_after=bundles.bundle_id(after),
-            part=len(self._carriers),
-            previous=self._carriers[-1] if self._carriers else EMPTY,
+            part=len(self.carriers),
+            previous=self.carriers[-1] if self.carriers else EMPTY,
             steps=waiting + written(session, before, after, edits, done),
         )
         if operations.closes_task(done):
@@ -140,11 +147,11 @@ class Draft:
 
     def carried_by(self, snapshot_id: bytes) -> None:
         """Note which snapshot carries the last receipt."""
-        self._carriers.append(snapshot_id)
+        self.carriers.append(snapshot_id)
 
     def settle(self) -> None:
         """Note that the turn is durable."""
-        self._run.settle(self._header, self._taken, self._carriers)
+        self._run.settle(self._header, self._taken, self.carriers)
 
 
 def close(session: Session, run: Run, outcome: str, reason: str) -> str | None:
@@ -162,6 +169,19 @@ def close(session: Session, run: Run, outcome: str, reason: str) -> str | None:
         mine.commit({}, operations.task(run.header.run, outcome), _message(run.header))
     run.closed = True
     return mine.head.hex()
+
+
+def leave(session: Session, run: Run, reason: str) -> str | None:
+    """End a run of which nobody says how it went; return the snapshot that carries its end.
+
+    One that no snapshot of the head's lineage carries leaves nothing, nor does one in a
+    proposal that was taken over since, which this would open again.
+    """
+    stands = session.has_folder or session.base() != session.head()
+    if not (stands and run.is_recorded()):
+        run.closed = True
+        return None
+    return close(session, run, "unknown", reason)
 
 
 def _message(header: Receipt) -> str:

@@ -190,6 +190,18 @@ class Task:
         self.snapshot = self._brain._do(running.close, self._run, *ending)
         return self.snapshot
 
+    def leave(self, reason: str = "") -> str | None:
+        """End a run of which nobody says how it went: its outcome is unknown.
+
+        As `close`, but one that no snapshot carries so far leaves nothing, and one that has
+        ended is left alone.
+        """
+        from ..actions import running
+
+        if not self._run.closed:
+            self.snapshot = self._brain._do(running.leave, self._run, reason)
+        return self.snapshot
+
     def __enter__(self) -> Self:
         self._scope = self._run.going_on()
         self._scope.__enter__()

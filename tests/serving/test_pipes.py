@@ -138,6 +138,7 @@ def test_whoever_closes_at_once_gets_every_answer_first(folder: Path) -> None:
     assert piped.process.returncode == 0
     with Brain.open(folder) as brain:
         assert len(brain.skills()) == 101
+        assert brain.receipt().outcome == "unknown"  # the session is over
 
 
 def test_calls_that_come_at_once_are_done_in_their_order(piped: Piped) -> None:
@@ -168,13 +169,17 @@ def test_the_server_ends_without_a_word_when_its_client_is_gone(folder: Path) ->
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server_as_it_ends_any_command(
-    piped: Piped, number: signal.Signals
+    folder: Path, piped: Piped, number: signal.Signals
 ) -> None:
     piped.greet()
+    given = {"action": "create", "name": "x", "content": "X."}
+    assert "result" in piped.ask("tools/call", name="skill_manage", arguments=given)
     piped.process.send_signal(number)
     status, out, err = piped.end()
     assert (status, out) == (128 + number, b""), err
     assert b"Traceback" not in err and b"internal" not in err
+    with Brain.open(folder) as brain:
+        assert brain.receipt().outcome == "unknown"  # the session is over
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux")

@@ -5,7 +5,6 @@ Nothing here knows the protocol. All of it blocks; calls come one after the othe
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...errors import Conflict, InvalidInput, NotFound, ToolFailure
 from ...skills.slug import slugify
 from ..tools import TOOLS, Answer, Tool, Toolbox
+from .seat import Seat
 
 if TYPE_CHECKING:
     from ...brain import Brain
@@ -28,10 +28,6 @@ WRITES, PROPOSES, READS = "writes", "proposes", "reads"
 
 MAX_CLIENTS = 16
 """Clients whose brains stay open; the one heard of longest ago is closed first."""
-PAUSE = 1800.0
-"""Seconds after which a client that comes back begins a session anew."""
-MAX_READS = 10_000
-"""Calls of one session without a change, which wait in memory for a snapshot to carry them."""
 NOBODY = "agent"
 """What a client is called that gives no name."""
 GUIDE = """\
@@ -80,8 +76,11 @@ class Desk:
             return tuple(tool for tool in TOOLS if tool.name != "brain_snapshot")
         return tuple(tool for tool in TOOLS if tool.reads or self.mode != READS)
 
-    def call(self, client: str, name: str, given: Mapping[str, Any]) -> Answer:
-        """Carry out a call for a client. Raises `ToolFailure`, told as a model can act on it."""
+    def call(self, client: str, name: str, given: Mapping[str, Any], session: str = "") -> Answer:
+        """Carry out a call for a client, in one of its sessions if it says which.
+
+        Raises `ToolFailure`, told as a model can act on it.
+        """
         if self.mode == READS and any(tool.name == name and not tool.reads for tool in TOOLS):
             raise ToolFailure(
                 "This brain is served for reading only.",
@@ -90,7 +89,12 @@ class Desk:
             )
         if self.mode == READS:
             return Toolbox(self._base).call(name, given)
-        return self._seat(client).call(name, given)
+        return self._seat(client).call(session, name, given)
+
+    def ended(self, session: str) -> None:
+        """Close the record of a session, whoever's it was."""
+        for seat in self._seats.values():
+            seat.end(session)
 
     def brain(self, client: str) -> Brain:
         """Return the brain as a client sees it. Raises `BrainError`."""
@@ -100,7 +104,7 @@ class Desk:
         name = named(client)
         if name not in self._seats:
             while len(self._seats) >= MAX_CLIENTS:
-                self._seats.popitem(last=False)[1].brain.close()
+                self._seats.popitem(last=False)[1].close()
             proposing = self.mode == PROPOSES
             made = self._base.proposal(name, author=name) if proposing else self._open(name)
             self._seats[name] = Seat(made, name)
@@ -165,39 +169,11 @@ class Desk:
                     yield name, seat.brain.head
 
     def close(self) -> None:
-        """Close all brains."""
+        """End all sessions, and close all brains."""
         for seat in self._seats.values():
-            seat.brain.close()
+            seat.close()
         self._seats.clear()
         self._base.close()
-
-
-class Seat:
-    """The brain as one client sees it, with a record of what it does there.
-
-    Each of its sessions is a run, whose receipts go with the snapshots it causes. One in
-    which nothing is written leaves nothing, so reading never adds to the lineage.
-    """
-
-    def __init__(self, brain: Brain, name: str) -> None:
-        self.brain = brain
-        self._name = name
-        self._heard = 0.0
-        self._read = 0
-        self._tools: Toolbox | None = None
-
-    def call(self, name: str, given: Mapping[str, Any]) -> Answer:
-        """Carry out a call as a step of the session."""
-        now = time.monotonic()
-        if self._tools is None or now - self._heard > PAUSE or self._read >= MAX_READS:
-            task = self.brain.task(f"A session of {self._name}", agent=self._name)
-            self._tools, self._read = Toolbox(self.brain, task), 0
-        self._heard = now
-        self._read += 1
-        done = self._tools.call(name, given)
-        if done.changed:
-            self._read = 0
-        return done
 
 
 class Changed(NamedTuple):

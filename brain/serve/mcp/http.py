@@ -14,7 +14,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, Streamable
 
 from .desk import Desk
 from .framing import HEAD_BYTES, StrictProtocol
-from .guard import Guard, Rules
+from .guard import App, Guard, Headers, Receive, Rules, Scope, Send
 from .messages import MAX_BYTES
 from .server import BrainServer
 
@@ -37,7 +37,7 @@ async def serve(desk: Desk, sockets: list[socket.socket], rules: Rules) -> int:
         max_sessions=MAX_SESSIONS,
     )
     config = uvicorn.Config(
-        Guard(StreamableHTTPASGIApp(manager), rules),
+        Guard(_noting_ends(StreamableHTTPASGIApp(manager), made), rules),
         http=StrictProtocol,
         ws="none",
         lifespan="off",
@@ -59,6 +59,18 @@ async def serve(desk: Desk, sockets: list[socket.socket], rules: Rules) -> int:
         for one in sockets:
             one.close()
     return server.ended_by
+
+
+def _noting_ends(app: App, made: BrainServer) -> App:
+    """Return an application that also tells when a client ends its session."""
+
+    async def noting(scope: Scope, receive: Receive, send: Send) -> None:
+        session = Headers(scope["headers"]).all(b"mcp-session-id")
+        if scope["method"] == "DELETE" and session:
+            await made.ended(session[0])
+        await app(scope, receive, send)
+
+    return noting
 
 
 class _Ending(uvicorn.Server):

@@ -20,7 +20,7 @@ from ..._version import __version__
 from ...errors import BrainError, ToolFailure
 from . import resources
 from .desk import Desk
-from .watching import Watchers
+from .watching import Watchers, session_of
 
 Context = ServerRequestContext[Any, Any]
 T = TypeVar("T")
@@ -73,6 +73,10 @@ class BrainServer:
     def end_streams(self) -> None:
         """Tell those who listen that there is nothing more to come."""
         self._listening.close()
+
+    async def ended(self, session: str) -> None:
+        """Note that a session over HTTP is over."""
+        await self._in_turn(self._desk.ended, session)
 
     @asynccontextmanager
     async def _life(self, _server: Server[Any]) -> AsyncIterator[None]:
@@ -128,7 +132,8 @@ class BrainServer:
     ) -> wire.CallToolResult:
         given = params.arguments or {}
         try:
-            done = await self._in_turn(self._desk.call, _client(ctx), params.name, given)
+            by = _client(ctx), params.name, given, session_of(ctx)
+            done = await self._in_turn(self._desk.call, *by)
         except ToolFailure as failure:
             return _told(failure.text, is_error=True)
         except Exception:

@@ -84,7 +84,7 @@ class Watchers:
 
     async def joined(self, ctx: Context, _params: wire.NotificationParams) -> None:
         """Take in a session of an older revision; the one that came first gives way."""
-        self._known[_key(ctx)] = Watcher(ctx.session)
+        self._known[session_of(ctx)] = Watcher(ctx.session)
         while len(self._known) > self._most:
             self._known.popitem(last=False)
 
@@ -92,7 +92,7 @@ class Watchers:
         self, ctx: Context, params: wire.SubscribeRequestParams
     ) -> wire.EmptyResult:
         """Let a session hear of one resource."""
-        watcher = self._known.get(_key(ctx))
+        watcher = self._known.get(session_of(ctx))
         if watcher is not None and len(watcher.addresses) < MAX_ADDRESSES:
             watcher.addresses.add(str(params.uri))
         return wire.EmptyResult()
@@ -101,7 +101,7 @@ class Watchers:
         self, ctx: Context, params: wire.UnsubscribeRequestParams
     ) -> wire.EmptyResult:
         """Let a session hear of one resource no more."""
-        watcher = self._known.get(_key(ctx))
+        watcher = self._known.get(session_of(ctx))
         if watcher is not None:
             watcher.addresses.discard(str(params.uri))
         return wire.EmptyResult()
@@ -116,6 +116,6 @@ async def _tell_one(watcher: Watcher, listed: bool, addresses: list[str]) -> Non
                 await watcher.session.send_resource_updated(address)
 
 
-def _key(ctx: Context) -> str:
-    """Return what tells sessions apart: their id over HTTP; by stdio there is one."""
+def session_of(ctx: Context) -> str:
+    """Return what tells sessions apart: their id over HTTP, "" by stdio, where there is one."""
     return ctx.request.headers.get("mcp-session-id", "") if ctx.request is not None else ""

@@ -151,10 +151,60 @@ def test_what_a_client_read_before_it_wrote_goes_with_what_it_wrote(brain: Brain
     desk.close()
 
 
+def test_the_record_of_a_session_is_closed_when_it_is_over(brain: Brain) -> None:
+    desk = opened(brain, WRITES)
+    create = {"action": "create", "name": "x", "content": "X."}
+    for session in ("a", "b", "c"):
+        desk.call("claude", "skill_view", {"name": "oracle"}, session)
+    for session in ("a", "b"):
+        assert desk.call("claude", "skill_manage", create, session).changed
+    first, second = brain.receipt("@~1"), brain.receipt()
+    assert first.run != second.run and {first.outcome, second.outcome} == {""}
+    desk.ended("a")
+    desk.ended("nobody's")
+    ended = brain.receipt()
+    assert (ended.run, ended.outcome) == (first.run, "unknown")
+    desk.call("claude", "brain_log", {}, "b")
+    desk.close()  # of three sessions two wrote, one of which is over already
+    ended = brain.receipt()
+    assert (ended.run, ended.outcome, ended.reason) == (second.run, "unknown", "the session ended")
+    assert ended.tools["brain_log"] == 1 and brain.status().clean
+    assert brain.verify_receipt().findings == []
+    assert [info.operation["kind"] for info in brain.log(limit=3)] == ["task", "task", "upsert"]
+
+
+def test_a_session_that_ends_opens_no_proposal_that_was_accepted(brain: Brain) -> None:
+    desk = opened(brain, PROPOSES)
+    create = {"action": "create", "name": "x", "content": "X."}
+    desk.call("claude", "skill_manage", create)
+    brain.accept_proposal(brain.proposals()[0].snapshot)
+    head = brain.head
+    desk.call("codex", "skill_manage", {**create, "name": "y"})
+    desk.close()
+    (found,) = brain.proposals()
+    assert (found.name, brain.head) == ("codex", head)
+    assert brain.receipt(found.snapshot).outcome == "unknown"
+
+
+def test_a_session_whose_end_cannot_be_recorded_ends_all_the_same(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from brain.actions import turn
+    from brain.store.lock import writer_lock
+
+    desk = opened(brain, WRITES)
+    desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
+    head = brain.head
+    monkeypatch.setattr(turn, "LOCK_SECONDS", 0.0)
+    with writer_lock(brain.root / ".brain", 1.0):
+        desk.close()
+    assert brain.head == head
+
+
 def test_a_client_that_comes_back_after_a_pause_begins_a_new_session(
     brain: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from brain.serve.mcp import desk as module
+    from brain.serve.mcp import seat as module
 
     desk = opened(brain, WRITES)
     runs = []
@@ -169,7 +219,7 @@ def test_a_client_that_comes_back_after_a_pause_begins_a_new_session(
 def test_a_session_that_only_reads_is_begun_anew_before_it_holds_too_much(
     brain: Brain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from brain.serve.mcp import desk as module
+    from brain.serve.mcp import seat as module
 
     monkeypatch.setattr(module, "MAX_READS", 3)
     desk = opened(brain, WRITES)
