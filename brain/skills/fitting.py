@@ -65,7 +65,7 @@ def fit(
         room = size(made.text)
     else:
         made = _within(groups, room, count)
-    while made.tokens > budget:
+    while made.tokens > budget and made.text:
         room = min(room - 1, room * budget // made.tokens)
         made = _within(groups, room, count)
     return made

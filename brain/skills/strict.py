@@ -49,7 +49,10 @@ def conforming(content: bytes, slug: str, keeps: Collection[str] = ()) -> bytes:
         values.pop("version", None)
     extra = _extra(values, slug, keeps)
     lines = [f"name: {slug}", *_texts(values)]
-    if METADATA in keeps:
+    is_map = isinstance(values.get(METADATA), dict | None)
+    if not is_map:
+        values[METADATA] = {METADATA: values[METADATA]}
+    if METADATA in keeps and is_map:
         lines.extend(_metadata_as_written(head, values, extra))
     else:
         lines.extend(_metadata(values.get(METADATA) or {}, extra))

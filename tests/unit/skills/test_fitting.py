@@ -118,6 +118,11 @@ def test_a_counter_of_its_own_is_kept_to() -> None:
     assert fitting.fit(SKILLS, 300, words).shown == 30
 
 
+def test_a_counter_to_which_nothing_is_too_much_ends_with_nothing() -> None:
+    made = fitting.fit(SKILLS, 0, lambda text: 1 + len(text))
+    assert (made.text, made.shown, made.left_out) == ("", 0, len(SKILLS))
+
+
 def test_skills_without_descriptions_are_shown_by_category() -> None:
     skills = [Candidate("b", "", "x"), Candidate("a", "", "x"), Candidate("c, d", "")]
     made = fitting.whole(skills, index.tokens)

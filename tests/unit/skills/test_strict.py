@@ -72,6 +72,17 @@ def test_metadata_that_a_client_reads_keeps_its_shape() -> None:
     assert told(made)["metadata"] == {"hermes": {"tags": ["z"]}, "title": "B"}
 
 
+@pytest.mark.parametrize("keeps", [frozenset[str](), frozenset(("metadata",))])
+@pytest.mark.parametrize(
+    ("text", "value"), [("made by hand", "made by hand"), ("[1, x]", '[1, "x"]')]
+)
+def test_metadata_that_is_no_map_is_kept_as_text(
+    keeps: frozenset[str], text: str, value: str
+) -> None:
+    made = conforming(skill("B", "b", f"metadata: {text}\n").encode(), "a", keeps)
+    assert told(made)["metadata"] == {"metadata": value, "title": "B"}
+
+
 @pytest.mark.parametrize(
     "content",
     [
