@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from .params import Once, TextType
-from .prices import ether
 from .terminal import escape
 from .text import count, short
 
@@ -149,12 +148,16 @@ def told(done: Committed) -> Iterator[str]:
     if done.transaction:
         yield f"Transaction {done.transaction}"
     if done.gas is not None:
+        from .prices import ether
+
         fee = f", {ether(done.fee)}" if done.fee is not None else ""
         yield f"Gas {done.gas:,}{fee}"
 
 
 def outcome(made: Committed | NotCommitted | None) -> Iterator[str]:
     """Say what became of a commitment that came with a write."""
+    if made is None:
+        return
     from brain.results import Committed
 
     if isinstance(made, Committed):
@@ -163,6 +166,8 @@ def outcome(made: Committed | NotCommitted | None) -> Iterator[str]:
 
 def refuse(made: Committed | NotCommitted | None) -> None:
     """Raise what kept a commitment from being made, once the rest was told."""
+    if made is None:
+        return
     from brain.errors import BrainError
     from brain.results import NotCommitted
 

@@ -15,8 +15,8 @@ from ..results import Absorbed
 from ..session import Session
 from ..skills import document, layout, parts, version
 from . import derived, find, folder, partly
+from .byhand import record_by_hand
 from .find import Found
-from .record import record_by_hand
 from .turn import Turn, turn
 from .upsert import entries_of, files_of, last_version, was_given
 from .within import Within

@@ -10,8 +10,8 @@ from ..objects import bundle as bundles
 from ..results import Branch, Branches, Switched
 from ..session import Session, head_ref
 from . import folder, midst
+from .byhand import record_by_hand
 from .files import Progress, no_progress
-from .record import record_by_hand
 from .redacted import left_out
 from .revisions import resolve
 from .turn import locked, log_operation, recording, transaction

@@ -20,8 +20,9 @@ from ..skills import document, layout
 from ..skills.slug import slugify
 from ..worktree.named import is_left_out
 from . import find, folder
+from .byhand import record_by_hand
 from .partly import Edits, above, refuse_new_twins
-from .record import record_by_hand, recorded
+from .record import recorded
 from .revisions import resolve
 from .turn import Turn, turn
 from .upsert import commit_skill, last_version, prior_of, was_given

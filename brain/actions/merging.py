@@ -16,10 +16,10 @@ from ..results import MergeConflict, Merged, MergedSkill
 from ..session import Session
 from ..skills import version
 from . import appended, derived, folder, kept, midst
+from .byhand import record_by_hand
 from .files import Progress, no_progress
 from .midst import Midst, Row
 from .reconcile import Choose, Clash, Merger, Outcome, paths_of
-from .record import record_by_hand
 from .revisions import resolve
 from .turn import Turn, locked, recording, transaction
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ..results import Similar
+from typing import TYPE_CHECKING
+
 from ..session import Session
 from . import find
+
+if TYPE_CHECKING:
+    from ..results import Similar
 
 
 def like_wish(

@@ -109,10 +109,3 @@ def _secrets(session: Session, snapshot_id: bytes, edits: Edits) -> list[Notice]
     from . import leaks
 
     return leaks.notices(session, snapshot_id, edits)
-
-
-def record_by_hand(mine: Turn, edits: Edits) -> None:
-    """Record what somebody changed by hand, so that it is not overwritten unseen."""
-    if edits:
-        mine.take_in(edits, operation.snapshot(), "Record changes made by hand")
-        mine.files_before = mine.head

@@ -12,8 +12,8 @@ from ..objects.entry import Entry
 from ..results import Restored
 from ..session import Session
 from . import folder, loading
+from .byhand import record_by_hand
 from .files import Progress, no_progress
-from .record import record_by_hand
 from .redacted import left_out
 from .revisions import resolve
 from .turn import Turn, locked, recording

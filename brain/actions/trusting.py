@@ -18,7 +18,7 @@ from ..trust import edit, place, policy
 from ..trust.policy import PATH
 from ..trust.statement import key_text, parse_key
 from . import folder
-from .record import record_by_hand
+from .byhand import record_by_hand
 from .revisions import resolve
 from .signing import signatures_of
 from .turn import Turn, turn

@@ -20,7 +20,7 @@ from ..session import Session
 from ..skills import document, layout, version
 from ..skills.slug import fold, same_skill, slugify
 from . import derived, find, folder
-from .record import record_by_hand
+from .byhand import record_by_hand
 from .turn import Turn, turn
 from .within import Within
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .differences import Change, Content, Diff, SkillChange, Stat, Unshown
     from .evidence import Evidence, LoggedIn, StoredIn
     from .evolution import Synthesized
-    from .folder import Init, Notice, Recorded, Restored, Status, Watched
+    from .folder import Init, Recorded, Restored, Status, Watched
     from .keys import (
         Equivocal,
         Equivocation,
@@ -34,13 +34,15 @@ if TYPE_CHECKING:
     from .ledgers import Committed, LedgerStatus, LedgersVerified, NotCommitted, Quoted, Vouched
     from .lineage import Operation, SectionInfo, Shown, SnapshotInfo
     from .merges import MergeConflict, Merged, MergedSkill
+    from .notices import Notice
     from .proofs import Proof
     from .proposals import Proposal, Proposals
     from .receipts import Reason, ReceiptVerified, RunInfo, Why, Work
     from .removals import Collected, Redacted
     from .searches import Bisected, BlameLine, Tested
-    from .skills import Absorbed, Skill, SkillFile, SkillProblem, SkillVersion, SkillView, Upserted
+    from .skills import Skill, SkillFile, SkillProblem, SkillVersion, SkillView
     from .trust import Checkup, Finding, Verified
+    from .upserts import Absorbed, Upserted
 
 __all__ = [
     "Absorbed",
@@ -136,15 +138,17 @@ _KINDS = {
     "differences": "Change Content Diff SkillChange Stat Unshown",
     "evidence": "Evidence LoggedIn StoredIn",
     "evolution": "Synthesized",
-    "folder": "Init Notice Recorded Restored Status Watched",
+    "folder": "Init Recorded Restored Status Watched",
     "keys": "Equivocal Equivocation Revocation Signature Trusted TrustChanged TrustedKey",
     "leaks": "Leak Leaks",
     "ledgers": "Committed LedgerStatus LedgersVerified NotCommitted Quoted Vouched",
     "lineage": "Operation SectionInfo Shown SnapshotInfo",
+    "notices": "Notice",
     "proofs": "Proof",
     "proposals": "Proposal Proposals",
-    "skills": "Absorbed Skill SkillFile SkillProblem SkillVersion SkillView Upserted",
+    "skills": "Skill SkillFile SkillProblem SkillVersion SkillView",
     "trust": "Checkup Finding Verified",
+    "upserts": "Absorbed Upserted",
 }
 _KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names.split()}
 

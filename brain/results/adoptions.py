@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from .folder import Notice
     from .merges import MergeConflict
+    from .notices import Notice
 
 
 class Imported(NamedTuple):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from .ledgers import Committed, NotCommitted
     from .merges import MergeConflict
+    from .notices import Notice
 
 
 class Init(NamedTuple):
@@ -15,14 +16,6 @@ class Init(NamedTuple):
     brain: str
     snapshot: str
     path: str
-
-
-class Notice(NamedTuple):
-    """Something left out or odd that does not stop the work."""
-
-    code: str
-    path: str
-    message: str
 
 
 class Status(NamedTuple):

@@ -1,11 +1,8 @@
-"""Skills: listed, viewed, written, checked."""
+"""Skills: listed, viewed, checked."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from .ledgers import Committed, NotCommitted
+from typing import Any, NamedTuple
 
 Version = int | str
 
@@ -61,40 +58,6 @@ class SkillVersion(NamedTuple):
     change: str
     path: str
     message: str
-
-
-class Upserted(NamedTuple):
-    """The outcome of an upsert, a revert or a delete of a skill."""
-
-    slug: str
-    name: str
-    version: Version
-    previous_version: Version | None
-    path: str
-    snapshot: str
-    bundle: str
-    changed: bool
-    commitment: Committed | NotCommitted | None
-
-
-class Absorbed(NamedTuple):
-    """A skill that took in another: as `Upserted`, and what it absorbed.
-
-    `files` are the paths at which files of the absorbed skill are now.
-    """
-
-    slug: str
-    name: str
-    version: Version
-    previous_version: Version
-    path: str
-    snapshot: str
-    bundle: str
-    changed: bool
-    commitment: Committed | NotCommitted | None
-    absorbed: str
-    absorbed_version: Version
-    files: list[str]
 
 
 class SkillProblem(NamedTuple):

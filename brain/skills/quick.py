@@ -20,7 +20,8 @@ _QUOTED = rb"\"[ !#-\[\]-~\x80-\xff]*\"|'[ -&(-~\x80-\xff]*'"
 _OTHER = rb"[A-Za-z0-9.]" + _REST
 _LINES = rb"(?:[a-z][a-z-]{2,40}: (?:%b|%b)(?<! )\n)*" % (_OTHER, _QUOTED)
 _PAIR = re.compile(rb"^([a-z-]+): (.*)$", re.MULTILINE)
-_NOT_YAML = re.compile("[\x80-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_NOT_YAML = "[\x80-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
+"""Compiled when it is first met: that takes half a millisecond, and most heads are ASCII."""
 _WORDS = frozenset(word.encode() for word in WORDS)
 
 
@@ -60,7 +61,7 @@ def read(content: bytes) -> Plain | None:
         return None
     try:
         plain = Plain(_value(name), _value(description), version.decode())
-        if not match[0].isascii() and _NOT_YAML.search(match[0].decode()):
+        if not match[0].isascii() and re.search(_NOT_YAML, match[0].decode()):
             return None
     except UnicodeDecodeError:
         return None
