@@ -25,6 +25,8 @@ NAME = "words.db"
 _VERSION = 1
 _TIMEOUT = 2.0
 """Seconds to wait for another process that brings the file up to date."""
+_MOST_COUNTED = 10_000
+"""Stems whose counts are kept at hand."""
 _TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
 _CREATE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 _TOLD = Told("the index of words", "the index", "the folder .brain", "delete the file")
@@ -47,6 +49,7 @@ class FullText:
         self._put = f"INSERT INTO rows (rowid, {', '.join(columns)}) VALUES ({_marks(columns)}, ?)"
         self._rank = f"bm25(rows, {', '.join(map(str, weights))})"
         self._cut = db.tokenizer(_TOKENIZER)
+        self._counted: tuple[bytes, dict[str, int]] = b"", {}
 
     @property
     def state(self) -> bytes:
@@ -100,9 +103,19 @@ class FullText:
         return self._cut(text)
 
     def counts(self, stems: Sequence[str]) -> dict[str, int]:
-        """Return those of `stems` that any key has, each with how many keys do."""
+        """Return those of `stems` that any key has, each with how many keys do.
+
+        One search asks for some of them more than once, and a common one takes long to count.
+        """
+        state, known = self._counted
+        if state != (now := self.state) or len(known) > _MOST_COUNTED:
+            known = {}
         sql = "SELECT term, doc FROM stems WHERE term IN ({keys})"
-        return dict(self._db.among(sql, stems))
+        new = [stem for stem in stems if stem not in known]
+        known.update(dict.fromkeys(new, 0))
+        known.update(self._db.among(sql, new))
+        self._counted = now, known
+        return {stem: count for stem in stems if (count := known[stem])}
 
     def best(self, words: Iterable[str], limit: int) -> list[tuple[str, float]]:
         """Return the keys with any of `words` and their scores, best first.

@@ -40,6 +40,22 @@ def test_keys_are_found_by_the_stems_of_their_words(index: FullText) -> None:
     assert index.total() == 3 and index.every() == ["a", "b", "c"]
 
 
+def test_stems_are_counted_as_of_now_whoever_changed_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, other = (fulltext.open_index(tmp_path, WEIGHTS) for _ in range(2))
+    fill(mine)
+    for _ in range(2):
+        assert mine.counts(["date", "whale", "x"]) == {"date": 2, "x": 1}
+    with other.changing():
+        other.change(b"two", ["a"], [("d", ("whales", ""))])
+    assert mine.counts(["x", "date", "whale"]) == {"x": 1, "date": 1, "whale": 1}
+    monkeypatch.setattr(fulltext, "_MOST_COUNTED", 0)
+    assert mine.counts(["whale", "y"]) == {"whale": 1, "y": 1}
+    mine.close()
+    other.close()
+
+
 def test_a_text_counts_by_its_weight() -> None:
     made = fulltext.in_memory((1.0, 5.0))
     with made.changing():
