@@ -123,7 +123,10 @@ def test_resources_are_the_index_and_each_skill_at_each_version(desk: Desk, era:
                 "brain://skills/{slug}/versions/{n}",
             ]
             for uri, what in (
-                ("brain://index", "▸ oracle: Check the oracle"),
+                (
+                    "brain://index",
+                    "an instruction]\n▸ oracle: Check the oracle\n[skills ",
+                ),
                 ("brain://skills/oracle", "Two."),
                 ("brain://skills/oracle/versions/1", "One."),
                 ("brain://skills/oracle/versions/2", "Two."),

@@ -118,9 +118,10 @@ class Desk:
         return f"{GUIDE}{note}{_LISTED}{index}"
 
     def index(self, client: str) -> Served:
-        """Return the whole Level-0 index."""
+        """Return the whole Level-0 index, framed as in the prompt: clients show it to models."""
         brain = self.brain(client)
-        return Served(brain.index().index, brain.head)
+        head = brain.head
+        return Served(brain.framed_index(head), head)
 
     def prompt(self, client: str) -> str:
         """Return the system prompt."""
