@@ -1,0 +1,77 @@
+"""`kill -9` at any point of the adoption of a repository."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.adopting import adopt
+from tests.repos import Files, Repo
+
+from . import killing
+from .killing import KNOWN, MADE
+
+
+def state(number: int) -> Files:
+    """Return the files of a commit."""
+    head = b"---\nname: a\ndescription: About a\nversion: %d\n---\n" % number
+    more = {f"skills/s{n}/SKILL.md": b"%d\n" % n for n in range(number)}
+    return {"skills/a/SKILL.md": head, **more}
+
+
+def killed(repo: Repo, jobs: list[tuple[Path, str]]) -> list[int]:
+    """Run the jobs; return how the processes ended."""
+    told = json.dumps([(str(folder), point) for folder, point in jobs])
+    command = [sys.executable, killing.__file__, str(repo.path), told]
+    done = subprocess.run(command, check=True, capture_output=True)
+    return [int(status) for status in json.loads(done.stdout)]
+
+
+def revisions(folder: Path) -> list[str]:
+    """Return the commits that the head has, after a verification of everything."""
+    with Brain.open(folder) as brain:
+        verified = brain.verify(deep=True)
+        assert verified.ok and not [row for row in verified.findings if row.severity == "error"]
+        log = [row.operation for row in brain.log() if row.operation["kind"] == "import"]
+        return [str(done["revision"]) for done in log]
+
+
+@pytest.mark.parametrize("known", [0, 2], ids=["a new brain", "a brain that knows some commits"])
+def test_a_killed_adoption_leaves_the_old_or_the_new_and_the_next_one_finishes_it(
+    tmp_path: Path, known: int
+) -> None:
+    repo = Repo(tmp_path / "repo")
+    made: list[str] = []
+    for number in range(1, 6):
+        made.append(repo.commit(state(number), *made[-1:]))
+        if number == known:
+            adopt(repo.path, tmp_path / "known", "git")
+            with Brain.open(tmp_path / "known") as brain:
+                brain.upsert_skill("own", "Learned here.\n", description="Own")
+    jobs = [(tmp_path / f"{n}", point) for n, point in enumerate(KNOWN if known else MADE)]
+    for folder, _ in jobs:
+        if known:
+            shutil.copytree(tmp_path / "known", folder)
+    assert set(killed(repo, jobs)) == {-signal.SIGKILL}
+
+    merged = []
+    for folder, point in jobs:
+        there = revisions(folder) if (folder / ".brain").exists() else []
+        assert there in (made[:known][::-1], made[::-1]), point
+        merged.append(len(there) == 5)
+        done = adopt(repo.path, folder, "git")
+        assert not done.conflicts and revisions(folder) == made[::-1], point
+        with Brain.open(folder) as brain:
+            assert brain.status().clean, point
+            paths = {info.path for info in brain.files()} - {"manifest.yaml"}
+        assert paths - {"skills/own/SKILL.md"} == state(5).keys(), point
+        assert ("skills/own/SKILL.md" in paths) == bool(known), point
+    assert merged == sorted(merged) and merged[-1] and not merged[0]
+    assert not adopt(repo.path, jobs[-1][0], "git").changed
