@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from .adopting import adopt_git
 from .arena import Arena
 from .generate import LAYOUTS, Corpus
 from .goals import NO_BRAIN, Results
 from .machine import describe
 from .report import report
-from .rows import FIRST, IN_PROCESS, ROWS, START_UP, start_up
+from .rows import ADOPT_GIT, FIRST, IN_PROCESS, ROWS, START_UP, start_up
 from .timing import Runner, Series, environment
 
 
@@ -21,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     made.add_argument("--sizes", type=int, nargs="+", default=[100, 10_000], metavar="SKILLS")
     made.add_argument("--layouts", nargs="+", choices=LAYOUTS, default=list(LAYOUTS))
-    rows = [START_UP, *ROWS]
+    rows = [START_UP, ADOPT_GIT, *ROWS]
     made.add_argument("--rows", nargs="+", choices=rows, default=rows)
     made.add_argument("--repeats", type=int, default=5)
     made.add_argument("--memory", type=int, default=64, help="size of the memory file in MB")
@@ -45,8 +46,13 @@ def measure(arena: Arena, rows: Sequence[str]) -> dict[str, dict[str, Series]]:
 def measured(options: argparse.Namespace, work: Path, runner: Runner) -> Iterator[Results]:
     """Go through what was asked for; yield what there is so far after each brain."""
     results: dict[tuple[str, int], dict[str, dict[str, Series]]] = {}
-    if START_UP in options.rows:
-        results["", NO_BRAIN] = {START_UP: start_up(runner, options.repeats * 5)}
+    alone = {
+        START_UP: lambda: start_up(runner, options.repeats * 5),
+        ADOPT_GIT: lambda: adopt_git(runner, work, options.repeats),
+    }
+    done = {name: row() for name, row in alone.items() if name in options.rows}
+    if done:
+        results["", NO_BRAIN] = done
     for skills in options.sizes:
         for layout in options.layouts:
             corpus = Corpus(layout, skills, options.memory << 20)

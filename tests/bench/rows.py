@@ -34,6 +34,8 @@ SELECTED = 100
 LOGGED = 1000
 """Snapshots that the log prints."""
 START_UP = "start-up"
+ADOPT_GIT = "adopt-git"
+"""These two need no generated brain."""
 FIRST = "first-snapshot"
 
 

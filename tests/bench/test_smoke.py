@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench import adopting
 from tests.bench.__main__ import main
 from tests.bench.generate import LAYOUTS, Corpus, generate, memory_line, skill
 from tests.bench.goals import GOALS, NO_BRAIN, judge
-from tests.bench.rows import ROWS, START_UP
+from tests.bench.rows import ADOPT_GIT, ROWS, START_UP
 from tests.bench.timing import Failed, Sample, Series, interleave
 
 
@@ -22,13 +23,14 @@ def test_every_row_runs_on_a_small_brain(
     project: Path,
 ) -> None:
     monkeypatch.chdir(project)
+    monkeypatch.setattr(adopting, "COMMITS", 20)
     out = tmp_path / "report.md"
     arguments = ["--sizes", "100", "--repeats", "1", "--memory", "1", "--layouts", "directory"]
     assert main([*arguments, "--work", str(tmp_path / "work"), "--out", str(out)]) == 0
     text = out.read_text()
     assert text in capsys.readouterr().out
     lines = text.splitlines()
-    for row in (START_UP, *ROWS):
+    for row in (START_UP, ADOPT_GIT, *ROWS):
         measured = [line for line in lines if line.startswith(f"| {row} | brain |")]
         assert measured, row
         assert not [line for line in measured if "failed" in line]
