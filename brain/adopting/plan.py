@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from .. import manifest
 from ..brain import Brain
-from ..errors import NotFound
+from ..errors import NotFound, printable
 from ..manifest import Manifest
 from ..objects.entry import FILE
 from ..results import FileInfo, Notice, Skill
@@ -65,9 +65,11 @@ def plan(brain: Brain, rev: str, target: Layout) -> Plan:
             continue
         if info.path.startswith("skills/"):
             found = skills.planned(info)
+            why = skills.why_not(info)
         else:
             found = _beside_skills(info, source, target)
-        why = _refusal(found, made, target)
+            why = f"a {target.title} has no place for it"
+        why = _refusal(found, made) if found else why
         if found and not why:
             made.files[found.home] = found
         else:
@@ -81,9 +83,7 @@ def _beside_skills(info: FileInfo, source: Layout | None, target: Layout) -> Pla
     return Planned(home, KINDS[info.kind], info, "", False) if home else None
 
 
-def _refusal(found: Planned | None, made: Plan, target: Layout) -> str:
-    if found is None:
-        return f"a {target.title} has no place for it"
+def _refusal(found: Planned, made: Plan) -> str:
     if found.is_main and found.info.kind == "link":
         return "a skill cannot be a link"
     if found.info.size > MAX_BYTES:
@@ -100,21 +100,33 @@ class _Skills:
         self._target = target
         self._main: dict[str, Skill] = {}
         self._folders: dict[str, Skill] = {}
-        slugs: set[str] = set()
+        self._doubles: dict[str, Skill] = {}
+        first: dict[str, Skill] = {}
         for skill in skills:
             folder, _, name = skill.path.rpartition("/")
-            if skill.slug not in slugs:
+            known = first.setdefault(skill.slug, skill)
+            if known is skill:
                 self._main[skill.path] = skill
-            if name in SKILL_FILES and skill.slug not in slugs:
-                self._folders[folder] = skill
-            slugs.add(skill.slug)
+            else:
+                self._doubles[skill.path] = known
+            if name in SKILL_FILES:
+                (self._folders if known is skill else self._doubles)[folder] = known
+
+    def why_not(self, info: FileInfo) -> str:
+        """Return why a file below `skills/` has no place."""
+        known = next((self._doubles[at] for at in _at(info.path) if at in self._doubles), None)
+        if known is not None:
+            return f"{printable(known.path)} has the same slug, {known.slug}"
+        return "it belongs to no skill"
 
     def planned(self, info: FileInfo) -> Planned | None:
         """Return where a file below `skills/` goes, None if it has no place."""
         main = self._main.get(info.path)
         if main is not None:
             return self._as(info, self._folder(main), SKILL_FILES[0], main.slug, True)
-        for folder in _above(info.path):
+        for folder in _at(info.path):
+            if folder in self._doubles:
+                return None
             skill = self._folders.get(folder)
             if skill is not None:
                 inner = info.path[len(folder) + 1 :]
@@ -140,8 +152,8 @@ class _Skills:
         return f"{above}/{skill.slug}"
 
 
-def _above(path: str) -> Iterator[str]:
-    """Yield the folders above a path, the nearest first."""
-    while "/" in path:
-        path = path.rpartition("/")[0]
+def _at(path: str) -> Iterator[str]:
+    """Yield a path and the folders above it, the nearest first."""
+    while path:
         yield path
+        path = path.rpartition("/")[0]
