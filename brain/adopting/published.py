@@ -85,6 +85,14 @@ def load(folder: Path) -> list[Record]:
         raise _bad(folder, "not what `brain publish` writes") from error
 
 
+def kinds(folder: Path) -> frozenset[str]:
+    """Return the kinds of homes that brains published in a folder, as far as can be told."""
+    try:
+        return frozenset(record.kind for record in load(folder)) if folder.is_dir() else frozenset()
+    except InvalidInput:
+        return frozenset()
+
+
 def save(folder: Path, records: list[Record]) -> None:
     """Write the records into a folder."""
     rows = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import InvalidInput, printable
-from . import layouts
+from . import layouts, published
 from .clients import SURE, Client
 from .collections import Collection
 from .git import CERTAIN, Git
@@ -45,9 +45,13 @@ def detect(path: Path, kind: str | None = None) -> tuple[Taker, Found]:
         )
     wanted = [taker for taker in every if kind is None or _is_of(taker, kind)]
     found = [(taker, seen) for taker in wanted if (seen := taker.detect(path))]
+    clients = [taker for taker in wanted if isinstance(taker, Client)]
+    written = published.kinds(path) - {taker.kind for taker, _ in found}
+    if written:  # what a brain wrote there may be too little to know the program by
+        ours = [taker for taker in clients if taker.kind in written]
+        found.extend([(taker, seen) for taker in ours if (seen := taker.assume(path))])
     if kind is not None and not found:
-        said = [taker for taker in wanted if isinstance(taker, Client)]
-        found.extend([(taker, seen) for taker in said if (seen := taker.assume(path))][:1])
+        found.extend([(taker, seen) for taker in clients if (seen := taker.assume(path))][:1])
     likely = _likely(found)
     if not likely:
         raise _unknown(path, kind)
