@@ -10,7 +10,7 @@ from .layouts import Layout
 from .left import Left
 from .protocol import File, Found, Step, Taking
 from .sift import sift
-from .unsafe import without_secrets
+from .unsafe import without_unsafe
 
 SURE, LIKELY = 30, 20
 """Weights: a mark of a program was seen, or signs of it; each one adds 1."""
@@ -64,7 +64,7 @@ class Client:
 def _files(
     root: Path, layout: Layout, left: Left, placed: dict[str, str], allow: Collection[str]
 ) -> Iterator[tuple[str, File | None]]:
-    for home, brain, file in without_secrets(sift(root, layout, left), left, allow):
+    for home, brain, file in without_unsafe(sift(root, layout, left), left, allow):
         placed[brain] = home
         yield brain, file
     if is_there(root, ".git"):

@@ -12,12 +12,12 @@ from ..objects import paths
 from ..objects.entry import EXECUTABLE, FILE, LINK
 from ..worktree import defaults, links
 from .gitrepo import Changed, Object, Repository
-from .layout import CACHE, SECRETS, Layout
-from .left import Left
+from .layout import Layout, usual_reason
+from .left import Left, why_not
 from .protocol import File, Notice
 from .reading import MAX_BYTES, CannotTake
 from .sift import leads_right
-from .unsafe import CODE, first_secret, told
+from .unsafe import refusal
 
 MAX_TOTAL_BYTES = 8 << 30
 """Bytes that are taken from one history."""
@@ -109,9 +109,9 @@ class Files:
             raise InvalidInput(f"more than {MAX_TOTAL_BYTES} bytes to take", code="too_many")
         if kind == LINK:
             return self._link(path, target, content)
-        secret = first_secret(content, self._allow)
-        if secret:
-            raise CannotTake(CODE, told(secret))
+        why = refusal(content, self._allow)
+        if why:
+            raise CannotTake(*why)
         return File(kind, content)
 
     def _link(self, path: str, target: str, content: bytes) -> File:
@@ -119,7 +119,7 @@ class Files:
         try:
             file = File(LINK, links.encode_target(target, text))
         except InvalidInput as error:
-            raise CannotTake(error.code, error.message) from error
+            raise CannotTake(error.code, why_not(error)) from error
         if target != path and not leads_right(self._layout, path, target, text):
             raise CannotTake("link_outside", "the link leads to what is not taken")
         return file
@@ -145,7 +145,7 @@ class Files:
         try:
             return None if target is None else paths.check(target)
         except InvalidInput as error:
-            self._leave(error.code, error.message, path)
+            self._leave(error.code, why_not(error), path)
             return None
 
     def _reason(self, path: str, is_folder: bool) -> str | None:
@@ -153,10 +153,7 @@ class Files:
         name = path.rpartition("/")[2]
         if defaults.is_reserved(name):
             return ""
-        why = self._layout.reason(path)
-        if not why and defaults.left_out(name, is_folder):
-            why = CACHE if is_folder else SECRETS
-        return why or None
+        return self._layout.reason(path) or usual_reason(name, is_folder) or None
 
 
 def _absent(there: Object) -> CannotTake:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..worktree import defaults
 from . import rules
 from .rules import Rule
 
@@ -16,6 +17,7 @@ SETTINGS = "settings of the program"
 BUNDLED = "comes with the program"
 STATE = "what the program notes for itself"
 OTHER = "not a part of a brain"
+PASSING = "of the system or an editor, for itself"
 
 
 class Layout(NamedTuple):
@@ -72,3 +74,12 @@ class Layout(NamedTuple):
 
     def _is_beside(self, path: str) -> bool:
         return bool(self.tops) and path.partition("/")[0] not in self.tops
+
+
+def usual_reason(name: str, is_folder: bool) -> str:
+    """Return why every brain leaves out a file or folder of a name, "" if none does."""
+    if not defaults.left_out(name, is_folder):
+        return ""
+    if defaults.is_secret(name):
+        return SECRETS
+    return CACHE if is_folder else PASSING

@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from ..errors import InvalidInput
 from ..results import Notice
 
 SHOWN = 50
 """Notices of one folder with one code that are given one by one."""
+
+
+_SHORTLY = {
+    "bad_name": "the name is not UTF-8",
+    "bad_char": "a control character in the name",
+    "bad_path": "a name that not every system can have",
+    "link_outside": "the link leads out of the brain",
+}
+
+
+def why_not(error: InvalidInput) -> str:
+    """Return what an error says, without the path, which is told beside it."""
+    return _SHORTLY.get(error.code, error.message)
 
 
 class _Crowd(NamedTuple):

@@ -10,6 +10,7 @@ from ..errors import InvalidInput
 from ..objects.entry import LINK
 from ..worktree import links, stats
 from ..worktree.folders import Folders
+from .left import why_not
 from .protocol import File
 
 MAX_BYTES = 16 << 20
@@ -44,7 +45,7 @@ def read(folders: Folders, path: str) -> File:
             raise CannotTake("too_large", f"{st.st_size} bytes; at most {MAX_BYTES} are taken")
         return _regular(name, above)
     except InvalidInput as error:
-        raise CannotTake(error.code, error.message) from error
+        raise CannotTake(error.code, why_not(error)) from error
     except FileNotFoundError as error:
         raise CannotTake(GONE, "it is not there any more") from error
     except OSError as error:

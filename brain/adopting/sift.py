@@ -17,8 +17,8 @@ from ..objects.entry import LINK
 from ..worktree import defaults
 from ..worktree.folders import Folders, opened
 from ..worktree.ignore import NAME as IGNORE
-from .layout import CACHE, OTHER, SECRETS, Layout
-from .left import Left
+from .layout import OTHER, Layout, usual_reason
+from .left import Left, why_not
 from .protocol import File
 from .published import NAME as RECORD
 from .reading import GONE, CannotTake, read
@@ -93,7 +93,7 @@ class _Seen:
         try:
             paths.check(target)
         except InvalidInput as error:
-            self._left.add(error.code, home, error.message)
+            self._left.add(error.code, home, why_not(error))
             return False
         folded = paths.fold(target)
         above = [folded[:at] for at, char in enumerate(folded) if char == "/"]
@@ -106,6 +106,14 @@ class _Seen:
         self._folders.update(above)
         self.count += 1
         return True
+
+
+class _Spelling:
+    """A folder by one of the names that macOS and Windows take for one."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.has_files = False
 
 
 class _Walk:
@@ -132,15 +140,31 @@ class _Walk:
                 ) from error
             self._left.add("unreadable", folder, why, target.removesuffix("/x"))
             return
+        twins: dict[str, _Spelling] = {}
         for name, st in kinds:
             path = f"{folder}/{name}" if folder else name
-            is_folder = stat.S_ISDIR(st.st_mode)
             if not self._admits(folder, path, name, st):
                 continue
-            if is_folder:
-                yield from self.files(path)
-            else:
+            if not stat.S_ISDIR(st.st_mode):
                 yield path
+            elif self._can_enter(path, twins.get(paths.fold(name))):
+                here = twins[paths.fold(name)] = _Spelling(path)
+                for inner in self.files(path):
+                    here.has_files = True
+                    yield inner
+
+    def _can_enter(self, path: str, twin: _Spelling | None) -> bool:
+        """Tell whether a brain can hold a folder, beside one of another spelling if there is."""
+        try:
+            paths.check(path)
+        except InvalidInput as error:
+            self._left.add(error.code, path, why_not(error))
+            return False
+        if twin is None:
+            return True
+        stays, goes = (twin.path, path) if twin.has_files else (path, twin.path)
+        self._left.add("case_collision", goes, f"{printable(stays)} is there already")
+        return stays == path
 
     def _admits(self, folder: str, path: str, name: str, st: os.stat_result) -> bool:
         layout = self._layout
@@ -149,8 +173,8 @@ class _Walk:
             return False
         why = layout.reason(path)
         reached = layout.reaches(path) if is_folder else layout.covers(path)
-        if not why and reached and defaults.left_out(name, is_folder):
-            why = CACHE if is_folder else SECRETS
+        if not why and reached:
+            why = usual_reason(name, is_folder)
         if not why and not reached:
             why = OTHER
         if not why and is_folder and path.count("/") >= limits.MAX_DEPTH:

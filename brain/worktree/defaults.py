@@ -39,12 +39,11 @@ _FOLDERS = frozenset(
     }
 )
 _FILES = frozenset({".netrc", ".pypirc", ".npmrc", ".git-credentials"})
-_FILE_STARTS = (
-    *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"),
-    *(".#", ".~lock.", ".goutputstream-"),
-)
+_KEY_STARTS = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
+_KEY_ENDS = (".pem", ".key", ".p12", ".pfx", ".p8", ".ppk", ".jks", ".keystore", ".kdbx")
+_FILE_STARTS = (*_KEY_STARTS, ".#", ".~lock.", ".goutputstream-")
 _FILE_ENDS = (
-    *(".pem", ".key", ".p12", ".pfx", ".p8", ".ppk", ".jks", ".keystore", ".kdbx"),
+    *_KEY_ENDS,
     *("-wal", "-shm", "-journal"),
     *(".swp", ".swo", ".swx", "~", ".pyc", ".kate-swp", "___jb_tmp___", "___jb_old___"),
 )
@@ -71,3 +70,9 @@ def left_out(name: str, is_folder: bool) -> bool:
     if low[0] == low[-1] == "#" and len(low) > 1:
         return True
     return low in _FILES or low.startswith(_FILE_STARTS) or low.endswith(_FILE_ENDS)
+
+
+def is_secret(name: str) -> bool:
+    """Tell whether a file called `name`, which the rules leave out, is one of secrets."""
+    low = name.lower()
+    return low.startswith((".env", *_KEY_STARTS)) or low in _FILES or low.endswith(_KEY_ENDS)
