@@ -7,19 +7,24 @@ touched in between is left alone: it is then an edit like any other.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ..digest import EMPTY
+from ..errors import InvalidInput, printable
 from ..objects.entry import Entry
 from ..session import Session
 from ..store.protocol import Pending, Transaction
-from ..worktree.stats import fingerprint
+from ..worktree import stats
 from . import files
 from .files import NOTHING, Progress, no_progress
 
 
 def announce(session: Session, tx: Transaction, writes: Mapping[str, Entry | None]) -> None:
-    """Put the files to be written on the list that survives a crash."""
+    """Put the files to be written on the list that survives a crash.
+
+    Raises `InvalidInput` (`name_too_long`) for one that could then never be written.
+    """
+    refuse_long_names(session, (path for path, entry in writes.items() if entry))
     tx.set_pending(
         [
             Pending(
@@ -31,6 +36,26 @@ def announce(session: Session, tx: Transaction, writes: Mapping[str, Entry | Non
             for path, entry in writes.items()
         ]
     )
+
+
+def refuse_long_names(session: Session, paths: Iterable[str]) -> None:
+    """Refuse names that the file system of the folder cannot hold; others may, so a brain can.
+
+    Raises `InvalidInput` (`name_too_long`).
+    """
+    longest = os.pathconf(session.root, "PC_NAME_MAX")
+    for path in paths:
+        if _has_long_name(path, longest):
+            raise InvalidInput(
+                f"a name of more than {longest} bytes: {printable(path)}",
+                code="name_too_long",
+                hint="choose a shorter one: no folder here can hold it",
+            )
+
+
+def _has_long_name(path: str, longest: int) -> bool:
+    raw = path.encode()
+    return len(raw) > longest and any(len(part) > longest for part in raw.split(b"/"))
 
 
 def apply(
@@ -46,9 +71,15 @@ def apply(
 
 
 def finish(session: Session, rows: list[Pending]) -> None:
-    """Write what a killed writer had recorded but not written."""
+    """Write what a killed writer had recorded but not written.
+
+    A file whose name no folder here can hold, as of a fork from elsewhere, is left out.
+    """
     left: dict[str, Entry | None] = {}
+    longest = os.pathconf(session.root, "PC_NAME_MAX")
     for row in rows:
+        if _has_long_name(row.path, longest):
+            continue
         now = _fingerprint_of(session, row.path)
         if not row.blob and now in (row.before, EMPTY):  # its folders may still be there
             left[row.path] = None
@@ -60,7 +91,5 @@ def finish(session: Session, rows: list[Pending]) -> None:
 
 def _fingerprint_of(session: Session, path: str) -> bytes:
     """Return the fingerprint of a file of the folder, empty if there is none."""
-    try:
-        return fingerprint(os.lstat(os.path.join(session.root, path)))
-    except (FileNotFoundError, NotADirectoryError):
-        return EMPTY
+    there = stats.at(os.path.join(session.root, path))
+    return EMPTY if there is None else stats.fingerprint(there)

@@ -20,6 +20,7 @@ from ..skills import document, layout
 from ..skills.slug import slugify
 from ..worktree.named import is_left_out
 from . import find, folder
+from .announced import refuse_long_names
 from .byhand import record_by_hand
 from .partly import Edits, above, refuse_new_twins
 from .record import recorded
@@ -157,7 +158,7 @@ def _at_home(mine: Turn, path: str) -> tuple[str, Edits]:
 def _check_path(session: Session, path: str) -> None:
     """Refuse a path that the brain leaves out, or that leads through a link.
 
-    Raises `InvalidInput` (`bad_path`, `left_out`, `unsafe_path`, …).
+    Raises `InvalidInput` (`bad_path`, `left_out`, `name_too_long`, `unsafe_path`, …).
     """
     if is_left_out(session.root, paths.check(path)):
         raise InvalidInput(
@@ -165,6 +166,7 @@ def _check_path(session: Session, path: str) -> None:
             code="left_out",
             hint="choose another name",
         )
+    refuse_long_names(session, [path])
     folder.check_way(session, path)
 
 

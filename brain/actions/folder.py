@@ -94,9 +94,8 @@ def candidate_at(session: Session, path: str) -> Candidate | None:
 
     Raises `InvalidInput` (`not_regular`) for what a brain cannot hold.
     """
-    try:
-        st = os.lstat(os.path.join(session.root, path))
-    except (FileNotFoundError, NotADirectoryError):
+    st = stats.at(os.path.join(session.root, path))
+    if st is None:
         return None
     if not stat.S_ISREG(st.st_mode) and not stat.S_ISLNK(st.st_mode):
         raise InvalidInput(

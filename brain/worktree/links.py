@@ -7,8 +7,8 @@ import os
 from ..errors import InvalidInput, printable
 from .defaults import is_reserved
 
-MAX_TARGET_BYTES = 4096
-"""Longest text of a link (Linux PATH_MAX)."""
+MAX_TARGET_BYTES = 4095
+"""Longest text of a link (Linux: PATH_MAX, of which the NUL at the end takes one)."""
 
 
 def stays_inside(path: str, target: str) -> bool:

@@ -6,6 +6,7 @@ is followed, and nothing outside the brain, or of version control itself, is tou
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -73,7 +74,8 @@ def remove_file(root: Root, path: str) -> None:
                 os.unlink(name, dir_fd=folders.open(folder))
             _remove_empty(folders, folder)
         except OSError as error:
-            raise failure(path, error) from error
+            if error.errno != errno.ENAMETOOLONG:  # where no such name can be, there is none
+                raise failure(path, error) from error
         finally:
             folders.close()
 

@@ -8,6 +8,7 @@ clock leaves the times as they are ("racy git", Documentation/technical/racy-git
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import struct
@@ -24,6 +25,9 @@ SIZE = _SHAPE.size
 fields = attrgetter("st_mtime_ns", "st_ctime_ns", "st_size", "st_ino", "st_mode")
 pack = _SHAPE.pack
 """Packs `fields` of a stat; raises `struct.error` for times outside 64 bits."""
+
+NOT_THERE = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG))
+"""What the system says of a path at which nothing is, the last of a name that none can have."""
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _SECOND = 1_000_000_000
@@ -87,6 +91,16 @@ def is_recent(known: bytes, moment: int) -> bool:
 
 def _is_late(then: int, moment: int) -> bool:
     return bool(then > moment - (_FINE_TICK if then % _SECOND else _COARSE_TICK))
+
+
+def at(path: str | os.PathLike[str]) -> os.stat_result | None:
+    """Return the stat of a file or link, None where there is none, or can be none."""
+    try:
+        return os.lstat(path)
+    except OSError as error:
+        if error.errno in NOT_THERE:
+            return None
+        raise
 
 
 def kind_of(mode: int) -> int:

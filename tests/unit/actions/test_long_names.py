@@ -1,0 +1,86 @@
+"""Names that a brain may hold and the folder may not: told before anything is recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brain import Brain, InvalidInput
+from brain.actions.importing import File, Source, Step
+from brain.worktree.links import encode_target
+
+SOURCE = Source("git", "skills", "adopted/skills")
+NAME = f"{'x' * 300}.md"
+LONG = f"memory/new/{NAME}"
+
+
+def take_in(brain: Brain, *paths: str, kind: int = 0, text: bytes = b"text") -> None:
+    files = [(path, File(kind, text)) for path in paths]
+    brain.import_steps(SOURCE, [Step(files, whole=True)])
+
+
+def is_well(brain: Brain) -> bool:
+    return brain.upsert_skill("well", "It is.\n").changed and brain.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("path", [LONG, f"memory/{NAME}", f"memory/{NAME}/a.md", f"{'ü' * 130}.md"])
+def test_a_file_of_a_name_too_long_is_refused_and_nothing_waits_to_be_written(
+    brain: Brain, path: str
+) -> None:
+    head = brain.head
+    with pytest.raises(InvalidInput) as raised:
+        brain.edit_file(path, lambda _: b"text")
+    assert raised.value.code == "name_too_long"
+    assert brain.head == head and is_well(brain)
+
+
+def test_one_of_a_skill_is_refused_also_in_a_proposal(brain: Brain) -> None:
+    brain.upsert_skill("alpha", "Alpha.\n")
+    with brain.proposal("agent") as proposed:
+        for one in (brain, proposed):
+            with pytest.raises(InvalidInput) as raised:
+                one.edit_skill("alpha", lambda _: b"text", file=f"scripts/{NAME}")
+            assert raised.value.code == "name_too_long"
+    assert is_well(brain)
+
+
+def test_a_merge_that_would_bring_one_in_is_refused(brain: Brain) -> None:
+    take_in(brain, LONG, "memory/new/a.md")
+    head = brain.head
+    with pytest.raises(InvalidInput) as raised:
+        brain.merge(SOURCE.branch)
+    assert raised.value.code == "name_too_long"
+    assert brain.head == head and not (brain.root / "memory/new").exists() and is_well(brain)
+
+
+def test_a_fork_leaves_it_out_and_may_drop_it(brain: Brain, tmp_path: Path) -> None:
+    take_in(brain, LONG, "memory/new/a.md")
+    brain.fork(tmp_path / "fork", SOURCE.branch)
+    with Brain.open(tmp_path / "fork") as fork:
+        assert (fork.root / "memory/new/a.md").read_bytes() == b"text"
+        assert fork.status().removed == [LONG]
+        assert fork.snapshot().removed == 1
+        assert fork.undo() and fork.status().removed == [LONG]
+        fork.snapshot()
+        with pytest.raises(InvalidInput):
+            fork.restore("@~1")
+        assert is_well(fork)
+
+
+def test_a_file_that_cannot_be_there_is_removed_all_the_same(brain: Brain, tmp_path: Path) -> None:
+    take_in(brain, f"skills/a/{NAME}", "skills/a/SKILL.md", text=b"A skill.\n")
+    brain.fork(tmp_path / "fork", SOURCE.branch)
+    with Brain.open(tmp_path / "fork") as fork:
+        fork.delete_skill("a")
+        assert fork.skills() == [] and fork.status().clean and is_well(fork)
+
+
+def test_a_link_as_long_as_the_system_takes_can_be_written(brain: Brain) -> None:
+    longest = b"a/" * 2047 + b"b"
+    take_in(brain, "memory/link", kind=2, text=longest)
+    brain.merge(SOURCE.branch)
+    assert (brain.root / "memory/link").readlink().as_posix() == longest.decode()
+    with pytest.raises(InvalidInput):
+        encode_target("memory/link", longest.decode() + "c")
+    assert is_well(brain)
