@@ -17,8 +17,9 @@ from ..skills import document, layout, parts, version
 from . import derived, find, folder, partly
 from .byhand import record_by_hand
 from .find import Found
+from .given import last_version, was_given
 from .turn import Turn, turn
-from .upsert import entries_of, files_of, last_version, was_given
+from .upsert import entries_of, files_of
 from .within import Within
 
 _VERSIONS = 64
@@ -109,7 +110,7 @@ def _raised(mine: Turn, ours: Found, slug: str, content: bytes, wish: Wish) -> d
     saved = (ours.card.name or slug, slug, wish.description, wish.body)
     new = document.upsert_document(content, None, *saved)
     if was_given(mine, ours.path, new.version):
-        new = document.upsert_document(content, last_version(mine.session, mine, slug), *saved)
+        new = document.upsert_document(content, last_version(mine, slug), *saved)
     return new
 
 

@@ -22,11 +22,12 @@ from ..worktree.named import is_left_out
 from . import find, folder
 from .announced import refuse_long_names
 from .byhand import record_by_hand
+from .given import last_version, was_given
 from .partly import Edits, above, refuse_new_twins
 from .record import recorded
 from .revisions import resolve
 from .turn import Turn, turn
-from .upsert import commit_skill, last_version, prior_of, was_given
+from .upsert import commit_skill, prior_of
 
 Change = Callable[[bytes | None], bytes | None]
 """Gets the content of a file and returns the new one; None where there is no file.
@@ -130,7 +131,7 @@ def content(session: Session, entry: Entry) -> bytes:
 def _raised(mine: Turn, slug: str, path: str, prior: bytes, text: bytes) -> document.Upsert:
     new = document.replaced(prior, None, slug, text)
     if was_given(mine, path, new.version):
-        return document.replaced(prior, last_version(mine.session, mine, slug), slug, text)
+        return document.replaced(prior, last_version(mine, slug), slug, text)
     return new
 
 

@@ -15,6 +15,7 @@ from . import lines
 from .revisions import resolve
 
 if TYPE_CHECKING:
+    from ..results import Index
     from ..skills.fitting import Candidate
     from .selecting import Wanted
 
@@ -41,6 +42,8 @@ def index(session: Session, revision: str, measure: Measure) -> Index:
 
     Raises `InvalidInput` (`bad_limit`).
     """
+    from ..results import Index
+
     made = written(session, resolve(session, revision), measure)
     return Index(*made.text, *made.how)
 

@@ -21,8 +21,8 @@ from ..skills import document, layout, version
 from ..skills.slug import fold, same_skill, slugify
 from . import derived, find, folder
 from .byhand import record_by_hand
+from .given import last_version, was_given
 from .turn import Turn, turn
-from .within import Within
 
 if TYPE_CHECKING:
     from ..receipts import Receipt
@@ -168,20 +168,13 @@ def _new_text(mine: Turn, slug: str, path: str, prior: bytes | None, wish: Wish)
         from .rebase import onto
 
         return onto(mine, slug, prior, current, wish)
-    last = last_version(mine.session, mine, slug) if prior is None else None
+    last = last_version(mine, slug) if prior is None else None
     saved = (wish.name, slug, wish.description, wish.body)
     new = document.upsert_document(prior, last, *saved)
     if prior is not None and was_given(mine, path, new.version):
         # An older text was brought back: the versions go on from the last, not from its own.
-        new = document.upsert_document(prior, last_version(mine.session, mine, slug), *saved)
+        new = document.upsert_document(prior, last_version(mine, slug), *saved)
     return new
-
-
-def was_given(mine: Turn, path: str, number: str) -> bool:
-    """Tell whether the skill at a path bore a version before, in the lineage of the head."""
-    inside = Within(mine.session, mine.head)
-    rows = derived.log_of(mine.session, path, number)
-    return any(row.version == number and row.snapshot in inside for row in rows)
 
 
 def commit_skill(
@@ -211,21 +204,6 @@ def _put(mine: Turn, path: str, content: bytes) -> Entry:
     mine.contents[blob] = content
     mine.tx.put_cards([derived.card_row(mine.session, path, blob, content)])
     return Entry(path, FILE, blob, len(content))
-
-
-def last_version(session: Session, mine: Turn, slug: str) -> str | None:
-    """Return the greatest version that a skill of that slug ever had in the lineage.
-
-    The latest is not enough: a merge may have kept a removal and left greater versions behind.
-    """
-    inside = Within(session, mine.head)
-    seen = [
-        row.version
-        for path in find.known_paths(session, slug)
-        for row in derived.log_of(session, path)
-        if row.snapshot in inside
-    ]
-    return version.greatest(seen) if seen else None
 
 
 def _outcome(
@@ -290,7 +268,7 @@ def revert(session: Session, text: str, to_version: str, message: str = "") -> U
             by_hand = folder.edits_at(session, mine.tx, mine.bundle, files_of(mine, found))
             record_by_hand(mine, by_hand)
             found = find.one(session, mine.bundle, text)
-        current = found.card.version if found else last_version(session, mine, then.slug)
+        current = found.card.version if found else last_version(mine, then.slug)
         content = session.reader.read_blob(then.blob)
         previous = version.greatest([current or then.card.version, then.card.version])
         number = version.after(previous)
