@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from ..errors import InvalidInput, printable
 from ..merging.absorb import absorb as merged
 from ..objects import bundle as bundles
-from ..objects import operation, paths
+from ..objects import operation
 from ..objects.bundle import Bundle
 from ..objects.entry import FILE, LINK, Entry
 from ..results import Absorbed
 from ..session import Session
 from ..skills import document, layout, parts, version
-from . import derived, find, folder, partly
+from . import derived, find, folder, naming, partly
 from .byhand import record_by_hand
 from .find import Found
 from .given import last_version, was_given
@@ -127,10 +126,10 @@ def _files(
     renamed: dict[str, str] = {}
     own = _own(mine, theirs, ours)
     going = {entry.path for entry in own}
-    taken: dict[str, bool] = {}
+    names = naming.Names()
     for entry in bundles.below(session.nodes, mine.bundle, target.rstrip("/")):
         if entry.path not in going:
-            _take(entry.path[len(target) :], taken)
+            names.take(entry.path[len(target) :])
     for entry in own:
         if theirs.folder is None or entry.path == theirs.path:
             continue
@@ -138,7 +137,7 @@ def _files(
         there = bundles.get(session.nodes, mine.bundle, target + inner)
         if there is not None and (there.blob, there.kind) == (entry.blob, entry.kind):
             continue
-        name = _free(inner, theirs.slug, taken)
+        name = names.free(inner, theirs.slug)
         if name != inner:
             _refuse_skill(entry.path)
             renamed[inner] = name
@@ -191,52 +190,14 @@ def _refuse_links(own: list[Entry], renamed: dict[str, str]) -> None:
         )
 
 
-def _take(inner: str, taken: dict[str, bool]) -> None:
-    """Note a file and the folders above it, as macOS and Windows compare them."""
-    folded = paths.fold(inner)
-    taken[folded] = True
-    taken.update((folded[:at], False) for at, char in enumerate(folded) if char == "/")
-
-
-def _free(inner: str, slug: str, taken: dict[str, bool]) -> str:
-    """Return `inner`, or a name beside it that nothing has. Raises `InvalidInput` (`taken`)."""
-    name, number = inner, 1
-    while paths.fold(name) in taken:
-        name = _renamed(inner, slug if number == 1 else f"{slug}-{number}")
-        number += 1
-    above = (name[:at] for at, char in enumerate(name) if char == "/")
-    if any(taken.get(paths.fold(path)) for path in above):
-        raise InvalidInput(f"a file is where {printable(name)} needs a folder", code="taken")
-    _take(name, taken)
-    return name
-
-
-def _renamed(inner: str, slug: str) -> str:
-    above, slash, name = inner.rpartition("/")
-    stem, dot, ending = name.rpartition(".")
-    return f"{above}{slash}" + (f"{stem}-{slug}.{ending}" if dot and stem else f"{name}-{slug}")
-
-
 def _text(mine: Turn, ours: Found, theirs: Found, content: bytes, renamed: dict[str, str]) -> bytes:
     session = mine.session
     mine_parts, other = (
         parts.split(text) for text in (content, session.reader.read_blob(theirs.blob))
     )
     base = _common(mine, ours, theirs)
-    body = _called_anew(other.body, renamed)
+    body = naming.rewritten(other.body, renamed)
     return merged(mine_parts, other._replace(body=body), base, theirs.card.name).join()
-
-
-def _called_anew(body: bytes, renamed: dict[str, str]) -> bytes:
-    """Return a text with the new names of files, each put in once: one may be the old of another.
-
-    A name without a dot or a slash may be a word like any other, and stays.
-    """
-    names = {old.encode(): new.encode() for old, new in renamed.items() if "." in old or "/" in old}
-    if not names:
-        return body
-    name = rb"(?<![\w./-])((?:\./)?)(%b)(?![\w/-]|\.\w)" % b"|".join(map(re.escape, names))
-    return re.sub(name, lambda found: found[1] + names[found[2]], body)
 
 
 def _common(mine: Turn, ours: Found, theirs: Found) -> bytes | None:
