@@ -149,7 +149,8 @@ def over_http(folder: Path, seed: int, more: Callable[[int], bool]) -> Report:
                     headers.append(f"MCP-Protocol-Version: {rng.choice(['2026-07-28', 'x'])}")
                 if rng.random() < 0.2:
                     headers.append("Mcp-Method: tools/call")
-                status, _, body = served.post(mutated(rng), *headers)
+                status, head, body = served.post(mutated(rng), *headers)
+                served.leave(head)
                 assert status in (200, 202, 400, 404, 406), (status, body)
                 assert str(folder).encode() not in body and b"Traceback" not in body
                 answers += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -174,8 +175,21 @@ class Served:
 
     def is_well(self) -> bool:
         """Tell whether the server still answers as it should."""
-        status, _, body = self.post(request("initialize", **INITIALIZE))
+        status, head, body = self.post(request("initialize", **INITIALIZE))
+        self.leave(head)
         return status == 200 and b'"serverInfo"' in body
+
+    def leave(self, head: bytes) -> None:
+        """End the session that the head of an answer names, if it does: there may be so many."""
+        found = re.search(rb"(?i)\r\nmcp-session-id: (\w+)", head)
+        if found:
+            lines = (
+                b"DELETE /mcp HTTP/1.1",
+                b"Host: " + self.host.encode(),
+                b"Authorization: Bearer " + self.token.encode(),
+                b"Mcp-Session-Id: " + found[1],
+            )
+            assert self.raw(b"\r\n".join(lines) + b"\r\n\r\n")[0] in (200, 404)
 
 
 def read_answer(made: socket.socket) -> tuple[int, bytes, bytes]:

@@ -194,6 +194,11 @@ def test_a_request_whose_end_two_programs_would_see_in_two_places_is_refused(
     assert served.raw(bare)[0] == 400
     mixed = post_head(served, "X: a\nContent-Length: 2") + b"{}"
     assert served.raw(mixed)[0] == 400
+    good = post_head(served, f"Content-Length: {len(HELLO)}") + HELLO
+    for second, count in ((good, 2), (good.replace(b"\r\n", b"\n"), 1)):
+        with served.connect() as made:
+            made.sendall(good + second.replace(b"\nAccept", b"\nConnection: close\r\nAccept", 1))
+            assert b"".join(iter(lambda: made.recv(1 << 16), b"")).count(b" 200 OK") == count
     assert served.raw(b"GET /mcp\r\n\r\n")[0] == 400
     assert served.raw(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\r\n" * 4)[0] == 400
     assert served.raw(post_head(served, "Content-Length: 2", "Host: x") + b"{}")[0] == 400

@@ -36,17 +36,26 @@ class StrictProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take in bytes, those of a head after a look at their line ends."""
-        if self.conn.their_state is h11.IDLE:
-            head, end, _ = (self._last + data).partition(b"\r\n\r\n")
-            self._last = data[-1:] if not end else b""
-            if _BARE.search(head + end):
-                self._refuse("Line ends must be CRLF.")
-                return
+        if self.conn.their_state is h11.IDLE and self._is_bare(data):
+            self._refuse("Line ends must be CRLF.")
+            return
         super().data_received(data)
         if self.conn.their_state is h11.IDLE:
             self._await_head()
         else:
             self._head_is_there()
+
+    def on_response_complete(self) -> None:
+        """Go on with the next head if it came right behind the last request, or hang up."""
+        if self.conn.their_state is h11.DONE and self._is_bare(self.conn.trailing_data[0]):
+            self.transport.close()
+        super().on_response_complete()
+
+    def _is_bare(self, data: bytes) -> bool:
+        """Tell whether a head, of which a piece came, has other line ends than CRLF."""
+        head, end, _ = (self._last + data).partition(b"\r\n\r\n")
+        self._last = data[-1:] if not end else b""
+        return _BARE.search(head + end) is not None
 
     def _await_head(self) -> None:
         if self._timer is None:
