@@ -43,7 +43,8 @@ def check(path: str) -> str:
         raise InvalidInput(
             f"not a path of a brain: {printable(path)}",
             code="bad_path",
-            hint="paths are relative, use '/', and have no '.', '..' or empty part",
+            hint="paths are relative, use '/', and have no '.', '..' or empty part, no '\\' "
+            "and no drive such as 'c:'",
         )
     if len(parts) > limits.MAX_DEPTH:
         raise InvalidInput(f"nested too deeply: {printable(path)}", code="too_deep")

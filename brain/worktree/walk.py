@@ -198,4 +198,9 @@ def _check(path: str, name: str) -> None:
     """As `paths.check`, quickly for the plain names that nearly all files have."""
     plain = name.isascii() and name.isprintable() and "\\" not in name and ":" not in name
     if not plain or len(path) > _PLAIN_CHARS or path.count("/") >= limits.MAX_DEPTH:
-        paths.check(path)
+        try:
+            paths.check(path)
+        except InvalidInput as error:
+            ways = "rename it, or leave it out by a pattern in .brainignore"
+            error.hint = f"{ways}; {error.hint}" if error.hint else ways
+            raise

@@ -67,6 +67,7 @@ REFUSED = [
     pytest.param(raw(b"a\x1b[2J"), "bad_char", "a\\x1b", id="files-15-escape"),
     pytest.param(raw("a\x85b".encode()), "bad_char", "a\\x85b", id="files-15-c1"),
     pytest.param(raw(b"a\\b"), "bad_path", "a", id="files-15-backslash"),
+    pytest.param(twins("a:b", "c"), "bad_path", "a:b", id="files-15-drive"),
     pytest.param(raw(b"\xff\xfe"), "bad_name", "skills/", id="files-16"),
     pytest.param(twins("README.md", "readme.md"), "case_collision", "readme.md", id="files-18"),
     pytest.param(twins("s/A/x", "s/a/y"), "case_collision", "s/a", id="files-18-folders"),
@@ -89,6 +90,7 @@ def test_a_folder_with_such_a_file_is_refused_as_a_whole(
     assert caught.value.code == code
     assert named in caught.value.message
     assert caught.value.message.isprintable()
+    assert caught.value.hint.startswith(("rename", "move it out"))
 
 
 @pytest.mark.parametrize(
