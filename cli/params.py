@@ -58,8 +58,8 @@ class TextType(ParamOfText):
         return text
 
 
-class KnownType(TextType):
-    """Text to compare with; an empty one, of a variable not set, would compare nothing."""
+class FilledType(TextType):
+    """Text that is not empty: that of a variable not set would stand for the head, or for any."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the text if there is any."""

@@ -12,7 +12,7 @@ from ..command import command as brain_command
 from ..context import App
 from ..errors import Failure
 from ..output import emit
-from ..params import Once, TextType
+from ..params import FilledType, Once
 from ..text import short
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     examples=("brain ancestry @~3", "brain ancestry 1f0c2a --lineage lineage.bin"),
     exits=READS,
 )
-@click.argument("old", metavar="ANCESTOR", type=TextType())
-@click.argument("new", metavar="[REV]", required=False, type=TextType())
+@click.argument("old", metavar="ANCESTOR", type=FilledType())
+@click.argument("new", metavar="[REV]", required=False, type=FilledType())
 @click.option(
     "--lineage", cls=Once, metavar="FILE", help="Ask a file of `brain lineage`, not a brain."
 )

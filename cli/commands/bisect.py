@@ -14,7 +14,7 @@ from ..command import command as brain_command
 from ..context import App
 from ..errors import FAILURE, Failure
 from ..output import emit
-from ..params import Once, TextType
+from ..params import FilledType, Once
 from ..text import paint, short
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ MOST = 127
         "brain bisect --good @~20 --bad @~3 -- ./check.sh",
     ),
 )
-@click.option("--good", cls=Once, type=TextType(), help="A snapshot that passes.  [required]")
-@click.option("--bad", cls=Once, type=TextType(), help="A later one that fails.  [default: @]")
+@click.option("--good", cls=Once, type=FilledType(), help="A snapshot that passes.  [required]")
+@click.option("--bad", cls=Once, type=FilledType(), help="A later one that fails.  [default: @]")
 @click.argument("check", metavar="-- COMMAND [ARG]...", nargs=-1, required=True)
 def command(app: App, good: str | None, bad: str | None, check: tuple[str, ...]) -> None:
     """Find the snapshot that made a check fail.

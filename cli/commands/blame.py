@@ -10,7 +10,7 @@ import click
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit, iso
-from ..params import Once, SlugType, TextType
+from ..params import FilledType, Once, SlugType
 from ..terminal import escape
 from ..text import short
 
@@ -28,7 +28,7 @@ class Blamed(NamedTuple):
     "blame", examples=("brain blame oracle-manipulation", "brain blame oracle-manipulation --json")
 )
 @click.argument("slug", type=SlugType())
-@click.option("--rev", cls=Once, type=TextType(), help="The snapshot to look at.  [default: @]")
+@click.option("--rev", cls=Once, type=FilledType(), help="The snapshot to look at.  [default: @]")
 def command(app: App, slug: str, rev: str | None) -> None:
     """Tell which snapshot wrote each line of a skill.
 

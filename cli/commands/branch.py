@@ -11,7 +11,7 @@ from ..command import OVERWRITES
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
-from ..params import BranchType, TextType
+from ..params import BranchType, FilledType
 from ..terminal import escape
 from ..text import paint, short
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     exits=OVERWRITES,
 )
 @click.argument("name", required=False, type=BranchType())
-@click.argument("rev", required=False, type=TextType())
+@click.argument("rev", required=False, type=FilledType())
 @click.option("--delete", is_flag=True, help="Remove NAME, if another branch holds its work.")
 def command(app: App, name: str | None, rev: str | None, delete: bool) -> None:
     """List branches, make one, or remove one.

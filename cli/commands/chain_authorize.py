@@ -14,7 +14,7 @@ from ..command import command as brain_command
 from ..context import App
 from ..ledgers import chain_option
 from ..output import emit
-from ..params import CountType, Once, TextType
+from ..params import CountType, FilledType, Once
 from ..terminal import escape
 
 
@@ -23,7 +23,7 @@ from ..terminal import escape
     examples=("brain chain authorize -o permit.json --ledger sepolia --hours 2",),
     exits=(*OVERWRITES[:3], 3, *OVERWRITES[3:]),
 )
-@click.argument("rev", metavar="[REV]", required=False, type=TextType())
+@click.argument("rev", metavar="[REV]", required=False, type=FilledType())
 @chain_option
 @click.option("--hours", cls=Once, type=CountType(), help="How long it may be sent.  [default: 24]")
 @click.option(

@@ -9,10 +9,10 @@ import click
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
-from ..params import KnownType, Once, TextType
+from ..params import FilledType, Once, TextType
 from ..reading import read
 
-_KNOWN = KnownType()
+_KNOWN = FilledType()
 
 
 @brain_command(

@@ -11,7 +11,7 @@ from ..command import command as brain_command
 from ..context import App
 from ..ledgers import holding, ledger_option
 from ..output import emit, to_json
-from ..params import Once, TextType
+from ..params import FilledType, Once, TextType
 from ..terminal import escape
 from ..text import size
 
@@ -24,7 +24,7 @@ from ..text import size
     ),
     exits=(0, 1, 2, 3, 10, 130),
 )
-@click.argument("rev", metavar="[REV]", required=False, type=TextType())
+@click.argument("rev", metavar="[REV]", required=False, type=FilledType())
 @click.option(
     "--path",
     cls=Once,

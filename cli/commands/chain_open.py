@@ -9,7 +9,7 @@ from ..command import command as brain_command
 from ..context import App
 from ..ledgers import chosen, ledger_option, told
 from ..output import emit
-from ..params import TextType
+from ..params import FilledType
 from ..prices import dry_run_option, priced
 
 
@@ -18,7 +18,7 @@ from ..prices import dry_run_option, priced
     examples=("brain chain open --ledger sepolia", "brain chain open --ledger sepolia --dry-run"),
     exits=(*OVERWRITES[:3], 3, *OVERWRITES[3:]),
 )
-@click.argument("rev", metavar="[REV]", required=False, type=TextType())
+@click.argument("rev", metavar="[REV]", required=False, type=FilledType())
 @ledger_option
 @dry_run_option
 def command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:

@@ -11,7 +11,7 @@ from ..command import command as brain_command
 from ..context import App
 from ..ledgers import holding, ledger_option
 from ..output import emit
-from ..params import TextType
+from ..params import FilledType
 from ..terminal import escape
 from ..text import columns, count, short
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     examples=("brain chain status", "brain chain status --ledger sepolia --json"),
     exits=(0, 1, 2, 3, 10, 130),
 )
-@click.argument("rev", metavar="[REV]", required=False, type=TextType())
+@click.argument("rev", metavar="[REV]", required=False, type=FilledType())
 @ledger_option
 def command(app: App, rev: str | None, ledger: str | None) -> None:
     """Show what a ledger holds of this brain.

@@ -10,7 +10,7 @@ import click
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
-from ..params import KnownType, Once, TextType
+from ..params import FilledType, Once, TextType
 from ..proven import besides, claim, equivocation, ids
 from ..reading import read
 
@@ -33,10 +33,14 @@ if TYPE_CHECKING:
     "--content", cls=Once, metavar="FILE", help="Compare this with the content that is proven."
 )
 @click.option(
-    "--snapshot", cls=Once, type=KnownType(), metavar="ID", help="It has to be about this snapshot."
+    "--snapshot",
+    cls=Once,
+    type=FilledType(),
+    metavar="ID",
+    help="It has to be about this snapshot.",
 )
 @click.option(
-    "--brain", cls=Once, type=KnownType(), metavar="ID", help="It has to be about this brain."
+    "--brain", cls=Once, type=FilledType(), metavar="ID", help="It has to be about this brain."
 )
 def command(
     app: App, file: str, content: str | None, snapshot: str | None, brain: str | None

@@ -13,7 +13,7 @@ from ..context import App
 from ..ledgers import outcome, refuse
 from ..models import opened
 from ..output import emit
-from ..params import TextType
+from ..params import FilledType
 from ..receipts import from_file
 from ..terminal import escape, escape_lines
 from ..text import count
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     ),
     exits=WRITES,
 )
-@click.argument("source", metavar="[REV|FILE]", required=False, default="@", type=TextType())
+@click.argument("source", metavar="[REV|FILE]", required=False, default="@", type=FilledType())
 @click.option("--anyway", is_flag=True, help="Ask also if the run was not hard.")
 @click.option("--dry-run", is_flag=True, help="Print what it would be; record nothing.")
 def command(app: App, source: str, anyway: bool, dry_run: bool) -> None:

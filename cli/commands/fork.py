@@ -10,7 +10,7 @@ from ..command import WRITES
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
-from ..params import Once, TextType
+from ..params import FilledType, Once, TextType
 from ..progress import Bar
 from ..terminal import escape
 from ..text import short
@@ -23,7 +23,9 @@ from ..trusting import advice
     exits=WRITES,
 )
 @click.argument("directory", metavar="DIR", type=TextType("bad_path"))
-@click.option("--rev", cls=Once, type=TextType(), help="The snapshot to begin from.  [default: @]")
+@click.option(
+    "--rev", cls=Once, type=FilledType(), help="The snapshot to begin from.  [default: @]"
+)
 def command(app: App, directory: str, rev: str | None) -> None:
     """Begin a brain of its own from a snapshot of this one.
 

@@ -8,7 +8,7 @@ from .. import keys
 from ..command import WRITES
 from ..command import command as brain_command
 from ..context import App
-from ..params import Once, TextType
+from ..params import FilledType, Once, TextType
 from ..trusting import change, signing_options
 
 
@@ -21,7 +21,7 @@ from ..trusting import change, signing_options
 @click.option(
     "--until",
     cls=Once,
-    type=TextType(),
+    type=FilledType(),
     metavar="REV",
     help="The snapshot that ends its rights.  [default: @]",
 )

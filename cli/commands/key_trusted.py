@@ -7,12 +7,12 @@ import click
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
-from ..params import TextType
+from ..params import FilledType
 from ..trusting import rights
 
 
 @brain_command("trusted", examples=("brain key trusted", "brain key trusted @~3 --json"))
-@click.argument("rev", metavar="[REV]", required=False, type=TextType())
+@click.argument("rev", metavar="[REV]", required=False, type=FilledType())
 def command(app: App, rev: str | None) -> None:
     """List who may sign what comes next.
 

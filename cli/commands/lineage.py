@@ -10,7 +10,7 @@ import click
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
-from ..params import Once, TextType
+from ..params import FilledType, Once
 from ..terminal import escape
 from ..text import count, short
 
@@ -26,7 +26,7 @@ class Lineage(NamedTuple):
 @brain_command(
     "lineage", examples=("brain lineage -o lineage.bin", "brain lineage main~3 -o l.bin")
 )
-@click.argument("rev", required=False, type=TextType())
+@click.argument("rev", required=False, type=FilledType())
 @click.option("-o", "--output", cls=Once, metavar="FILE", help="Where to write.  [required]")
 def command(app: App, rev: str | None, output: str | None) -> None:
     """Write a lineage to a file, without what it holds.

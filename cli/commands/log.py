@@ -12,7 +12,7 @@ from .. import graph as lanes
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
-from ..params import CountType, Once, SlugType, TextType
+from ..params import CountType, FilledType, Once, SlugType
 from ..streams import write_lines
 from ..terminal import escape, width
 from ..text import SHORT, first_line, paint, short, when
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     "log",
     examples=("brain log -n 10", "brain log --graph", "brain log --skill oracle-manipulation"),
 )
-@click.argument("rev", metavar="[REV]", required=False, type=TextType())
+@click.argument("rev", metavar="[REV]", required=False, type=FilledType())
 @click.option(
     "-n", "--limit", cls=Once, type=CountType(), metavar="N", help="Show at most N snapshots."
 )

@@ -9,7 +9,7 @@ from ..command import command as brain_command
 from ..context import App
 from ..merged import report
 from ..output import emit
-from ..params import Once, TextType
+from ..params import FilledType, Once, TextType
 from ..progress import Bar
 from ..text import short
 
@@ -24,7 +24,7 @@ from ..text import short
     ),
     exits=OVERWRITES,
 )
-@click.argument("rev", required=False, type=TextType())
+@click.argument("rev", required=False, type=FilledType())
 @click.option("--ours", "choice", flag_value="ours", help="Decide every conflict for our side.")
 @click.option("--theirs", "choice", flag_value="theirs", help="Decide every conflict for REV.")
 @click.option("--both", "choice", flag_value="both", help="Keep both sides of every conflict.")

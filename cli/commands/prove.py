@@ -12,7 +12,7 @@ from ..command import READS
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit, to_json
-from ..params import Once, TextType
+from ..params import FilledType, Once, TextType
 from ..proven import claim
 from ..terminal import escape
 from ..text import size
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     help="Prove that the snapshot descends from this one.",
 )
 @click.option(
-    "--rev", cls=Once, type=TextType(), help="The snapshot the proof is about.  [default: @]"
+    "--rev", cls=Once, type=FilledType(), help="The snapshot the proof is about.  [default: @]"
 )
 @click.option(
     "-o", "--output", cls=Once, metavar="FILE", help="Write the proof to FILE, not to the screen."

@@ -12,7 +12,7 @@ from ..command import OVERWRITES
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
-from ..params import Once, TextType
+from ..params import FilledType, Once, TextType
 from ..terminal import escape
 from ..text import count, short
 from ..words import crowds
@@ -41,7 +41,7 @@ CLIENTS = ("claude", "codex", "hermes", "openclaw", "agentskills")
     type=click.Choice(CLIENTS),
     help="Whose folder DIR is, or becomes.",
 )
-@click.option("--rev", cls=Once, type=TextType(), help="What to publish.  [default: @]")
+@click.option("--rev", cls=Once, type=FilledType(), help="What to publish.  [default: @]")
 @click.option(
     "--strict", is_flag=True, help="Keep to agentskills.io, also where the client reads more."
 )

@@ -7,7 +7,7 @@ import click
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
-from ..params import Once, TextType
+from ..params import FilledType, Once
 from ..receipts import from_file, lines
 from ..written import overwrite_option, write_file
 
@@ -21,7 +21,7 @@ from ..written import overwrite_option, write_file
     ),
     exits=(0, 1, 2, 10, 12, 130),
 )
-@click.argument("source", metavar="[REV|FILE]", required=False, type=TextType())
+@click.argument("source", metavar="[REV|FILE]", required=False, type=FilledType())
 @click.option(
     "-o", "--output", cls=Once, metavar="FILE", help="Write the last part, as it is kept, to FILE."
 )

@@ -13,7 +13,7 @@ from ..command import command as brain_command
 from ..context import App
 from ..findings import finding
 from ..output import emit
-from ..params import TextType
+from ..params import FilledType
 from ..receipts import from_file
 from ..text import count, short
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     examples=("brain receipt verify", "brain receipt verify receipt.json --json"),
     exits=(0, 1, 2, 3, 10, 130),
 )
-@click.argument("source", metavar="[REV|FILE]", required=False, type=TextType())
+@click.argument("source", metavar="[REV|FILE]", required=False, type=FilledType())
 def command(app: App, source: str | None) -> None:
     """Check that a receipt is what became of the brain.
 

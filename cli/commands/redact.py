@@ -11,7 +11,7 @@ from ..command import OVERWRITES
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
-from ..params import Once, TextType
+from ..params import FilledType, Once, TextType
 from ..terminal import escape
 from ..text import count, short
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 )
 @click.argument("path", type=TextType("bad_path"))
 @click.option("--reason", cls=Once, required=True, type=TextType(), help="Why; this is recorded.")
-@click.option("--rev", cls=Once, type=TextType(), help="The snapshot to look in.  [default: @]")
+@click.option("--rev", cls=Once, type=FilledType(), help="The snapshot to look in.  [default: @]")
 @click.option("--history", is_flag=True, help="All that PATH held in any snapshot.")
 def command(app: App, path: str, reason: str, rev: str | None, history: bool) -> None:
     """Destroy the content of a file for good.

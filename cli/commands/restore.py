@@ -8,7 +8,7 @@ from ..command import OVERWRITES
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
-from ..params import TextType
+from ..params import FilledType, TextType
 from ..progress import Bar
 from ..words import restored
 
@@ -18,7 +18,7 @@ from ..words import restored
     examples=("brain restore @~1", "brain restore @~1 skills/oracle-manipulation"),
     exits=OVERWRITES,
 )
-@click.argument("rev", type=TextType())
+@click.argument("rev", type=FilledType())
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
 def command(app: App, rev: str, paths: tuple[str, ...]) -> None:
     """Bring files back from a snapshot.

@@ -12,7 +12,7 @@ from brain.errors import BrainError
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
-from ..params import Once, TextType
+from ..params import FilledType, Once, TextType
 from ..progress import Bar
 from ..terminal import escape
 from ..text import count, paint, short
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "--rev",
     cls=Once,
-    type=TextType("bad_revision"),
+    type=FilledType("bad_revision"),
     metavar="REV",
     help="A revision.  [default: @]",
 )

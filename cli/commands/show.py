@@ -10,7 +10,7 @@ import click
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit, to_json
-from ..params import TextType
+from ..params import FilledType
 from ..terminal import escape, escape_lines
 from ..text import columns, count, short, size, when
 from ..words import operation
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @brain_command("show", examples=("brain show", "brain show @~3", "brain show 5d1e2f3a --json"))
-@click.argument("rev", metavar="[REV]", required=False, type=TextType())
+@click.argument("rev", metavar="[REV]", required=False, type=FilledType())
 def command(app: App, rev: str | None) -> None:
     """Show one snapshot.
 

@@ -12,7 +12,7 @@ from ..command import WRITES
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
-from ..params import TextType
+from ..params import FilledType
 from ..text import short
 from ..trusting import signing_options
 
@@ -31,7 +31,7 @@ class Signed(NamedTuple):
     examples=("brain sign", "brain sign @~1 --key work", "brain sign --all --key work"),
     exits=WRITES,
 )
-@click.argument("rev", metavar="[REV]", required=False, type=TextType())
+@click.argument("rev", metavar="[REV]", required=False, type=FilledType())
 @click.option(
     "--all",
     "every",

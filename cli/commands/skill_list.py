@@ -11,7 +11,7 @@ import click
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
-from ..params import Once, TextType
+from ..params import FilledType, Once
 from ..terminal import width
 from ..text import columns
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @brain_command("list", examples=("brain skill list", "brain skill list --rev @~3 --json"))
-@click.option("--rev", cls=Once, type=TextType(), metavar="REV", help="The state to list.")
+@click.option("--rev", cls=Once, type=FilledType(), metavar="REV", help="The state to list.")
 def command(app: App, rev: str | None) -> None:
     """List the skills.
 

@@ -11,7 +11,7 @@ import click
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
-from ..params import Once, SlugType, TextType
+from ..params import FilledType, Once, SlugType
 from ..streams import write
 from ..terminal import escape, escape_lines, is_terminal
 from ..text import paint
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     examples=("brain skill view oracle-manipulation", "brain skill view oracle-manipulation@1"),
 )
 @click.argument("slug", type=SlugType())
-@click.option("--rev", cls=Once, type=TextType(), metavar="REV", help="The state to read from.")
+@click.option("--rev", cls=Once, type=FilledType(), metavar="REV", help="The state to read from.")
 def command(app: App, slug: str, rev: str | None) -> None:
     """Print the body of a skill.
 

@@ -47,6 +47,27 @@ def test_an_option_with_a_value_is_given_once(cli: Call, call: list[str]) -> Non
     assert "given more than once" in told.err
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["show", ""],
+        ["sign", ""],
+        ["branch", "new", ""],
+        ["restore", ""],
+        ["chain", "commit", ""],
+        ["fork", "new", "--rev="],
+        ["receipt", "show", ""],
+        ["bisect", "--good=@~1", "--bad=", "--", "true"],
+    ],
+)
+def test_an_empty_revision_of_a_variable_not_set_does_not_stand_for_the_head(
+    cli: Call, call: list[str]
+) -> None:
+    told = cli(*call)
+    assert told.status == 2 and told.out == ""
+    assert "it is empty" in told.err
+
+
 def test_a_mistyped_command_is_answered_with_the_nearest_ones(cli: Call) -> None:
     assert cli("snapshto").err == (
         "Error: No such command 'snapshto'. Did you mean 'snapshot'?\nHint: see 'brain --help'\n"
