@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import InvalidInput, NotFound, printable
@@ -22,7 +23,8 @@ from .derived import SECTION
 if TYPE_CHECKING:
     from ..results import Skill
 
-
+_HOLDING = 3
+"""Names that are told because they hold what was asked for, if none is much like it."""
 _AT_ONCE = 4096
 """Files that are looked at together, at least."""
 
@@ -143,7 +145,8 @@ def missing(session: Session, bundle: Bundle, text: str) -> NotFound:
     from ..skills.near import closest
 
     names = {name: path for part in _placed(session, bundle) for path, name, _ in part}
-    near = [layout.slug_of(names[name]) for name in closest(text, names)]
+    like = closest(text, names) or islice((name for name in names if text in name), _HOLDING)
+    near = [layout.slug_of(names[name]) for name in like]
     return NotFound(
         f"no skill {printable(text)}",
         code="no_skill",

@@ -14,6 +14,7 @@ from ..selection.protocol import Document
 from ..session import Session
 from ..skills import parts
 from ..skills.card import read_card
+from ..skills.slug import slugify
 from ..store.fulltext import FullText
 from . import derived, find, shelving
 
@@ -35,7 +36,8 @@ def like_new(
     if body is not None:
         card = read_card(body, "")
         told, text = told or card.description, _text(body)
-    return _like(session, name, told, text, "", limit)
+    slug = slugify(name)  # another writer may have made it meanwhile
+    return [one for one in _like(session, name, told, text, "", limit) if one.slug != slug]
 
 
 def like_skill(session: Session, text: str, limit: int = MOST) -> list[Similar]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from brain import Brain
+from brain.actions.likening import like_new
 from brain.errors import InvalidInput, NotFound
 
 BODY = "Open the workbook with the library.\nWrite one row per record.\nSave it under a new name.\n"
@@ -44,6 +45,13 @@ def test_writing_to_a_skill_that_is_there_duplicates_nothing(library: Brain) -> 
     assert library.similar_skills("CSV to Excel", "Convert CSV files into Excel workbooks") == []
 
 
+def test_a_skill_that_another_writer_makes_meanwhile_is_not_its_own_duplicate(
+    library: Brain,
+) -> None:
+    told = "Convert CSV files into Excel workbooks"
+    assert like_new(library._session, "CSV to Excel", told, None) == []
+
+
 def test_a_skill_is_not_its_own_duplicate(library: Brain) -> None:
     assert library.similar_to("csv-to-excel") == []
     library.upsert_skill("excel-csv", BODY, description="Excel workbooks of CSV files")
@@ -57,6 +65,7 @@ def test_what_cannot_be_named_or_found_is_said(library: Brain) -> None:
     with pytest.raises(NotFound) as error:
         library.similar_to("excel")
     assert error.value.code == "no_skill"
+    assert error.value.hint == "did you mean csv-to-excel?"  # none is much like it; one holds it
 
 
 def test_text_that_is_no_skill_is_compared_as_it_is(library: Brain) -> None:
