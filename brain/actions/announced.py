@@ -7,10 +7,11 @@ touched in between is left alone: it is then an edit like any other.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from ..digest import EMPTY
-from ..errors import InvalidInput, printable
+from ..errors import BrainError, InvalidInput, printable
 from ..objects.entry import Entry
 from ..session import Session
 from ..store.protocol import Pending, Transaction
@@ -66,12 +67,20 @@ def apply(
 ) -> None:
     """Write files that were announced, and take them off the list."""
     if writes:
-        files.write(session, writes, progress, contents)
+        with _recorded():
+            files.write(session, writes, progress, contents)
         session.store.settle()
 
 
 def finish(session: Session, rows: list[Pending]) -> None:
-    """Write what a killed writer had recorded but not written.
+    """Write what a killed writer had recorded but not written."""
+    with _recorded():
+        files.write(session, unwritten(session, rows))
+    session.store.settle()
+
+
+def unwritten(session: Session, rows: list[Pending]) -> dict[str, Entry | None]:
+    """Return what `finish` would write of a list: the files that nobody touched since.
 
     A file whose name no folder here can hold, as of a fork from elsewhere, is left out.
     """
@@ -85,8 +94,17 @@ def finish(session: Session, rows: list[Pending]) -> None:
             left[row.path] = None
         elif row.blob and now == row.before:
             left[row.path] = Entry(row.path, row.kind, row.blob, session.store.blob_size(row.blob))
-    files.write(session, left)
-    session.store.settle()
+    return left
+
+
+@contextmanager
+def _recorded() -> Iterator[None]:
+    """Say of what cannot be written that it is recorded, so that nobody does it twice."""
+    try:
+        yield
+    except BrainError as error:
+        error.hint = error.hint or "it is recorded; the next command that writes tries again"
+        raise
 
 
 def _fingerprint_of(session: Session, path: str) -> bytes:

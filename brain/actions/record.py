@@ -13,6 +13,7 @@ from ..objects.operation import Operation
 from ..results import Notice, Recorded, Status
 from ..session import Session
 from . import folder, loading
+from .announced import unwritten
 from .files import Progress, no_progress
 from .turn import Turn, locked, recording
 
@@ -32,8 +33,8 @@ def status(session: Session, progress: Progress = no_progress) -> Status:
     seen = folder.look(session, progress)
     found = folder.edits(session, seen, target, folder.hashed(session, seen.found.changed))
     there = {path: bundles.get(session.nodes, target, path) is not None for path in found}
-    unwritten = {row.path for row in session.reader.pending()}
-    names = sorted(path for path in found if path not in unwritten)
+    left = unwritten(session, session.reader.pending())
+    names = sorted(path for path in found if path not in left)
     waiting = midst.load(session)
     return Status(
         session.brain_id().hex(),
@@ -43,10 +44,15 @@ def status(session: Session, progress: Progress = no_progress) -> Status:
         [path for path in names if not there[path]],
         [path for path in names if there[path] and found[path] is not None],
         [path for path in names if found[path] is None],
-        list(seen.found.notices),
+        [*seen.found.notices, *map(_unwritten, sorted(left))],
         waiting.name if waiting else None,
         midst.described(session, waiting.rows) if waiting else [],
     )
+
+
+def _unwritten(path: str) -> Notice:
+    said = "recorded, but not yet written; the next command that writes does so"
+    return Notice("unwritten", path, said)
 
 
 def snapshot(
