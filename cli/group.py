@@ -56,13 +56,17 @@ class LazyGroup(click.Group):
         """Find the command that `args` begin with, or say which one may be meant."""
         name = args[0]
         if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(self._no_such(name), ctx=ctx)
+            group = ctx.command_path.partition(" ")[2]
+            raise click.UsageError(self._no_such(name, group), ctx=ctx)
         return super().resolve_command(ctx, args)
 
-    def _no_such(self, name: str) -> str:
+    def _no_such(self, name: str, group: str) -> str:
         import difflib
 
-        close = difflib.get_close_matches(name[:80], self.entries)
+        from .synonyms import SYNONYMS
+
+        meant = SYNONYMS.get(group, {}).get(name)
+        close = meant or difflib.get_close_matches(name[:80], self.entries)
         ask = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
         return f"No such command {name[:80]!r}.{ask}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from brain_cli.run import MAX_ARGUMENTS
+from brain_cli.synonyms import SYNONYMS
 
 from .conftest import Call
 
@@ -73,6 +74,30 @@ def test_a_mistyped_command_is_answered_with_the_nearest_ones(cli: Call) -> None
         "Error: No such command 'snapshto'. Did you mean 'snapshot'?\nHint: see 'brain --help'\n"
     )
     assert "Did you mean 'upsert'?" in cli("skill", "upser").err
+
+
+def test_a_word_of_another_program_is_answered_with_what_it_is_called_here(cli: Call) -> None:
+    assert cli("commit").err == (
+        "Error: No such command 'commit'. Did you mean 'snapshot' or 'chain commit'?\n"
+        "Hint: see 'brain --help'\n"
+    )
+    assert "Did you mean 'upsert'?" in cli("skill", "new").err
+
+
+@pytest.mark.parametrize(
+    ("group", "word", "meant"),
+    [
+        (group, word, meant)
+        for group, words in SYNONYMS.items()
+        for word, all_meant in words.items()
+        for meant in all_meant
+    ],
+)
+def test_a_word_of_another_program_leads_to_a_command_that_is_there(
+    cli: Call, group: str, word: str, meant: str
+) -> None:
+    assert cli(*group.split(), word).status == 2, "it is a command by now"
+    assert cli(*group.split(), *meant.partition(" --")[0].split()[:2], "--help").status == 0
 
 
 def test_a_mistyped_option_is_answered_with_the_nearest_one(cli: Call) -> None:
