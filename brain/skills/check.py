@@ -61,7 +61,8 @@ def check(path: str, content: bytes, folder_name: str | None, strict: bool) -> l
         head, flow = inspect(cut.head)
     except InvalidInput as error:
         found = _LINE.search(error.message)
-        return [Problem(error.code, ERROR, int(found[1]) if found else 0, error.message)]
+        message = f"{error.message}; {error.hint}" if error.hint else error.message
+        return [Problem(error.code, ERROR, int(found[1]) if found else 0, message)]
     problems = [
         Problem(item.code, ERROR if strict or not item.spec else WARNING, item.line, item.message)
         for item in _broken_rules(path, cut, head, folder_name, flow)

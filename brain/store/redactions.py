@@ -67,7 +67,7 @@ def gone(blob: bytes, snapshot: bytes, data: bytes | None) -> NotFound:
 def unwelcome(blob: bytes, snapshot: bytes, data: bytes | None) -> Conflict:
     """Return the error for keeping a redacted blob again; `data` as for `gone`."""
     return Conflict(
-        f"content that {_words(snapshot, data)} would come back, blob {blob.hex()}",
+        f"the content of blob {blob.hex()} would come back, which {_words(snapshot, data)}",
         code="redacted",
         hint="take out of the file what was redacted, or name the file in .brainignore",
     )

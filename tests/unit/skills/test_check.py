@@ -82,6 +82,11 @@ def test_a_head_that_cannot_be_read_is_the_only_problem(
     assert (problem.code, problem.severity, problem.line) == (code, "error", line)
 
 
+def test_a_head_that_cannot_be_read_is_told_with_what_to_do() -> None:
+    (problem,) = check("SKILL.md", doc("name: a\ndescription: a: b"), "a", False)
+    assert "put quotes around" in problem.message
+
+
 @pytest.mark.parametrize(
     ("head", "code", "line"),
     [
