@@ -125,12 +125,15 @@ class ToolFailure(BrainError):
         return f"{self.message}\n{self.hint}" if self.hint else self.message
 
 
+RIGHTS = "check who may read and write it, and the folder it is in"
+"""The hint where the system does not let us have a file or folder, which the message names."""
+
 _SYSTEM = {
     errno.ENOSPC: ("no_space", "free some space and try again"),
     errno.EDQUOT: ("no_space", "free some space and try again"),
     errno.EROFS: ("read_only", "writing needs write access to the folder of the brain"),
-    errno.EACCES: ("no_access", "check who may read and write the folder of the brain"),
-    errno.EPERM: ("no_access", "check who may read and write the folder of the brain"),
+    errno.EACCES: ("no_access", RIGHTS),
+    errno.EPERM: ("no_access", RIGHTS),
     errno.EMFILE: ("too_many_open_files", "close some, or raise the limit"),
     errno.ENFILE: ("too_many_open_files", "close some, or raise the limit"),
 }

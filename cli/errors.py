@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from brain.errors import BrainError, printable
+from brain.errors import RIGHTS, BrainError, printable
 
 from . import streams
 from .signals import Terminated
@@ -129,7 +129,8 @@ def _system(problem: OSError) -> Failure:
     reason = problem.strerror or str(problem) or type(problem).__name__
     named = isinstance(problem.filename, str | bytes | os.PathLike)  # it may be a descriptor
     name = f": {printable(os.fsdecode(problem.filename))}" if named else ""
-    return Failure(code, f"{printable(reason)}{name}")
+    hint = RIGHTS if named and code == "permission_denied" else ""
+    return Failure(code, f"{printable(reason)}{name}", hint)
 
 
 def _trace(problem: BaseException) -> None:

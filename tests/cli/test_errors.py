@@ -11,6 +11,7 @@ from brain_cli.errors import describe, report
 from brain_cli.signals import Terminated
 
 from brain import errors as library
+from brain.errors import of_system
 
 from .conftest import validate
 
@@ -69,6 +70,9 @@ def test_an_error_in_json_has_code_message_and_hint(capsys: pytest.CaptureFixtur
 def test_a_file_that_cannot_be_opened_is_named() -> None:
     failure = describe(PermissionError(errno.EACCES, "Permission denied", "a\x1bb"))
     assert failure.message == "Permission denied: a\\x1bb"
+    assert failure.hint == "check who may read and write it, and the folder it is in"
+    found = of_system(PermissionError(errno.EACCES, "Permission denied", "keys"))
+    assert found.hint == failure.hint, "it may be no folder of a brain at all"
 
 
 def test_a_message_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
