@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from .. import manifest
 from ..errors import BrainError
 from ..results import Checkup
 from ..session import Session
@@ -108,13 +109,20 @@ def _ignore(session: Session) -> Iterator[Checkup]:
     yield Checkup("ignore rules", True, "readable", "")
 
 
+def _manifest(session: Session) -> Iterator[Checkup]:
+    manifest.load(session)
+    yield Checkup("manifest", True, "readable", "")
+
+
 def _folder(session: Session) -> Iterator[Checkup]:
     found = record.status(session)
     left = len(found.added) + len(found.modified) + len(found.removed)
     message = f"{left} files differ from the head" if left else "as the head"
     yield Checkup("folder", True, message, "")
     for notice in found.notices:
-        yield Checkup("folder", False, f"{notice.path}: {notice.message}", "it is not recorded")
+        if notice.code != record.UNWRITTEN:  # of these there is a check of its own
+            told = f"{notice.path}: {notice.message}"
+            yield Checkup("folder", False, told, "it is not recorded")
 
 
 _CHECKS: tuple[Callable[[Session], Iterator[Checkup]], ...] = (
@@ -125,5 +133,6 @@ _CHECKS: tuple[Callable[[Session], Iterator[Checkup]], ...] = (
     _rights,
     _file_system,
     _ignore,
+    _manifest,
     _folder,
 )

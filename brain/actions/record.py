@@ -18,6 +18,8 @@ from .files import Progress, no_progress
 from .turn import Turn, locked, recording
 
 SNAPSHOT = operation.snapshot()
+UNWRITTEN = "unwritten"
+"""The code of a notice of a file that is recorded but waits to be written."""
 
 Edits = Mapping[str, Entry | None]
 Words = Callable[[Session, Bundle, Edits], str]
@@ -52,7 +54,7 @@ def status(session: Session, progress: Progress = no_progress) -> Status:
 
 def _unwritten(path: str) -> Notice:
     said = "recorded, but not yet written; the next command that writes does so"
-    return Notice("unwritten", path, said)
+    return Notice(UNWRITTEN, path, said)
 
 
 def snapshot(

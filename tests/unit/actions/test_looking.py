@@ -169,6 +169,13 @@ def test_the_doctor_finds_nothing_in_a_healthy_brain(brain: Brain) -> None:
     assert all(check.ok for check in brain.doctor() if check.check != "disk")
 
 
+def test_the_doctor_finds_a_manifest_that_cannot_be_read(brain: Brain) -> None:
+    write(brain, "manifest.yaml", "layout: sideways\n")
+    brain.snapshot()
+    (found,) = [check for check in brain.doctor() if not check.ok and check.check != "disk"]
+    assert found.check == "manifest" and "layout" in found.message and found.hint
+
+
 def test_the_check_reports_broken_rules_and_shared_slugs(brain: Brain) -> None:
     write(brain, "skills/x/good/SKILL.md", skill("good"))
     write(brain, "skills/y/good/SKILL.md", skill("good"))

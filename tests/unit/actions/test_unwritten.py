@@ -27,6 +27,7 @@ with Brain.init(root, name="agent", author="tester") as brain:
     print(brain.skills()[0].version)
     found = brain.status()
     print(found.clean, *(f"{one.code} {one.path}: {one.message}" for one in found.notices))
+    print(*(one.check for one in brain.doctor() if not one.ok and one.check != "disk"))
     file.write_text("mine")
     print(brain.status().modified, brain.status().notices)
     file.parent.chmod(0o755)
@@ -44,5 +45,6 @@ def test_it_is_said_to_be_recorded_and_what_somebody_wrote_since_is_no_part_of_i
         "2",
         f"True unwritten {path}: recorded, but not yet written; the next command that writes "
         "does so",
+        "unfinished writes",
         f"['{path}'] []",
     ]
