@@ -51,3 +51,15 @@ def command(app: App, directory: str | None, name: str | None, layout: str | Non
     with brain:
         made = Init(brain.id, brain.head, str(brain.root))
     emit(app, made, [f"Brain {short(made.brain)} created in {escape(made.path)}"])
+    _warn_of_outer(app, path)
+
+
+def _warn_of_outer(app: App, path: Path) -> None:
+    """Say where a brain lies in another one: they share files, and which is meant depends."""
+    from brain import NoBrain, find
+
+    try:
+        outer = find(path.parent)
+    except (NoBrain, OSError):
+        return
+    app.note(f"Note: it lies in the brain in {outer}, which records the same files")

@@ -34,6 +34,12 @@ def test_init_says_which_brain_is_where(folder: Path, cli: Call) -> None:
     assert masked(told) == f"Brain ID12 created in {folder / 'new'}\n"
 
 
+def test_init_in_another_brain_says_that_the_two_share_files(agent: Path, cli: Call) -> None:
+    told = cli("init", "skills/inner")
+    assert told.status == 0
+    assert told.err == f"Note: it lies in the brain in {agent}, which records the same files\n"
+
+
 def test_init_twice_is_an_error_that_changes_nothing(agent: Path, cli: Call) -> None:
     before = cli("log", "--json").out
     assert cli("init").status == 1
