@@ -81,10 +81,11 @@ class Walk:
                 self._tick(self.files)
 
     def meet(self, path: str, st: os.stat_result) -> None:
-        """Take what is at a path of which the name is known, but not as what it is now."""
-        is_folder = stat.S_ISDIR(st.st_mode)
-        if self._rules.ignored(path, path.rpartition("/")[2], is_folder):
+        """Take what is at a path that was named, or is known, but not as what it is now."""
+        is_folder, name = stat.S_ISDIR(st.st_mode), path.rpartition("/")[2]
+        if self._rules.ignored(path, name, is_folder):
             return
+        _check(path, name)
         if is_folder:
             self.enter(path, NONE)
         else:
