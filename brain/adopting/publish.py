@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..brain import Brain
-from ..errors import InvalidInput, printable
 from ..results import Notice, Published
 from ..worktree.folders import Folders, opened
 from ..worktree.materialise import remove_file, write_many
@@ -25,7 +24,7 @@ from .plan import Plan, plan, says
 from .protocol import Found
 from .published import NOTHING, Record, Written, load, save, state_by, state_of
 from .reading import GONE, CannotTake, read
-from .target import layout_for
+from .target import layout_for, refuse_own
 
 
 class Wish(NamedTuple):
@@ -54,12 +53,7 @@ def publish(brain: Brain, client: str, folder: Path, wish: Wish = AS_USUAL) -> P
     """
     folder = folder.absolute()
     layout = layout_for(client, folder)
-    if layout.in_place and folder.resolve() == brain.root.resolve():
-        raise InvalidInput(
-            f"{printable(folder)} is the folder of this brain",
-            code="own_folder",
-            hint="the client reads the files of the brain as they are",
-        )
+    refuse_own(brain.root, folder, layout)
     job = _Job(brain, folder, layout, wish)
     if wish.overwrite:
         job.conflicts.clear()

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import InvalidInput, printable
+from ..worktree import defaults
+from ..worktree.ignore import IgnoreRules
 from . import layouts
 from .clients import Client
+from .ignoring import leaves_out
 from .layouts import COLLECTION, Layout
 from .rules import Rule
 
@@ -39,3 +42,25 @@ def layout_for(client: str, folder: Path) -> Layout:
     home, project, name = _HOMES[client]
     is_home = folder.name == name or Client(home).detect(folder) is not None
     return home if is_home and Client(project).detect(folder) is None else project
+
+
+def refuse_own(root: Path, folder: Path, layout: Layout) -> None:
+    """Refuse a folder in which copies would lie among the files of the brain at `root`.
+
+    Raises `InvalidInput` (`own_folder`).
+    """
+    root, there = root.resolve(), folder.resolve()
+    if not there.is_relative_to(root):
+        return
+    inside = there.relative_to(root)
+    if there == root:
+        refused, hint = layout.in_place, "the client reads the files of the brain as they are"
+    else:
+        kept = not leaves_out(IgnoreRules.load(root), f"{inside.as_posix()}/x")
+        refused = kept or any(map(defaults.is_reserved, inside.parts))
+        hint = "name a folder outside of it, or one that .brainignore leaves out"
+    if refused:
+        what = "is" if there == root else "lies in"
+        raise InvalidInput(
+            f"{printable(folder)} {what} the folder of this brain", code="own_folder", hint=hint
+        )

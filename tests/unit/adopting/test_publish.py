@@ -365,3 +365,20 @@ def test_what_was_adopted_published_and_adopted_again_has_the_same_skills(
         with Brain.open(tmp_path / "two") as two:
             was, now = one.skills(), two.skills()
             assert [row[:4] for row in was] == [row[:4] for row in now]
+
+
+@pytest.mark.parametrize("name", [".brain", "skills", "skills/lint", "dist", "link", ".git/x"])
+def test_copies_do_not_come_among_the_files_of_the_brain(brain: Brain, name: str) -> None:
+    (brain.root / "link").symlink_to("skills")
+    before = sorted(brain.root.rglob("*"))
+    with pytest.raises(InvalidInput) as caught:
+        publish(brain, "agentskills", brain.root / name)
+    assert caught.value.code == "own_folder" and "name a folder outside" in caught.value.hint
+    assert sorted(brain.root.rglob("*")) == before
+
+
+def test_copies_may_lie_in_a_folder_that_the_brain_leaves_out(brain: Brain) -> None:
+    put(brain.root, {".brainignore": "/dist/\n"})
+    assert publish(brain, "agentskills", brain.root / "dist/skills").written
+    assert brain.status().added == [".brainignore"]
+    assert publish(brain, "claude", brain.root).written
