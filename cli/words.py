@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from brain.results import words
@@ -90,7 +90,7 @@ def _content(content: Content | None) -> str:
     return f"{TYPES[content.type]} of {count(content.size, 'byte')}, blob {content.blob}"
 
 
-def notices(found: list[Notice]) -> Iterator[str]:
+def notices(found: Sequence[Notice]) -> Iterator[str]:
     """Say what was left out or looks odd."""
     for notice in found:
         place = f"{escape(notice.path)}: " if notice.path else ""

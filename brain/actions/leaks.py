@@ -14,15 +14,15 @@ from ..objects import bundle as bundles
 from ..objects import lineage, paths
 from ..objects.entry import LINK, Entry
 from ..results import Leak, Leaks, Notice
-from ..secrets import Finding, find
+from ..secrets import Finding, find, find_each
 from ..session import Session
 from .files import Progress, no_progress
 from .revisions import resolve
 
 LARGE = 256 << 10
-"""Bytes of a file from which on a snapshot does not look into it: `leaks` does."""
+"""Bytes of a file from which on a snapshot looks into it only after the small ones."""
 MOST = 4 << 20
-"""Bytes of all changed files from which on a snapshot looks into none of them."""
+"""Bytes that a snapshot looks through at most: `leaks` looks through all."""
 
 _WINDOW = 4 << 20
 """Bytes of a large file looked at together, to the end of a line."""
@@ -37,21 +37,46 @@ def notices(
 ) -> list[Notice]:
     """Return what a snapshot, which made these edits, says of secrets in them.
 
-    Time is bounded: beyond `LARGE` and `MOST` nothing is read, and the latter is said.
+    Time is bounded: at most `MOST` bytes are read, all of the small files or none, then
+    large ones as far as there is room, and it is said how many were not.
     """
-    if sum(map(_weight, edits.values())) > MOST:
-        many = sum(1 for entry in edits.values() if _weight(entry))
-        message = f"{many} files were not looked through for secrets: run `brain secrets`"
-        return [Notice("secrets_not_sought", "", message)]
-    small = {path: entry.blob for path, entry in edits.items() if entry and _weight(entry)}
-    found = dict(_searched(session, list(small.values()), no_progress))
-    accepted = _accepted(session, snapshot_id) if any(found.values()) else ()
+    room = MOST - sum(map(_weight, edits.values()))
+    sought: dict[str, bytes] = {}
+    left = 0
+    for path, entry in edits.items():
+        if entry is None or entry.kind == LINK:
+            continue
+        large = entry.size >= LARGE
+        if room < large * entry.size:
+            left += 1
+            continue
+        room -= large * entry.size
+        sought[path] = entry.blob
+    found = dict(_searched(session, list(sought.values()), no_progress))
+    told = [(path, here) for path, blob in sought.items() for here in found.get(blob, ())]
+    return [*_told(session, snapshot_id, told), *([_unsought(left)] if left else ())]
+
+
+def in_skill(session: Session, snapshot_id: bytes, path: str, content: bytes) -> list[Notice]:
+    """Return what the snapshot that wrote a skill says of secrets in its text."""
+    return _told(session, snapshot_id, [(path, here) for here in find(content)])
+
+
+def _told(
+    session: Session, snapshot_id: bytes, found: Sequence[tuple[str, Finding]]
+) -> list[Notice]:
+    accepted = _accepted(session, snapshot_id) if found else ()
     return [
         Notice("secret", path, in_words(path, here))
-        for path, blob in small.items()
-        for here in found.get(blob, ())
+        for path, here in found
         if here.id not in accepted
     ]
+
+
+def _unsought(files: int) -> Notice:
+    what = "1 file was" if files == 1 else f"{files} files were"
+    message = f"{what} not looked through for secrets, being too much: run `brain secrets`"
+    return Notice("secrets_not_sought", "", message)
 
 
 def _accepted(session: Session, snapshot_id: bytes) -> Sequence[str]:
@@ -62,7 +87,7 @@ def _accepted(session: Session, snapshot_id: bytes) -> Sequence[str]:
 
 
 def _weight(entry: Entry | None) -> int:
-    """Return the bytes of a file that a snapshot looks into, 0 for one that it does not."""
+    """Return the bytes of a small file, 0 for a large one or none."""
     if entry is None or entry.kind == LINK or entry.size >= LARGE:
         return 0
     return entry.size
@@ -145,9 +170,9 @@ def _searched(
     for start in range(0, len(unique), _TOGETHER):
         some = unique[start : start + _TOGETHER]
         large = set(some)
-        for blob, content in session.reader.read_blobs(some):
-            large.discard(blob)
-            yield blob, find(content)
+        small = dict(session.reader.read_blobs(some))
+        large -= small.keys()
+        yield from zip(small, find_each(list(small.values())), strict=True)
         for blob in large:
             yield blob, list(_streamed(session.reader.stream_blob(blob)))
         progress("looking", min(start + _TOGETHER, len(unique)), len(unique))

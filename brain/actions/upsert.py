@@ -191,11 +191,14 @@ def commit_skill(
     entry = _put(mine, path, new.content)
     edits = {**(others or {}), path: entry}
     evidence = tx.put_blob(receipt) if isinstance(receipt, bytes) else receipt or EMPTY
-    done = operation.upsert(slug, new.previous_version or "", new.version)
-    mine.commit(edits, done, message, evidence)
+    what = operation.upsert(slug, new.previous_version or "", new.version)
+    mine.commit(edits, what, message, evidence)
     mine.writes.update(edits)
     previous = version.value(new.previous_version) if new.previous_version else None
-    return _outcome(mine, slug, new.name, version.value(new.version), previous, path, True)
+    done = _outcome(mine, slug, new.name, version.value(new.version), previous, path, True)
+    from . import leaks
+
+    return done._replace(notices=leaks.in_skill(mine.session, mine.head, path, new.content))
 
 
 def _put(mine: Turn, path: str, content: bytes) -> Entry:

@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .notices import Notice
     from .ledgers import Committed, NotCommitted
     from .skills import Version
 
 
 class Upserted(NamedTuple):
-    """The outcome of an upsert, a revert or a delete of a skill."""
+    """The outcome of an upsert, a revert or a delete of a skill.
+
+    `notices` say what in its text looks like a secret.
+    """
 
     slug: str
     name: str
@@ -21,6 +27,7 @@ class Upserted(NamedTuple):
     bundle: str
     changed: bool
     commitment: Committed | NotCommitted | None
+    notices: Sequence[Notice] = ()
 
 
 class Absorbed(NamedTuple):

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import binascii
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from operator import or_
+from itertools import accumulate
 
 from . import shapes
+from .expression import expression
 from .lines import SHORTEST, Lines
 from .shapes import Hit
 
 _EDGES = b" \t\r\"'`\\+>#|*,;(){}[]"
 """What stands around the pieces of a text that was cut: quotes, signs of joining, margins."""
 _LEAST = 24
-_BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{24,}")
+_BASE64 = expression(rb"[A-Za-z0-9+/_-]{24,}")
 _STANDARD = bytes.maketrans(b"-_", b"+/")
 _NOT_CAPITALS = bytes(set(range(256)) - set(range(ord("A"), ord("Z") + 1)))
 _FEWEST_CAPITALS = 4
@@ -67,29 +67,27 @@ def _cut(joined: bytes) -> Iterator[Hit]:
 def _join(cut: Lines) -> _Joined:
     """Put together the last word of a line and the first of the next, where one tells."""
     joined = _Joined()
+    starts = list(accumulate(map(len, cut.lines), initial=0))
+    near = {*cut.telling, *(number - 1 for number in cut.telling if number)}
     run: list[tuple[int, bytes]] = []
-    length = at = 0
-    near = map(or_, cut.telling, [*cut.telling[1:], False])
-    for line, tells in zip(cut.lines, near, strict=True):
-        if not tells and not run:
-            at += len(line) + 1
-            continue
-        core = line.strip(_EDGES)
-        offset = at + line.find(core)
-        at += len(line) + 1
-        first, space, rest = core.partition(b" ")
-        if first:
-            run.append((offset, first))
-            length += len(first)
-        if first and not space:
-            continue
-        if len(run) > 1 and length >= SHORTEST:
-            joined.add(run)
-        if not tells:
-            run, length = [], 0
-            continue
-        last = rest.rpartition(b" ")[2]
-        run, length = [(offset + len(core) - len(last), last)] if last else [], len(last)
+    number = length = 0
+    for begin in sorted(near):
+        number = max(number, begin)
+        while number < len(cut.lines) and (number in near or run):
+            line, at, tells = cut.lines[number], starts[number] + number, number in near
+            number += 1
+            core = line.strip(_EDGES)
+            offset = at + line.find(core)
+            first, space, rest = core.partition(b" ")
+            if first:
+                run.append((offset, first))
+                length += len(first)
+            if first and not space:
+                continue
+            if len(run) > 1 and length >= SHORTEST:
+                joined.add(run)
+            last = rest.rpartition(b" ")[2] if tells else b""
+            run, length = [(offset + len(core) - len(last), last)] if last else [], len(last)
     if len(run) > 1 and length >= SHORTEST:
         joined.add(run)
     return joined
@@ -102,7 +100,7 @@ def _encoded(text: bytes, words: list[bytes]) -> Iterator[Hit]:
         if len(word) < _LEAST:
             continue
         at = text.find(word, at)
-        for match in _BASE64.finditer(word):
+        for match in _BASE64().finditer(word):
             rule = _rule_inside(match[0])
             if rule:
                 yield Hit(f"{rule}-base64", at + match.start(), at + match.end(), match[0])

@@ -8,7 +8,7 @@ one line at a time, and so miss what is cut in two or encoded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,6 +19,10 @@ from .shapes import Hit
 MAX_FINDINGS = 1000
 """Findings of one file after which it is not looked at any further."""
 
+_TOGETHER = 64 << 10
+"""Bytes of small contents that are looked through at once."""
+_BETWEEN = b"\n\n\n"
+"""Lines over which nothing goes on: what is found in one content is found beside others."""
 _ID_DIGITS = 16
 _finding_id = domain("brain v1 secret finding")
 
@@ -54,6 +58,27 @@ def find(content: bytes) -> list[Finding]:
         name = _finding_id(b"%s\0%s" % (rule.encode(), secret)).hex()[:_ID_DIGITS]
         out.append(Finding(rule, line, column, name))
     return out
+
+
+def find_each(contents: Sequence[bytes]) -> list[list[Finding]]:
+    """Return what `find` returns for each of some contents, in less time for small clean ones."""
+    out: list[list[Finding]] = []
+    group: list[bytes] = []
+    size = 0
+    for content in contents:
+        if group and size + len(content) > _TOGETHER:
+            out += _found_in(group)
+            group, size = [], 0
+        group.append(content)
+        size += len(content)
+    return out + _found_in(group)
+
+
+def _found_in(group: list[bytes]) -> list[list[Finding]]:
+    """Look through all at once, and for each alone only if there is anything."""
+    if len(group) > 1 and next(_hits(_BETWEEN.join(group)), None) is None:
+        return [[] for _ in group]
+    return list(map(find, group))
 
 
 def hits(content: bytes) -> list[Hit]:

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+from itertools import compress, count
 from typing import NamedTuple
 
 SHORTEST = 16
 """Bytes of the shortest secret of a known shape, but for those in PEM."""
 
-_SILENT = bytes(set(range(256)) - set(b"0123456789_="))
+_SILENT = bytes(set(range(256)) - set(b"0123456789_=\n"))
 
 
 class Lines(NamedTuple):
-    """Lines, and of each whether it holds a digit, `_` or `=`, as nearly every key does."""
+    """Lines, and the numbers of those with a digit, `_` or `=`, as nearly every key has one."""
 
     lines: list[bytes]
-    telling: list[bool]
+    telling: list[int]
 
     def long_words(self) -> list[bytes]:
         """Return the words of telling lines that have room for a secret, in order."""
+        lines = self.lines
         return [
             word
-            for line, tells in zip(self.lines, self.telling, strict=True)
-            if tells
-            for word in line.split()
+            for number in self.telling
+            for word in lines[number].split()
             if len(word) >= SHORTEST
         ]
 
 
 def split(text: bytes) -> Lines:
     """Return the lines of a text."""
-    lines = text.split(b"\n")
-    return Lines(lines, [bool(line.translate(None, _SILENT)) for line in lines])
+    signs = text.translate(None, _SILENT).split(b"\n")
+    return Lines(text.split(b"\n"), list(compress(count(), signs)))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
+from .expression import expression
 from .finder import MAX_FINDINGS, hits
 from .shapes import Hit
 
-_END_OF_PEM = re.compile(rb"-----END [A-Z0-9 ]{0,40}-----")
+_END_OF_PEM = expression(rb"-----END [A-Z0-9 ]{0,40}-----")
 _ALL = b"[redacted: too many secrets]"
 
 
@@ -37,5 +36,5 @@ def masked(content: bytes) -> tuple[bytes, int]:
 def _stop(content: bytes, hit: Hit) -> int:
     if not hit.rule.startswith("private-key"):
         return hit.stop
-    end = _END_OF_PEM.search(content, hit.stop)
+    end = _END_OF_PEM().search(content, hit.stop)
     return end.end() if end else len(content)

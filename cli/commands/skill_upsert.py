@@ -18,7 +18,7 @@ from ..params import Once, SlugType, TextType
 from ..reading import read
 from ..terminal import escape
 from ..text import short
-from ..words import upserted
+from ..words import notices, upserted
 
 if TYPE_CHECKING:
     from brain.receipts import Receipt
@@ -78,7 +78,7 @@ def command(
     same skill. Without -f an existing skill keeps its body. The version in the
     front matter rises by one, and a snapshot of just that file is recorded. If its
     commitment fails, the snapshot stands all the same. Skills that a new one is much
-    like are named.
+    like are named, and so is what looks like a secret in its text.
     """
     body = None if file is None else read(file, limits.MAX_SKILL_BYTES)
     similar = app.brain.similar_skills(name, description, body)
@@ -93,6 +93,8 @@ def command(
         commit_to=chosen(app, None) if commit else None,
     )
     emit(app, {**done._asdict(), "similar": similar}, _lines(done))
+    for line in notices(done.notices):
+        app.note(line)
     for one in similar:
         app.note(f"Note: much like {one.slug}: {escape(one.description)}")
     if similar:

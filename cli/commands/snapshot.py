@@ -39,8 +39,8 @@ def command(app: App, paths: tuple[str, ...], message: str | None) -> None:
 
     PATH is a file or folder, from the top of the brain; only these are then looked
     at and recorded, and the rest stays as it was. Nothing is recorded where nothing
-    changed since the last snapshot. What looks like a secret is named; very many
-    files at once, and large ones, are left to `brain secrets`.
+    changed since the last snapshot. What looks like a secret is named; where
+    more than 4 MiB changed, it is said how many files are left to `brain secrets`.
     """
     with Bar(app) as bar:
         done = app.brain.snapshot(message or "", paths, progress=bar)

@@ -23,6 +23,14 @@ def test_a_snapshot_says_where_and_which_rule_and_how_to_be_rid_of_it(
     assert KEY not in told.out + told.err
 
 
+def test_an_upsert_warns_as_a_snapshot_does(agent: Path, cli: Call) -> None:
+    Path("../body.md").write_text(f"one\nkey {KEY}\n")
+    told = cli("skill", "upsert", "Oracle manipulation", "-f", "../body.md")
+    path = "skills/oracle-manipulation/SKILL.md"
+    assert told.status == 0 and told.err.startswith(f"Note: {path}: line ")
+    assert f"brain redact {path}" in told.err and KEY not in told.out + told.err
+
+
 def test_findings_end_with_status_1_and_an_accepted_one_does_not(agent: Path, cli: Call) -> None:
     assert cli("secrets").out == "No secrets in 5 files.\n"
     Path("memory/notes.md").write_text(KEY)

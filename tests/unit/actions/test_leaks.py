@@ -89,9 +89,28 @@ def test_accepted_ids_that_are_no_text_are_refused(brain: Brain) -> None:
 def test_large_files_are_left_to_a_search_which_knows_their_lines(brain: Brain) -> None:
     line = "x" * 99 + "\n"
     write(brain, "memory/large.md", line * 60_000 + KEY + "\n" + line)
-    assert brain.snapshot().notices == []
+    write(brain, "memory/notes.md", OTHER)
+    small, large = brain.snapshot().notices
+    assert (small.code, small.path) == ("secret", "memory/notes.md")
+    assert large.code == "secrets_not_sought" and large.message.startswith("1 file was not")
+    assert (60_001, 1) in [(leak.line, leak.column) for leak in brain.secrets().findings]
+
+
+def test_a_large_file_is_looked_through_where_there_is_room(brain: Brain) -> None:
+    write(brain, "memory/large.md", f"{'x' * 99}\n" * 9000 + KEY)
+    (notice,) = brain.snapshot().notices
+    assert notice.path == "memory/large.md" and notice.message.startswith("line 9001 ")
+
+
+def test_a_secret_in_a_skill_is_told_as_it_is_written(brain: Brain) -> None:
+    done = brain.upsert_skill("Oracle", f"Use {KEY} for that.\n", description="Ask")
+    (notice,) = done.notices
+    assert (notice.code, notice.path) == ("secret", done.path)
     (leak,) = brain.secrets().findings
-    assert (leak.line, leak.column) == (60_001, 1)
+    assert leak.id in notice.message
+    write(brain, "manifest.yaml", f'secrets:\n  accepted: ["{leak.id}"]\n')
+    brain.snapshot()
+    assert brain.upsert_skill("Oracle", f"Use {KEY} always.\n").notices == []
 
 
 def test_beyond_some_megabytes_a_snapshot_says_that_it_did_not_look(brain: Brain) -> None:
@@ -99,6 +118,7 @@ def test_beyond_some_megabytes_a_snapshot_says_that_it_did_not_look(brain: Brain
         write(brain, f"memory/{number}.md", f"{KEY}\n" + "x" * (leaks.LARGE - 100))
     (notice,) = brain.snapshot().notices
     assert notice.code == "secrets_not_sought" and "brain secrets" in notice.message
+    assert notice.message.startswith(f"{leaks.MOST // leaks.LARGE + 2} files were not")
     assert len(brain.secrets().findings) == leaks.MOST // leaks.LARGE + 2
 
 

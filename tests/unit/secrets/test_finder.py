@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import pytest
 
-from brain.secrets import MAX_FINDINGS, find
+from brain.secrets import MAX_FINDINGS, find, find_each
 from tests import planted
 from tests.bench.generate import Corpus, skill
 
@@ -37,6 +37,16 @@ def test_no_hash_uuid_address_image_or_placeholder_alarms(seed: int) -> None:
     rng = random.Random(seed)
     texts = [FRAME.format(planted.clean_text(rng)).encode() for _ in range(PER_SEED)]
     assert [text for text in texts if find(text)] == []
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_many_texts_are_looked_through_as_each_alone(seed: int) -> None:
+    rng = random.Random(seed)
+    some = (planted.clean_text, planted.clean_text, planted.secret_text)
+    texts = [rng.choice(some)(rng).encode()[rng.randrange(9) :] for _ in range(PER_SEED)]
+    for count in (1, 2, 5):
+        groups = [texts[start : start + count] for start in range(0, PER_SEED, count)]
+        assert [found for group in groups for found in find_each(group)] == list(map(find, texts))
 
 
 def test_skills_of_prose_do_not_alarm() -> None:
