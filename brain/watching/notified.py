@@ -11,10 +11,14 @@ import queue
 import threading
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import BrainError, InvalidInput, NoBrain, printable
 from ..worktree.ignore import NAME, IgnoreRules
 from .events import Seen
+
+if TYPE_CHECKING:
+    from watchfiles import Change
 
 MANY = 1000
 """Changed paths at a time from which on all is looked at."""
@@ -22,22 +26,32 @@ _STEP = 50
 """Milliseconds in which what belongs together comes in."""
 
 
+class _Stop:
+    """What watchfiles asks for the end, again and again from when on it watches."""
+
+    def __init__(self) -> None:
+        self.watching = threading.Event()
+        self.wanted = False
+
+    def is_set(self) -> bool:
+        """Tell whether to end."""
+        self.watching.set()
+        return self.wanted
+
+
 class Notified:
     """An `Events` of any system; see there."""
 
     def __init__(self, root: Path, rules: IgnoreRules) -> None:
-        from watchfiles._rust_notify import RustNotify
-
         self._root = os.path.realpath(root)
         self._rules = rules
-        self._news: queue.SimpleQueue[set[tuple[int, str]] | Exception | None] = queue.SimpleQueue()
-        self._stop = threading.Event()
-        try:
-            self._source = RustNotify([self._root], False, False, 0, True, True)
-        except OSError as error:
-            raise _refused(error) from error
+        self._news: queue.SimpleQueue[set[tuple[Change, str]] | None] = queue.SimpleQueue()
+        self._fault: Exception | None = None
+        self._stop = _Stop()
         self._thread = threading.Thread(target=self._listen, name="brain-watch", daemon=True)
         self._thread.start()
+        self._stop.watching.wait()
+        self._check()
 
     def wait(self, seconds: float | None) -> Seen:
         """Return what changed, as soon as something does; nothing after `seconds` or `wake`."""
@@ -45,8 +59,7 @@ class Notified:
             news = self._news.get(timeout=seconds)
         except queue.Empty:
             return Seen()
-        if isinstance(news, Exception):
-            raise _refused(news) from news
+        self._check()
         return self._seen(path for _, path in news or ())
 
     def wake(self) -> None:
@@ -55,20 +68,33 @@ class Notified:
 
     def close(self) -> None:
         """Stop watching."""
-        self._stop.set()
+        self._stop.wanted = True
         self._thread.join()
-        self._source.close()
+
+    def _check(self) -> None:
+        if self._fault is not None:
+            raise _refused(self._fault) from self._fault
 
     def _listen(self) -> None:
-        while True:
-            try:
-                found = self._source.watch(_STEP, _STEP, 0, self._stop)
-            except Exception as error:  # noqa: BLE001  told where it is waited for
-                self._news.put(error)
-                return
-            if isinstance(found, str):
-                return
-            self._news.put(found)
+        from watchfiles import watch
+
+        try:
+            for found in watch(
+                self._root,
+                watch_filter=None,
+                debounce=_STEP,
+                step=_STEP,
+                stop_event=self._stop,
+                rust_timeout=0,
+                debug=False,
+                force_polling=False,
+                ignore_permission_denied=True,
+            ):
+                self._news.put(found)
+        except Exception as error:  # noqa: BLE001  told where it is waited for
+            self._fault = error
+            self._stop.watching.set()
+            self._news.put(None)
 
     def _seen(self, found: Iterable[str]) -> Seen:
         paths = {os.path.relpath(path, self._root).replace(os.sep, "/") for path in found}
