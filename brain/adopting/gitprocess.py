@@ -39,6 +39,8 @@ _ENVIRONMENT = {
     "LC_ALL": "C",
 }
 BUFFER = 1 << 20
+UNREADABLE = "bad_repository"
+"""Code of the error for what git fails at."""
 
 
 class Git:
@@ -67,7 +69,7 @@ class Git:
         """Return the error for what git cannot read."""
         return InvalidInput(
             f"git cannot read {printable(self.folder)}",
-            code="bad_repository",
+            code=UNREADABLE,
             hint="see what `git fsck` says of it; a partial clone has to be made whole first",
         )
 

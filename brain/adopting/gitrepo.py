@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from ..errors import InvalidInput, printable
 from . import gitprocess
 from .gitprocess import BUFFER, Git, Process
 
@@ -82,10 +83,19 @@ class Repository(AbstractContextManager["Repository"]):
                 yield Listed(commit, tuple(dict.fromkeys(parents)))
 
     def head(self) -> str:
-        """Return the id of the commit that HEAD is at."""
+        """Return the id of the commit that HEAD is at. Raises `InvalidInput` (`no_commit`)."""
         what = ("--verify", "--end-of-options", "HEAD^{commit}")
-        with self._run("rev-parse", *what, patience=gitprocess.ANSWER) as out:
-            return out.read(128).decode("ascii").strip()
+        try:
+            with self._run("rev-parse", *what, patience=gitprocess.ANSWER) as out:
+                return out.read(128).decode("ascii").strip()
+        except InvalidInput as error:
+            if error.code != gitprocess.UNREADABLE:
+                raise
+            raise InvalidInput(
+                f"HEAD of {printable(self._git.folder)} leads to no commit",
+                code="no_commit",
+                hint="commit something first; if there are commits, see what `git fsck` says",
+            ) from error
 
     def names(self, commit: str) -> Iterator[bytes]:
         """Yield the paths of all files of a commit."""

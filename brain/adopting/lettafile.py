@@ -202,4 +202,6 @@ def _name(value: Any, otherwise: str) -> str:
 
 
 def _bad(what: str) -> InvalidInput:
-    return InvalidInput(f"not an agent file: {what}", code="bad_agent_file")
+    return InvalidInput(
+        f"not an agent file: {what}", code="bad_agent_file", hint="export the agent once more"
+    )

@@ -19,7 +19,7 @@ from tests.repos import Repo
 
 def empty_repository(place: Path) -> str:
     Repo(place)
-    return "bad_repository"
+    return "no_commit"
 
 
 def damaged_repository(place: Path) -> str:
