@@ -23,6 +23,7 @@ class StrictProtocol(H11Protocol):
         super().__init__(*args, **kwargs)
         self._timer: asyncio.TimerHandle | None = None
         self._last = b""
+        self._size = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first head."""
@@ -35,9 +36,9 @@ class StrictProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take in bytes, those of a head after a look at their line ends."""
-        if self.conn.their_state is h11.IDLE and self._is_bare(data):
-            self._refuse("Line ends must be CRLF.")
+        """Take in bytes, those of a head after a look at them."""
+        if self.conn.their_state is h11.IDLE and (fault := self._fault(data)):
+            self._refuse(fault)
             return
         super().data_received(data)
         if self.conn.their_state is h11.IDLE:
@@ -47,22 +48,30 @@ class StrictProtocol(H11Protocol):
 
     def on_response_complete(self) -> None:
         """Go on with the next head if it came right behind the last request, or hang up."""
-        if self.conn.their_state is h11.DONE and self._is_bare(self.conn.trailing_data[0]):
+        if self.conn.their_state is h11.DONE and self._fault(self.conn.trailing_data[0]):
             self.transport.close()
         super().on_response_complete()
+        if self.conn.their_state is not h11.IDLE:
+            self._head_is_there()
 
-    def _is_bare(self, data: bytes) -> bool:
-        """Tell whether a head, of which a piece came, has other line ends than CRLF."""
+    def _fault(self, data: bytes) -> str:
+        """Return what is wrong with a head as far as it came with its next piece, "" for nothing.
+
+        The parser bounds only heads that are not there as a whole.
+        """
         head, end, _ = (self._last + data).partition(b"\r\n\r\n")
+        self._size += len(head) - len(self._last)
         self._last = data[-1:] if not end else b""
-        return _BARE.search(head + end) is not None
+        if self._size > HEAD_BYTES:
+            return "The head is too long."
+        return "Line ends must be CRLF." if _BARE.search(head + end) else ""
 
     def _await_head(self) -> None:
         if self._timer is None:
             self._timer = self.loop.call_later(HEAD_SECONDS, self._too_slow)
 
     def _head_is_there(self) -> None:
-        self._last = b""
+        self._last, self._size = b"", 0
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
