@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .notices import Notice
     from .ledgers import Committed, NotCommitted
+    from .notices import Notice
     from .skills import Version
 
 
