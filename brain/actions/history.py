@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -166,7 +166,8 @@ def skill_history(session: Session, text: str) -> list[SkillVersion]:
     from . import derived
 
     out = []
-    for row in reversed(skill_rows(session, session.head(), text)):
+    rows = skill_rows(session, session.head(), text)
+    for row in reversed(rows):
         snapshot = session.load(row.snapshot)
         out.append(
             SkillVersion(
@@ -174,12 +175,25 @@ def skill_history(session: Session, text: str) -> list[SkillVersion]:
                 row.snapshot.hex(),
                 snapshot.time,
                 snapshot.author,
-                derived.CHANGES[row.change],
+                _RENAMED if _is_renamed(session, row, rows) else derived.CHANGES[row.change],
                 row.path,
                 snapshot.message,
             )
         )
     return out
+
+
+_RENAMED = "renamed"
+
+
+def _is_renamed(session: Session, row: SkillRow, rows: Sequence[SkillRow]) -> bool:
+    """Tell whether a skill came to its path from another one that it had."""
+    from . import derived
+
+    if row.change != derived.ADDED or all(other.path == row.path for other in rows):
+        return False
+    moved = _moved_from(session, row)
+    return moved is not None and any(other.path == moved[0] for other in rows)
 
 
 def at_version(session: Session, head: bytes, text: str, wanted: str) -> tuple[bytes, Found]:

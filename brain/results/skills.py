@@ -49,7 +49,10 @@ class SkillFile(NamedTuple):
 
 
 class SkillVersion(NamedTuple):
-    """A snapshot in which a skill changed; `change` is added, upgraded, changed or removed."""
+    """A snapshot in which a skill changed.
+
+    `change` is added, renamed (so it came to `path`), upgraded, changed or removed.
+    """
 
     version: Version
     snapshot: str

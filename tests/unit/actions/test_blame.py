@@ -143,9 +143,9 @@ def test_the_history_of_a_skill_goes_on_before_its_renames(brain: Brain) -> None
     brain.snapshot()
     rows = brain.skill_history("seer")
     assert [(row.version, row.change, row.path.split("/")[1]) for row in rows] == [
-        (3, "added", "seer"),
+        (3, "renamed", "seer"),
         (3, "upgraded", "prophet"),
-        (2, "added", "prophet"),
+        (2, "renamed", "prophet"),
         (2, "upgraded", "oracle"),
         (1, "added", "oracle"),
     ]
