@@ -80,8 +80,9 @@ def operations(session: Session, limit: int | None = None) -> list[Operation]:
 def undo(session: Session) -> Restored:
     """Take the last operation back.
 
-    Raises `NotFound` (`nothing_to_undo`), or `Conflict` (`unrecorded_changes`) if
-    a file to be put back was changed since.
+    Raises `NotFound` (`nothing_to_undo`), or `Conflict`: `unrecorded_changes` if a file
+    to be put back was changed since, `other_branch` if the work recorded when a branch was
+    left would then be neither there nor in the folder.
     """
     with locked(session):
         with transaction(session) as tx:
@@ -121,7 +122,7 @@ def _to_undo(reader: Reader, current: str) -> Record:
         elif not record.refs or _is_proposed(record, current):
             number -= 1  # a switch of branches, or what an agent proposed meanwhile
         else:
-            return _reversible(record)
+            return _reversible(record, current)
     raise NotFound("nothing to undo", code="nothing_to_undo", hint="see `brain op log`")
 
 
@@ -132,7 +133,15 @@ def _is_proposed(record: Record, current: str) -> bool:
     return beside and record.kind not in ("branch", "undo", "redo")
 
 
-def _reversible(record: Record) -> Record:
+def _reversible(record: Record, current: str) -> Record:
+    names = [name for name, _, _ in record.refs]
+    if record.kind == "switch" and current not in names:
+        left = printable(names[0].removeprefix(head_ref("")))
+        raise Conflict(
+            f"what was changed by hand on {left} was recorded as it was left, and would be nowhere",
+            code="other_branch",
+            hint=f"go back to it with `brain switch {left}`",
+        )
     if record.kind == "redact":
         raise Conflict(
             "what was redacted is gone for good, and that it was stays recorded",

@@ -189,7 +189,7 @@ class Lineages(Beside):
         after = {row.name: row.snapshot for row in self.brain.branches().branches}[left]
         self.follow(before, after, written=False)
         if after != before:
-            model.log(Step({left: (before, after)}))
+            model.log(Step({left: (before, after)}, left=left))
         model.branch = name
         if name != left:
             self.replace(after, target)
@@ -251,6 +251,9 @@ class Lineages(Beside):
             self.refused(self.brain.undo, "nothing_to_undo")
             return
         step = model.done[-1]
+        if step.left not in ("", model.branch):
+            self.refused(self.brain.undo, "other_branch")
+            return
         back = Step(
             {name: (new, old) for name, (old, new) in step.refs.items()},
             step.moved and (step.moved[1], step.moved[0]),

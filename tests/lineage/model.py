@@ -12,11 +12,13 @@ Files = dict[str, bytes]
 class Step(NamedTuple):
     """An entry of the log: branch to its head before and after, None where there is none.
 
-    `moved` are the snapshots whose files were replaced by each other.
+    `moved` are the snapshots whose files were replaced by each other, `left` the branch
+    that was left and on which the folder was recorded, "" for none.
     """
 
     refs: dict[str, tuple[str | None, str | None]]
     moved: tuple[str, str] | None = None
+    left: str = ""
 
 
 class Base(NamedTuple):

@@ -97,7 +97,13 @@ class Forgetting(RuleBasedStateMachine):
             self.brain.undo()
         except BrainError as error:
             self.refused(
-                error, "nothing_to_undo", "redacted", "collected", "current_branch", "stale_ref"
+                error,
+                "nothing_to_undo",
+                "redacted",
+                "collected",
+                "current_branch",
+                "stale_ref",
+                "other_branch",
             )
             return
         self.left_out()

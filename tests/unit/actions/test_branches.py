@@ -6,6 +6,8 @@ import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound
 
+from .conftest import write
+
 
 @pytest.fixture
 def brain(tmp_path: Path) -> Brain:
@@ -121,3 +123,20 @@ def test_the_current_branch_cannot_be_removed(brain: Brain) -> None:
     with pytest.raises(Conflict) as caught:
         brain.delete_branch("main")
     assert caught.value.code == "current_branch"
+
+
+def test_what_was_recorded_as_a_branch_was_left_is_undone_on_that_branch_alone(
+    brain: Brain,
+) -> None:
+    write(brain, "MEMORY.md", "one\n")
+    before = brain.snapshot().snapshot
+    brain.create_branch("other", brain.id)
+    write(brain, "MEMORY.md", "by hand\n")
+    brain.switch("other")
+    with pytest.raises(Conflict) as refused:
+        brain.undo()
+    assert refused.value.code == "other_branch" and "brain switch main" in refused.value.hint
+    brain.switch("main")
+    assert brain.undo().snapshot == before
+    assert brain.status().modified == ["MEMORY.md"]
+    assert (brain.root / "MEMORY.md").read_text() == "by hand\n"
