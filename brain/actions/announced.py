@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from ..digest import EMPTY
 from ..errors import BrainError, InvalidInput, printable
-from ..objects.entry import Entry
+from ..objects.entry import LINK, Entry
 from ..session import Session
 from ..store.protocol import Pending, Transaction
-from ..worktree import stats
+from ..worktree import links, stats
+from ..worktree.folders import Folders, opened
+from ..worktree.writing import check_writable
 from . import files
 from .files import NOTHING, Progress, no_progress
 
@@ -23,9 +25,13 @@ from .files import NOTHING, Progress, no_progress
 def announce(session: Session, tx: Transaction, writes: Mapping[str, Entry | None]) -> None:
     """Put the files to be written on the list that survives a crash.
 
-    Raises `InvalidInput` (`name_too_long`) for one that could then never be written.
+    Raises `InvalidInput` (`name_too_long`, `unsafe_path`, `link_outside`) for one that could
+    then not be written, and would keep all writers after this one waiting.
     """
-    refuse_long_names(session, (path for path, entry in writes.items() if entry))
+    there = {path: entry for path, entry in writes.items() if entry}
+    refuse_long_names(session, there)
+    _refuse_unsafe(session, there)
+    _refuse_ways(session, there, writes)
     tx.set_pending(
         [
             Pending(
@@ -52,6 +58,30 @@ def refuse_long_names(session: Session, paths: Iterable[str]) -> None:
                 code="name_too_long",
                 hint="choose a shorter one: no folder here can hold it",
             )
+
+
+def _refuse_unsafe(session: Session, there: Mapping[str, Entry]) -> None:
+    """Refuse names of version control itself, and links that lead outside."""
+    for path, entry in there.items():
+        check_writable(path)
+        if entry.kind == LINK:
+            text = session.reader.read_blob(entry.blob)
+            links.encode_target(path, text.decode("utf-8", "surrogateescape"))
+
+
+def _refuse_ways(
+    session: Session, there: Mapping[str, Entry], writes: Mapping[str, Entry | None]
+) -> None:
+    """Refuse files below a link, or below a file that these writes do not remove."""
+    with opened(session.root) as root_fd, closing(Folders(root_fd)) as folders:
+        for folder in sorted({path.rpartition("/")[0] for path in there}):
+            if writes.keys().isdisjoint(_and_above(folder)):
+                folders.missing(folder)
+
+
+def _and_above(folder: str) -> list[str]:
+    parts = folder.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
 
 
 def _has_long_name(path: str, longest: int) -> bool:

@@ -131,7 +131,9 @@ def unwritable(path: str, error: OSError) -> BrainError:
 def unsafe(path: str) -> InvalidInput:
     """Return the error for a path that leads through a link, or through what is no folder."""
     return InvalidInput(
-        f"a part of the path is a link or not a folder: {printable(path)}", code="unsafe_path"
+        f"a part of the path is a link or not a folder: {printable(path)}",
+        code="unsafe_path",
+        hint="move it out of the way",
     )
 
 

@@ -1,7 +1,9 @@
-"""Names that a brain may hold and the folder may not: told before anything is recorded."""
+"""Files that could not be written, refused before anything is recorded: no writer waits for one."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -52,6 +54,69 @@ def test_a_merge_that_would_bring_one_in_is_refused(brain: Brain) -> None:
         brain.merge(SOURCE.branch)
     assert raised.value.code == "name_too_long"
     assert brain.head == head and not (brain.root / "memory/new").exists() and is_well(brain)
+
+
+def a_link(place: Path) -> None:
+    place.symlink_to("../memory")
+
+
+def a_file(place: Path) -> None:
+    place.write_text("mine")
+
+
+@pytest.mark.parametrize("put", [a_link, a_file, os.mkfifo])
+def test_what_stands_in_the_way_of_a_folder_is_told_before_anything_is_recorded(
+    brain: Brain, put: Callable[[Path], None]
+) -> None:
+    take_in(brain, "skills/new/SKILL.md")
+    head, place = brain.head, brain.root / "skills/new"
+    put(place)
+    with pytest.raises(InvalidInput) as raised:
+        brain.merge(SOURCE.branch)
+    assert (raised.value.code, raised.value.hint) == ("unsafe_path", "move it out of the way")
+    assert brain.head == head and is_well(brain)
+    place.unlink()
+    brain.merge(SOURCE.branch)
+    assert (place / "SKILL.md").read_bytes() == b"text"
+
+
+@pytest.mark.parametrize("was", ["file", "link"])
+def test_a_recorded_file_gives_way_to_a_folder(brain: Brain, was: str) -> None:
+    place = brain.root / "memory/new"
+    place.write_text("text") if was == "file" else place.symlink_to("../skills")
+    brain.snapshot()
+    before = brain.head
+    place.unlink()
+    place.mkdir()
+    (place / "a.md").write_text("a")
+    brain.snapshot()
+    after = brain.head
+    brain.restore(before)
+    assert not place.is_dir() or place.is_symlink()
+    brain.restore(after)
+    assert (place / "a.md").read_text() == "a" and is_well(brain)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "text"),
+    [
+        ("skills/a/.git/config", 0, b"text"),
+        ("skills/a/.Brain-Tmp-1", 0, b"text"),
+        ("skills/a/link", 2, b"../../../x"),
+        ("skills/a/link", 2, b"../../.brain/store.db"),
+        ("skills/a/link", 2, b"a\0b"),
+        ("skills/a/link", 2, b""),
+    ],
+)
+def test_what_no_brain_writes_is_refused_wherever_it_comes_from(
+    brain: Brain, path: str, kind: int, text: bytes
+) -> None:
+    take_in(brain, path, kind=kind, text=text)
+    head = brain.head
+    with pytest.raises(InvalidInput) as raised:
+        brain.merge(SOURCE.branch)
+    assert raised.value.code in ("unsafe_path", "link_outside")
+    assert brain.head == head and is_well(brain)
 
 
 def test_a_fork_leaves_it_out_and_may_drop_it(brain: Brain, tmp_path: Path) -> None:
