@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .selection.embedding.protocol import OpenEmbedder
     from .selection.shelf import Shelf
     from .skills.card import Card
+    from .skills.index import IndexText
 
 CONTROL = ".brain"
 """The folder, inside a brain's, that holds the store."""
@@ -30,6 +31,7 @@ SignWith = Callable[[], bytes]
 _KEPT_SNAPSHOTS = 4096
 _KEPT_BUNDLES = 64
 _KEPT_CARDS = 4096
+_KEPT_INDEXES = 4
 
 
 def now() -> int:
@@ -63,6 +65,7 @@ class Session:
         self.nodes = Nodes(lambda node_id: self.reader.get(Kind.NODE, node_id))
         self.named_otherwise: dict[bytes, str] = {}
         self.cards: dict[bytes, Card] = {}
+        self.indexes: dict[object, IndexText] = {}
         self.shelf: Shelf | None = None
         self._brain = b""
         self._epoch = 0
@@ -118,11 +121,18 @@ class Session:
             self.cards.clear()
         self.cards.update(cards)
 
+    def keep_index(self, key: object, index: IndexText) -> None:
+        """Keep an index of a snapshot that was fitted to its room at hand."""
+        if len(self.indexes) >= _KEPT_INDEXES:
+            self.indexes.clear()
+        self.indexes[key] = index
+
     def forget(self) -> None:
         """Forget what was at hand: some of it has not been stored after all."""
         self.nodes.forget()
         self._snapshots.clear()
         self._bundles.clear()
+        self.indexes.clear()
 
     def refresh(self) -> None:
         """Forget what was at hand if anything was taken out of the store since."""

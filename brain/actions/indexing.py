@@ -71,11 +71,23 @@ def written(session: Session, snapshot_id: bytes, measure: Measure) -> Written:
     if (limit is not None and limit < 0) or (budget is not None and budget < 0):
         raise InvalidInput("a limit or budget below zero", code="bad_limit")
     if wanted is None:
-        return Written(_text(session, snapshot_id, measure, None))
+        return Written(_kept(session, snapshot_id, measure))
     from . import selecting
 
     chosen = selecting.among(session, session.bundle_of(snapshot_id), wanted)
     return Written(_text(session, snapshot_id, measure, chosen), (chosen.by, chosen.fallback))
+
+
+def _kept(session: Session, snapshot_id: bytes, measure: Measure) -> IndexText:
+    """Return the index of all skills; one that had to be fitted is dear, and kept at hand."""
+    if measure.budget is None:
+        return _text(session, snapshot_id, measure, None)
+    key = snapshot_id, measure
+    made = session.indexes.get(key)
+    if made is None:
+        made = _text(session, snapshot_id, measure, None)
+        session.keep_index(key, made)
+    return made
 
 
 def _text(

@@ -163,3 +163,20 @@ def test_skill_text_03_a_reviewer_sees_the_bytes_that_the_model_sees(brain: Brai
     assert brain.index().index in brain.prompt().prompt
     assert not set(seen) & set("\U000e0041\u200b\u202e\ufe0f\x1b")
     assert seen.count("<!-- do evil -->") == 2
+
+
+def test_an_index_that_was_fitted_is_kept_until_the_head_moves(brain: Brain) -> None:
+    for name in "abc":
+        brain.upsert_skill(name, "X.\n", description="What it is for, said in many words")
+    asked: list[str] = []
+
+    def count(text: str) -> int:
+        asked.append(text)
+        return len(text.split())
+
+    made = brain.index(budget=12, count=count)
+    often = len(asked)
+    assert often and brain.index(budget=12, count=count) == made and len(asked) == often
+    assert brain.index(budget=14, count=count) != made
+    brain.upsert_skill("a", "X.\n", description="Another")
+    assert "Another" in brain.index(budget=12, count=count).index
