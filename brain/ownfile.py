@@ -8,12 +8,15 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import InvalidInput, printable
 
 MAX_BYTES = 1 << 20
 """The longest file of settings that is read."""
+
+Bad = Callable[[str], InvalidInput]
+"""Makes an error of the words that say what is wrong."""
 
 
 @contextmanager
@@ -47,7 +50,7 @@ def write(path: Path, document: Mapping[str, Any]) -> None:
         raise
 
 
-def load(path: Path, format: str, bad: Callable[[str], InvalidInput]) -> dict[str, Any] | None:
+def load(path: Path, format: str, bad: Bad) -> dict[str, Any] | None:
     """Return what a file of a format holds, None if there is none.
 
     Raises what `bad` makes of the words that say what is wrong with it.
@@ -66,6 +69,25 @@ def load(path: Path, format: str, bad: Callable[[str], InvalidInput]) -> dict[st
     if not isinstance(document, dict) or document.pop("format", None) != format:
         raise bad(f"{printable(path)} is not of the format {format!r}")
     return document
+
+
+def check(fields: Mapping[str, Any], kind: type[NamedTuple], bad: Bad) -> None:
+    """Raise what `bad` makes of it if a field is none of `kind`, or of another type.
+
+    One without a default is text.
+    """
+    for key, value in fields.items():
+        if key not in kind._fields:
+            raise bad(f"there is no setting {printable(key, 40)}")
+        wanted = type(kind._field_defaults.get(key, ""))
+        if type(value) is not wanted:
+            raise bad(f"{key} is not {'text' if wanted is str else 'a whole number'}")
+
+
+def changed(settings: NamedTuple) -> dict[str, Any]:
+    """Return the settings that are not the default."""
+    defaults = settings._field_defaults
+    return {key: value for key, value in settings._asdict().items() if value != defaults.get(key)}
 
 
 def save(path: Path, format: str, settings: Mapping[str, Any]) -> None:

@@ -48,7 +48,8 @@ def merged(before: Settings | None, given: Mapping[str, Any]) -> Settings:
 
     Raises `InvalidInput` (`bad_embedder`).
     """
-    from brain.selection.embedding.settings import changed, parse
+    from brain.ownfile import changed
+    from brain.selection.embedding.settings import parse
 
     fields = changed(before) if before else {}
     if given.get("folder") and not given.get("model"):

@@ -55,7 +55,8 @@ def merged(before: Settings | None, given: Mapping[str, Any]) -> Settings:
 
     Raises `InvalidInput` (`bad_model`).
     """
-    from brain.evolve.settings import changed, parse
+    from brain.evolve.settings import parse
+    from brain.ownfile import changed
 
     fields = changed(before) if before else {}
     new = {key: value for key, value in given.items() if value is not None}

@@ -9,6 +9,7 @@ from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..objects.entry import Entry
 from ..results import Change, SkillChange, Stat
+from ..results.words import skill_change
 from ..session import Session
 from . import diffs, texts
 
@@ -38,16 +39,9 @@ def describe(session: Session, before: Bundle, edits: Mapping[str, Entry | None]
 
 def skill(change: SkillChange) -> str:
     """Say what became of a skill."""
-    match change.change:
-        case "upgraded":
-            words = f"upgraded {change.from_version} → {change.to_version}"
-        case "added":
-            words = f"added at version {change.to_version}"
-        case "removed":
-            words = f"removed at version {change.from_version}"
-        case _:
-            words = "edited"
-    return printable(f"{change.slug} {words}")
+    if change.change == "changed":
+        return printable(f"{change.slug} edited")
+    return printable(skill_change(change))
 
 
 def _other(session: Session, change: Change) -> str:

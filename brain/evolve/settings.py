@@ -49,12 +49,7 @@ class Settings(NamedTuple):
 
 def parse(fields: Mapping[str, Any]) -> Settings:
     """Return settings, checked. Raises `InvalidInput` (`bad_model`)."""
-    for key, value in fields.items():
-        if key not in Settings._fields:
-            raise _bad(f"there is no setting {printable(key, 40)}")
-        is_text = key in ("model", "base_url", "key_file")
-        if type(value) is not (str if is_text else int):
-            raise _bad(f"{key} is not {'text' if is_text else 'a whole number'}")
+    ownfile.check(fields, Settings, _bad)
     if not fields.get("model"):
         raise _bad("it names no model")
     settings = Settings(**fields)
@@ -80,18 +75,12 @@ def load(path: Path) -> Settings | None:
 
 def save(path: Path, settings: Settings) -> None:
     """Keep settings in a file, for the user alone. Raises `OSError`."""
-    ownfile.save(path, FORMAT, changed(settings))
+    ownfile.save(path, FORMAT, ownfile.changed(settings))
 
 
 def forget(path: Path) -> None:
     """Remove the file with the settings. Raises `OSError`."""
     path.unlink(missing_ok=True)
-
-
-def changed(settings: Settings) -> dict[str, Any]:
-    """Return the settings that are not the default."""
-    defaults = Settings._field_defaults
-    return {key: value for key, value in settings._asdict().items() if value != defaults.get(key)}
 
 
 def read_key(path: str) -> str:

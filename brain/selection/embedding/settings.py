@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ... import endpoints, ownfile
-from ...errors import InvalidInput, printable
+from ...errors import InvalidInput
 
 FORMAT = "brain v1 embedder"
 OPENAI = "https://api.openai.com/v1"
@@ -33,11 +33,7 @@ class Settings(NamedTuple):
 
 def parse(fields: Mapping[str, Any]) -> Settings:
     """Return settings, checked. Raises `InvalidInput` (`bad_embedder`)."""
-    for key, value in fields.items():
-        if key not in Settings._fields:
-            raise bad(f"there is no setting {printable(key, 40)}")
-        if type(value) is not type(Settings._field_defaults[key]):
-            raise bad(f"{key} is not {'a whole number' if key == 'timeout' else 'text'}")
+    ownfile.check(fields, Settings, bad)
     settings = Settings(**fields)
     if bool(settings.folder) == bool(settings.model):
         raise bad("name either a model behind an endpoint or a folder with one")
@@ -61,18 +57,12 @@ def load(path: Path) -> Settings | None:
 
 def save(path: Path, settings: Settings) -> None:
     """Keep settings in a file, for the user alone. Raises `OSError`."""
-    ownfile.save(path, FORMAT, changed(settings))
+    ownfile.save(path, FORMAT, ownfile.changed(settings))
 
 
 def forget(path: Path) -> None:
     """Remove the file with the settings. Raises `OSError`."""
     path.unlink(missing_ok=True)
-
-
-def changed(settings: Settings) -> dict[str, Any]:
-    """Return the settings that are not the default."""
-    defaults = Settings._field_defaults
-    return {key: value for key, value in settings._asdict().items() if value != defaults[key]}
 
 
 def read_key(path: str) -> str:
