@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from brain import Brain, results
+from brain import Brain, limits, results
 from brain.adopting import adopt, layouts, look, sift
 from brain.adopting.around import rules_for
 from brain.errors import InvalidInput
@@ -100,7 +100,7 @@ def test_names_that_a_brain_cannot_hold_are_left_out(
 def test_folders_in_folders_without_end_are_cut_off(home: Path, tmp_path: Path) -> None:
     place = home / "skills/triage"
     fd = os.open(place, os.O_RDONLY)
-    for _ in range(1500):
+    for _ in range(limits.MAX_DEPTH + 50):
         os.mkdir("d", dir_fd=fd)
         inner = os.open("d", os.O_RDONLY, dir_fd=fd)
         os.close(fd)
