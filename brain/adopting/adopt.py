@@ -24,7 +24,7 @@ from .ignoring import leaves_out, outside_rules
 from .making import NOBODY, Owner, all_or_nothing, is_brain, opened_or_made, refuse_others
 from .manifests import with_manifest
 from .protocol import File, Found, Notice, Step, Taker, Taking
-from .returning import as_recorded, go_on_from, record_of
+from .returning import as_recorded, go_on_from, returning
 from .takers import detect
 
 
@@ -134,13 +134,13 @@ def _read_through(steps: Iterator[Step]) -> int:
 
 def _copied(brain: Brain, found: Found, taking: Taking) -> Adopted:
     source = source_of(found)
-    record = record_of(brain, found)
-    if record is not None:
-        go_on_from(brain, source.branch, record)
+    known = returning(brain, found)
+    if known is not None:
+        go_on_from(brain, source.branch, known.snapshot)
     is_new = next(brain.log(limit=1)).operation["kind"] == "genesis"
     steps = outside_rules(brain.root, taking)
-    if record is not None:
-        steps = as_recorded(brain, found.path, record, steps, taking)
+    if known is not None:
+        steps = as_recorded(brain, found.path, known, steps, taking)
     if is_new:
         steps = with_manifest(brain, found.kind, steps)
     done = brain.import_steps(source, steps)

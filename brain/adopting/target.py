@@ -44,6 +44,14 @@ def layout_for(client: str, folder: Path) -> Layout:
     return home if is_home and Client(project).detect(folder) is None else project
 
 
+def layout_of(kind: str, folder: Path) -> Layout | None:
+    """Return the layout that publishing in a folder as `kind` has, None if it never does."""
+    if kind == _BARE.kind:
+        return layout_for(kind, folder)
+    known = (layout for home, project, _ in _HOMES.values() for layout in (home, project))
+    return next((layout for layout in known if layout.kind == kind), None)
+
+
 def refuse_own(root: Path, folder: Path, layout: Layout) -> None:
     """Refuse a folder in which copies would lie among the files of the brain at `root`.
 
