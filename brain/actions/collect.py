@@ -7,10 +7,9 @@ missing, the store is damaged, and nothing is removed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 
 from ..digest import EMPTY
-from ..errors import BrainError, FormatError, InvalidInput, NotFound, StoreError
+from ..errors import FormatError, InvalidInput, NotFound, StoreError
 from ..objects import bundle as bundles
 from ..objects import node as nodes
 from ..objects import operation
@@ -51,13 +50,15 @@ def collect(
         before = session.store.size_on_disk()
         with transaction(session) as tx:
             let_go = _let_go(session, grace)
-            cached = folder.cached_bundle(session)
-            kept = _Marking(tx, session.brain_id(), progress).run(_roots(session, let_go), cached)
+            kept = _Marking(tx, session.brain_id(), progress).run(_roots(session, let_go))
             kept.update(row.blob for row in tx.pending())
             kept.update(_waiting_blobs(session))
             _check(tx, kept)
             count = tx.count_objects()
             lining.mend(session, tx)
+        if folder.cached_bundle(session) not in kept:
+            # A scan would take files for recorded of which the content is about to go.
+            folder.forget_cache(session)
         removed = _sweep(session, kept, let_go)
         compacted = session.store.compact()
         after = session.store.size_on_disk()
@@ -143,11 +144,8 @@ class _Marking:
         self._kept: set[bytes] = set()
         self._blobs: set[bytes] = set()
 
-    def run(self, roots: set[bytes], cached: bytes) -> set[bytes]:
-        """Return the ids of `roots` and of all they reach, blobs included.
-
-        Of the bundle `cached`, which scans compare with, the trees are enough.
-        """
+    def run(self, roots: set[bytes]) -> set[bytes]:
+        """Return the ids of `roots` and of all they reach, blobs included."""
         try:
             self._snapshots(list(roots))
         except (NotFound, FormatError) as error:
@@ -156,11 +154,7 @@ class _Marking:
             if error.code != "corrupt_object":
                 raise  # the disk fails, which says nothing of what is on it
             raise incomplete(error.message) from error
-        found = self._kept | self._blobs
-        with suppress(BrainError):  # it is a cache, maybe of another store
-            self._trees(cached)
-            found |= self._kept
-        return found
+        return self._kept | self._blobs
 
     def _snapshots(self, left: list[bytes]) -> None:
         done = 0

@@ -9,6 +9,8 @@ import pytest
 from brain import Brain, BrainError, InvalidInput, NotFound, StoreError
 from brain.receipts import Receipt, encode
 from brain.session import Session
+from brain.worktree import stats
+from brain.worktree.statcache import PLACE
 
 from .conftest import skill, write
 
@@ -181,3 +183,28 @@ def test_verifying_begins_again_if_something_is_taken_out_meanwhile(
     monkeypatch.setattr(lineages, "heads", heads)
     found = brain.verify()
     assert found.ok and len(calls) == 2
+
+
+def test_a_file_whose_content_went_is_recorded_anew_though_nobody_touched_it(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stats, "is_recent", lambda *_: False)  # as after a while
+    write(brain, "memory/notes.md", "What was undone, and is still in the folder.\n")
+    brain.snapshot()
+    brain.undo()
+    assert brain.gc(grace=0).removed > 0
+    assert brain.snapshot().added == 1
+    assert sound(brain)
+
+
+def test_the_next_scan_goes_by_the_last_one_where_nothing_of_it_went(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stats, "is_recent", lambda *_: False)
+    brain.upsert_skill("A", "Undone.\n")
+    brain.undo()
+    write(brain, "memory/notes.md", "Text.\n")
+    brain.snapshot()
+    known = (brain.root / PLACE).read_bytes()
+    assert brain.gc(grace=0).removed > 0
+    assert (brain.root / PLACE).read_bytes() == known
