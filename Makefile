@@ -27,7 +27,7 @@ demo: $(VENV)/installed
 	@$(BIN)/brain demo
 
 test: $(VENV)/tools lint
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
 lint: $(VENV)/test
 	@$(BIN)/ruff check .
