@@ -13,6 +13,7 @@ HEAD_BYTES = 32 << 10
 """Size of the head of a request."""
 HEAD_SECONDS = 10.0
 """How long the head of a request may take."""
+_END = b"\r\n\r\n"
 _BARE = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)|\0")
 
 
@@ -59,12 +60,13 @@ class StrictProtocol(H11Protocol):
 
         The parser bounds only heads that are not there as a whole.
         """
-        head, end, _ = (self._last + data).partition(b"\r\n\r\n")
+        head, end, _ = (self._last + data).partition(_END)
         self._size += len(head) - len(self._last)
-        self._last = data[-1:] if not end else b""
+        seen = max(len(self._last) - 1, 0)  # of the last byte only what follows tells
+        self._last = head[1 - len(_END) :] if not end else b""
         if self._size > HEAD_BYTES:
             return "The head is too long."
-        return "Line ends must be CRLF." if _BARE.search(head + end) else ""
+        return "Line ends must be CRLF." if _BARE.search(head + end, seen) else ""
 
     def _await_head(self) -> None:
         if self._timer is None:
