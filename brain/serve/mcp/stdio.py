@@ -16,7 +16,7 @@ from typing import Any
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.shared.message import SessionMessage
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp.types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
@@ -101,13 +101,26 @@ class Pipes:
             if is_answer(message):
                 return
             known = _validated(message)
-            if "id" in message and message["method"] != _UNENDING:
-                self._waiting.add(message["id"])
         except Refused as refused:
             await self._write_line(refused.answer())
             return
-        await to_server.send(SessionMessage(known))
+        expected = "id" in message and message["method"] != _UNENDING
+        metadata = self._expect(message["id"]) if expected else None
+        await to_server.send(SessionMessage(known, metadata))
         await self._until_answered(MAX_WAITING)
+
+    def _expect(self, told: str | int) -> ServerMessageMetadata:
+        """Wait for a request until it is answered, or never will be since it was cancelled."""
+
+        async def unanswered() -> None:
+            self._done(told)
+
+        self._waiting.add(told)
+        return ServerMessageMetadata(on_request_unanswered=unanswered)
+
+    def _done(self, told: Any) -> None:
+        self._waiting.discard(told)
+        self._answered.set()
 
     async def _until_answered(self, most: int) -> None:
         while len(self._waiting) > most:
@@ -123,8 +136,7 @@ class Pipes:
                 except ValueError:  # of pydantic, for text that UTF-8 cannot hold
                     text = Refused(_BROKEN, "the answer cannot be written", told).answer()
                 await self._write_line(text)
-                self._waiting.discard(told)
-                self._answered.set()
+                self._done(told)
 
     async def _write_line(self, text: bytes) -> None:
         async with self._writing:
