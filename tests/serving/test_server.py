@@ -343,6 +343,7 @@ def test_who_listens_hears_of_what_another_program_changed(
                 left -= {type(event).__name__, str(getattr(event, "uri", ""))}
                 if not left:
                     return
+            raise AssertionError(f"the stream ended without {left}")
 
     within(60, legacy if era == "legacy" else modern)
 
@@ -360,5 +361,6 @@ def test_what_one_client_writes_another_hears_of(desk: Desk) -> None:
             async for event in stream:
                 assert getattr(event, "uri", "") == "brain://skills/oracle"
                 return
+            raise AssertionError("the stream ended without a word")
 
     within(60, session)
