@@ -25,8 +25,8 @@ from .loading import BATCH_BYTES
 from .turn import Turn, locked, log_operation, transaction
 from .twins import Twins
 
-KEPT = frozenset({"manifest.yaml", ".brainignore"})
-"""What belongs to the brain, though a source has no file of that name."""
+RULING = frozenset({"manifest.yaml", ".brainignore", "trust.yaml"})
+"""What rules a brain: it stays though a source has no file of that name, and comes from none."""
 
 Edits = Mapping[str, Entry | None]
 
@@ -58,7 +58,7 @@ class Step(NamedTuple):
     author: str = ""
     time: int | None = None
     parents: tuple[str, ...] | None = None
-    stays: Callable[[str], bool] = KEPT.__contains__
+    stays: Callable[[str], bool] = RULING.__contains__
 
 
 class Source(NamedTuple):
@@ -171,7 +171,7 @@ class _Taking:
         edits = dict(self._stored(step.files))
         if step.whole:
             there = (entry.path for entry in bundles.walk(session.nodes, mine.bundle))
-            gone = (path for path in there if path not in edits and path not in KEPT)
+            gone = (path for path in there if path not in edits and path not in RULING)
             edits.update({path: None for path in gone if not step.stays(path)})
         return {
             path: entry

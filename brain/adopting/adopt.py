@@ -180,7 +180,7 @@ def _as_in_place(taking: Taking, rules: around.Rules, there: set[str]) -> Taking
     """Return what was taken as what is there, and what was left out as what is not."""
     homes = taking.placed.values()
     ignored = [path for path in homes if path not in there and leaves_out(rules.ignore, path)]
-    left = [row for row in taking.left if row.path not in there]
+    left = [row for row in taking.left if row.path not in there | around.OWN]
     left += [Notice(ignoring.CODE, path, ignoring.WHY) for path in sorted(ignored)]
     placed = {path: path for path in there - around.OWN}
     return taking._replace(left=left, placed=placed)

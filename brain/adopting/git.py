@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import InvalidInput, printable
-from ..worktree import ignore
 from . import gitcommit
 from .clients import SURE, Client
 from .collections import PLAIN
@@ -27,10 +26,7 @@ WEIGHT = PLAIN + 1
 MAX_COMMIT_BYTES = 1 << 20
 _TOGETHER = 512
 
-_RULES = "the rules of another brain; copy them if they are to count in this one"
-EVERYTHING = COLLECTION._replace(
-    title="brain", rules=(Rule("", ""),), left=((f"/{ignore.NAME}", _RULES),)
-)
+EVERYTHING = COLLECTION._replace(title="brain", rules=(Rule("", ""),), left=())
 """The layout of a repository that looks like a brain: files of skills, memory and prompts."""
 
 Choose = Callable[[Path, Repository, str], Layout]

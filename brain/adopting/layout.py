@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..actions.importing import RULING
+from ..objects import paths
 from ..worktree import defaults
 from . import rules
 from .rules import Rule
@@ -18,6 +20,7 @@ BUNDLED = "comes with the program"
 STATE = "what the program notes for itself"
 OTHER = "not a part of a brain"
 PASSING = "of the system or an editor, for itself"
+RULES = "the rules of another brain; copy them if they are to count in this one"
 
 
 class Layout(NamedTuple):
@@ -70,10 +73,18 @@ class Layout(NamedTuple):
 
     def reason(self, path: str) -> str:
         """Return why a file or folder is left out wherever it lies, "" if nothing says so."""
-        return next((why for pattern, why in self.left if rules.matches(pattern, path)), "")
+        for pattern, why in self.left:
+            if rules.matches(pattern, path):
+                return why
+        return RULES if is_ruling(rules.to_brain(self.rules, path) or "") else ""
 
     def _is_beside(self, path: str) -> bool:
         return bool(self.tops) and path.partition("/")[0] not in self.tops
+
+
+def is_ruling(path: str) -> bool:
+    """Tell whether a path of a brain is that of what rules it, in any spelling of its name."""
+    return "/" not in path and paths.fold(path) in RULING
 
 
 def usual_reason(name: str, is_folder: bool) -> str:

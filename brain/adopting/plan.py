@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from .. import manifest
+from ..actions.importing import RULING
 from ..brain import Brain
 from ..errors import NotFound, printable
 from ..manifest import Manifest
@@ -16,9 +17,6 @@ from . import rules
 from .layouts import BY_KIND, Layout
 from .published import KINDS
 from .reading import MAX_BYTES
-
-_OWN = frozenset((manifest.PATH, ".brainignore", "trust.yaml"))
-"""What belongs to the brain itself."""
 
 
 class Planned(NamedTuple):
@@ -61,7 +59,7 @@ def plan(brain: Brain, rev: str, target: Layout) -> Plan:
     skills = _Skills(brain.skills(rev), target)
     made = Plan({}, [])
     for info in brain.files(rev):
-        if info.path in _OWN:
+        if info.path in RULING:
             continue
         if info.path.startswith("skills/"):
             found = skills.planned(info)

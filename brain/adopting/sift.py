@@ -10,21 +10,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from .. import limits, manifest
+from .. import limits
 from ..errors import InvalidInput, printable
 from ..objects import paths
 from ..objects.entry import LINK
 from ..worktree import defaults
 from ..worktree.folders import Folders, opened
-from ..worktree.ignore import NAME as IGNORE
-from .layout import OTHER, Layout, usual_reason
+from .layout import OTHER, RULES, Layout, is_ruling, usual_reason
 from .left import Left, why_not
 from .protocol import File
 from .published import NAME as RECORD
 from .reading import GONE, CannotTake, read
 
-_OURS = frozenset((manifest.PATH, IGNORE, RECORD))
-"""What a brain itself has written into a home."""
 MAX_FILES = 200_000
 """Files that are taken from one home."""
 MAX_TOTAL_BYTES = 2 << 30
@@ -169,14 +166,14 @@ class _Walk:
     def _admits(self, folder: str, path: str, name: str, st: os.stat_result) -> bool:
         layout = self._layout
         is_folder = stat.S_ISDIR(st.st_mode)
-        if defaults.is_reserved(name) or path in _OURS:
+        if defaults.is_reserved(name) or path == RECORD:
             return False
         why = layout.reason(path)
         reached = layout.reaches(path) if is_folder else layout.covers(path)
         if not why and reached:
             why = usual_reason(name, is_folder)
         if not why and not reached:
-            why = OTHER
+            why = RULES if is_ruling(path) else OTHER
         if not why and is_folder and path.count("/") >= limits.MAX_DEPTH:
             why = "nested too deeply"
         if not why and st.st_dev != self._device:

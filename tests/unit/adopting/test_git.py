@@ -331,10 +331,3 @@ def test_what_is_said_to_be_taken_is_what_the_last_commit_has(repo: Repo, target
     done = taken(repo, target)
     assert {placed.path for placed in done.taken} == {SKILL, "skills/a/back.md"} == look_like
     assert files(target) == {"manifest.yaml", SKILL, "skills/a/back.md"}
-
-
-def test_the_rules_of_another_brain_do_not_come_along(repo: Repo, target: Path) -> None:
-    state: Files = {SKILL: skill(1), "memory/m.md": b"m", ".brainignore": b"memory/\n"}
-    repo.commit(state)
-    done = taken(repo, target)
-    assert "memory/m.md" in files(target) and codes(done)[".brainignore"] == "left_out"
