@@ -17,9 +17,9 @@ _HOMES = {
     "claude": (layouts.CLAUDE_HOME, layouts.CLAUDE_PROJECT, ".claude"),
     "codex": (layouts.CODEX_HOME, layouts.CODEX_PROJECT, ".codex"),
     "hermes": (layouts.HERMES, layouts.HERMES, ""),
-    "openclaw": (layouts.OPENCLAW, layouts.OPENCLAW, ""),
+    "openclaw": (layouts.OPENCLAW_STATE, layouts.OPENCLAW, ".openclaw"),
 }
-"""Client to the layout of its home, that of a project, and what the home is usually called."""
+"""Client to the layout of its home, that of what it works in, and what the home is called."""
 CLIENTS = (*_HOMES, "agentskills")
 _BARE = COLLECTION._replace(kind="agentskills", rules=(Rule("", "skills/"),))
 
@@ -27,9 +27,10 @@ _BARE = COLLECTION._replace(kind="agentskills", rules=(Rule("", "skills/"),))
 def layout_for(client: str, folder: Path) -> Layout:
     """Return the layout of a client in a folder, there or not.
 
-    Claude Code and Codex have homes and projects: a folder that is known as a home, or is
-    called like one, counts as one. Skills for nobody in particular go into `skills/` if that
-    is there, else right into the folder. Raises `InvalidInput` (`bad_client`).
+    Claude Code and Codex have homes and projects, OpenClaw has its own folder and workspaces.
+    A folder that is called like a home is one, whatever it holds; one of another name is if
+    adoption, too, would sooner take it for a home. Skills for nobody in particular go into
+    `skills/` if that is there, else right into the folder. Raises `InvalidInput` (`bad_client`).
     """
     if client == "agentskills":
         return COLLECTION if (folder / "skills").is_dir() else _BARE
@@ -40,8 +41,11 @@ def layout_for(client: str, folder: Path) -> Layout:
             hint=f"use one of: {', '.join(CLIENTS)}",
         )
     home, project, name = _HOMES[client]
-    is_home = folder.name == name or Client(home).detect(folder) is not None
-    return home if is_home and Client(project).detect(folder) is None else project
+    if folder.name == name:
+        return home
+    as_home, as_project = Client(home).detect(folder), Client(project).detect(folder)
+    is_home = as_home and (as_project is None or as_home.weight >= as_project.weight)
+    return home if is_home else project
 
 
 def layout_of(kind: str, folder: Path) -> Layout | None:

@@ -80,6 +80,48 @@ def test_each_client_finds_everything_where_it_looks(
     assert {row.path for row in done.left_out} >= {"skills/writing/DESCRIPTION.md"}
 
 
+@pytest.mark.parametrize(
+    ("shape", "skills", "beside"),
+    [
+        ("claude-home", "skills", "rules/tests.md"),
+        ("codex-home", "skills", "memories/MEMORY.md"),
+        ("openclaw-state", "workspace/skills", "workspace/MEMORY.md"),
+        ("hermes", "skills", "memories/MEMORY.md"),
+    ],
+)
+@pytest.mark.parametrize("called", [True, False], ids=["called like one", "of another name"])
+def test_a_home_that_its_program_uses_is_written_as_a_home(
+    tmp_path: Path, brain: Brain, shape: str, skills: str, beside: str, called: bool
+) -> None:
+    client = shape.partition("-")[0]
+    home = HOMES[shape][1](tmp_path / (f".{client}" if called else "other"))
+    put(home, {"CLAUDE.md": "All.\n", "AGENTS.md": "All.\n", "agents/a.md": "A.\n"})
+    done = publish(brain, client, home, Wish(overwrite=True))
+    assert {f"{skills}/lint/SKILL.md", beside} <= set(done.written)
+    assert not [path for path in done.written if path.startswith(".")]
+
+
+@pytest.mark.parametrize(("client", "inside"), [("claude", ".claude"), ("codex", ".agents")])
+def test_a_project_with_folders_like_those_of_a_home_is_written_as_a_project(
+    tmp_path: Path, brain: Brain, client: str, inside: str
+) -> None:
+    project = HOMES[f"{client}-project"][1](tmp_path / "project")
+    put(project, {"skills/x/SKILL.md": skill("x", "X."), "agents/a.md": "A.\n", "CLAUDE.md": ""})
+    assert (
+        f"{inside}/skills/lint/SKILL.md"
+        in publish(brain, client, project, Wish(overwrite=True)).written
+    )
+
+
+def test_a_brain_around_a_home_is_not_published_into_that_home(tmp_path: Path) -> None:
+    home = HOMES["claude-home"][1](tmp_path / ".claude")
+    put(home, {"CLAUDE.md": "All.\n"})
+    adopt(home, kind="claude-home")
+    with Brain.open(home) as brain, pytest.raises(InvalidInput) as caught:
+        publish(brain, "claude", home)
+    assert caught.value.code == "own_folder"
+
+
 def test_hermes_keeps_its_categories(tmp_path: Path, brain: Brain) -> None:
     publish(brain, "hermes", tmp_path / "home")
     assert files(tmp_path / "home").keys() == {
