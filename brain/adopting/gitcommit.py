@@ -9,7 +9,7 @@ from typing import NamedTuple
 from .. import limits
 from ..skills.text import fold
 
-_PERSON = re.compile(rb"([^<\n]*)<([^>\n]*)>(?: (-?[0-9]{1,18})(?: |$))?")
+_TIME = re.compile(rb" (-?[0-9]{1,18})(?: |$)")
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f]")
 _CUT = " […]"
 
@@ -37,22 +37,36 @@ def parse(data: bytes) -> Commit:
     if not re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", tree):
         raise ValueError("a commit without a tree")
     charset = fields.get(b"encoding", b"utf-8")
-    author = _PERSON.search(fields.get(b"author", b""))
-    committer = _PERSON.search(fields.get(b"committer", b""))
-    times = (person[3] for person in (author, committer) if person and person[3])
+    author = _person(fields.get(b"author", b""))
+    committer = _person(fields.get(b"committer", b""))
+    times = (person.seconds for person in (author, committer) if person.seconds is not None)
     message = _CONTROLS.sub("", _text(body, charset).replace("\r\n", "\n")).strip("\n")
     return Commit(
         tree,
-        _cut(_person(author, charset), limits.MAX_AUTHOR_BYTES),
-        int(next(times, b"0")) * 1000,
+        _cut(_named(author, charset), limits.MAX_AUTHOR_BYTES),
+        next(times, 0) * 1000,
         _cut(message, limits.MAX_MESSAGE_BYTES),
     )
 
 
-def _person(found: re.Match[bytes] | None, charset: bytes) -> str:
-    if found is None:
-        return ""
-    name, address = (fold(_text(part, charset)).strip() for part in found.groups()[:2])
+class _Person(NamedTuple):
+    name: bytes
+    address: bytes
+    seconds: int | None
+
+
+def _person(line: bytes) -> _Person:
+    """Return who and when a line says: a name, an address in brackets, seconds since 1970."""
+    name, _, rest = line.partition(b"<")
+    address, closed, rest = rest.partition(b">")
+    if not closed:
+        return _Person(b"", b"", None)
+    time = _TIME.match(rest)
+    return _Person(name, address, int(time[1]) if time else None)
+
+
+def _named(person: _Person, charset: bytes) -> str:
+    name, address = (fold(_text(part, charset)).strip() for part in person[:2])
     return f"{name} <{address}>".strip() if address else name
 
 
