@@ -10,6 +10,7 @@ single agent with its blocks inside; either may be wrapped in a JSON string.
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -27,6 +28,7 @@ from .git import CERTAIN
 from .layout import Layout
 from .left import Left
 from .protocol import File, Found, Notice, Step, Taking
+from .sift import MAX_FILES
 from .unsafe import CODE, first_secret, told
 
 MAX_BYTES = 64 << 20
@@ -98,8 +100,14 @@ def _parsed(content: bytes) -> Object:
 def _files(
     document: Object, name: str, left: Left, placed: dict[str, str], allow: Collection[str]
 ) -> Iterator[tuple[str, File | None]]:
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     for path, source, text in _texts(document, left):
+        if len(taken) >= MAX_FILES:
+            raise InvalidInput(
+                f"more than {MAX_FILES} files to take",
+                code="too_many",
+                hint="export the agent with fewer blocks",
+            )
         free = _free(path, taken)
         try:
             paths.check(free)
@@ -116,14 +124,19 @@ def _files(
     left.close()
 
 
-def _free(path: str, taken: set[str]) -> str:
-    """Return the path, or one with a number after it if something else is there by now."""
-    stem, dot, ending = path.rpartition(".")
-    free, number = path, 2
+def _free(path: str, taken: dict[str, int]) -> str:
+    """Return the path, or one with a number after it if something else is there by now.
+
+    `taken` has, for each path that is, the number to try next: none is tried twice.
+    """
+    wanted = paths.fold(path)
+    stem, ending = posixpath.splitext(path)
+    free, number = path, taken.get(wanted, 2)
     while paths.fold(free) in taken:
-        free = f"{stem}-{number}{dot}{ending}"
+        free = f"{stem}-{number}{ending}"
         number += 1
-    taken.add(paths.fold(free))
+    taken[wanted] = number
+    taken.setdefault(paths.fold(free), 2)
     return free
 
 

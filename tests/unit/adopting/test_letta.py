@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from brain import Brain, results
-from brain.adopting import adopt
+from brain.adopting import adopt, lettafile, look
 from brain.errors import InvalidInput
+from brain.objects import paths
 from tests import planted
 from tests.repos import Files, Repo
 
@@ -186,6 +187,49 @@ def test_labels_cannot_lead_out_of_the_memory(tmp_path: Path) -> None:
         "prompts/system.md", "memory/block.md", "memory/block-2.md", "memory/block-3.md",
         "skills/skill/SKILL.md",
     }  # fmt: skip
+
+
+def test_blocks_of_one_label_are_numbered_without_trying_a_number_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+    fold = paths.fold
+
+    def counted(path: str) -> str:
+        tried.append(path)
+        return fold(path)
+
+    monkeypatch.setattr(paths, "fold", counted)
+    labels = ["note-3", *["note"] * 400, "note-2"]
+    blocks = [{"label": label, "value": label} for label in labels]
+    seen = look(agent_file(tmp_path / "sam.af", {**DOCUMENT, "blocks": blocks}), tmp_path / "brain")
+    names = {row.path for row in seen.taken if row.path.startswith("memory/")}
+    numbered = {f"memory/note-{number}.md" for number in range(2, 402)}
+    assert names == {"memory/note.md", "memory/note-2-2.md", *numbered}
+    assert len(tried) < 5 * len(labels)
+
+
+def test_two_skills_of_one_name_keep_the_folders_and_endings_of_their_files(
+    tmp_path: Path,
+) -> None:
+    files = {"SKILL.md": "# s\n", "bin.d/run": "x", ".keep": "k"}
+    skills = [{"name": "s", "files": files}] * 2
+    document = {"agents": [{"name": "Sam"}], "skills": skills}
+    done = taken(agent_file(tmp_path / "sam.af", document), tmp_path / "brain")
+    assert {row.path for row in done.taken} == {
+        "skills/s/SKILL.md", "skills/s/bin.d/run", "skills/s/.keep",
+        "skills/s/SKILL-2.md", "skills/s/bin.d/run-2", "skills/s/.keep-2",
+    }  # fmt: skip
+
+
+def test_more_blocks_than_a_brain_takes_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lettafile, "MAX_FILES", 4)
+    adopt(agent_file(tmp_path / "sam.af", {**DOCUMENT, "blocks": BLOCKS[:2]}), tmp_path / "few")
+    with pytest.raises(InvalidInput) as caught:
+        adopt(agent_file(tmp_path / "sam.af", DOCUMENT), tmp_path / "brain")
+    assert caught.value.code == "too_many" and not (tmp_path / "brain").exists()
 
 
 @pytest.mark.parametrize(
