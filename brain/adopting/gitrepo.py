@@ -18,6 +18,7 @@ from . import gitprocess
 from .gitprocess import BUFFER, Git, Process
 
 MAX_COMMITS = 1_000_000
+"""Commits that are taken from one history."""
 
 _TOGETHER = 256
 """Objects asked for at a time: the questions fit into a pipe, so that nobody waits for ever."""
@@ -74,11 +75,13 @@ class Repository(AbstractContextManager["Repository"]):
         """Yield the commits back from `start`, parents first.
 
         With `paths`, git's pathspecs, those that say nothing about them are left out, and
-        parents are the nearest that are not.
+        parents are the nearest that are not. Raises `InvalidInput` (`too_many`).
         """
         limits = ("--simplify-merges", start, "--", *paths) if paths else (start, "--")
         with self._run("rev-list", "--topo-order", "--reverse", "--parents", *limits) as out:
-            for line in out:
+            for number, line in enumerate(out):
+                if number == MAX_COMMITS:
+                    raise _too_many()
                 commit, *parents = line.decode("ascii").split()
                 yield Listed(commit, tuple(dict.fromkeys(parents)))
 
@@ -168,6 +171,14 @@ class Repository(AbstractContextManager["Repository"]):
             process.finished()
         finally:
             process.end()
+
+
+def _too_many() -> InvalidInput:
+    return InvalidInput(
+        f"more than {MAX_COMMITS} commits to take",
+        code="too_many",
+        hint="adopt a clone of the newest, as `git clone --depth` makes it",
+    )
 
 
 def _size(line: bytes) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, results
-from brain.adopting import adopt, look
+from brain.adopting import adopt, gitrepo, look
 from brain.errors import InvalidInput
 from tests.repos import EXECUTABLE, LINK, SUBMODULE, Files, Put, Repo
 
@@ -331,3 +331,21 @@ def test_what_is_said_to_be_taken_is_what_the_last_commit_has(repo: Repo, target
     done = taken(repo, target)
     assert {placed.path for placed in done.taken} == {SKILL, "skills/a/back.md"} == look_like
     assert files(target) == {"manifest.yaml", SKILL, "skills/a/back.md"}
+
+
+def test_more_commits_than_are_taken_are_refused_and_a_clone_of_the_newest_is_taken(
+    repo: Repo, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    for number in range(1, 5):
+        made.append(repo.commit({SKILL: skill(number)}, *made[-1:]))
+    monkeypatch.setattr(gitrepo, "MAX_COMMITS", 3)
+    with pytest.raises(InvalidInput) as caught:
+        adopt(repo.path, target)
+    assert caught.value.code == "too_many" and "--depth" in caught.value.hint
+    assert not target.exists()
+    clone = target.parent / "clone"
+    repo.git("clone", "--quiet", "--depth", "3", f"file://{repo.path}", str(clone))
+    done = adopt(clone, target)
+    assert done.steps == 3
+    assert [row.operation["revision"] for row in history(target)] == made[1:]
