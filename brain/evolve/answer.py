@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -18,7 +17,6 @@ from .prompt import CREATE, IMPROVE, MAX_BODY_CHARS, MAX_REASON_CHARS, NOTHING, 
 
 _MAX_DEPTH = 8
 _MAX_VALUES = 64
-_FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 _KEPT = 2
 """At least one in so many lines of a skill stays when it is improved."""
 
@@ -50,9 +48,8 @@ def read(text: str) -> dict[str, str]:
     """Return the fields of an answer. Raises `Unfit`."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_ANSWER_BYTES:
         raise Unfit("it is too long")
-    fenced = _FENCED.match(text)
     try:
-        data = (fenced[1] if fenced else text).strip().encode()
+        data = _unfenced(text.strip()).strip().encode()
     except UnicodeEncodeError as error:
         raise Unfit("it holds half a character") from error
     try:
@@ -62,6 +59,14 @@ def read(text: str) -> dict[str, str]:
     if not isinstance(value, dict):
         raise Unfit("it is no object of JSON")
     return dict(_fields(value))
+
+
+def _unfenced(text: str) -> str:
+    """Return what stands between the lines of a fence, if there is one around `text`."""
+    first, _, rest = text.partition("\n")
+    inner, _, last = rest.rpartition("\n")
+    fenced = first.rstrip() in ("```", "```json") and last.lstrip() == "```"
+    return inner if fenced else text
 
 
 def _unfit(message: str, code: str) -> Unfit:
