@@ -36,7 +36,15 @@ def begin(session: Session, task: str, agent: str, model: str, run: str) -> Run:
 
 
 def note(
-    run: Run, kind: str, name: str, input: object, output: object, error: str, **more: Any
+    run: Run,
+    kind: str,
+    name: str,
+    input: object,
+    output: object,
+    error: str,
+    *,
+    version: str = "",
+    **more: Any,
 ) -> None:
     """Note a step that ends now."""
     took = more.get("took", 0)
@@ -48,6 +56,7 @@ def note(
             input=of_text(as_text(input)),
             output=of_text(as_text(output)),
             error=shortened(error, limits.MAX_EXCERPT_BYTES),
+            version=printable(version, _MOST_NAME),
             **more,
         )
     )

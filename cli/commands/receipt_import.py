@@ -13,6 +13,7 @@ from ..output import emit
 from ..params import Once, TextType
 from ..reading import read
 from ..receipts import source
+from ..terminal import escape
 from ..text import count
 from ..written import overwrite_option, write_file
 
@@ -92,4 +93,4 @@ def _lines(
     if output is None:
         yield data.decode()
     else:
-        yield f"Receipt in {output}: {count(len(receipt.steps), 'step')} of {source(told)}"
+        yield f"Receipt in {escape(output)}: {count(len(receipt.steps), 'step')} of {source(told)}"

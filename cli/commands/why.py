@@ -12,6 +12,7 @@ from ..context import App
 from ..output import emit
 from ..params import SlugType
 from ..receipts import source, times
+from ..terminal import escape
 from ..text import count, first_line, short, when
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def _lines(found: Why) -> Iterator[str]:
             f"{found.slug}@{one.version}  {one.change} {when(one.time)}"
             f" by {first_line(one.author) or 'nobody named'}, snapshot {short(one.snapshot)}"
         )
-        yield from (f"    {line}" for line in _reason(one))
+        yield from (f"    {escape(line)}" for line in _reason(one))  # a receipt may be foreign
 
 
 def _reason(one: Reason) -> Iterator[str]:

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from brain_cli.terminal import escape
 
 from brain import Brain
-from brain.receipts import decode, encode
+from brain.receipts import Receipt, Step, decode, encode
 from tests import stories
 
 from .conftest import Call, validate
@@ -119,6 +120,21 @@ def test_why_says_what_is_not_known(worked: Path, cli: Call) -> None:
     assert "no receipt: what led to it was not recorded" in told
     assert "by a\n    steps: skill_load, tool, llm, skill_create, 1 error\n" in told
     assert cli("why", "oracle-manipulation@9").status == 1
+
+
+def test_nothing_of_a_foreign_receipt_or_file_reaches_a_terminal_raw(
+    agent: Path, cli: Call
+) -> None:
+    hostile = "a\x1b[2J\u202e\x9b5m\x07"
+    steps = (Step("skill_load", name=hostile, version=hostile), Step("tool", name=hostile))
+    foreign = Receipt(hostile, hostile, hostile, hostile, steps=steps, outcome="success")
+    Path("r.json").write_bytes(encode(foreign._replace(reason=hostile)))
+    assert cli("skill", "upsert", "fresh", "-d", "x", "--receipt", "r.json").status == 0
+    told = cli("why", "fresh").out
+    assert f"loaded: {escape(hostile)}@{escape(hostile)}\n" in told
+    assert told.replace("\n", "").isprintable()
+    Path("t.jsonl").write_bytes(stories.TELLERS["claude"](stories.TALE))
+    assert "Receipt in \\x1b.json" in cli("receipt", "import", "t.jsonl", "-o", "\x1b.json").out
 
 
 def test_the_log_tells_of_the_end_of_a_task(worked: Path, cli: Call) -> None:

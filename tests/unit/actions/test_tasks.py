@@ -126,6 +126,15 @@ def test_a_task_that_only_read_is_one_snapshot_of_the_same_bundle(brain: Brain) 
     assert brain.status().clean
 
 
+def test_names_and_versions_are_noted_in_printing_characters_and_short(brain: Brain) -> None:
+    with brain.task("Look") as task:
+        task.skill_load("or\x1b[2Jacle", "1\x1b[31m\u202e\x9b" + "9" * 10_000)
+    (receipt,) = whole(brain)
+    (loaded,) = receipt.skills_loaded
+    assert loaded.isprintable() and len(loaded) < 1000
+    assert loaded.startswith("or\\x1b[2Jacle@1\\x1b[31m\\u202e\\x9b999")
+
+
 def test_what_is_raised_is_the_outcome(brain: Brain) -> None:
     with pytest.raises(ZeroDivisionError), brain.task("Divide") as task:
         task.tool("divide", "1/0")
