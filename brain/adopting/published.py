@@ -16,8 +16,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .. import jsontext
 from ..digest import blob_id
 from ..errors import InvalidInput, printable
+from ..limits import MAX_FILES
 from ..objects import paths
 from ..objects.entry import EXECUTABLE, FILE, LINK
 from ..results import FileInfo
@@ -28,6 +30,10 @@ from .reading import CannotTake, read
 
 NAME = ".brain-published.json"
 _FORMAT = 1
+MAX_BYTES = 512 << 20
+"""Size of a record: what the files of the largest brain take, with paths of some 90 bytes."""
+_MOST_VALUES = 16 * MAX_FILES
+_DEEPEST = 5
 NOTHING = "-"
 """As `was`: nothing lay there, and the file may not have been written yet."""
 KINDS = {"file": FILE, "executable": EXECUTABLE, "link": LINK}
@@ -71,17 +77,17 @@ def load(folder: Path) -> list[Record]:
     """
     try:
         with opened(folder) as fd:
-            content = read(Folders(fd), NAME).content
+            content = read(Folders(fd), NAME, MAX_BYTES).content
     except (CannotTake, InvalidInput) as error:
         if (folder / NAME).exists():
             raise _bad(folder, str(error)) from error
         return []
     try:
-        found = json.loads(content)
+        found = jsontext.parse(content, _DEEPEST, _MOST_VALUES, lambda why, _: _bad(folder, why))
         if found["format"] != _FORMAT:
             raise _bad(folder, "of a later version")
         return [_record(fields) for fields in found["published"]]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise _bad(folder, "not what `brain publish` writes") from error
 
 
@@ -94,22 +100,32 @@ def kinds(folder: Path) -> frozenset[str]:
 
 
 def save(folder: Path, records: list[Record]) -> None:
-    """Write the records into a folder."""
-    rows = [
-        {
-            "brain": record.brain,
-            "kind": record.kind,
-            "snapshot": record.snapshot,
-            "files": {path: row._asdict() for path, row in sorted(record.files.items())},
-        }
-        for record in sorted(records)
-    ]
-    text = json.dumps({"format": _FORMAT, "published": rows}, indent=1)
-    write_file(folder, NAME, FILE, text.encode() + b"\n")
+    """Write the records into a folder, a line for each file.
+
+    Raises `InvalidInput` (`bad_record`) for more than can be read again.
+    """
+    each = map(_text_of, sorted(records, key=lambda record: record[:3]))
+    text = f'{{"format": {_FORMAT}, "published": [\n' + ",\n".join(each) + "\n]}\n"
+    if len(text) > MAX_BYTES:
+        raise _bad(folder, f"{len(text)} bytes; at most {MAX_BYTES} are read")
+    write_file(folder, NAME, FILE, text.encode())
+
+
+def _text_of(record: Record) -> str:
+    brain, kind, snapshot = map(json.dumps, record[:3])
+    rows = (
+        f"{json.dumps(path)}: {json.dumps(row._asdict())}"
+        for path, row in sorted(record.files.items())
+    )
+    head = f'{{"brain": {brain}, "kind": {kind}, "snapshot": {snapshot}, "files": {{\n'
+    return head + ",\n".join(rows) + "\n}}"
 
 
 def _record(fields: Any) -> Record:
-    files = {_path(path): _written(row) for path, row in fields["files"].items()}
+    rows = fields["files"]
+    if not isinstance(rows, dict):
+        raise TypeError
+    files = {_path(path): _written(row) for path, row in rows.items()}
     made = Record(fields["brain"], fields["kind"], fields["snapshot"], files)
     if not all(isinstance(text, str) for text in made[:3]):
         raise TypeError

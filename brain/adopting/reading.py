@@ -31,8 +31,11 @@ class CannotTake(Exception):
         self.code, self.why = code, why
 
 
-def read(folders: Folders, path: str) -> File:
-    """Return the regular file or the link at `path`. Raises `CannotTake`."""
+def read(folders: Folders, path: str, most: int = MAX_BYTES) -> File:
+    """Return the regular file, of at most `most` bytes, or the link at `path`.
+
+    Raises `CannotTake`.
+    """
     folder, _, name = path.rpartition("/")
     try:
         above = folders.open(folder)
@@ -41,9 +44,9 @@ def read(folders: Folders, path: str) -> File:
             return File(LINK, links.encode_target(path, links.read_target(name, above)))
         if not stat.S_ISREG(st.st_mode):
             raise CannotTake("not_regular", "neither a file nor a folder")
-        if st.st_size > MAX_BYTES:
-            raise CannotTake("too_large", f"{st.st_size} bytes; at most {MAX_BYTES} are taken")
-        return _regular(name, above)
+        if st.st_size > most:
+            raise CannotTake("too_large", f"{st.st_size} bytes; at most {most} are taken")
+        return _regular(name, above, most)
     except InvalidInput as error:
         raise CannotTake(error.code, why_not(error)) from error
     except FileNotFoundError as error:
@@ -53,11 +56,11 @@ def read(folders: Folders, path: str) -> File:
         raise CannotTake(code, error.strerror or code) from error
 
 
-def _regular(name: str, above: int) -> File:
+def _regular(name: str, above: int, most: int) -> File:
     fd = os.open(name, _FLAGS, dir_fd=above)
     try:
         before = os.fstat(fd)
-        if not stat.S_ISREG(before.st_mode) or before.st_size > MAX_BYTES:
+        if not stat.S_ISREG(before.st_mode) or before.st_size > most:
             raise CannotTake("changed_while_reading", "it became something else")
         content = _all(fd, before.st_size)
         if stats.fields(os.fstat(fd)) != stats.fields(before):

@@ -11,8 +11,8 @@ import pytest
 from skills_ref.validator import validate
 
 from brain import Brain
-from brain.adopting import Wish, adopt, publish
-from brain.adopting.published import NAME
+from brain.adopting import Wish, adopt, publish, reading
+from brain.adopting.published import NAME, Record, Written, load, save
 from brain.digest import blob_id
 from brain.errors import InvalidInput
 from tests.homes import HOMES, hermes, put, skill
@@ -323,6 +323,9 @@ def test_nothing_is_written_through_a_link(tmp_path: Path, brain: Brain) -> None
         '{"format": 1, "published": [{"brain": "a", "kind": 3, "snapshot": "", "files": {}}]}',
         '{"format": 1, "published": [{"brain": "a", "kind": "", "snapshot": "", "files": '
         '{"../x": {"path": "a", "blob": "", "form": "1:a:b", "state": ""}}}]}',
+        '{"format": 1, "published": [{"brain": "", "kind": "", "snapshot": "", "files": []}]}',
+        '{"format": 1, "published": [{"brain": "", "kind": "", "snapshot": "", "files": "a"}]}',
+        '{"format": 1, "published": {"a": 1}}',
         "[" * 100_000,
     ],
 )
@@ -331,6 +334,32 @@ def test_a_record_that_is_none_stops_it(tmp_path: Path, brain: Brain, record: st
     with pytest.raises(InvalidInput) as caught:
         publish(brain, "agentskills", tmp_path / "out")
     assert caught.value.code == "bad_record" and len(list((tmp_path / "out").iterdir())) == 1
+
+
+def test_records_of_others_stay_though_one_is_there_twice(tmp_path: Path, brain: Brain) -> None:
+    row = {"path": "a", "blob": "", "form": "1:a:b", "state": "", "was": ""}
+    other = {"brain": "b", "kind": "agentskills", "snapshot": "s", "files": {"a": row}}
+    put(tmp_path / "out", {NAME: json.dumps({"format": 1, "published": [other, other]})})
+    publish(brain, "agentskills", tmp_path / "out")
+    kept = json.loads((tmp_path / "out" / NAME).read_text())["published"]
+    assert len(kept) == 3 and kept.count(other) == 2
+
+
+def test_a_record_is_read_though_it_is_longer_than_what_is_published(tmp_path: Path) -> None:
+    row = Written("path", "b" * reading.MAX_BYTES, "1:agentskills:kept", "s")
+    record = Record("b", "agentskills", "s", {"path": row})
+    save(tmp_path, [record])
+    assert (tmp_path / NAME).stat().st_size > reading.MAX_BYTES
+    assert load(tmp_path) == [record]
+
+
+def test_a_record_that_could_not_be_read_again_is_not_written(
+    tmp_path: Path, brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("brain.adopting.published.MAX_BYTES", 1000)
+    with pytest.raises(InvalidInput) as caught:
+        publish(brain, "agentskills", tmp_path)
+    assert caught.value.code == "bad_record" and not (tmp_path / "lint").exists()
 
 
 def test_a_record_cannot_have_files_removed_that_no_rule_is_about(
