@@ -20,7 +20,7 @@ from ..errors import InvalidInput, printable
 from ..results import Adopted, Imported, MergeConflict, Placed
 from ..skills.slug import fold
 from . import around, ignoring
-from .ignoring import leaves_out, outside_rules
+from .ignoring import admitted, leaves_out
 from .making import NOBODY, Owner, all_or_nothing, is_brain, opened_or_made, refuse_others
 from .manifests import with_manifest
 from .protocol import File, Found, Notice, Step, Taker, Taking
@@ -48,9 +48,9 @@ def adopt(
     folder = into.absolute()
     if is_brain(folder):
         with opened_or_made(folder, owner) as brain:
-            taking = taker.take(found, brain.last_import(source_of(found).branch), allow)
-            return _copied(brain, found, taking)
-    taking = _begun(found, taker.take(found, None, allow))
+            since = brain.last_import(source_of(found).branch)
+            return _copied(brain, found, _taking(taker, found, since, allow, folder))
+    taking = _begun(found, _taking(taker, found, None, allow, folder))
     with all_or_nothing(folder), opened_or_made(folder, owner) as brain:
         return _copied(brain, found, taking)
 
@@ -63,13 +63,13 @@ def look(
     Raises as it does, but for `nothing_to_take`.
     """
     taker, found = _found(path, into, kind)
-    taking = taker.take(found, None, allow)
     if into is None:
+        taking = taker.take(found, None, allow)
         steps = _read_through(taking.steps)
         _, taking = _around(found, taking)
         return _told(found, None, taking, steps)
-    steps = _read_through(outside_rules(into, taking) if is_brain(into) else taking.steps)
-    return _told(found, into, taking, steps)
+    taking = _taking(taker, found, None, allow, into.absolute())
+    return _told(found, into, taking, _read_through(taking.steps))
 
 
 def source_of(found: Found) -> Source:
@@ -97,6 +97,14 @@ def _found(path: Path, into: Path | None, kind: str | None) -> tuple[Taker, Foun
     if into is not None:
         refuse_others(into.absolute())
     return taker, found
+
+
+def _taking(
+    taker: Taker, found: Found, since: str | None, allow: Collection[str], into: Path
+) -> Taking:
+    """Read a source for the brain at `into`, there or not."""
+    taking = taker.take(found, since, allow)
+    return taking._replace(steps=admitted(into, taking))
 
 
 def _begun(found: Found, taking: Taking) -> Taking:
@@ -138,7 +146,7 @@ def _copied(brain: Brain, found: Found, taking: Taking) -> Adopted:
     if known is not None:
         go_on_from(brain, source.branch, known.snapshot)
     is_new = next(brain.log(limit=1)).operation["kind"] == "genesis"
-    steps = outside_rules(brain.root, taking)
+    steps = taking.steps
     if known is not None:
         steps = as_recorded(brain, found.path, known, steps, taking)
     if is_new:
