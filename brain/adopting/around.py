@@ -17,11 +17,13 @@ from ..errors import InvalidInput, printable
 from ..objects.entry import FILE
 from ..worktree.folders import Folders, opened
 from ..worktree.ignore import NAME, IgnoreRules
+from ..worktree.leftovers import clean_temps
 from ..worktree.reading import read_whole
 from ..worktree.scan import scan
 from ..worktree.writing import replace
 from .ignoring import leaves_out
 from .layouts import BY_KIND, Layout
+from .making import is_brain
 from .manifests import text_for
 from .protocol import Taking
 
@@ -75,7 +77,13 @@ def files_of(home: Path, rules: Rules) -> set[str]:
 
 
 def prepare(home: Path, kind: str, rules: Rules, name: str) -> None:
-    """Write the rules, and a manifest if there is none, into the home."""
+    """Write the rules, and a manifest if there is none, into the home.
+
+    Where no brain is yet, so that no other writer is at work, what an adoption that was killed
+    here left half written is removed.
+    """
+    if not is_brain(home):
+        clean_temps(home)
     with opened(home) as fd:
         folders = Folders(fd)
         if rules.text != rules.was:

@@ -13,10 +13,31 @@ import pytest
 
 from brain import Brain
 from brain.adopting import adopt
+from tests.homes import hermes, put
 from tests.repos import Files, Repo
 
 from . import killing
 from .killing import KNOWN, MADE
+
+IN_PLACE = """
+import os, signal, sys
+from pathlib import Path
+from brain.adopting import adopt
+from brain.worktree import writing
+
+usual, left = writing._rename, int(sys.argv[2])
+
+def last(*args):
+    global left
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    usual(*args)
+
+writing._rename = last
+adopt(Path(sys.argv[1]))
+"""
+"""Adopts a home in place, and is killed before so many files have their name."""
 
 
 def state(number: int) -> Files:
@@ -75,3 +96,16 @@ def test_a_killed_adoption_leaves_the_old_or_the_new_and_the_next_one_finishes_i
         assert ("skills/own/SKILL.md" in paths) == bool(known), point
     assert merged == sorted(merged) and merged[-1] and not merged[0]
     assert not adopt(repo.path, jobs[-1][0], "git").changed
+
+
+@pytest.mark.parametrize("number", [1, 2], ids=[".brainignore", "manifest.yaml"])
+def test_what_a_killed_adoption_in_place_left_half_written_goes_with_the_next(
+    tmp_path: Path, number: int
+) -> None:
+    home = hermes(tmp_path / "home")
+    put(home, {".brain-tmp-notes": "Somebody else's."})
+    ended = subprocess.run([sys.executable, "-c", IN_PLACE, str(home), str(number)], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert len(list(home.glob(".brain-tmp-*"))) == 2 and not (home / ".brain").exists()
+    assert adopt(home).changed
+    assert [path.name for path in home.glob(".brain-tmp-*")] == [".brain-tmp-notes"]
