@@ -8,7 +8,7 @@ written, then it names what is there; so a publication that was cut short is kno
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from ..results import Notice, Published
 from ..worktree.folders import Folders, opened
 from ..worktree.materialise import remove_file, write_many
 from .adopt import source_of
+from .alone import alone, clear
 from .compose import Form, compose, make
 from .layouts import Layout
 from .plan import Plan, plan, says
@@ -49,17 +50,18 @@ def publish(brain: Brain, client: str, folder: Path, wish: Wish = AS_USUAL) -> P
     """Write what a client has a place for into its folder, and remove what is gone.
 
     With conflicts nothing is written. Raises `InvalidInput` (`bad_client`, `own_folder`,
-    `secrets_found`, `bad_record`), and what writing files raises.
+    `secrets_found`, `bad_record`), `Locked`, and what writing files raises.
     """
     folder = folder.absolute()
     layout = layout_for(client, folder)
     refuse_own(brain.root, folder, layout)
-    job = _Job(brain, folder, layout, wish)
-    if wish.overwrite:
-        job.conflicts.clear()
-    if not job.conflicts and not wish.dry_run:
-        job.carry_out()
-    return job.told()
+    with nullcontext() if wish.dry_run else alone(folder):
+        job = _Job(brain, folder, layout, wish)
+        if wish.overwrite:
+            job.conflicts.clear()
+        if not job.conflicts and not wish.dry_run:
+            job.carry_out()
+        return job.told()
 
 
 class _Job:
@@ -118,7 +120,8 @@ class _Job:
 
     def carry_out(self) -> None:
         """Write the files, between two records of them."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        cut_short = any(row.was for row in self._known.values())
+        clear(self._folder, self._brain.root, {*self._known, *self._wanted} if cut_short else ())
         kept = {path: row for path, row in self._known.items() if path in self._plan.files}
         final = {**kept, **{path: row.written for path, row in self._wanted.items()}}
         meanwhile = {
