@@ -10,6 +10,7 @@ from ..command import command as brain_command
 from ..context import App
 from ..embedders import described, lines, merged, place
 from ..errors import USAGE, Failure
+from ..keyfiles import note_fault
 from ..output import emit
 from ..params import CountType, Once, TextType
 
@@ -64,5 +65,7 @@ def command(app: App, off: bool, **given: Any) -> None:
     elif wanted:
         kept = merged(kept, wanted)
         settings.save(place(), kept)
+        if kept.key_file:
+            note_fault(app, settings.read_key, kept.key_file)
     told = described(kept)
     emit(app, told, lines(told))

@@ -9,6 +9,7 @@ import click
 from ..command import command as brain_command
 from ..context import App
 from ..errors import USAGE, Failure
+from ..keyfiles import note_fault
 from ..models import described, lines, merged, place
 from ..output import emit
 from ..params import CountType, Once, TextType
@@ -60,5 +61,7 @@ def command(app: App, off: bool, **given: Any) -> None:
     elif wanted:
         kept = merged(kept, wanted)
         settings.save(place(), kept)
+        if kept.key_file:
+            note_fault(app, settings.read_key, kept.key_file)
     told = described(kept)
     emit(app, told, lines(told))

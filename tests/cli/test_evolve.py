@@ -46,6 +46,23 @@ def work(agent: Path, *errors: str) -> None:
             task.tool("terminal", "forge test", error=error)
 
 
+@pytest.mark.parametrize("what", ["model", "embedder"])
+def test_a_file_that_gives_no_key_is_told_of_as_it_is_named(
+    agent: Path, cli: Call, what: str
+) -> None:
+    named = ("config", what, "openai:small", "--key-file", "key")
+    told = cli(*named)
+    assert told.status == 0
+    assert told.err.startswith(f"Note: the key of the {what} cannot be read: No such file")
+    Path("key").write_text(KEY)
+    Path("key").chmod(0o644)
+    told = cli(*named)
+    assert told.err.startswith(f"Note: others may read the key of the {what}")
+    assert "chmod 600" in told.err and KEY not in told.err
+    Path("key").chmod(0o600)
+    assert cli(*named).err == ""
+
+
 def test_a_hard_run_becomes_a_skill(agent: Path, cli: Call, model: Served) -> None:
     work(agent, "exit 1", "")
     model.replies.append(completion(tool=json.dumps(SKILL)))
