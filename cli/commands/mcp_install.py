@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from brain.errors import BrainError
+
 from ..clients.places import CLIENTS, PROJECT, USER
 from ..command import OVERWRITES
 from ..command import command as brain_command
@@ -67,6 +69,8 @@ def command(
     """
     if approve and read_only:
         raise click.UsageError("--approve and --read-only exclude each other.")
+    from brain.serve.mcp import running
+
     from ..clients import entering
 
     name = _checked(name or "brain")
@@ -75,6 +79,10 @@ def command(
     known = CLIENTS[client]
     path = entering.path_of(known, scope, here)
     entry = entering.entry_of(known, root, here if scope == PROJECT else None, options)
+    try:
+        running.check_extra()
+    except BrainError as error:
+        app.note(f"Note: {error.message}: {error.hint}")
     if print_:
         text = entering.snippet(known, name, entry)
         emit(app, _document(client, scope, str(path), False, entry, text), [text.rstrip("\n")])

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import stat
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,17 @@ def test_a_home_that_a_variable_names_is_used(
     monkeypatch.setenv(variable, str(tmp_path / "elsewhere"))
     assert cli("mcp", "install", client).status == 0
     assert (tmp_path / "elsewhere" / file).is_file()
+
+
+def test_what_the_server_lacks_is_said_before_a_client_cannot_start_it(
+    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli("mcp", "install", "claude").err == ""
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    told = cli("mcp", "install", "codex")
+    assert told.status == 0 and home(".codex", "config.toml").is_file()
+    assert told.err.startswith("Note: serving agents needs the package mcp")
+    assert "pip install 'agent-brain[serve]'" in told.err
 
 
 def test_a_dry_run_and_a_print_write_nothing(agent: Path, cli: Call) -> None:
