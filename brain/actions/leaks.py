@@ -104,7 +104,7 @@ def in_words(path: str, found: Finding) -> str:
     """Say where a secret seems to be, and how to be rid of it."""
     return (
         f"line {found.line} looks like a secret ({found.rule}, id {found.id}); "
-        f"if it is one: `brain redact {printable(path)}`"
+        f"if it is one: `brain redact {printable(path)} --history --reason TEXT`"
     )
 
 

@@ -52,8 +52,8 @@ def command(app: App, paths: tuple[str, ...], rev: str | None, history: bool) ->
         raise BrainError(
             f"{count(len(done.findings), 'finding')}",
             code="secrets",
-            hint="destroy what is a secret with `brain redact PATH`, and have it changed; "
-            "accept the id of what is none in manifest.yaml",
+            hint="destroy what is a secret with `brain redact PATH --history --reason TEXT`, "
+            "and have it changed; accept the id of what is none in manifest.yaml",
         )
 
 
