@@ -111,7 +111,11 @@ def accept(
             code="not_an_id",
             hint="give the id that was looked at: a name may lead elsewhere by now",
         )
-    at = resolve(session, text)
+    try:
+        at = resolve(session, text)
+    except NotFound as error:
+        error.hint = "see `brain proposal list`"
+        raise
     _named(session, at.hex())
     head = session.head()
     if not also_unshown:

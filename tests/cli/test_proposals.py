@@ -38,6 +38,8 @@ def test_a_name_is_not_accepted(agent: Path, cli: Call) -> None:
     told = cli("proposal", "accept", "claude", "--json")
     assert told.status == 1 and told.error["code"] == "not_an_id"
     assert not Path("skills/fresh").exists()
+    told = cli("proposal", "accept", "5d1e2f3a9b0c", "--json")
+    assert told.error["code"] == "no_revision" and "brain proposal list" in told.error["hint"]
 
 
 def test_a_conflict_waits_to_be_decided(agent: Path, cli: Call) -> None:
