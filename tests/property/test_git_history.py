@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from brain import Brain
@@ -31,6 +31,8 @@ _HISTORIES = st.lists(
     st.tuples(_STATES, st.lists(st.integers(0, 9), max_size=3)), min_size=1, max_size=6
 )
 _COUNT = itertools.count()
+_OTHERS: Files = {"skills/always/SKILL.md": Put(b"x"), "memory/always.md": Put(b"y")}
+_THIRD: Files = {**_OTHERS, "skills/a/SKILL.md": Put(b"---\nname: a\nversion: 3\n---\nx\n")}
 
 
 def committed(repo: Repo, history: list[tuple[Files, list[int]]]) -> dict[str, Files]:
@@ -62,6 +64,7 @@ def recorded(folder: Path, files: Files) -> str:
 
 @settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
 @given(_HISTORIES, st.integers(0, 5))
+@example([(_THIRD, []), (_THIRD, []), ({**_THIRD, "skills/a/SKILL.md": Put(b"x")}, [])], 1)
 def test_each_commit_has_the_bundle_of_a_snapshot_of_its_checkout(
     history: list[tuple[Files, list[int]]], stop: int
 ) -> None:
@@ -79,7 +82,9 @@ def test_each_commit_has_the_bundle_of_a_snapshot_of_its_checkout(
             done = adopt(repo.path, target)
         with Brain.open(target) as brain:
             verified = brain.verify(deep=True)
-            assert verified.ok and verified.findings == []
+            noted = {(row.code, row.severity) for row in verified.findings}
+            # authors need not raise versions, which is told where two lines of work are merged
+            assert verified.ok and noted <= {("version_not_raised", "warning")}
             found = {s.operation.get("revision"): s.bundle for s in brain.log(done.branch)}
         reachable = set(repo.git("rev-list", "HEAD").decode().split())
         for commit in reachable:
