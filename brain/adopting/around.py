@@ -28,7 +28,7 @@ from .manifests import text_for
 from .protocol import Taking
 
 OWN = frozenset((manifest.PATH, NAME))
-"""What is written into a home, and is no part of it."""
+"""What is written into a home, and is no part of it; the brain around it holds it."""
 BEGIN, END = "# adopted: begin, written by `brain adopt`", "# adopted: end"
 _BLOCK = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}\n".encode(), re.DOTALL)
 _SPECIAL = re.compile(r"([\\*?\[\]!# ])")
@@ -56,7 +56,7 @@ def rules_of(home: Path, kind: str, taking: Taking) -> Rules:
     alone = [
         path
         for code, path in taking.named
-        if code not in _PASSED_OVER and not leaves_out(known, path)
+        if code not in _PASSED_OVER and path not in OWN and not leaves_out(known, path)
     ]
     block = "\n".join((BEGIN, *rules_for(layout, alone), END, "")).encode()
     was = _text(home, NAME)

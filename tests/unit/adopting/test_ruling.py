@@ -11,7 +11,7 @@ from brain import Brain
 from brain.adopting import adopt, look, publish
 from brain.adopting.published import NAME
 from brain.results import Adopted
-from tests.homes import put
+from tests.homes import hermes, put
 from tests.repos import Repo
 
 RULES = {
@@ -112,3 +112,19 @@ def test_the_trust_of_a_brain_stays_when_its_published_copy_has_lost_the_record(
     put(source, {"own/more.md": "Even more.\n"})
     assert adopt(source, target).changed
     assert ruled(target) == before and "trust.yaml" in before
+
+
+def test_a_brain_in_place_goes_on_holding_its_own_rules_when_it_is_adopted_again(
+    tmp_path: Path,
+) -> None:
+    home = put(hermes(tmp_path / "home"), {"trust.yaml": "evil\n"})
+    seen = look(home)
+    for number in range(3):
+        done = adopt(home)
+        assert done.changed == (number == 0)
+        assert reasons(done) == reasons(seen) and reasons(done).keys() == {"trust.yaml"}
+        with Brain.open(home) as brain:
+            tops = {info.path for info in brain.files() if "/" not in info.path}
+        assert tops == {"manifest.yaml", ".brainignore", "SOUL.md"}
+    assert adopt(home, tmp_path / "copy").changed
+    assert reasons(look(home, tmp_path / "copy")).keys() == RULES.keys()
