@@ -48,15 +48,21 @@ _SHAPES: tuple[tuple[str, bytes, bytes], ...] = (
     ("digitalocean-token", b"dop_v1_", rb"[a-f0-9]{64}"),
     ("grafana-token", b"glsa_", rb"[A-Za-z0-9_]{32,64}"),
     ("telegram-token", b":AA", rb"(?<=[0-9]{8}:AA)[A-Za-z0-9_-]{32,35}"),
-    ("jwt", b"eyJ", rb"%b{8,4096}\.eyJ%b{4,8192}\.%b{16,2048}" % (_URL, _URL, _URL)),
     ("url-password", b"://", rb"[^\s/:@\"'<>{}$]{1,64}:(?![/$<{*])[^\s/:@\"'<>{}$*]{5,128}@"),
 )
+_TOKEN_START = b"eyJ"
+_TOKEN_MIDDLE = b".eyJ"
+_TOKEN_HEAD = 4096
+"""Bytes of the first of the three parts of a web token, at most."""
+_TOKEN_BEGIN = expression(rb"(?<![A-Za-z0-9])eyJ")
+_TOKEN = expression(rb"eyJ%b{8,%d}\.eyJ%b{4,8192}\.%b{16,2048}" % (_URL, _TOKEN_HEAD, _URL, _URL))
+_URL_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _PEM = b"PRIVATE KEY"
 _PEM_BODY = expression(
     rb"(?: BLOCK)?-----(?:\\r|\\n|[^A-Za-z0-9+/=]){0,40}(?:(?:Proc-Type|DEK-Info|Version|Comment)"
     rb"[^\n\\]{0,100}(?:\\r|\\n|\s|[>#*\"'|]){1,20}){0,4}([A-Za-z0-9+/=]{16,80})"
 )
-_ANCHORS = tuple(anchor for _, anchor, _ in _SHAPES)
+_ANCHORS = (*(anchor for _, anchor, _ in _SHAPES), _TOKEN_START)
 _NO_DIGIT = (b"AKIA", b"ASIA", b"hf_", b"glpat-", b"k_live_", b"k_test_")
 """What begins keys that are so short that one in fifty or more has no digit."""
 _OPEN = {b":AA", b"://"}
@@ -103,6 +109,22 @@ def named(text: bytes) -> Iterator[Hit]:
             if match and _is_meant(rule, match[0]):
                 yield Hit(rule, at, match.end(), match[0])
             at = text.find(anchor, match.end() if match else at + len(anchor))
+    yield from _web_tokens(text)
+
+
+def _web_tokens(text: bytes) -> Iterator[Hit]:
+    """Yield JSON web tokens, from their middle: what only begins as one may go on for long."""
+    at, end = text.find(_TOKEN_MIDDLE), 0
+    while at >= 0:
+        least = max(end, at - _TOKEN_HEAD - len(_TOKEN_START))
+        run = least + len(text[least:at].rstrip(_URL_BYTES))
+        begin = _TOKEN_BEGIN().search(text, run, at)
+        match = _TOKEN().match(text, begin.start()) if begin else None
+        if match:
+            end = match.end()
+            if _is_meant("jwt", match[0]):
+                yield Hit("jwt", match.start(), end, match[0])
+        at = text.find(_TOKEN_MIDDLE, max(at + 1, end))
 
 
 @cache

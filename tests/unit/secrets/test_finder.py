@@ -109,9 +109,18 @@ def test_findings_of_one_file_are_bounded() -> None:
     assert len(find(text.encode())) == MAX_FINDINGS
 
 
+def test_a_web_token_is_found_in_whatever_looks_like_the_start_of_one() -> None:
+    token = planted.SHAPED["jwt"](random.Random(6))
+    for before in ("", "-", "-eyJ1" * 2000 + " ", "a" * 5000 + "-", "x.eyJ1234.", ".eyJ.eyJ "):
+        (found,) = find(f"{before}{token} {token[:-30]}".encode())
+        assert (found.rule, found.column) == ("jwt", len(before) + 1)
+    assert not find(f"{token[:20]}{'a' * 4096}{token[20:]}".encode())
+
+
 HOSTILE = {
     "anchors": b"AKIA" * 250_000,
     "jwt starts": b"eyJ" * 300_000,
+    "jwt heads": b"-eyJ1" * 1_600_000,
     "jwt dots": b".eyJaaaaaaaaaa" * 70_000,
     "begin lines": b"-----BEGIN PRIVATE KEY-----" * 40_000,
     "begin and margins": b"-----BEGIN PRIVATE KEY-----" + b"\n > " * 250_000,
