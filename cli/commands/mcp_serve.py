@@ -81,8 +81,10 @@ def command(
     """
     if read_only and approve:
         raise click.UsageError("--read-only and --approve exclude each other.")
-    if http is None and (token_file or no_token or allow_host or allow_origin or app.json):
+    if http is None and (token_file or no_token or allow_host or allow_origin):
         raise click.UsageError("--http is missing, to which the other options belong.")
+    if http is None and app.json:
+        raise click.UsageError("--json goes with --http: else stdout is the client's.")
     if token_file and no_token:
         raise click.UsageError("--token-file and --no-token exclude each other.")
     from brain.serve.mcp import running

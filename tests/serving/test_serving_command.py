@@ -47,6 +47,12 @@ def test_what_cannot_be_served_is_refused(folder: Path, options: list[str], code
     assert refused(folder, *options)["code"] == code
 
 
+def test_one_document_on_a_stream_of_messages_is_refused_in_words_of_its_own(
+    folder: Path,
+) -> None:
+    assert refused(folder)["message"] == "--json goes with --http: else stdout is the client's."
+
+
 @pytest.mark.parametrize(
     ("closed", "name"), [("<&-", "input"), (">&-", "output"), ("<&- >&-", "input")]
 )
