@@ -129,7 +129,9 @@ def test_the_index_is_one_line_per_skill_from_the_head(brain: Brain) -> None:
     brain.upsert_skill("b", "x\n", description="Second")
     brain.upsert_skill("a", "x\n", description="First")
     write(brain, "skills/c/SKILL.md", skill("c"))
-    assert brain.index() == ("▸ a: First\n▸ b: Second", 2, 0, brain.index().tokens)
+    found = brain.index()
+    assert found[:3] == ("▸ a: First\n▸ b: Second", 2, 0)
+    assert found.selected_by is None
 
 
 def test_the_index_is_the_same_when_the_cards_are_lost(brain: Brain) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 SCRIPT = """
-import os, shutil, tempfile
+import shutil, tempfile
 from pathlib import Path
 
 from brain import Brain
 from brain.errors import BrainError
 
-if os.geteuid() == 0:  # root may write everything
-    os.setegid(65534)
-    os.seteuid(65534)
 root = Path(tempfile.mkdtemp())
 with Brain.init(root, name="agent", author="tester") as brain:
     made = brain.upsert_skill("a", "one\\n", description="d")
@@ -36,9 +34,10 @@ shutil.rmtree(root)
 
 
 def test_it_is_said_to_be_recorded_and_what_somebody_wrote_since_is_no_part_of_it() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=60, check=True
-    )
+    command = [sys.executable, "-c", SCRIPT]
+    if os.geteuid() == 0:  # root may write everything
+        command = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *command]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     path = "skills/a/SKILL.md"
     assert done.stdout.splitlines() == [
         "unwritable: it is recorded; the next command that writes tries again",
