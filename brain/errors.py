@@ -139,6 +139,15 @@ _SYSTEM = {
 }
 
 
+def altered(id: bytes) -> StoreError:
+    """Return the error for an object that is stored under an id it does not hash to."""
+    return StoreError(
+        f"object {id.hex()} is damaged: it does not hash to its id",
+        code="corrupt_object",
+        hint="run `brain verify --deep` to find what else is, and restore from a copy",
+    )
+
+
 def of_system(error: OSError) -> BrainError:
     """Return the typed error for one of the operating system that nobody foresaw."""
     code, hint = _SYSTEM.get(error.errno or 0, ("io_error", "check the disk"))

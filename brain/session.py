@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import limits
+from .cache.version import VERSION
 from .errors import InvalidInput, NoBrain, StoreError, printable
-from .objects import bundle as bundles
+from .objects import proven
 from .objects import snapshot as snapshots
 from .objects.bundle import Bundle
 from .objects.nodes import Nodes
@@ -17,6 +18,8 @@ from .objects.snapshot import Snapshot
 from .store.protocol import Kind, Reader, Store
 
 if TYPE_CHECKING:
+    from .cache.cache import Cache
+    from .cache.staged import Staged
     from .selection.embedding.protocol import OpenEmbedder
     from .selection.shelf import Shelf
     from .skills.card import Card
@@ -42,6 +45,11 @@ def now() -> int:
 class Session:
     """What every action works on. `clock` gives milliseconds since 1970.
 
+    Objects are hashed to their ids as they are read. What is derived from them lies in the
+    user's `cache`; `staged` has, by snapshot, what of it the open transaction made, and
+    `resolved` the snapshots that were asked about beside those the refs lead to.
+    `progress` is told of long work on the cache.
+
     `sign_with`, if set, gives the key that signs each snapshot that is recorded, and
     `open_embedder` what selection by meaning needs.
     `named_otherwise` has, by blob, the names of skills that went through the open
@@ -63,6 +71,12 @@ class Session:
         self.open_embedder: OpenEmbedder | None = None
         self.reader: Reader = store
         self.nodes = Nodes(lambda node_id: self.reader.get(Kind.NODE, node_id))
+        self.progress: Callable[[str, int, int], None] | None = None
+        self.staged: dict[bytes, Staged] = {}
+        self.new_cards: dict[bytes, bytes] = {}
+        self.resolved: set[bytes] = set()
+        self.learned: set[bytes] = set()
+        self._cache: Cache | None = None
         self.named_otherwise: dict[bytes, str] = {}
         self.cards: dict[bytes, Card] = {}
         self.indexes: dict[object, IndexText] = {}
@@ -76,7 +90,44 @@ class Session:
         """Give the store back, and what was read of it."""
         if self.shelf is not None:
             self.shelf.close()
+        if self._cache is not None:
+            self._cache.close()
         self.store.close()
+
+    @property
+    def cache(self) -> Cache:
+        """The user's cache of this brain, opened when it is first asked for."""
+        if self._cache is None:
+            from .cache.cache import open_cache
+
+            self._cache = open_cache(self.brain_id(), VERSION)
+        return self._cache
+
+    def lose_cache(self) -> None:
+        """Go on with an empty cache in memory, since that on the disk cannot be used."""
+        from .cache.cache import in_memory
+
+        if self._cache is not None:
+            self._cache.close()
+        self._cache = in_memory(VERSION)
+        self.learned.clear()
+        self.cards.clear()
+        self.indexes.clear()
+
+    def clear_cache(self) -> None:
+        """Forget what is derived, here and in the files of the cache."""
+        from .cache.cache import Unusable
+
+        if self.shelf is not None:
+            self.shelf.close()
+            self.shelf = None
+        try:
+            self.cache.clear()
+        except Unusable:
+            self.lose_cache()
+        self.learned.clear()
+        self.cards.clear()
+        self.indexes.clear()
 
     def time(self) -> int:
         """Return the time of the clock, in ms, within what a snapshot can hold."""
@@ -91,7 +142,7 @@ class Session:
         """Return a snapshot. Raises `NotFound`, `StoreError` or `FormatError`."""
         found = self._snapshots.get(snapshot_id)
         if found is None:
-            found = snapshots.decode(self.reader.get(Kind.SNAPSHOT, snapshot_id))
+            found = proven.snapshot(snapshot_id, self.reader.get(Kind.SNAPSHOT, snapshot_id))
             self.keep(snapshot_id, found)
         return found
 
@@ -105,7 +156,7 @@ class Session:
         """Return a bundle by its id. Raises as `load`."""
         found = self._bundles.get(bundle_id)
         if found is None:
-            found = bundles.decode(self.reader.get(Kind.BUNDLE, bundle_id))
+            found = proven.bundle(bundle_id, self.reader.get(Kind.BUNDLE, bundle_id))
             self.keep_bundle(bundle_id, found)
         return found
 
@@ -133,6 +184,9 @@ class Session:
         self._snapshots.clear()
         self._bundles.clear()
         self.indexes.clear()
+        self.staged.clear()
+        self.new_cards.clear()
+        self.learned.clear()
 
     def refresh(self) -> None:
         """Forget what was at hand if anything was taken out of the store since."""

@@ -13,7 +13,7 @@ from ..objects.entry import FILE, LINK, Entry
 from ..results import Absorbed
 from ..session import Session
 from ..skills import document, layout, parts, version
-from . import derived, find, folder, naming, partly
+from . import derived, find, folder, lineage_cache, naming, partly
 from .byhand import record_by_hand
 from .find import Found
 from .given import last_version, was_given
@@ -80,7 +80,7 @@ def _absorb(mine: Turn, ours: Found, theirs: Found, wish: Wish) -> Absorbed:
         gone[ours.path] = None
     blob = tx.put_blob(new.content)
     mine.contents[blob] = new.content
-    tx.put_cards([derived.card_row(session, path, blob, new.content)])
+    derived.keep_cards(session, [derived.card_row(session, path, blob, new.content)])
     edits = {**gone, **moved, path: Entry(path, FILE, blob, len(new.content))}
     done = operation.absorb(
         slug, new.previous_version or "", new.version, theirs.slug, theirs.card.version
@@ -209,7 +209,7 @@ def _common(mine: Turn, ours: Found, theirs: Found) -> bytes | None:
 def _bodies(mine: Turn, found: Found) -> list[bytes]:
     """Return the last bodies of a skill in this lineage, the newest first."""
     session, inside = mine.session, Within(mine.session, mine.head)
-    rows = [row for row in derived.log_of(session, found.path) if row.snapshot in inside]
+    rows = [row for row in lineage_cache.log_of(session, found.path) if row.snapshot in inside]
     blobs = []
     for row in reversed(rows[-_VERSIONS:]):
         entry = bundles.get(session.nodes, session.bundle_of(row.snapshot), found.path)

@@ -19,7 +19,7 @@ from ..objects import bundle as bundles
 from ..objects import lineage
 from ..results import BlameLine
 from ..session import Session
-from . import derived, find, renames
+from . import find, lineage_cache, renames
 from .revisions import resolve
 
 
@@ -46,7 +46,7 @@ class _Logs:
         """Return the last snapshot on the line of first parents from `at` that changed `path`."""
         load = self._session.load
         if path not in self._by_depth:
-            rows = {row.snapshot for row in derived.log_of(self._session, path)}
+            rows = {row.snapshot for row in lineage_cache.log_of(self._session, path)}
             self._by_depth[path] = sorted((load(row).jump.depth, row) for row in rows)
         rows_here = self._by_depth[path]
         known = bisect_right(rows_here, load(at).jump.depth, key=itemgetter(0))

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .. import manifest
+from ..cache.folder import VARIABLE
 from ..errors import BrainError
 from ..results import Checkup
 from ..session import Session
 from ..worktree.ignore import IgnoreRules
 from ..worktree.mounts import unescaped
-from . import derived, lining, record
+from . import lining, record
 
 _LEAST_FREE = 256 << 20
 """Bytes of free disk below which the doctor warns."""
@@ -59,15 +60,15 @@ def _unfinished(session: Session) -> Iterator[Checkup]:
     yield Checkup("unfinished writes", not rows, message, hint)
 
 
-def _derived_data(session: Session) -> Iterator[Checkup]:
-    good = session.reader.derived_version() == derived.VERSION
-    message = "names and versions are kept" if good else "lost or of another version"
-    yield Checkup(
-        "derived data", good, message, "" if good else "the next command that writes rebuilds them"
-    )
+def _cache(session: Session) -> Iterator[Checkup]:
+    folder = session.cache.folder
+    if folder is None:
+        said = "nowhere to keep it, so each command makes it anew"
+        yield Checkup("cache", False, said, f"set {VARIABLE} to a folder of your own")
+        return
     good = lining.is_sound(session)
-    message = "its lines are kept" if good else "damaged, so each reader makes it anew"
-    yield Checkup("index", good, message, "" if good else "`brain gc` repairs it")
+    message = f"in {folder}" if good else "its index is damaged, so each reader makes it anew"
+    yield Checkup("cache", good, message, "" if good else f"delete {folder}")
 
 
 def _rights(session: Session) -> Iterator[Checkup]:
@@ -129,7 +130,7 @@ _CHECKS: tuple[Callable[[Session], Iterator[Checkup]], ...] = (
     _store,
     _head,
     _unfinished,
-    _derived_data,
+    _cache,
     _rights,
     _file_system,
     _ignore,

@@ -10,17 +10,15 @@ from collections.abc import Iterator
 
 from ..digest import EMPTY
 from ..errors import FormatError, InvalidInput, NotFound, StoreError
-from ..objects import bundle as bundles
 from ..objects import node as nodes
-from ..objects import operation
-from ..objects import snapshot as snapshots
+from ..objects import operation, proven
 from ..objects.node import LEAF
 from ..objects.snapshot import Snapshot
 from ..results import Collected
 from ..session import Session
 from ..store.protocol import Kind, Reader
 from ..store.sweep import incomplete
-from . import folder, lining, midst, noted
+from . import folder, midst, noted
 from .files import Progress, no_progress
 from .turn import locked, transaction
 from .undo import decode
@@ -55,7 +53,6 @@ def collect(
             kept.update(_waiting_blobs(session))
             _check(tx, kept)
             count = tx.count_objects()
-            lining.mend(session, tx)
         if folder.cached_bundle(session) not in kept:
             # A scan would take files for recorded of which the content is about to go.
             folder.forget_cache(session)
@@ -163,7 +160,7 @@ class _Marking:
             if here in self._kept:
                 continue
             self._kept.add(here)
-            snapshot = snapshots.decode(self._reader.get(Kind.SNAPSHOT, here))
+            snapshot = proven.snapshot(here, self._reader.get(Kind.SNAPSHOT, here))
             left.extend(snapshot.parents)
             if snapshot.is_genesis and (origin := operation.origin(snapshot.operation)):
                 left.append(origin)
@@ -182,14 +179,14 @@ class _Marking:
         if bundle_id in self._kept:
             return
         self._kept.add(bundle_id)
-        bundle = bundles.decode(self._reader.get(Kind.BUNDLE, bundle_id))
+        bundle = proven.bundle(bundle_id, self._reader.get(Kind.BUNDLE, bundle_id))
         left = [root.node for root in bundle.values()]
         while left:
             here = left.pop()
             if here in self._kept:
                 continue
             self._kept.add(here)
-            node = nodes.decode(self._reader.get(Kind.NODE, here))
+            node = nodes.proven(here, self._reader.get(Kind.NODE, here))
             if node.kind == LEAF:
                 self._blobs.update(line[2] for line in node.entries)
             else:

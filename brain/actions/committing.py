@@ -15,7 +15,7 @@ from ..errors import Conflict, NotFound, VerificationFailed
 from ..objects import ranges
 from ..results import Committed, LedgerStatus, Quoted
 from ..session import Session
-from . import noted
+from . import lineage_cache, noted
 from .revisions import resolve
 from .turn import locked
 from .within import Within
@@ -174,7 +174,7 @@ def covered(session: Session, new: bytes, old: bytes | None) -> int | None:
     except NotFound:
         return None
     floor = first.generation if first else 0
-    if any(floor < rank <= last.generation for _, rank in session.reader.merges()):
+    if any(floor < rank <= last.generation for _, rank in lineage_cache.merges(session)):
         return sum(1 for _ in ranges.only_behind(session.load, new, old))
     # One line: each snapshot knows how many are behind it.
     return last.jump.depth - (first.jump.depth if first else -1)

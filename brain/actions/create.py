@@ -19,7 +19,6 @@ from ..results import Init
 from ..session import CONTROL, Session, SignWith, head_ref
 from ..store.opening import create_store, open_store
 from ..store.protocol import Kind, Pending, Transaction
-from . import derived
 from .turn import locked, log_operation, sign_new
 
 BRANCH = "main"
@@ -74,7 +73,6 @@ def _build(staging: Path, author: str, sign_with: SignWith | None, text: bytes |
         session.sign_with = sign_with
         with store.transaction() as tx:
             session.reader = tx
-            tx.reset_derived(derived.VERSION)
             return _genesis(session, tx, text)
     finally:
         store.close()

@@ -1,41 +1,42 @@
-"""Derived data: what can be recomputed from the objects, kept to be fast.
+"""Derived data: what can be recomputed from the objects, kept in the user's cache to be fast.
 
-For each SKILL.md a card (name, description, version) under the id of its blob,
-and for each skill the log of the snapshots that changed it. Both are written
-with the snapshot, are never hashed, and are rebuilt when lost or when their
-making has changed (`VERSION`).
+For each SKILL.md a card (name, description, version) under the id of its blob, and for
+each snapshot which skills it changed. A writer adds what it made, once that is stored; a
+reader adds what it misses. Both go by objects that were hashed to their ids.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache, partial
 
 from .. import limits
+from ..cache.cache import SkillRow, Unusable
 from ..errors import InvalidInput
 from ..objects import bundle as bundles
 from ..objects import paths, tree
 from ..objects.bundle import Bundle
 from ..objects.compare import Difference
-from ..objects.entry import LINK, Entry
+from ..objects.entry import LINK
 from ..session import Session
 from ..skills import layout
 from ..skills.card import Card, decode_card, encode_card, read_card
 from ..skills.slug import slugify
 from ..skills.version import compare as compare_versions
-from ..store.protocol import Kind, SkillRow, Transaction
 
-VERSION = 1
 SECTION = "skills"
 
 ADDED, UPGRADED, CHANGED, REMOVED = range(4)
 CHANGES = ("added", "upgraded", "changed", "removed")
 
-_BULK = 500
+BULK = 500
 """From so many changed paths on, skills are told from other files in one sweep, and
 their log has one row for all of them."""
 _FEW = 64
 """Up to so many cards at a time are kept at hand: those of one change, not of a list."""
+_AT_ONCE = 4096
+"""Cards that are made or written together."""
 MANY = ""
 """Stands in the log for "very many paths"."""
 
@@ -57,25 +58,37 @@ def is_skill(session: Session, bundle: Bundle, path: str) -> bool:
 
 
 def cards(session: Session, blobs: Iterable[bytes]) -> dict[bytes, Card]:
-    """Return the cards of SKILL.md blobs; what the store has not kept is read anew."""
+    """Return the cards of SKILL.md blobs; what the cache does not know is read anew."""
     wanted = list(dict.fromkeys(blobs))
     known = session.cards
     out = {blob: known[blob] for blob in wanted if blob in known}
     unknown = [blob for blob in wanted if blob not in out] if out else wanted
     if unknown:
-        out.update(_cards_from_store(session, unknown))
+        out.update(_cards_from_cache(session, unknown))
     return out
 
 
-def _cards_from_store(session: Session, blobs: list[bytes]) -> dict[bytes, Card]:
-    found = session.reader.cards(blobs)
+def _cards_from_cache(session: Session, blobs: list[bytes]) -> dict[bytes, Card]:
+    made = session.new_cards
+    found = {blob: made[blob] for blob in blobs if blob in made}
+    with suppress(Unusable):  # they are read anew
+        found |= session.cache.cards([blob for blob in blobs if blob not in found])
     out = {blob: decode_card(data, "") for blob, data in found.items()}
     lost = [blob for blob in blobs if blob not in out]
     if lost:
-        out.update(read_cards(session, lost))
+        read = read_cards(session, lost)
+        of_content = (pair for pair in read.items() if pair[1].flags not in _NOT_OF_CONTENT)
+        keep_cards(session, ((blob, encode_card(card)) for blob, card in of_content))
+        if session.reader is session.store:
+            write_cards(session)
+        out.update(read)
     if len(out) <= _FEW:
         session.keep_cards(out)
     return out
+
+
+_NOT_OF_CONTENT = ("redacted", "too_large")
+"""Flags of what stands for a card where the content was not read: no function of the blob."""
 
 
 def read_cards(session: Session, blobs: list[bytes]) -> dict[bytes, Card]:
@@ -83,7 +96,8 @@ def read_cards(session: Session, blobs: list[bytes]) -> dict[bytes, Card]:
     gone = session.reader.redacted(blobs)
     contents = skill_contents(session, [blob for blob in blobs if blob not in gone])
     out = {blob: read_card(content, "") for blob, content in contents}
-    rest = {blob: "redacted" if blob in gone else "too_large" for blob in blobs}
+    redacted, too_large = _NOT_OF_CONTENT
+    rest = {blob: redacted if blob in gone else too_large for blob in blobs}
     return {blob: out.get(blob) or Card("", "", "1", flag) for blob, flag in rest.items()}
 
 
@@ -102,11 +116,12 @@ def card_row(session: Session, path: str, blob: bytes, content: bytes) -> tuple[
     """Return the row of the card of a SKILL.md that is being stored."""
     card = read_card(content, "")
     session.keep_cards({blob: card})
-    _note_name(session, path, blob, card.name)
+    note_name(session, path, blob, card.name)
     return blob, encode_card(card)
 
 
-def _note_name(session: Session, path: str, blob: bytes, name: str) -> None:
+def note_name(session: Session, path: str, blob: bytes, name: str) -> None:
+    """Note a skill whose name leads to another slug than its place."""
     if name and name != place_of(path):
         session.named_otherwise[blob] = name
 
@@ -116,67 +131,25 @@ def place_of(path: str) -> str:
     return layout.slug_of(paths.split(path)[1])
 
 
-def record(
-    session: Session,
-    tx: Transaction,
-    snapshot_id: bytes,
-    before: Bundle,
-    after: Bundle,
-    edits: Mapping[str, Entry | None],
-) -> list[Difference]:
-    """Log which skills the edits of a snapshot changed; return what of them may be skills."""
-    changed = [
-        Difference(path, bundles.get(session.nodes, before, path) if before else None, entry)
-        for path, entry in edits.items()
-        if may_be_skill(path)
-    ]
-    _log(session, tx, snapshot_id, before, after, changed)
-    return changed
+def keep_cards(session: Session, rows: Iterable[tuple[bytes, bytes]]) -> None:
+    """Keep cards, given as (blob, card), for the cache; very many are written at once."""
+    session.new_cards.update(rows)
+    if len(session.new_cards) >= _AT_ONCE:
+        write_cards(session)
 
 
-def _log(
-    session: Session,
-    tx: Transaction,
-    snapshot_id: bytes,
-    before: Bundle,
-    after: Bundle,
-    changed: list[Difference],
-) -> None:
-    """Log the changed skills, or, if they are very many, that many were changed.
-
-    What the latter did to one skill is looked up when its history is asked for.
-    """
-    if len(changed) < _BULK:
-        sides = classifiers(session, before, after, changed)
-        tx.log_skills(rows(session, snapshot_id, changed, *sides))
-        return
-    tx.log_skills([SkillRow(MANY, snapshot_id, CHANGED, "", ())])
-    tx.name_skills(
-        (slug, path)
-        for path, _, now in changed
-        if now
-        for slug in unusual_slugs(path, session.named_otherwise.get(now.blob, ""))
-    )
-
-
-def log_of(session: Session, path: str, version: str | None = None) -> Iterator[SkillRow]:
-    """Yield what changed the skill at a full path, in any lineage; see `Reader.skill_log`."""
-    yield from session.reader.skill_log(path, version)
-    for many in session.reader.skill_log(MANY):
-        snapshot = session.load(many.snapshot)
-        after = session.bundle(snapshot.bundle)
-        before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
-        was = bundles.get(session.nodes, before, path)
-        now = bundles.get(session.nodes, after, path)
-        if was != now:
-            changed = [Difference(path, was, now)]
-            sides = (classifier(session, before, changed), classifier(session, after, changed))
-            yield from rows(session, many.snapshot, changed, *sides)
+def write_cards(session: Session) -> None:
+    """Put the cards that were made into the cache, if it takes them: they can be made anew."""
+    made, session.new_cards = session.new_cards, {}
+    if made:
+        with suppress(Unusable), session.cache.changing():
+            session.cache.put_cards(made.items())
 
 
 def rows(
     session: Session,
     snapshot_id: bytes,
+    generation: int,
     changed: list[Difference],
     is_old: IsSkill,
     is_new: IsSkill,
@@ -195,7 +168,7 @@ def rows(
         new = known.get(now.blob, _NOTHING) if now else None
         card = new or old or _NOTHING
         slugs = unusual_slugs(path, card.name)
-        yield SkillRow(path, snapshot_id, _change(old, new), card.version, slugs)
+        yield SkillRow(path, snapshot_id, generation, _change(old, new), card.version, slugs)
 
 
 _NOTHING = Card("", "", "1", "")
@@ -219,7 +192,7 @@ def classifiers(
     """
     was_skill = classifier(session, before, changed)
     moved = any(path.endswith(layout.SKILL_FILES) for path, _, _ in changed)
-    if before and after and not moved and len(changed) < _BULK:
+    if before and after and not moved and len(changed) < BULK:
         return was_skill, was_skill
     return was_skill, classifier(session, after, changed)
 
@@ -228,7 +201,7 @@ def classifier(session: Session, bundle: Bundle, changed: list[Difference]) -> I
     """Return what tells whether one of the `changed` paths is a skill in `bundle`."""
     if not bundle:
         return lambda path: False
-    if len(changed) < _BULK:
+    if len(changed) < BULK:
         return cache(lambda path: is_skill(session, bundle, path))
     known = set(skill_paths(session, bundle))
     return known.__contains__
@@ -269,29 +242,3 @@ def _is_usual(path: str, slug: str) -> bool:
     """As `path in usual_paths(slug)`, without making them."""
     start = f"skills/{slug}"
     return path.startswith(start) and path[len(start) :] in _ENDINGS
-
-
-def ensure(session: Session, tx: Transaction) -> None:
-    """Rebuild the derived data if they are missing or were made otherwise."""
-    if tx.derived_version() == VERSION:
-        return
-    tx.reset_derived(VERSION)
-    for snapshot_id, _ in list(tx.structured(Kind.SNAPSHOT)):
-        snapshot = session.load(snapshot_id)
-        if len(snapshot.parents) > 1:
-            tx.note_merge(snapshot_id, snapshot.generation)
-        if (snapshot.brain or snapshot_id) != session.brain_id():
-            continue  # of the brain this one was forked from, which keeps its files
-        after = session.bundle(snapshot.bundle)
-        before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
-        changed = [
-            difference
-            for difference in bundles.compare(session.nodes, before, after)
-            if may_be_skill(difference.path)
-        ]
-        found = {d.after.blob: d.path for d in changed if d.after and d.after.kind != LINK}
-        known = read_cards(session, list(found))
-        tx.put_cards((blob, encode_card(card)) for blob, card in known.items())
-        for blob, card in known.items():
-            _note_name(session, found[blob], blob, card.name)
-        _log(session, tx, snapshot_id, before, after, changed)

@@ -17,7 +17,7 @@ from ..session import Session
 from ..skills import layout, version
 from ..skills.card import Card
 from ..skills.slug import slugify
-from . import derived
+from . import derived, lineage_cache
 from .derived import SECTION
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def at(session: Session, bundle: Bundle, path: str) -> Found:
 def known_paths(session: Session, slug: str) -> list[str]:
     """Return the full paths at which a skill of that slug lies, lay or would lie."""
     usual = derived.usual_paths(slug)
-    return list(dict.fromkeys([*usual, *session.reader.skill_paths(slug)]))
+    return list(dict.fromkeys([*usual, *lineage_cache.skill_paths(session, slug)]))
 
 
 def _candidates(session: Session, text: str) -> list[list[str]]:

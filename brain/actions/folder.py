@@ -52,8 +52,7 @@ def look(session: Session, progress: Progress = no_progress) -> Look:
     from ..worktree.scan import scan
 
     rules = IgnoreRules.load(session.root)
-    with opened(session.root) as root_fd:
-        cache = statcache.load(root_fd, rules.fingerprint)
+    cache = statcache.load(stat_file(session), rules.fingerprint)
     base = bundles.EMPTY
     if cache is not None:
         try:
@@ -63,30 +62,40 @@ def look(session: Session, progress: Progress = no_progress) -> Look:
     return Look(scan(session.root, rules, cache, progress), base, {})
 
 
+def stat_file(session: Session) -> str | None:
+    """Return the file of the user's cache for what the files of this very folder look like."""
+    folder = session.cache.folder
+    if folder is None:
+        return None
+    here = os.path.realpath(session.root)
+    place = f"{os.stat(here).st_ino} {here}".encode("utf-8", "surrogateescape")
+    return os.path.join(folder, f"stat-{blob_id(place).hex()[:32]}")
+
+
 def cached_bundle(session: Session) -> bytes:
     """Return the bundle that the next scan will begin from, empty if from none."""
     from ..worktree import statcache
     from ..worktree.ignore import IgnoreRules
 
     rules = IgnoreRules.load(session.root)
-    with opened(session.root) as root_fd:
-        cache = statcache.load(root_fd, rules.fingerprint)
+    cache = statcache.load(stat_file(session), rules.fingerprint)
     return cache.bundle if cache else EMPTY
 
 
 def forget_cache(session: Session) -> None:
     """Give up what scans are faster with, for its space."""
-    from ..worktree.statcache import PLACE
-
-    with suppress(OSError):
-        os.unlink(session.root / PLACE)
+    file = stat_file(session)
+    if file is not None:
+        with suppress(OSError):
+            os.unlink(file)
 
 
 def remember(session: Session, seen: Look, bundle: Bundle) -> None:
     """Keep the stats of a scan for the next one; the folder is now as in `bundle`."""
     from ..worktree import record as caching
 
-    caching.record(session.root, seen.found, bundles.bundle_id(bundle), seen.proven)
+    file, bundle_id = stat_file(session), bundles.bundle_id(bundle)
+    caching.record(session.root, file, seen.found, bundle_id, seen.proven)
 
 
 def candidate_at(session: Session, path: str) -> Candidate | None:

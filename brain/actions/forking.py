@@ -23,7 +23,7 @@ from ..results import Forked
 from ..session import CONTROL, Session
 from ..store.opening import create_store, open_store
 from ..store.protocol import Kind, Pending, Transaction
-from . import derived, lining, streams
+from . import streams
 from .create import begin, sync
 from .files import Progress, no_progress
 from .revisions import resolve
@@ -76,15 +76,11 @@ def _build(session: Session, staging: Path, origin: bytes, progress: Progress) -
         size = bundles.total(bundle).bytes
         with store.transaction(expected_bytes=size) as tx:
             child.reader = tx
-            tx.reset_derived(0)
             _copy_lineage(session, tx, origin)
             tx.set_pending(list(_copy(session, tx, bundle, progress)))
             for blob, snapshot_id in session.reader.all_redacted().items():
                 tx.redact(blob, snapshot_id, lambda others: others)
-            genesis = begin(child, tx, bundle, "fork", origin)
-            derived.ensure(child, tx)
-            lining.ensure(child, tx)
-            return genesis
+            return begin(child, tx, bundle, "fork", origin)
     finally:
         store.close()
 
@@ -103,7 +99,7 @@ def _copy(
 ) -> Iterator[Pending]:
     """Copy the nodes and files of a bundle; yield the files that are then to be written."""
     for node_id in bundles.node_ids(session.nodes, bundle):
-        tx.put(Kind.NODE, node_id, session.reader.get(Kind.NODE, node_id))
+        tx.put(Kind.NODE, node_id, session.nodes.glance(node_id).encode())
     entries = list(bundles.walk(session.nodes, bundle))
     blobs = list(dict.fromkeys(entry.blob for entry in entries))
     for start in range(0, len(blobs), _AT_ONCE):

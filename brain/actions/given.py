@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..skills import version
-from . import derived, find
+from . import find, lineage_cache
 from .turn import Turn
 from .within import Within
 
@@ -11,7 +11,7 @@ from .within import Within
 def was_given(mine: Turn, path: str, number: str) -> bool:
     """Tell whether the skill at a path bore a version before, in the lineage of the head."""
     inside = Within(mine.session, mine.head)
-    rows = derived.log_of(mine.session, path, number)
+    rows = lineage_cache.log_of(mine.session, path, number)
     return any(row.version == number and row.snapshot in inside for row in rows)
 
 
@@ -24,7 +24,7 @@ def last_version(mine: Turn, slug: str) -> str | None:
     seen = [
         row.version
         for path in find.known_paths(mine.session, slug)
-        for row in derived.log_of(mine.session, path)
+        for row in lineage_cache.log_of(mine.session, path)
         if row.snapshot in inside
     ]
     return version.greatest(seen) if seen else None

@@ -17,7 +17,7 @@ from .revisions import resolve
 from .within import Within
 
 if TYPE_CHECKING:  # a plain log needs nothing of skills, and starts the faster for it
-    from ..store.protocol import SkillRow
+    from ..cache.cache import SkillRow
     from .find import Found
 
 
@@ -101,18 +101,18 @@ def skill_rows(session: Session, head: bytes, text: str) -> list[SkillRow]:
 def _logged(
     session: Session, head: bytes, text: str, version: str | None = None
 ) -> Iterator[tuple[SkillRow, Within]]:
-    """Yield what `derived.log_of` does, each row with the lineage it belongs to, or not.
+    """Yield what `lineage_cache.log_of` does, each row with the lineage it belongs to, or not.
 
     It goes on with the paths the skill had before it was moved. Whether a row belongs to
     its lineage is the costly question, so it is asked of those alone that matter.
     """
-    from . import derived
+    from . import derived, lineage_cache
 
     waiting = [(path, Within(session, head)) for path in _paths_of(session, text)]
     seen = {path for path, _ in waiting}
     while waiting:
         path, inside = waiting.pop()
-        for row in derived.log_of(session, path, version):
+        for row in lineage_cache.log_of(session, path, version):
             yield row, inside
             if row.change == derived.ADDED and row.snapshot in inside:
                 moved = _moved_from(session, row)

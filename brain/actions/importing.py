@@ -204,7 +204,7 @@ class _Taking:
         if batch:
             tx.put_blobs(batch)
         if cards:
-            tx.put_cards(cards)
+            derived.keep_cards(session, cards)
 
     def _leave(self, twins: Iterable[str]) -> None:
         for path in twins:

@@ -13,7 +13,7 @@ from ..objects.entry import LINK, Entry
 from ..session import Session
 from ..skills import version
 from ..skills.document import set_version
-from . import derived
+from . import derived, lineage_cache
 from .reconcile import Merger, Outcome
 from .turn import Turn
 from .within import Within
@@ -45,10 +45,11 @@ def _added_twice(session: Session, paths: list[str], lineages: tuple[Within, Wit
     very many skills it tells nothing.
     """
     ours, theirs = lineages
-    log = session.reader.skill_log
-    if any((row.snapshot in ours) != (row.snapshot in theirs) for row in log(derived.MANY)):
+    bulks = lineage_cache.bulks(session)
+    if any((row.snapshot in ours) != (row.snapshot in theirs) for row in bulks):
         return paths
-    return [path for path in paths if len(log(path, "")) > 1]
+    counts = lineage_cache.times_added(session, paths)
+    return [path for path, count in zip(paths, counts, strict=True) if count > 1]
 
 
 def _kept(mine: Turn, outcome: Outcome, path: str) -> Entry | None:
@@ -60,7 +61,7 @@ def _kept(mine: Turn, outcome: Outcome, path: str) -> Entry | None:
 def _after_all(session: Session, entry: Entry, having: Within, lacking: Within) -> tuple[str, str]:
     """Return the version that a skill has, and the one it needs, "" if it may stay."""
     stated = derived.cards(session, [entry.blob])[entry.blob].version
-    rows = list(derived.log_of(session, entry.path))
+    rows = list(lineage_cache.log_of(session, entry.path))
     other = [row for row in rows if row.snapshot in lacking and row.snapshot not in having]
     if all(version.compare(row.version, stated) <= 0 for row in other):
         return stated, ""

@@ -1,9 +1,9 @@
-"""The sheet of the index: the lines of all skills, kept ready as one text; derived data.
+"""The sheet of the index: the lines of all skills, kept ready as one text in the user's cache.
 
-A note says of which tree of skills the sheet is. Each writer brings it along (`lining`):
-an upsert that leaves name and description alone moves the note, one that does not adds
-the lines that came and went, and when these are many the text is written anew. A reader
-whose tree is another one goes by what differs between the two, and keeps nothing.
+A note says of which tree of skills the sheet is. Who writes, and who reads at the head,
+brings it along (`lining`): an upsert that leaves name and description alone moves the
+note, one that does not adds the lines that came and went, and when these are many the text
+is written anew. A reader whose tree is another one goes by what differs between the two.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import NamedTuple
 
+from ..cache.cache import Unusable
 from ..errors import FormatError
 from ..objects.bundle import EMPTY, Bundle
 from ..objects.tree import Root
@@ -73,7 +74,10 @@ def of(session: Session, bundle: Bundle) -> Lines:
 
 def kept(session: Session) -> tuple[Note, Lines] | None:
     """Return the sheet that is kept, None if there is none or it is damaged."""
-    said, rows = session.reader.sheet()
+    try:
+        said, rows = session.cache.sheet()
+    except Unusable:
+        return None
     note = decode(said)
     if note is None:
         return None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 
+from ..cache.cache import Unusable
+from ..cache.staged import Staged
 from ..errors import NotFound
 from ..objects import bundle as bundles
 from ..objects import paths
@@ -14,7 +17,6 @@ from ..objects.entry import LINK, Entry
 from ..session import Session
 from ..skills import index, layout, sheet
 from ..skills.card import Card
-from ..store.protocol import Transaction
 from . import derived, find
 from .derived import SECTION, IsSkill
 from .lines import Lines, Note, decode, kept, new_note, node_of
@@ -32,52 +34,44 @@ _Sides = tuple[list[bytes], list[bytes]]
 """The lines that are gone, and the new ones."""
 
 
-def record(
-    session: Session, tx: Transaction, before: Bundle, after: Bundle, changed: list[Difference]
-) -> None:
-    """Bring the sheet from one bundle to the next, given what of the skills `changed`."""
-    note = decode(tx.sheet_note())
-    if note is not None and note.node == node_of(before) and len(changed) <= _most(note):
-        _advance(session, tx, note, after, changed)
-
-
-def ensure(session: Session, tx: Transaction) -> None:
-    """Let the sheet be that of the head, however the head came to be where it is."""
-    after = session.bundle_of(session.head())
-    note = decode(tx.sheet_note())
-    if note is not None and note.node == node_of(after):
-        return
-    changed = None if note is None else _changed(session, note, after)
-    if note is None or changed is None:
-        _put(tx, after, from_cards(session, after))
-    else:
-        _advance(session, tx, note, after, changed)
+def advance(session: Session, staged: Staged) -> None:
+    """Bring the sheet from the tree before a new snapshot to the one after, if it is of that."""
+    note = decode(session.cache.sheet_note())
+    changed = staged.changed
+    if note is not None and note.node == node_of(staged.before) and len(changed) <= _most(note):
+        _advance(session, note, staged.after, changed)
 
 
 def made(session: Session, bundle: Bundle, found: tuple[Note, Lines] | None) -> Lines:
-    """Return the lines of a bundle, going by those `found` in the store where that is less."""
+    """Return the lines of a bundle, going by those `found` in the cache where that is less.
+
+    Those of the head are kept.
+    """
     changed = found and _changed(session, found[0], bundle)
     if found is None or changed is None:
-        return from_cards(session, bundle)
+        lines = from_cards(session, bundle)
+        _keep(session, bundle, lambda: _put(session, bundle, lines))
+        return lines
     note, lines = found
     gone, new = _sides(session, note.bundle, bundle, changed)
+    _keep(session, bundle, lambda: _advance(session, note, bundle, changed))
     return Lines(sheet.change(lines.sheet, gone, new), lines.total - len(gone) + len(new))
 
 
+def _keep(session: Session, bundle: Bundle, write: Callable[[], None]) -> None:
+    """Write the sheet of the head to the cache, if it takes it: it can be made anew."""
+    if node_of(bundle) == node_of(session.bundle_of(session.head())):
+        with suppress(Unusable), session.cache.changing():
+            write()
+
+
 def is_sound(session: Session) -> bool:
-    """Tell whether what is kept, if anything, is what follows from the files of its tree."""
+    """Tell whether the sheet that is kept, if any, is what follows from the files of its tree."""
     found = kept(session)
     if found is None:
-        return not session.reader.sheet_note()
+        return not session.cache.sheet_note()
     lines, right = found[1], from_cards(session, found[0].bundle)
     return (lines.total, b"".join(lines.sheet)) == (right.total, b"".join(right.sheet))
-
-
-def mend(session: Session, tx: Transaction) -> None:
-    """Make the sheet anew if it is damaged."""
-    if not is_sound(session):
-        bundle = session.bundle_of(session.head())
-        _put(tx, bundle, from_cards(session, bundle))
 
 
 def from_cards(session: Session, bundle: Bundle) -> Lines:
@@ -94,25 +88,26 @@ def _every(session: Session, bundle: Bundle) -> Iterator[bytes]:
         yield from (line.encode() for line in index.lines(some))
 
 
-def _advance(
-    session: Session, tx: Transaction, note: Note, after: Bundle, changed: list[Difference]
-) -> None:
+def _advance(session: Session, note: Note, after: Bundle, changed: list[Difference]) -> None:
+    if decode(session.cache.sheet_note()) != note:  # another process brought it along
+        return
     gone, new = _sides(session, note.bundle, after, changed)
     lines = note.lines - len(gone) + len(new)
     now = new_note(after, lines, note.pages, note.changed + len(gone) + len(new))
     if now.changed <= max(_FEWEST, lines // _SHARE):
         rows = [sheet.encode_change(gone, new)] if gone or new else []
-        tx.add_to_sheet(now.encode(), rows)
+        session.cache.add_to_sheet(now.encode(), rows)
         return
     found = kept(session)
     if found is None:
-        _put(tx, after, from_cards(session, after))
+        _put(session, after, from_cards(session, after))
     else:
-        _put(tx, after, Lines(sheet.change(found[1].sheet, gone, new), lines))
+        _put(session, after, Lines(sheet.change(found[1].sheet, gone, new), lines))
 
 
-def _put(tx: Transaction, bundle: Bundle, lines: Lines) -> None:
-    tx.put_sheet(new_note(bundle, lines.total, len(lines.sheet), 0).encode(), lines.sheet)
+def _put(session: Session, bundle: Bundle, lines: Lines) -> None:
+    note = new_note(bundle, lines.total, len(lines.sheet), 0)
+    session.cache.put_sheet(note.encode(), lines.sheet)
 
 
 def _changed(session: Session, note: Note, bundle: Bundle) -> list[Difference] | None:
@@ -121,7 +116,7 @@ def _changed(session: Session, note: Note, bundle: Bundle) -> list[Difference] |
     skills = {SECTION: bundle[SECTION]} if SECTION in bundle else EMPTY
     try:
         changed = list(islice(bundles.compare(session.nodes, note.bundle, skills), most + 1))
-    except NotFound:  # a program that keeps no sheet collected what this one stood on
+    except NotFound:  # what it stood on was collected
         return None
     if len(changed) > most:
         return None

@@ -62,11 +62,11 @@ def stored(
             cards.append(derived.card_row(session, candidate.path, blob, content))
         if waiting >= BATCH_BYTES:
             tx.put_blobs(batch)
-            tx.put_cards(cards)
+            derived.keep_cards(session, cards)
             batch, cards, waiting = [], [], 0
             progress("reading", done, total)
     tx.put_blobs(batch)
-    tx.put_cards(cards)
+    derived.keep_cards(session, cards)
 
 
 def _small_bytes(candidates: list[Candidate]) -> int:

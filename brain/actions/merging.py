@@ -15,7 +15,7 @@ from ..objects import bundle as bundles
 from ..results import MergeConflict, Merged, MergedSkill
 from ..session import Session
 from ..skills import version
-from . import appended, derived, folder, kept, midst
+from . import appended, derived, folder, kept, lineage_cache, midst
 from .byhand import record_by_hand
 from .files import Progress, no_progress
 from .midst import Midst, Row
@@ -179,7 +179,7 @@ def _work(mine: Turn, theirs: bytes, choose: Choose) -> _Work:
     session = mine.session
     other = State(session.bundle_of(theirs), {})
     while True:
-        merges = session.reader.merges()
+        merges = lineage_cache.merges(session)
         bases = ancestry.merge_bases(session.load, merges, mine.head, theirs)
         merger = Merger(session)
         base = merger.base(bases, merges)
@@ -209,7 +209,8 @@ def _record(mine: Turn, asked: Midst, work: _Work) -> None:
         if (content := work.merger.made.get(entry.blob)) is not None:
             tx.put_blob(content)
             if derived.may_be_skill(path):
-                tx.put_cards([derived.card_row(session, path, entry.blob, content)])
+                row = derived.card_row(session, path, entry.blob, content)
+                derived.keep_cards(session, [row])
         if (grown := work.merger.grown.get(entry.blob)) is not None:
             appended.keep(session, tx, grown)
     done = operation.merge(work.bases, work.outcome.skills)

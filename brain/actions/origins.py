@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from ..objects import bundle as bundles
 from ..objects import lineage
 from ..session import Session
+from . import lineage_cache
 from .derived import MANY, SECTION
 
 _NEVER = 1 << 62
@@ -36,7 +37,7 @@ def _changes(session: Session, ages: dict[bytes, int]) -> Iterator[tuple[str, in
 
     The path `MANY` stands for all that there is.
     """
-    for path, here in session.reader.skill_changes():
+    for path, here in lineage_cache.skill_changes(session):
         age = ages.get(here)
         if age is None:
             continue

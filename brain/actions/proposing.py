@@ -16,7 +16,7 @@ from ..objects.lineage import first_parents
 from ..results import Merged, Proposal, SnapshotInfo
 from ..session import Session, head_ref
 from ..store.protocol import Store
-from . import branches, diffs, merging, midst, unshown
+from . import branches, diffs, lineage_cache, merging, midst, unshown
 from .files import Progress, no_progress
 from .history import info
 from .revisions import resolve
@@ -229,7 +229,7 @@ def _described(session: Session, name: str, tip: bytes) -> Proposal:
 
 
 def _shared(session: Session, head: bytes, tip: bytes) -> bytes:
-    bases = ancestry.merge_bases(session.load, session.reader.merges(), head, tip)
+    bases = ancestry.merge_bases(session.load, lineage_cache.merges(session), head, tip)
     return bases[0] if bases else session.brain_id()
 
 

@@ -8,7 +8,7 @@ from .. import limits
 from ..errors import Conflict, InvalidInput, NotFound, printable
 from ..objects import bundle as bundles
 from ..objects import node as nodes
-from ..objects import operation, paths
+from ..objects import operation, paths, proven
 from ..objects import snapshot as snapshots
 from ..objects.bundle import Bundle
 from ..objects.entry import Entry
@@ -85,7 +85,7 @@ def _ever(session: Session, path: str) -> Iterator[bytes]:
     """Yield what the file held in any snapshot of the store, also one that was undone."""
     brain = session.brain_id()
     for here, data in list(session.reader.structured(Kind.SNAPSHOT)):
-        snapshot = snapshots.decode(data)
+        snapshot = proven.snapshot(here, data)
         if (snapshot.brain or here) == brain:
             entry = bundles.get(session.nodes, session.bundle(snapshot.bundle), path)
             if entry is not None:

@@ -21,6 +21,12 @@ def resolve(session: Session, revision: str) -> bytes:
     Raises `InvalidInput` (`bad_revision`, `ambiguous_id`) or `NotFound`
     (`no_revision`).
     """
+    found = _resolved(session, revision)
+    session.resolved.add(found)  # its lineage may be asked about
+    return found
+
+
+def _resolved(session: Session, revision: str) -> bytes:
     base, tilde, back = revision.partition("~")
     if tilde and not (back.isascii() and back.isdigit() and len(back) <= 9):
         raise _bad(revision)

@@ -8,7 +8,6 @@ from ..errors import InvalidInput, ModelError, NotFound, printable
 from ..results import Selected, Selection
 from ..selection.bm25 import Bm25
 from ..session import Session
-from ..store import caches
 from . import shelving
 from .revisions import resolve
 
@@ -113,7 +112,7 @@ class _Ranking(NamedTuple):
                 code="no_embedder",
                 hint="name one with `brain config embedder`, or select --by bm25",
             )
-        meaning = self._catalogued().embedding(embedder, caches.folder(self.session.control))
+        meaning = self._catalogued().embedding(embedder, self.session.cache.folder)
         if by != HYBRID:
             return _Found(meaning.rank(task, top), EMBEDDING)
         from ..selection.fusion import Hybrid

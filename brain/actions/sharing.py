@@ -51,7 +51,7 @@ def shared(
     with closing(answers(children, len(groups), work)) as done_by_children:
         for number, (rows, cards, names, found) in done_by_children:
             packing.keep(rows)
-            tx.put_cards(cards)
+            derived.keep_cards(session, cards)
             session.named_otherwise.update(names)
             group = groups.pop(number)
             for candidate, (kind, blob, size, fingerprint) in zip(group, found, strict=True):

@@ -1,6 +1,6 @@
 """The skills of the head, kept at hand for selection.
 
-The index of words is a file beside the store, so that a command finds it as the last one
+The index of words is a file in the user's cache, so that a command finds it as the last one
 left it; where it cannot be, it is in memory. After a change of the head only what differs
 is looked at, by the diff of the two trees.
 """
@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
+from ..cache.version import VERSION as DERIVED
 from ..encoding import pack, unpack
 from ..errors import FormatError, Locked, NotFound, StoreError
 from ..objects import bundle as bundles
@@ -26,7 +27,7 @@ from ..selection.shelf import Shelf
 from ..session import Session
 from ..skills import layout
 from ..skills.card import Card
-from ..store import caches, fulltext
+from ..store import fulltext
 from ..store.fulltext import FullText
 from . import derived, find
 from .derived import SECTION
@@ -56,18 +57,25 @@ def searched(session: Session, shelf: Shelf, bundle: Bundle, use: Callable[[Full
     If something is wrong with the file, the index is made anew in memory.
     """
     if shelf.index is None:
-        shelf.index = fulltext.open_index(caches.folder(session.control), WEIGHTS)
+        shelf.index = _opened(session)
     try:
         _follow(session, shelf.index, bundle)
         return use(shelf.index)
     except (Locked, StoreError) as error:
         shelf.close()
-        if not isinstance(error, Locked):
+        if session.cache.folder is not None and not isinstance(error, Locked):
             with suppress(OSError):
-                fulltext.remove(caches.folder(session.control))
+                fulltext.remove(session.cache.folder)
         shelf.index = fulltext.in_memory(WEIGHTS)
         _follow(session, shelf.index, bundle)
         return use(shelf.index)
+
+
+def _opened(session: Session) -> FullText:
+    folder = session.cache.folder
+    if folder is None:
+        return fulltext.in_memory(WEIGHTS)
+    return fulltext.open_index(folder, WEIGHTS)
 
 
 def catalogued(session: Session, shelf: Shelf, bundle: Bundle) -> Shelf:
@@ -85,7 +93,7 @@ def catalogued(session: Session, shelf: Shelf, bundle: Bundle) -> Shelf:
 
 def _follow(session: Session, index: FullText, bundle: Bundle) -> None:
     root = bundle.get(SECTION)
-    state = pack((VERSION, derived.VERSION, root.node if root else b""))
+    state = pack((VERSION, DERIVED, root.node if root else b""))
     if index.state == state:
         return
     with index.changing():
@@ -105,7 +113,7 @@ def _root_of(state: bytes) -> Root | None:
         version, made, node = unpack(state) if state else (0, 0, b"")
     except (FormatError, ValueError):
         return None
-    known = (version, made) == (VERSION, derived.VERSION) and node
+    known = (version, made) == (VERSION, DERIVED) and node
     return Root(node, 0, 0) if known else None
 
 

@@ -26,7 +26,7 @@ from ..objects.snapshot import FORMAT, Snapshot
 from ..session import Session, checked_text, head_ref
 from ..store.lock import writer_lock
 from ..store.protocol import Kind, Transaction
-from . import derived, lining
+from . import cache_update, lineage_cache
 from .announced import announce, apply, finish
 from .current import draft_for
 from .files import Progress, no_progress
@@ -135,10 +135,7 @@ class Turn:
         self.tx.put(Kind.SNAPSHOT, snapshot_id, data)
         session.keep(snapshot_id, snapshot)
         sign_new(session, self.tx, snapshot_id, snapshot)
-        if merged:
-            self.tx.note_merge(snapshot_id, snapshot.generation)
-        changed = derived.record(session, self.tx, snapshot_id, before, after, edits)
-        lining.record(session, self.tx, before, after, changed)
+        lineage_cache.record(session, snapshot_id, snapshot, before, after, edits)
         self.head, self.bundle = snapshot_id, after
         return snapshot_id
 
@@ -169,6 +166,7 @@ def locked(session: Session) -> Iterator[None]:
     Raises `Locked` if another writer does not end in time.
     """
     with writer_lock(session.control, LOCK_SECONDS) as died:
+        session.refresh()
         rows = session.store.pending()
         if died:
             from ..worktree import leftovers
@@ -188,15 +186,14 @@ def transaction(session: Session, expected_bytes: int = 0) -> Iterator[Transacti
         with session.store.transaction(expected_bytes) as tx:
             session.reader = tx
             session.refresh()
-            derived.ensure(session, tx)
             yield tx
-            lining.ensure(session, tx)
     except BaseException:
         session.forget()
         raise
     finally:
         session.reader = session.store
         session.named_otherwise.clear()
+    cache_update.settle(session)
 
 
 @contextmanager

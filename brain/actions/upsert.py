@@ -205,7 +205,7 @@ def _put(mine: Turn, path: str, content: bytes) -> Entry:
     """Store a SKILL.md with its card; return its entry."""
     blob = mine.tx.put_blob(content)
     mine.contents[blob] = content
-    mine.tx.put_cards([derived.card_row(mine.session, path, blob, content)])
+    derived.keep_cards(mine.session, [derived.card_row(mine.session, path, blob, content)])
     return Entry(path, FILE, blob, len(content))
 
 

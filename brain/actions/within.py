@@ -6,6 +6,7 @@ from functools import cached_property
 
 from ..objects import lineage
 from ..session import Session
+from . import lineage_cache
 
 
 class Within:
@@ -18,6 +19,7 @@ class Within:
     def __init__(self, session: Session, head: bytes) -> None:
         self._session = session
         self._head = head
+        session.resolved.add(head)
 
     def __contains__(self, snapshot_id: bytes) -> bool:
         load = self._session.load
@@ -32,4 +34,4 @@ class Within:
 
     @cached_property
     def _merges(self) -> list[tuple[bytes, int]]:
-        return self._session.reader.merges()
+        return lineage_cache.merges(self._session)

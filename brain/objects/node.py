@@ -16,7 +16,7 @@ from typing import Any
 from .. import merkle
 from ..digest import SIZE, domain, run_of
 from ..encoding import pack, unpack_shallow
-from ..errors import FormatError
+from ..errors import FormatError, altered
 from .cut import MOST
 from .entry import LINK, MAX_SIZE
 
@@ -153,6 +153,17 @@ def decode(data: bytes) -> Node:
     node = Node(kind, entries)
     if node.encode() != data:
         raise FormatError("the encoding is not the shortest one", code="not_canonical")
+    return node
+
+
+def proven(node_id: bytes, data: bytes) -> Node:
+    """Return the node that `data` encodes, hashed to its id.
+
+    Raises `FormatError` as `decode`, and `StoreError` (`corrupt_object`) for another id.
+    """
+    node = decode(data)
+    if node.id != node_id:
+        raise altered(node_id)
     return node
 
 

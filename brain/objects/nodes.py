@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .node import Line, Node, decode
+from .node import Line, Node, decode, proven
 
 KEPT = 2048
 """Decoded nodes kept in memory, about 20 KB each."""
@@ -17,9 +17,10 @@ KEPT_FRESH = 256
 class Nodes:
     """Access to the nodes of trees.
 
-    `load` returns the bytes of a node by its id; what is built is kept in `fresh`
-    (id to bytes) until the caller has stored it and calls `settled`, or does not want
-    it stored and calls `dropped`. What is stored is not built anew while it is at hand.
+    `load` returns the bytes of a node by its id, which are hashed to it. What is built is
+    kept in `fresh` (id to bytes) until the caller has stored it and calls `settled`, or
+    does not want it stored and calls `dropped`. What is stored is not built anew while it
+    is at hand.
     """
 
     def __init__(self, load: Callable[[bytes], bytes]) -> None:
@@ -29,11 +30,11 @@ class Nodes:
         self.fresh: dict[bytes, bytes] = {}
 
     def get(self, node_id: bytes) -> Node:
-        """Return a node. Raises what the loader raises, and `FormatError`."""
+        """Return a node. Raises what the loader raises, and as `node.proven`."""
         node = self._kept.get(node_id)
         if node is None:
             data = self.fresh.get(node_id)
-            node = decode(self._load(node_id) if data is None else data)
+            node = proven(node_id, self._load(node_id)) if data is None else decode(data)
             self.keep(node_id, node)
             if data is None:
                 self._stored[node.entries] = node_id
@@ -47,7 +48,7 @@ class Nodes:
         if node_id in self._kept or len(self._kept) < KEPT_SWEPT:
             return self.get(node_id)
         data = self.fresh.get(node_id)
-        return decode(self._load(node_id) if data is None else data)
+        return proven(node_id, self._load(node_id)) if data is None else decode(data)
 
     def add(self, node: Node) -> bytes:
         """Take a new node in; return its id."""

@@ -36,7 +36,7 @@ class Shelf:
             self._keyword = Keyword(self.catalogue)
         return self._keyword
 
-    def embedding(self, embedder: Embedder, folder: str) -> Embedding:
+    def embedding(self, embedder: Embedder, folder: str | None) -> Embedding:
         """Return the selector by an embedder, whose vectors are kept in `folder`."""
         if self._embedding is None:
             from .embedding.selector import Embedding

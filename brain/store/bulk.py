@@ -14,11 +14,9 @@ store. This needs the store for itself; if others have it open, the log is used.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
-from . import derived
 from .codec import INSERT
 from .connection import Connection
 from .encoder import Encoder, absent
@@ -68,10 +66,6 @@ class BulkTransaction(SqliteTransaction):
         encoder = self._encoder = self._encoder or Encoder(self._connection)
         encoder.learn(samples)
         return Packing(partial(encoder.encode, threads=1), self._insert)
-
-    def put_cards(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """See `Transaction.put_cards`; does not wait for the worker."""
-        derived.put_cards(self._connection, rows)
 
     def _insert_oldest(self) -> None:
         rows = self._work.popleft().result()

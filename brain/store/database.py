@@ -60,7 +60,7 @@ def _build(path: str) -> None:
 
 
 def open_writable(folder: Path, timeout: float = TIMEOUT) -> Connection:
-    """Open the store in `folder` for writing, migrating it if it is older.
+    """Open the store in `folder` for writing.
 
     Raises `NotFound` (`no_store`), `StoreError` (`foreign_owner`, `bad_store`,
     `unsupported_version`, `read_only`, `cannot_open`), `Locked`.
@@ -71,9 +71,7 @@ def open_writable(folder: Path, timeout: float = TIMEOUT) -> Connection:
         raise not_writable()
     db = dbfile.writable(path, timeout, STORE)
     try:
-        if schema.version_of(db) < schema.VERSION:
-            schema.migrate(db)
-        schema.compare(db, schema.VERSION)
+        schema.compare(db)
         if db.all("PRAGMA journal_mode") != [("wal",)]:
             db.run("PRAGMA journal_mode=WAL")
     except BaseException:
@@ -94,14 +92,8 @@ def not_writable() -> StoreError:
 def open_readonly(folder: Path, timeout: float = TIMEOUT) -> Connection:
     """Open the store in `folder` for reading, see `dbfile.readable`.
 
-    Errors as for `open_writable`. An older store is read as it is: a reader does not migrate.
+    Errors as for `open_writable`.
     """
     path = os.path.join(folder, NAME)
     dbfile.inspect(path, STORE)
-    return dbfile.readable(path, timeout, STORE, _check)
-
-
-def _check(db: Connection) -> None:
-    version = schema.version_of(db)
-    schema.compare(db, version)
-    schema.complete(db, version)
+    return dbfile.readable(path, timeout, STORE, schema.compare)

@@ -42,6 +42,12 @@ def writable(path: str, timeout: float, told: Told) -> Connection:
     return Connection(path, apsw.SQLITE_OPEN_READWRITE, timeout=timeout, name=name, told=told)
 
 
+def in_memory(name: str, told: Told) -> Connection:
+    """Open an empty database that nobody else sees; messages call it `name`."""
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_MEMORY
+    return Connection(":memory:", flags, timeout=0, name=name, told=told)
+
+
 def readable(
     path: str, timeout: float, told: Told, check: Callable[[Connection], None]
 ) -> Connection:

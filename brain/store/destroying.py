@@ -37,7 +37,6 @@ def destroy(tx: SqliteTransaction, blob: bytes, named: Named) -> None:
     else:
         _split(tx, others, blob)
     db.run_many("DELETE FROM blobs WHERE id = ?", [(id,) for id in gone])
-    db.run("DELETE FROM cards WHERE blob = ?", (blob,))
     traces.remove(db, found)
 
 

@@ -14,8 +14,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-import apsw
-
 from ..errors import BrainError, StoreError
 from . import dbfile
 from .connection import Connection, Told
@@ -28,8 +26,7 @@ _TIMEOUT = 2.0
 _MOST_COUNTED = 10_000
 """Stems whose counts are kept at hand."""
 _TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
-_CREATE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-_TOLD = Told("the index of words", "the index", "the folder .brain", "delete the file")
+_TOLD = Told("the index of words", "the index", "the user's cache folder", "delete the file")
 
 Row = tuple[str, Sequence[str]]
 """A key and its texts, one for each column."""
@@ -140,8 +137,7 @@ class FullText:
 
 def in_memory(weights: Sequence[float]) -> FullText:
     """Return an empty index that nobody else sees."""
-    flags = _CREATE | apsw.SQLITE_OPEN_MEMORY
-    return FullText(Connection(":memory:", flags, timeout=0, name=NAME, told=_TOLD), weights)
+    return FullText(dbfile.in_memory(NAME, _TOLD), weights)
 
 
 def open_index(folder: str | os.PathLike[str], weights: Sequence[float]) -> FullText:

@@ -35,18 +35,12 @@ class LineageReader(Protocol):
     def epoch(self) -> int:
         """Return how often something was taken out of the store."""
 
-    def merges(self) -> list[tuple[bytes, int]]:
-        """Return (snapshot, generation) of the snapshots with several parents, in any order."""
-
 
 class LineageWriter(Protocol):
     """The part of `Transaction` that deals with snapshots as such, and with what is to go."""
 
     def put_signature(self, snapshot: bytes, key: bytes, signature: bytes) -> None:
         """Keep a signature; nothing happens if there is one of that key. Verify it before."""
-
-    def note_merge(self, snapshot: bytes, generation: int) -> None:
-        """Note a snapshot with several parents."""
 
     def redact(self, blob: bytes, snapshot: bytes, named: Named) -> None:
         """Destroy the content of a blob, if it is here, and refuse it from now on.

@@ -18,7 +18,7 @@ from .chunks import Meter, whole
 from .memory_lineage import MemoryLineageWriter
 from .memory_reading import MemoryReader
 from .memory_state import State
-from .protocol import OpenTransaction, OperationRow, Pending, SkillRow, Source
+from .protocol import OpenTransaction, OperationRow, Pending, Source
 
 
 class MemoryTransaction(MemoryReader, MemoryLineageWriter):
@@ -90,40 +90,6 @@ class MemoryTransaction(MemoryReader, MemoryLineageWriter):
         """See `Transaction.clear_pending`."""
         for path in paths:
             self._state.pending.pop(path, None)
-
-    def put_cards(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """See `Transaction.put_cards`."""
-        self._state.cards.update(rows)
-
-    def put_sheet(self, note: bytes, rows: Iterable[bytes]) -> None:
-        """See `Transaction.put_sheet`."""
-        self._state.sheet = ()
-        self.add_to_sheet(note, rows)
-
-    def add_to_sheet(self, note: bytes, rows: Iterable[bytes]) -> None:
-        """See `Transaction.add_to_sheet`."""
-        self._state.sheet += tuple(rows)
-        self._state.facts[facts.SHEET] = note
-
-    def log_skills(self, rows: Iterable[SkillRow]) -> None:
-        """See `Transaction.log_skills`."""
-        new = tuple(rows)
-        self._state.skills += new
-        self.name_skills((slug, row.path) for row in new for slug in row.slugs)
-
-    def name_skills(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """See `Transaction.name_skills`."""
-        self._state.skill_paths += tuple(pairs)
-
-    def reset_derived(self, version: int) -> None:
-        """See `Transaction.reset_derived`."""
-        self._state.cards = {}
-        self._state.skills = ()
-        self._state.skill_paths = ()
-        self._state.sheet = ()
-        self._state.facts.pop(facts.SHEET, None)
-        self._state.merges = {}
-        self._state.facts[facts.DERIVED] = version.to_bytes(4, "big")
 
 
 class MemoryStore(MemoryReader):

@@ -28,10 +28,6 @@ class MemoryLineageReader:
         for (snapshot, key), signature in sorted(self._state.signatures.items()):
             yield snapshot, key, signature
 
-    def merges(self) -> list[tuple[bytes, int]]:
-        """See `Reader.merges`."""
-        return list(self._state.merges.items())
-
     def redacted(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
         """See `Reader.redacted`."""
         known = self._state.redactions
@@ -67,16 +63,9 @@ class MemoryLineageWriter(MemoryLineageReader):
         """See `Transaction.put_signature`."""
         self._state.signatures.setdefault((snapshot, key), signature)
 
-    def note_merge(self, snapshot: bytes, generation: int) -> None:
-        """See `Transaction.note_merge`."""
-        self._state.merges[snapshot] = generation
-
     def redact(self, blob: bytes, snapshot: bytes, named: Named) -> None:
         """See `Transaction.redact`; blobs are whole, so no other one is concerned."""
         self._state.blobs.pop(blob, None)
-        self._state.cards.pop(blob, None)
-        self._state.sheet = ()
-        self._state.facts.pop(facts.SHEET, None)
         self._state.redactions.setdefault(blob, snapshot)
         self._state.facts[facts.EPOCH] = facts.raised(self._state.facts, facts.EPOCH)
 
@@ -88,11 +77,8 @@ class MemoryLineageWriter(MemoryLineageReader):
         for id in gone:
             state.objects.pop(id, None)
             state.blobs.pop(id, None)
-            state.cards.pop(id, None)
-            state.merges.pop(id, None)
         here = state.objects
         state.signatures = {key: row for key, row in state.signatures.items() if key[0] in here}
-        state.skills = tuple(row for row in state.skills if row.snapshot in here)
         return len(gone)
 
     def refuse_redacted(self, blobs: Iterable[bytes]) -> None:

@@ -14,7 +14,7 @@ from .blobs import absent
 from .memory_lineage import MemoryLineageReader
 from .memory_state import State
 from .parts import Part, Stored, cut
-from .protocol import LARGE, Checked, Kind, OperationRow, Pending, SkillRow
+from .protocol import LARGE, Checked, Kind, OperationRow, Pending
 
 
 class MemoryReader(MemoryLineageReader):
@@ -139,38 +139,6 @@ class MemoryReader(MemoryLineageReader):
     def pending(self) -> list[Pending]:
         """See `Reader.pending`."""
         return sorted(self._state.pending.values())
-
-    def cards(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
-        """See `Reader.cards`."""
-        known = self._state.cards
-        return {blob: known[blob] for blob in blobs if blob in known}
-
-    def sheet_note(self) -> bytes:
-        """See `Reader.sheet_note`."""
-        return self._state.facts.get(facts.SHEET, b"")
-
-    def sheet(self) -> tuple[bytes, list[bytes]]:
-        """See `Reader.sheet`."""
-        return self.sheet_note(), list(self._state.sheet)
-
-    def skill_paths(self, slug: str) -> list[str]:
-        """See `Reader.skill_paths`."""
-        return sorted({path for known, path in self._state.skill_paths if known == slug})
-
-    def skill_changes(self) -> list[tuple[str, bytes]]:
-        """See `Reader.skill_changes`."""
-        return [(row.path, row.snapshot) for row in self._state.skills]
-
-    def skill_log(self, path: str, version: str | None = None) -> list[SkillRow]:
-        """See `Reader.skill_log`."""
-        log = [row for row in self._state.skills if row.path == path]
-        if version is None:
-            return log
-        return [row for row in log if row.change == 0 or row.version == version]
-
-    def derived_version(self) -> int:
-        """See `Reader.derived_version`."""
-        return int.from_bytes(self._state.facts.get(facts.DERIVED, b""), "big")
 
     def integrity(self) -> list[str]:
         """See `Reader.integrity`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .protocol import OperationRow, Pending, SkillRow
+from .protocol import OperationRow, Pending
 
 
 class State:
@@ -15,11 +15,6 @@ class State:
         self.operations: tuple[OperationRow, ...] = ()
         self.signatures: dict[tuple[bytes, bytes], bytes] = {}
         self.pending: dict[str, Pending] = {}
-        self.cards: dict[bytes, bytes] = {}
-        self.skills: tuple[SkillRow, ...] = ()
-        self.skill_paths: tuple[tuple[str, str], ...] = ()
-        self.sheet: tuple[bytes, ...] = ()
-        self.merges: dict[bytes, int] = {}
         self.redactions: dict[bytes, bytes] = {}
 
     def copy(self) -> State:

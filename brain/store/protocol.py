@@ -1,8 +1,8 @@
 """What a store promises, whatever it is made of.
 
 A store keeps objects under their ids until they are swept or redacted, a handful of
-facts that change (refs, small settings), a log of operations that only grows, and
-derived data that can be lost without harm. `sqlite` is the store on disk, `memory` its twin;
+facts that change (refs, small settings) and a log of operations that only grows.
+`sqlite` is the store on disk, `memory` its twin;
 both pass the one suite in `tests/conformance/test_store.py`.
 
 A store object belongs to one thread at a time. While a transaction is open, read
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .lineage import LineageReader, LineageWriter
 from .parts import PartReader
-from .skills import SkillReader, SkillWriter
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -49,16 +48,6 @@ class Pending(NamedTuple):
     kind: int
     blob: bytes
     before: bytes
-
-
-class SkillRow(NamedTuple):
-    """One line in the history of a skill; change 0 added, 1 upgraded, 2 changed, 3 removed."""
-
-    path: str
-    snapshot: bytes
-    change: int
-    version: str
-    slugs: tuple[str, ...]
 
 
 class OperationRow(NamedTuple):
@@ -100,13 +89,13 @@ class Source(Protocol):
         """Go to `offset` bytes from the start."""
 
 
-class Reader(LineageReader, PartReader, SkillReader, Protocol):
+class Reader(LineageReader, PartReader, Protocol):
     """Everything that can be asked of a store without changing it.
 
     Unless said otherwise, what is absent raises `NotFound` (`missing_object`) and
     what fails its check raises `StoreError` (`corrupt_object`, `corrupt_ref`,
-    `corrupt_operation`, `corrupt_signature`, `corrupt_redaction`, `corrupt_pending`,
-    `corrupt_derived`). Content that was redacted raises `NotFound` (`redacted`).
+    `corrupt_operation`, `corrupt_signature`, `corrupt_redaction`, `corrupt_pending`).
+    Content that was redacted raises `NotFound` (`redacted`).
     """
 
     def get(self, kind: int, id: bytes) -> bytes:
@@ -187,7 +176,7 @@ class Reader(LineageReader, PartReader, SkillReader, Protocol):
         """Give everything back; closing twice does no harm."""
 
 
-class Transaction(Reader, LineageWriter, SkillWriter, Protocol):
+class Transaction(Reader, LineageWriter, Protocol):
     """A change in progress; its reads see its own writes.
 
     Keeping content that was redacted raises `Conflict` (`redacted`).

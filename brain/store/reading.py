@@ -12,11 +12,8 @@ from . import pending as notes
 from .blobs import BlobReader
 from .codec import Decoder
 from .connection import Connection
-from .derived import DerivedReader
-from .merges import MergeReader
 from .protocol import Checked, OperationRow, Pending
 from .redactions import RedactionReader
-from .sheet import SheetReader
 from .signatures import SignatureReader
 from .structured import ObjectReader
 
@@ -32,9 +29,6 @@ class SqliteReader(
     BlobReader,
     SignatureReader,
     RedactionReader,
-    DerivedReader,
-    SheetReader,
-    MergeReader,
 ):
     """Answers from one SQLite file; see `Reader` for what each method promises."""
 
@@ -57,10 +51,6 @@ class SqliteReader(
     def meta(self, key: str) -> bytes | None:
         """See `Reader.meta`."""
         return self._facts().get(facts.META + key)
-
-    def derived_version(self) -> int:
-        """See `Reader.derived_version`."""
-        return int.from_bytes(self._facts().get(facts.DERIVED, b""), "big")
 
     def epoch(self) -> int:
         """See `Reader.epoch`."""

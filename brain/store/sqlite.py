@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from .protocol import OpenTransaction
 from .reading import SqliteReader
 from .writing import SqliteTransaction
@@ -25,12 +23,11 @@ class SqliteStore(SqliteReader):
 
     def compact(self) -> bool:
         """See `Store.compact`."""
-        from . import caches, sweep
+        from . import sweep
 
         if not sweep.compact(self._db, self._path):
             return False
         if self.has_traces():
-            caches.clear(os.path.dirname(self._path))
             with SqliteTransaction(self._db, self._path) as transaction:
                 transaction.forget_traces()
         return True

@@ -9,10 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from ..errors import StoreError
-from . import derived
 from .codec import RECIPE
 from .connection import Connection
-from .protocol import Kind, SkillRow
+from .protocol import Kind
 from .schema import columns
 
 if TYPE_CHECKING:
@@ -75,16 +74,7 @@ def _blobs(db: Connection, kept: set[bytes]) -> Iterator[tuple[int]]:
 
 def _clean_up(db: Connection) -> None:
     """Drop what was noted about objects that are gone."""
-    db.run("DELETE FROM cards WHERE blob NOT IN (SELECT id FROM blobs)")
-    for table in ("signatures", "merges"):
-        db.run(f"DELETE FROM {table} WHERE snapshot NOT IN (SELECT id FROM objects)")
-    gone = "snapshot NOT IN (SELECT id FROM objects)"
-    paths = [path for (path,) in db.all(f"SELECT DISTINCT path FROM skill_log WHERE {gone}")]
-    here = {id for (id,) in db.all("SELECT id FROM objects WHERE kind = ?", (Kind.SNAPSHOT,))}
-    for path in paths:
-        log: list[SkillRow] = derived.DerivedReader(db).skill_log(path)
-        db.run("DELETE FROM skill_log WHERE path = ?", (path,))
-        derived.log_skills(db, [row for row in log if row.snapshot in here])
+    db.run("DELETE FROM signatures WHERE snapshot NOT IN (SELECT id FROM objects)")
 
 
 def compact(db: Connection, path: str) -> bool:

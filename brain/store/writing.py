@@ -11,12 +11,12 @@ from typing import Any, Self
 
 from ..digest import blob_id
 from ..errors import StoreError
-from . import derived, facts, mark, merges, oplog, sheet, signatures
+from . import facts, mark, oplog, signatures
 from . import pending as notes
 from .codec import INSERT, RAW, RECIPE
 from .connection import WAL_BYTES, Connection
 from .lineage import Named
-from .protocol import LARGE, Packing, Pending, SkillRow, Source
+from .protocol import LARGE, Packing, Pending, Source
 from .reading import SqliteReader
 from .recipe import Recipe, pack
 from .structured import checksum
@@ -179,7 +179,6 @@ class SqliteTransaction(SqliteReader):
 
         if self.has(blob):
             destroying.destroy(self, blob, named)
-        sheet.forget(self._db, self._now)  # of which any line may be of that blob
         redactions.note(self._db, blob, snapshot)
         self._now[facts.REDACTIONS] = facts.raised(self._now, facts.REDACTIONS)
         self._now[facts.EPOCH] = facts.raised(self._now, facts.EPOCH)
@@ -207,34 +206,3 @@ class SqliteTransaction(SqliteReader):
     def clear_pending(self, paths: Iterable[str]) -> None:
         """See `Transaction.clear_pending`."""
         notes.drop(self._db, paths)
-
-    def put_cards(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """See `Transaction.put_cards`."""
-        derived.put_cards(self._db, rows)
-
-    def log_skills(self, rows: Iterable[SkillRow]) -> None:
-        """See `Transaction.log_skills`."""
-        derived.log_skills(self._db, rows)
-
-    def name_skills(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """See `Transaction.name_skills`."""
-        derived.name_skills(self._db, pairs)
-
-    def put_sheet(self, note: bytes, rows: Iterable[bytes]) -> None:
-        """See `Transaction.put_sheet`."""
-        sheet.put(self._db, self._now, note, rows)
-
-    def add_to_sheet(self, note: bytes, rows: Iterable[bytes]) -> None:
-        """See `Transaction.add_to_sheet`."""
-        sheet.add(self._db, self._now, note, rows)
-
-    def note_merge(self, snapshot: bytes, generation: int) -> None:
-        """See `Transaction.note_merge`."""
-        merges.note(self._db, snapshot, generation)
-
-    def reset_derived(self, version: int) -> None:
-        """See `Transaction.reset_derived`."""
-        derived.forget(self._db)
-        merges.forget(self._db)
-        sheet.forget(self._db, self._now)
-        self._now[facts.DERIVED] = version.to_bytes(4, "big")

@@ -10,13 +10,18 @@ from . import stats
 from .defaults import TEMPORARY
 from .folders import FOLDER, Root, opened, write_all
 from .scan import Scan
-from .statcache import PLACE, ROOT, StatCache, encode
+from .statcache import ROOT, StatCache, encode
 
+CONTROL = ".brain"
+_SKEW = 3600 * 10**9
+"""Nanoseconds by which the clock of a file system that cannot be asked may differ from ours."""
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def record(root: Root, scan: Scan, bundle: bytes, proven: Mapping[str, bytes]) -> None:
-    """Write the cache that follows from `scan`, for the bundle with the id `bundle`.
+def record(
+    root: Root, file: str | None, scan: Scan, bundle: bytes, proven: Mapping[str, bytes]
+) -> None:
+    """Write to `file` the cache that follows from `scan`, for the bundle with the id `bundle`.
 
     `proven` maps those of `scan.changed` whose content is what that bundle holds to the
     fingerprint they had while they were read; the others will be candidates again, and
@@ -24,32 +29,51 @@ def record(root: Root, scan: Scan, bundle: bytes, proven: Mapping[str, bytes]) -
     and readable by its owner alone. A cache that cannot be written is no error: the old
     one stays.
     """
-    folder, _, name = PLACE.rpartition("/")
+    if file is None:
+        return
     with opened(root) as root_fd, suppress(OSError):
-        folder_fd = os.open(folder, FOLDER, dir_fd=root_fd)
-        try:
-            _replace(folder_fd, name, scan, bundle, proven)
-        finally:
-            os.close(folder_fd)
+        moment = _moment(root_fd, scan)
+        _replace(file, encode(following(scan, bundle, proven, moment)))
 
 
-def _replace(
-    folder_fd: int, name: str, scan: Scan, bundle: bytes, proven: Mapping[str, bytes]
-) -> None:
+def _moment(root_fd: int, scan: Scan) -> int:
+    """Return when the scan began, by the clock of the brain's file system.
+
+    A file made there tells that clock. Where none may be made, the two clocks are taken to
+    differ by less than `_SKEW`.
+    """
+    try:
+        folder_fd = os.open(CONTROL, FOLDER, dir_fd=root_fd)
+    except OSError:
+        return scan.started.wall - _SKEW
     temporary = TEMPORARY + os.urandom(8).hex()
-    fd = -1
-    try:  # before the file is made: a signal may raise as soon as it is there
+    try:
         fd = os.open(temporary, _CREATE, 0o600, dir_fd=folder_fd)
-        moment = stats.horizon(scan.started, os.fstat(fd).st_mtime_ns)
-        write_all(fd, encode(following(scan, bundle, proven, moment)))
-        os.replace(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
+        try:
+            return stats.horizon(scan.started, os.fstat(fd).st_mtime_ns)
+        finally:
+            os.close(fd)
+    except OSError:
+        return scan.started.wall - _SKEW
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=folder_fd)
+        os.close(folder_fd)
+
+
+def _replace(file: str, data: bytes) -> None:
+    temporary = f"{file}.{os.urandom(8).hex()}"
+    try:
+        fd = os.open(temporary, _CREATE, 0o600)
+        try:
+            write_all(fd, data)
+        finally:
+            os.close(fd)
+        os.replace(temporary, file)
     except BaseException:
         with suppress(FileNotFoundError):
-            os.unlink(temporary, dir_fd=folder_fd)
+            os.unlink(temporary)
         raise
-    finally:
-        if fd >= 0:
-            os.close(fd)
 
 
 def following(scan: Scan, bundle: bytes, proven: Mapping[str, bytes], moment: int) -> StatCache:

@@ -23,8 +23,6 @@ from blake3 import blake3
 
 from . import stats
 
-PLACE = ".brain/index"
-"""Where the cache is kept, below the root."""
 ROOT = "."
 """The path under which the root folder itself is kept."""
 PART = 512
@@ -169,20 +167,20 @@ def decode(data: bytes) -> StatCache | None:
     return StatCache(rules, bundle, files, parts) if version == _VERSION else None
 
 
-def load(root_fd: int, rules: bytes) -> StatCache | None:
-    """Return the cache of the brain whose folder is `root_fd`, or None.
+def load(file: str | None, rules: bytes) -> StatCache | None:
+    """Return the cache in `file`, or None.
 
     None stands for a file that is missing, short, damaged, of another version, not
     readable, or made under other rules.
     """
-    cache = decode(_read(root_fd))
+    cache = decode(_read(file)) if file is not None else None
     return cache if cache is not None and cache.rules == rules else None
 
 
-def _read(root_fd: int) -> bytes:
+def _read(file: str) -> bytes:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     try:
-        fd = os.open(PLACE, flags, dir_fd=root_fd)
+        fd = os.open(file, flags)
         try:
             return os.read(fd, min(os.fstat(fd).st_size, _MAX_BYTES))
         finally:

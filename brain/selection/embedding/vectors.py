@@ -29,11 +29,12 @@ _SPARE = 4096
 
 
 class Vectors:
-    """The vectors of one embedder in the folder `folder`; without rights to it in memory alone."""
+    """The vectors of one embedder in `folder`; without rights to it, or None, in memory alone."""
 
-    def __init__(self, folder: str, identity: str) -> None:
+    def __init__(self, folder: str | None, identity: str) -> None:
         self._tag = blake3(identity.encode()).digest()
-        self._path = os.path.join(folder, f"vectors-{self._tag.hex()[:12]}.bin")
+        name = f"vectors-{self._tag.hex()[:12]}.bin"
+        self._path = os.path.join(folder, name) if folder else ""
         self._known: dict[bytes, Matrix] = {}
         self._dimensions = 0
         self._end = 0
@@ -68,6 +69,8 @@ class Vectors:
             return
         self._known = {blob: self._known[blob] for blob in wanted}
         with suppress(OSError):
+            if not self._path:
+                return
             temporary = f"{self._path}.{os.getpid()}"
             with open(temporary, "wb", opener=_private) as file:
                 file.write(self._head() + (_run(self._known) if wanted else b""))

@@ -1,0 +1,46 @@
+"""Where caches lie: in the user's cache folder, one folder a brain, never in the brain itself.
+
+Whoever can write to a brain could write anything there; what a model is shown must not
+come from such a place unhashed. So a cache belongs to a user, not to a brain.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+
+VARIABLE = "BRAIN_CACHE_DIR"
+"""Names another folder for caches than the user's own."""
+
+
+def folder_of(brain: bytes) -> str | None:
+    """Return the cache folder of the brain with this id, made for its owner alone.
+
+    None where there can be none: no rights, or the folder belongs to somebody else.
+    """
+    try:
+        path = os.path.join(_root(), brain.hex())
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        found = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    return path if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() else None
+
+
+def _root() -> str:
+    named = os.environ.get(VARIABLE)
+    if named:
+        return os.path.abspath(named)
+    import platformdirs
+
+    return platformdirs.user_cache_dir("brain")
+
+
+def clear(folder: str, keep: str) -> None:
+    """Delete the files of a cache folder, but for those whose name begins with `keep`."""
+    with suppress(FileNotFoundError), os.scandir(folder) as found:
+        for file in found:
+            if not file.name.startswith(keep):
+                with suppress(FileNotFoundError):
+                    os.unlink(file.path)

@@ -1,0 +1,3 @@
+"""The version of how things are derived; the file of a cache holds it."""
+
+VERSION = 1
