@@ -20,7 +20,6 @@ TOLD = Told("the cache", "the cache", "the user's cache folder", "delete the fil
 
 _TIMEOUT = 5.0
 """Seconds to wait for another process that writes to the cache."""
-_CACHE_KIB = 8 << 10
 
 _TABLES = (
     """CREATE TABLE cards (
@@ -103,7 +102,6 @@ def _opened(path: str, version: int) -> Connection:
         if found not in (0, version):
             raise StoreError("the cache is of another version")
         db.run("PRAGMA synchronous=OFF")  # what a power cut damages is made anew
-        db.run(f"PRAGMA cache_size=-{_CACHE_KIB}")
         if found == 0:
             db.run("PRAGMA journal_mode=WAL")
             _build(db, version)
