@@ -22,7 +22,7 @@ from ..objects.bundle import Bundle
 from ..objects.compare import Difference
 from ..objects.entry import LINK, Entry
 from ..objects.snapshot import Snapshot
-from ..session import Session
+from ..session import Session, head_ref
 from . import derived
 from .derived import BULK, CHANGED, MANY
 
@@ -118,15 +118,19 @@ def asked(session: Session, use: Callable[[Cache], T]) -> T:
 
 
 def catch_up(session: Session) -> None:
-    """Let the cache learn every snapshot behind the head, the refs and what was asked about.
+    """Let the cache learn every snapshot behind the refs, and behind what was asked about.
 
-    What cannot be read behind another ref than the head is left out: it is a finding of
-    `verify`, and no reason to refuse what has nothing to do with it.
+    What cannot be read behind another ref than that of the current branch is left out: it
+    is a finding of `verify`, and no reason to refuse what has nothing to do with it.
     """
-    head = session.head()
-    _learn_lineage(session, head)
-    for root in {*session.reader.refs().values(), *session.resolved, *session.staged}:
-        if not is_known(session, root):
+    refs = session.reader.refs()
+    current = refs.get(head_ref((session.reader.meta("branch") or b"").decode()))
+    for root in {*refs.values(), *session.resolved, *session.staged}:
+        if is_known(session, root):
+            continue
+        if root == current:
+            _learn_lineage(session, root)
+        else:
             with suppress(NotFound, StoreError, FormatError):
                 _learn_lineage(session, root)
 
