@@ -83,13 +83,15 @@ class Brain(
         sign_with: SignWith | None = None,
         ledgers: OpenLedger | None = None,
         embedder: OpenEmbedder | None = None,
+        progress: Progress | None = None,
     ) -> Brain:
         """Open the brain whose folder is `path`; see `find` for looking upwards.
 
         With `sign_with`, which returns a private key (32 bytes) when one is needed, each
         snapshot is signed in the transaction that records it. With `ledgers`, which opens
         a ledger by its name, what the manifest says of commitments is followed. With
-        `embedder`, which opens one, skills are selected by meaning, too.
+        `embedder`, which opens one, skills are selected by meaning, too. `progress` is told
+        of long work on the user's cache: making it anew for a large brain takes seconds.
 
         Where the store cannot be written, everything that only reads works. Raises
         `NoBrain`, or `StoreError` for a store that cannot be used.
@@ -103,6 +105,7 @@ class Brain(
         session = Session(root, told(open_as_allowed, root / CONTROL), author)
         session.sign_with = sign_with
         session.open_embedder = embedder
+        session.progress = progress
         opened = cls(session)
         opened.open_ledger = ledgers
         return opened

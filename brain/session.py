@@ -48,7 +48,7 @@ class Session:
     Objects are hashed to their ids as they are read. What is derived from them lies in the
     user's `cache`; `staged` has, by snapshot, what of it the open transaction made, and
     `resolved` the snapshots that were asked about beside those the refs lead to.
-    `progress` is told of long work on the cache.
+    `progress`, if set, is told of long work on the cache: what, how much, of how much.
 
     `sign_with`, if set, gives the key that signs each snapshot that is recorded, and
     `open_embedder` what selection by meaning needs.
@@ -102,6 +102,11 @@ class Session:
 
             self._cache = open_cache(self.brain_id(), VERSION)
         return self._cache
+
+    def report(self, what: str, done: int, total: int) -> None:
+        """Tell of long work on the cache; `total` is 0 where it is not known."""
+        if self.progress is not None:
+            self.progress(what, done, total)
 
     def lose_cache(self) -> None:
         """Go on with an empty cache in memory, since that on the disk cannot be used."""

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from brain.selection.embedding import Embedder
     from brain.session import SignWith
 
+    from .progress import Bar
+
 
 class App:
     """The options given to all commands; the brain is opened when it is first asked for."""
@@ -34,6 +36,7 @@ class App:
         self._brain: Brain | None = None
         self._folder: Path | None = None
         self._embedders: list[Embedder | None] | None = None
+        self.bar: Bar | None = None
 
     @property
     def brain(self) -> Brain:
@@ -50,6 +53,7 @@ class App:
                 sign_with=self.signer(),
                 ledgers=self.ledger,
                 embedder=self.embedder,
+                progress=self.progress,
             )
         return self._brain
 
@@ -84,8 +88,18 @@ class App:
         if not self.json:
             streams.say(text)
 
+    def progress(self, what: str, done: int, total: int) -> None:
+        """Show work that no command asked for, such as making a cache anew; see `Bar`."""
+        if self.bar is None:
+            from .progress import Bar
+
+            self.bar = Bar(self)
+        self.bar(what, done, total)
+
     def close(self) -> None:
-        """Close the brain if it was opened."""
+        """Close the brain if it was opened, and take a bar away."""
+        if self.bar is not None:
+            self.bar.stop()
         if self._brain is not None:
             self._brain.close()
             self._brain = None

@@ -21,6 +21,7 @@ class Bar:
     """A callable `(what, done, total)` for the library; use it in a `with` block."""
 
     def __init__(self, app: App) -> None:
+        self._app = app
         self._shown = is_terminal(sys.stderr) and not app.json
         self._start = time.monotonic()
         self._progress: Progress | None = None
@@ -36,7 +37,10 @@ class Bar:
         progress.update(self._tasks[what], completed=done, total=total or None)
 
     def __enter__(self) -> Bar:
-        """Start the clock."""
+        """Start the clock; a bar that is there gives way, for a terminal shows one."""
+        if self._app.bar is not None:
+            self._app.bar.stop()
+        self._app.bar = self
         self._start = time.monotonic()
         return self
 
@@ -47,6 +51,11 @@ class Bar:
         trace: TracebackType | None,
     ) -> None:
         """Take the bar away."""
+        self.stop()
+
+    def stop(self) -> None:
+        """Take the bar away; the next one is another."""
+        self._app.bar = None
         if self._progress is not None:
             self._progress.stop()
 

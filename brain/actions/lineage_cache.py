@@ -149,8 +149,7 @@ def _learn_lineage(session: Session, root: bytes) -> None:
             session.cache.learn(found)
         derived.write_cards(session)
         session.learned.update(some)
-        if session.progress is not None:
-            session.progress("history of skills", start + len(some), len(new))
+        session.report("history of skills", start + len(some), len(new))
 
 
 def _unknown(session: Session, root: bytes) -> list[bytes]:
@@ -201,8 +200,7 @@ def _note_names(session: Session, changed: list[Difference]) -> None:
         some = derived.cards(session, blobs[start : start + _CARDS])
         for blob, card in some.items():
             derived.note_name(session, found[blob], blob, card.name)
-        if session.progress is not None:
-            session.progress("skills", min(start + _CARDS, len(blobs)), len(blobs))
+        session.report("skills", min(start + _CARDS, len(blobs)), len(blobs))
 
 
 def log_of(session: Session, path: str, version: str | None = None) -> Iterator[SkillRow]:

@@ -84,7 +84,10 @@ def _every(session: Session, bundle: Bundle) -> Iterator[bytes]:
     """Yield the lines of skills, made many at a time, which is faster, and not all."""
     places = find.places(session, bundle)
     skills = ((card.name or name, card.description) for _, name, _, card in places)
+    done = 0
     while some := list(islice(skills, _AT_ONCE)):
+        done += len(some)
+        session.report("index", done, 0)
         yield from (line.encode() for line in index.lines(some))
 
 
