@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from brain import Brain
+from brain.actions import lineage_cache
 from brain.objects import ancestry
 from brain.proofs.check import check
 
@@ -58,7 +59,7 @@ def bases(folder: str, count: int) -> list[float]:
 def _base(brain: Brain) -> object:
     session = brain._session
     head, side = (session.reader.ref(f"heads/{name}") or b"" for name in ("main", "side"))
-    return ancestry.merge_bases(session.load, session.reader.merges(), head, side)
+    return ancestry.merge_bases(session.load, lineage_cache.merges(session), head, side)
 
 
 def logs(folder: str, count: int) -> list[float]:

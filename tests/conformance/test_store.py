@@ -12,7 +12,7 @@ from brain.digest import blob_id, domain
 from brain.errors import BrainError, Conflict, FormatError, NotFound, StoreError
 from brain.store.memory import MemoryStore
 from brain.store.opening import create_store
-from brain.store.protocol import LARGE, Kind, Pending, SkillRow, Store
+from brain.store.protocol import LARGE, Kind, Pending, Store
 from tests.verdicts import verdicts
 
 BIG = 32 << 20
@@ -165,6 +165,15 @@ def test_a_blob_of_any_size_comes_back_under_its_plain_hash(store: Store, size: 
     assert verdicts(store).faults == []
 
 
+def test_reading_all_blobs_again_names_the_small_ones_that_are_picked_out(store: Store) -> None:
+    contents = [b"%d" % number * 9 for number in range(900)]
+    with store.transaction() as tx:
+        tx.put_blobs([(blob_id(content), content) for content in contents])
+    seen = verdicts(store, lambda id, content: content[:1] == b"7" and id == blob_id(content))
+    assert sorted(seen.named) == sorted(blob_id(c) for c in contents if c[:1] == b"7")
+    assert (len(seen.sizes), seen.faults) == (900, [])
+
+
 @pytest.mark.parametrize("announced", [0, BIG])
 def test_a_batch_of_blobs_comes_back_whole(store: Store, announced: int) -> None:
     contents = [b"skill %d\n" % number * (number % 90) for number in range(900)]
@@ -297,92 +306,6 @@ def test_settling_forgets_all_pending_files_and_nothing_else(store: Store) -> No
     assert store.ref("main") == b"1" * 32
 
 
-def test_cards_are_kept_replaced_and_found_few_or_many(store: Store) -> None:
-    rows = [(digest(b"%d" % number), b"card %d" % number) for number in range(600)]
-    with store.transaction() as tx:
-        tx.put_cards(rows)
-        tx.put_cards([(rows[0][0], b"newer")])
-    expected = {**dict(rows), rows[0][0]: b"newer"}
-    assert store.cards([]) == {}
-    assert store.cards([rows[0][0], bytes(32)]) == {rows[0][0]: b"newer"}
-    assert store.cards([id for id, _ in rows]) == expected
-
-
-def test_the_history_of_a_skill_is_kept_oldest_first(store: Store) -> None:
-    first = SkillRow("skills/a.md", b"1" * 32, 0, "1", ("a", "alpha"))
-    second = SkillRow("skills/a.md", b"2" * 32, 1, "2", ("a",))
-    other = SkillRow("skills/x/SKILL.md", b"2" * 32, 0, "1.10", ("a",))
-    bare = SkillRow("skills/y.md", b"2" * 32, 3, "", ())
-    with store.transaction() as tx:
-        tx.log_skills([first])
-        tx.log_skills(iter([other, second, bare]))
-        assert tx.skill_log("skills/a.md") == [first, second]
-    assert store.skill_log("skills/a.md") == [first, second]
-    assert store.skill_log("skills/y.md") == [bare]
-    assert store.skill_log("skills/none.md") == []
-    with store.transaction() as tx:
-        tx.log_skills([third := second._replace(snapshot=b"3" * 32, version="3")])
-    assert store.skill_log("skills/a.md", "2") == [first, second]
-    assert store.skill_log("skills/a.md", "3") == [first, third]
-    assert store.skill_log("skills/a.md", "1") == store.skill_log("skills/a.md", "9") == [first]
-    with store.transaction() as tx:
-        tx.name_skills([("alias", "skills/b/a.md"), ("alias", "skills/a.md")])
-    assert store.skill_paths("alias") == ["skills/a.md", "skills/b/a.md"]
-    assert store.skill_paths("a") == ["skills/a.md", "skills/x/SKILL.md"]
-    assert store.skill_paths("alpha") == ["skills/a.md"]
-    assert store.skill_paths("beta") == []
-
-
-def test_one_batch_may_log_a_skill_more_than_once(store: Store) -> None:
-    rows = [SkillRow("skills/a.md", bytes([n]) * 32, 1, str(n), ("a",)) for n in range(5)]
-    with store.transaction() as tx:
-        tx.log_skills(rows)
-    assert store.skill_log("skills/a.md") == rows
-
-
-def test_resetting_derived_data_forgets_it_and_notes_the_version(store: Store) -> None:
-    assert store.derived_version() == 0
-    with store.transaction() as tx:
-        tx.put_cards([(bytes(32), b"card")])
-        tx.log_skills([SkillRow("p", bytes(32), 0, "1", ("a",))])
-        tx.set_ref("main", None, b"1" * 32)
-    with store.transaction() as tx:
-        tx.reset_derived(7)
-        assert tx.derived_version() == 7
-    assert store.derived_version() == 7
-    assert store.cards([bytes(32)]) == {}
-    assert store.skill_log("p") == []
-    assert store.skill_paths("a") == []
-    assert store.ref("main") == b"1" * 32
-
-
-def test_a_sheet_is_kept_with_its_note_grows_and_is_replaced(store: Store) -> None:
-    assert (store.sheet_note(), store.sheet()) == (b"", (b"", []))
-    with store.transaction() as tx:
-        tx.put_sheet(b"first", [b"a page", b"", b"x" * 300_000])
-        assert tx.sheet_note() == b"first"
-    with store.transaction() as tx:
-        tx.add_to_sheet(b"second", [b"a change"])
-        tx.add_to_sheet(b"third", [])
-        assert tx.sheet()[0] == b"third"
-    assert store.sheet() == (b"third", [b"a page", b"", b"x" * 300_000, b"a change"])
-    with store.transaction() as tx:
-        tx.put_sheet(b"fourth", iter([b"another page"]))
-    assert (store.sheet_note(), store.sheet()) == (b"fourth", (b"fourth", [b"another page"]))
-    with store.transaction() as tx:
-        tx.reset_derived(1)
-    assert (store.sheet_note(), store.sheet()) == (b"", (b"", []))
-
-
-def test_a_sheet_that_was_not_committed_was_never_there(store: Store) -> None:
-    with store.transaction() as tx:
-        tx.put_sheet(b"kept", [b"a"])
-    with pytest.raises(ValueError, match="stop"), store.transaction() as tx:
-        tx.add_to_sheet(b"lost", [b"b"])
-        raise ValueError("stop")
-    assert store.sheet() == (b"kept", [b"a"])
-
-
 def test_a_snapshot_has_one_signature_for_each_key_and_the_first_one_stays(store: Store) -> None:
     a, b = b"a" * 32, b"b" * 32
     with store.transaction() as tx:
@@ -399,20 +322,6 @@ def test_a_snapshot_has_one_signature_for_each_key_and_the_first_one_stays(store
         (a, b"2" * 32, b"two" * 20),
         (b, b"2" * 32, b"other"),
     ]
-
-
-def test_merges_are_noted_once_and_forgotten_with_the_derived_data(store: Store) -> None:
-    assert store.merges() == []
-    with store.transaction() as tx:
-        tx.note_merge(b"1" * 32, 7)
-        tx.note_merge(b"2" * 32, 1 << 48)
-        tx.note_merge(b"1" * 32, 7)
-    assert sorted(store.merges()) == [(b"1" * 32, 7), (b"2" * 32, 1 << 48)]
-    with store.transaction() as tx:
-        tx.put_signature(bytes(32), bytes(32), b"stays")
-        tx.reset_derived(1)
-    assert store.merges() == []
-    assert store.signatures(bytes(32)) == [(bytes(32), b"stays")]
 
 
 @pytest.mark.parametrize("announced", [0, BIG])
@@ -432,20 +341,12 @@ def test_a_transaction_that_fails_leaves_nothing(
         tx.set_meta("key", b"value")
         tx.append_operation(b"two")
         tx.put_signature(bytes(32), bytes(32), b"signature")
-        tx.note_merge(bytes(32), 1)
         tx.set_pending([Pending("a", 0, b"", b"")])
-        tx.put_cards([(bytes(32), b"card")])
-        tx.log_skills([SkillRow("p", bytes(32), 0, "1", ("a",))])
-        tx.reset_derived(3)
         raise failure
     assert (list(store.objects()), store.refs(), list(store.operations())) == before
     assert store.meta("key") is None
     assert list(store.all_signatures()) == []
-    assert store.merges() == []
     assert store.pending() == []
-    assert store.cards([bytes(32)]) == {}
-    assert store.skill_log("p") == []
-    assert store.derived_version() == 0
     with store.transaction() as tx:
         tx.set_ref("main", b"1" * 32, b"3" * 32)
     assert store.ref("main") == b"3" * 32
@@ -478,7 +379,7 @@ def test_a_new_store_is_empty_and_sound(store: Store) -> None:
     assert store.operation_count() == 0
     assert store.pending() == []
     assert store.integrity() == []
-    assert verdicts(store) == ([], [])
+    assert verdicts(store) == ([], [], [])
     assert store.find("00") == []
 
 

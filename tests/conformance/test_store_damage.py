@@ -15,7 +15,7 @@ import pytest
 from brain.digest import blob_id, domain
 from brain.errors import BrainError, NotFound, StoreError
 from brain.store.opening import create_store, open_reader, open_store
-from brain.store.protocol import LARGE, Kind, Pending, Reader, SkillRow
+from brain.store.protocol import LARGE, Kind, Pending, Reader
 from brain.store.schema import VERSION
 from tests.verdicts import verdicts
 
@@ -25,7 +25,6 @@ SNAPSHOTS = [b"snapshot %d" % number * 9 for number in range(20)]
 SMALL = [b"skill %d\n" % number * 12 for number in range(300)]
 BIG = random.Random(5).randbytes(LARGE + 5000)
 BLOBS = [*SMALL, BIG]
-SHEET = [b"line %d\n" % number * 90 for number in range(20)]
 
 
 def fill(folder: Path) -> None:
@@ -46,11 +45,7 @@ def fill(folder: Path) -> None:
             tx.append_operation(b"operation %d" % number)
         for number in range(30):
             tx.put_signature(digest(SNAPSHOTS[number // 3]), digest(b"%d" % number), bytes(64))
-            tx.note_merge(digest(b"%d" % number), number)
         tx.set_pending([Pending(f"p{n}", 0, blob_id(SMALL[n]), b"before") for n in range(5)])
-        tx.put_cards([(blob_id(content), content[:8]) for content in SMALL[:40]])
-        tx.put_sheet(b"note", SHEET)
-        tx.log_skills([SkillRow("p", digest(b"s"), n % 4, str(n), ("s", "t")) for n in range(5)])
     store.close()
     with closing(apsw.Connection(str(folder / "store.db"))) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -111,10 +106,7 @@ def questions() -> Iterator[tuple[str, Callable[[Reader], object]]]:
     yield "operations", lambda store: list(store.operations())
     yield "operation", lambda store: store.operation(7)
     yield "count", lambda store: store.operation_count()
-    yield "signatures", lambda store: store.signatures(digest(SNAPSHOTS[3]))
     yield "all signatures", lambda store: list(store.all_signatures())
-    yield "merges", lambda store: sorted(store.merges())
-    yield "version", lambda store: store.derived_version()
 
 
 QUESTIONS = list(questions())
@@ -154,14 +146,36 @@ def believed(store: Reader) -> list[str]:
     try:
         noted = {Pending(f"p{n}", 0, blob_id(SMALL[n]), b"before") for n in range(5)}
         wrong += ["pending"] if set(store.pending()) - noted else []
-        log = [SkillRow("p", digest(b"s"), n % 4, str(n), ("s", "t")) for n in range(5)]
-        wrong += ["log"] if store.skill_log("p") != log[: len(store.skill_log("p"))] else []
-        cards = store.cards([blob_id(content) for content in SMALL[:40]])
-        wrong += ["cards"] if set(cards.values()) - {c[:8] for c in SMALL[:40]} else []
-        wrong += ["sheet"] if store.sheet() not in ((b"note", SHEET), (b"", [])) else []
     except BrainError:
         pass
-    return wrong
+    return wrong + lost_signatures(store)
+
+
+def signed(snapshot: bytes) -> set[tuple[bytes, bytes]]:
+    """Return the signatures that `fill` gave a snapshot."""
+    numbers = range(30)
+    return {(digest(b"%d" % n), bytes(64)) for n in numbers if digest(SNAPSHOTS[n // 3]) == snapshot}
+
+
+def lost_signatures(store: Reader) -> list[str]:
+    """Return where a signature is another one, or is lost although all of them are listed.
+
+    Damage may hide one from whoever looks for those of a snapshot; reading all finds it.
+    """
+    lost, changed = False, False
+    for data in SNAPSHOTS[:10]:
+        try:
+            found, right = set(store.signatures(digest(data))), signed(digest(data))
+        except BrainError:
+            continue
+        lost, changed = lost or bool(right - found), changed or bool(found - right)
+    if not lost and not changed:
+        return []
+    try:
+        list(store.all_signatures())
+    except BrainError:
+        return ["signatures"] if changed else []
+    return ["signatures"]
 
 
 def test_no_flipped_bit_gives_a_wrong_answer(folder: Path, whole: bytes, tmp_path: Path) -> None:
@@ -195,7 +209,6 @@ def test_a_file_cut_short_is_refused_or_answers_rightly(
         "ALTER TABLE blobs ADD COLUMN extra INTEGER AS (codec + 1)",
         "DROP TABLE pending",
         "PRAGMA application_id = 1",
-        "PRAGMA user_version = 0",
         "CREATE VIRTUAL TABLE extra USING fts5(x)",
     ],
 )
@@ -218,10 +231,11 @@ def test_a_schema_edited_in_place_is_refused(alter: Callable[..., None], folder:
     assert error.value.code == "bad_store"
 
 
-def test_a_store_of_a_later_release_is_refused_with_a_hint(
-    alter: Callable[..., None], folder: Path
+@pytest.mark.parametrize("version", [*range(VERSION), VERSION + 1, -1])
+def test_a_store_of_another_release_is_refused_with_a_hint(
+    alter: Callable[..., None], folder: Path, version: int
 ) -> None:
-    alter(f"PRAGMA user_version = {VERSION + 1}")
+    alter(f"PRAGMA user_version = {version}")
     for opened in (open_reader, open_store):
         with pytest.raises(StoreError) as error:
             opened(folder)
@@ -285,9 +299,8 @@ def test_a_missing_store_is_not_found(tmp_path: Path) -> None:
         ("DELETE FROM operations WHERE number = 12", "operations", "corrupt_operation"),
         ("DELETE FROM operations WHERE number = 1", "operations", "corrupt_operation"),
         ("DELETE FROM operations", "operations", "corrupt_operation"),
-        ("UPDATE signatures SET signature = key", "signatures", "corrupt_signature"),
+        ("UPDATE signatures SET signature = key", "all signatures", "corrupt_signature"),
         ("UPDATE signatures SET signature = x'00'", "all signatures", "corrupt_signature"),
-        ("UPDATE merges SET generation = 1", "merges", "corrupt_derived"),
     ],
 )
 def test_altered_rows_are_found(
@@ -303,46 +316,23 @@ def test_altered_rows_are_found(
     store.close()
 
 
-def test_an_altered_pending_note_or_history_is_found(
+def test_an_altered_signature_is_found_by_its_snapshot(
     alter: Callable[..., None], folder: Path
 ) -> None:
+    alter("UPDATE signatures SET signature = key")
+    store = open_reader(folder)
+    with pytest.raises(StoreError) as error:
+        store.signatures(digest(SNAPSHOTS[3]))
+    assert error.value.code == "corrupt_signature"
+    store.close()
+
+
+def test_an_altered_pending_note_is_found(alter: Callable[..., None], folder: Path) -> None:
     alter("UPDATE pending SET path = '/etc/passwd' WHERE path = 'p1'")
-    alter("UPDATE skill_log SET version = '99' WHERE number = 2")
     store = open_reader(folder)
     with pytest.raises(StoreError) as error:
         store.pending()
     assert error.value.code == "corrupt_pending"
-    for version in (None, "99"):
-        with pytest.raises(StoreError) as error:
-            store.skill_log("p", version)
-        assert error.value.code == "corrupt_derived"
-    store.close()
-
-
-def test_an_altered_card_is_as_good_as_none(alter: Callable[..., None], folder: Path) -> None:
-    alter("UPDATE cards SET data = x'00'")
-    store = open_reader(folder)
-    assert store.cards([blob_id(content) for content in SMALL]) == {}
-    store.close()
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "UPDATE sheet SET data = x'00' WHERE number = 2",
-        "DELETE FROM sheet WHERE number = 3",
-        "DELETE FROM sheet",
-        "INSERT INTO sheet (data) VALUES (x'')",
-        "UPDATE sheet SET number = 99 WHERE number = 1",
-    ],
-)
-def test_an_altered_sheet_is_as_good_as_none(
-    alter: Callable[..., None], folder: Path, sql: str
-) -> None:
-    alter(sql)
-    store = open_reader(folder)
-    assert store.sheet() == (b"", [])
-    assert store.sheet_note() == b"note"
     store.close()
 
 

@@ -201,7 +201,7 @@ with open(folder / "big", "r+b", buffering=0) as file:
     with store.transaction() as tx:
         grown = tx.put_stream(file, size + 13, base)
 assert sum(map(len, store.stream_blob(grown))) == size + 13
-with store.check_blobs() as parts:
+with store.check_blobs(lambda id, content: False) as parts:
     assert not [part for part in parts if part.faults]
 print(*[line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")])
 """

@@ -12,7 +12,8 @@ from brain.digest import blob_id, domain
 from brain.errors import BrainError, Conflict, NotFound, StoreError
 from brain.store.memory import MemoryStore
 from brain.store.opening import create_store, open_reader
-from brain.store.protocol import LARGE, Kind, Pending, SkillRow, Store
+from brain.store.protocol import LARGE, Kind, Pending, Store
+from tests.verdicts import verdicts
 
 BULK = 32 << 20
 
@@ -34,17 +35,9 @@ def none(others: set[bytes]) -> set[bytes]:
 def redacted(store: Store, content: bytes) -> bytes:
     with store.transaction() as tx:
         blob = tx.put_blob(content)
-        tx.put_cards([(blob, b"a card")])
     with store.transaction() as tx:
         tx.redact(blob, SNAPSHOT, none)
     return blob
-
-
-def test_a_sheet_goes_with_whatever_is_redacted(store: Store) -> None:
-    with store.transaction() as tx:
-        tx.put_sheet(b"note", [b"a line that a secret may stand in"])
-    redacted(store, b"a secret")
-    assert (store.sheet_note(), store.sheet()) == (b"", (b"", []))
 
 
 def code_of(error: pytest.ExceptionInfo[BrainError]) -> str:
@@ -54,7 +47,6 @@ def code_of(error: pytest.ExceptionInfo[BrainError]) -> str:
 def test_a_redacted_blob_is_gone_and_known(store: Store) -> None:
     blob = redacted(store, b"a secret")
     assert not store.has(blob)
-    assert store.cards([blob]) == {}
     assert store.redacted([blob, SNAPSHOT]) == {blob: SNAPSHOT} == store.all_redacted()
     for ask in (
         lambda: store.read_blob(blob),
@@ -132,8 +124,7 @@ def test_what_grew_from_a_redacted_blob_reads_as_before(store: Store, gone: int)
     for number, (blob, content) in enumerate(blobs):
         if number != gone:
             assert store.read_blob(blob) == content
-    with store.check_blobs() as verdicts:
-        assert [fault for checked in verdicts for fault in checked.faults] == []
+    assert verdicts(store).faults == []
 
 
 def test_chunks_go_with_the_last_blob_that_needs_them(store: Store) -> None:
@@ -164,12 +155,7 @@ def test_sweeping_keeps_what_is_kept_and_its_parts(store: Store) -> None:
             tx.put(Kind.NODE, digest(name), name)
             tx.put(Kind.SNAPSHOT, digest(b"s" + name), name)
             tx.put_signature(digest(b"s" + name), bytes(32), bytes(64))
-            tx.note_merge(digest(b"s" + name), 3)
-            tx.put_cards([(tx.put_blob(name * 9), b"card")])
-        rows = [
-            SkillRow("skills/x.md", digest(b"s" + name), 0, "1", ()) for name in (b"b", b"a", b"b")
-        ]
-        tx.log_skills(rows)
+            tx.put_blob(name * 9)
     kept = {digest(b"a"), digest(b"sa"), blob_id(b"a" * 9), blobs[-1][0]}
     with store.transaction() as tx:
         assert tx.sweep(kept, 1 << 30) > 3
@@ -178,9 +164,7 @@ def test_sweeping_keeps_what_is_kept_and_its_parts(store: Store) -> None:
     assert store.read_blob(blobs[-1][0]) == blobs[-1][1]
     assert store.missing(kept) == set()
     assert [row[0] for row in store.all_signatures()] == [digest(b"sa")]
-    assert store.merges() == [(digest(b"sa"), 3)]
-    assert store.cards([blob_id(b"b" * 9)]) == {}
-    assert store.skill_log("skills/x.md") == [rows[1]]
+    assert not store.has(blob_id(b"b" * 9))
     assert store.epoch() == 2
 
 

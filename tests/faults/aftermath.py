@@ -21,7 +21,7 @@ from brain import Brain
 from .scenarios import AUTHOR, NAME, TARGET, opened
 from .tracer import Ended
 
-STORE = {"store.db", "store.db-wal", "store.db-shm", "store.db-journal", "lock", "mark", "index"}
+STORE = {"store.db", "store.db-wal", "store.db-shm", "store.db-journal", "lock", "mark"}
 """All that a folder `.brain` may hold."""
 _PRIVATE = re.compile(r"\.brain(\.new|-tmp-[0-9a-f]+)?")
 

@@ -13,8 +13,8 @@ from brain.actions.revisions import resolve
 from brain.objects import bundle as bundles
 from brain.objects.entry import LINK
 from brain.skills import index, layout
-from brain.store import sheet as rows
-from brain.store.connection import Connection
+from brain.store import sums
+from tests.caches import folder_of
 
 FOLDERS = ["a", "a-b", "ab", "big", "x.y", "_no", ".no", "Cat"]
 FILES = ["SKILL.md", "README.md", "ref.md", "n.MD", "data.txt"]
@@ -100,7 +100,7 @@ def test_after_any_changes_the_index_is_the_one_from_the_cards(
             seen.append(brain.head)
             check(brain, "@")
             check(brain, rng.choice(seen))
-            note = lines.decode(brain._session.reader.sheet_note())
+            note = lines.decode(brain._session.cache.sheet_note())
             assert note is not None
             bundle = brain._session.bundle_of(brain._session.head())
             assert note.node == lines.node_of(bundle)
@@ -116,18 +116,16 @@ def test_a_fork_an_undo_and_a_redaction_have_their_index_kept(tmp_path: Path) ->
         brain.fork(tmp_path / "f")
         with Brain.open(tmp_path / "f", author="tester") as fork:
             for one in (brain, fork):
-                assert one._session.reader.sheet_note()
                 lines_of = one.index().index.split("\n")
                 assert [line.partition(":")[0] for line in lines_of] == ["▸ s0", "▸ s2", "▸ s3"]
+                assert one._session.cache.sheet_note()
                 assert lining.is_sound(one._session)
                 check(one, "@")
 
 
-def damaged(brain: Brain, sql: str) -> None:
-    """Alter the kept lines behind the back of the program."""
-    store = brain._session.store
-    connection: Connection = store._db  # type: ignore[attr-defined]
-    connection.run(sql)
+def cache_checks(brain: Brain) -> list[bool]:
+    """Return what the doctor says of the cache."""
+    return [one.ok for one in brain.doctor() if one.check == "cache"]
 
 
 @pytest.mark.parametrize(
@@ -141,27 +139,32 @@ def test_damage_of_what_is_kept_is_found_and_changes_no_answer(tmp_path: Path, s
     with Brain.init(tmp_path / "b", author="tester") as brain:
         for number in range(5):
             brain.upsert_skill(f"s{number}", "Text.\n", description=f"About {number}")
-        damaged(brain, sql)
         check(brain, "@")
-        assert not lining.is_sound(brain._session)
-        assert [one for one in brain.doctor() if not one.ok and one.check == "index"]
-        brain.upsert_skill("s9", "Text.\n", description="About 9")
-        check(brain, "@")
-        brain.gc()
-        assert lining.is_sound(brain._session)
-        assert [one.ok for one in brain.doctor() if one.check == "index"] == [True]
-        check(brain, "@")
+        brain.upsert_skill("s8", "Text.\n", description="About 8")
+        for again in range(2):
+            brain._session.cache._db.run(sql)
+            assert not lining.is_sound(brain._session)
+            assert cache_checks(brain) == [False]
+            if again:
+                brain.upsert_skill("s9", "Text.\n", description="About 9")
+            brain._session.indexes.clear()
+            check(brain, "@")
+            assert lining.is_sound(brain._session)
+            assert cache_checks(brain) == [True]
+            brain.upsert_skill(f"t{again}", "Text.\n", description="About")
+            check(brain, "@")
 
 
 def test_lines_that_do_not_fit_the_text_are_as_good_as_none(tmp_path: Path) -> None:
     with Brain.init(tmp_path / "b", author="tester") as brain:
         brain.upsert_skill("s", "Text.\n", description="About")
+        check(brain, "@")
         session = brain._session
-        note = session.reader.sheet_note()
-        said = lines.decode(note)
+        said = lines.decode(session.cache.sheet_note())
         assert said is not None
-        with session.store.transaction() as tx:
-            tx.add_to_sheet(said._replace(changed=2).encode(), [b"-\xe2\x96\xb8 no: such line"])
+        wrong = said._replace(changed=2).encode()
+        session.cache.add_to_sheet(wrong, [b"-\xe2\x96\xb8 no: such line"])
+        session.indexes.clear()
         assert lines.kept(session) is None
         check(brain, "@")
 
@@ -169,31 +172,31 @@ def test_lines_that_do_not_fit_the_text_are_as_good_as_none(tmp_path: Path) -> N
 def test_what_a_program_that_keeps_no_lines_left_is_made_up_for(tmp_path: Path) -> None:
     with Brain.init(tmp_path / "b", author="tester") as brain:
         brain.upsert_skill("s", "Text.\n", description="About")
-        with brain._session.store.transaction() as tx:
-            tx.put_sheet(b"a note of another program", [])
+        brain._session.cache.put_sheet(b"a note of another program", [])
         check(brain, "@")
         brain.upsert_skill("t", "Text.\n", description="About")
         assert lining.is_sound(brain._session)
-        assert brain._session.reader.sheet_note() != b"a note of another program"
+        assert brain._session.cache.sheet_note() != b"a note of another program"
         check(brain, "@")
 
 
-def test_a_line_that_was_redacted_is_nowhere_in_the_store(tmp_path: Path) -> None:
+def test_a_line_that_was_redacted_is_nowhere_in_the_store_or_the_cache(tmp_path: Path) -> None:
     secret = "the-word-that-nobody-may-read"
     with Brain.init(tmp_path / "b", author="tester") as brain:
         brain.upsert_skill("s", "Text.\n", description=f"Says {secret}")
         for number in range(3):
             brain.upsert_skill(f"s{number}", "Text.\n", description="About")
+        brain.index()
         brain.upsert_skill("s", "Text.\n", description="Says nothing")
-        assert any(secret.encode() in row for row in brain._session.reader.sheet()[1])
+        places = brain.root / ".brain", folder_of(brain)
+        assert any(secret.encode() in row for row in brain._session.cache.sheet()[1])
         brain.redact("skills/s/SKILL.md", reason="it was a secret", history=True)
         check(brain, "@")
-    for file in (tmp_path / "b" / ".brain").iterdir():
-        assert not file.is_file() or secret.encode() not in file.read_bytes(), file
+    for file in (file for folder in places for file in folder.iterdir()):
+        assert secret.encode() not in file.read_bytes(), file
 
 
 def test_the_sum_of_rows_depends_on_where_each_ends() -> None:
-    sums = rows.sums
     assert sums.of_rows([b"a", b"bc"]) != sums.of_rows([b"ab", b"c"])
     assert sums.of_rows([b"b"], sums.of_rows([b"a"])) == sums.of_rows([b"a", b"b"])
 

@@ -10,7 +10,7 @@ from brain import Brain, BrainError, InvalidInput, NotFound, StoreError
 from brain.receipts import Receipt, encode
 from brain.session import Session
 from brain.worktree import stats
-from brain.worktree.statcache import PLACE
+from tests.caches import folder_of
 
 from .conftest import skill, write
 
@@ -205,6 +205,7 @@ def test_the_next_scan_goes_by_the_last_one_where_nothing_of_it_went(
     brain.undo()
     write(brain, "memory/notes.md", "Text.\n")
     brain.snapshot()
-    known = (brain.root / PLACE).read_bytes()
+    (file,) = folder_of(brain).glob("stat-*")
+    known = file.read_bytes()
     assert brain.gc(grace=0).removed > 0
-    assert (brain.root / PLACE).read_bytes() == known
+    assert file.read_bytes() == known

@@ -11,6 +11,7 @@ import pytest
 
 from brain import Brain
 from brain.errors import ModelError, NotFound
+from tests.caches import folder_of
 
 if TYPE_CHECKING:
     from brain.selection.embedding.protocol import Matrix
@@ -81,7 +82,7 @@ def test_each_skill_is_embedded_once_and_after_a_change_again(library: Brain, to
 
 def test_of_the_vectors_of_redacted_skills_nothing_is_kept(library: Brain) -> None:
     found(library, "bird")
-    (file,) = (library.root / ".brain/cache").glob("vectors-*.bin")
+    (file,) = folder_of(library).glob("vectors-*.bin")
     library.redact("skills/ocean/SKILL.md", reason="x")
     assert not file.exists()
     assert found(library, "bird", "embedding") == ["antarctica"]
@@ -147,8 +148,8 @@ def test_vectors_that_do_not_go_together_are_no_answer(library: Brain, toy: Toy)
     assert found(library, "penguin") == ["antarctica"]
 
 
-def test_vectors_are_kept_where_the_brain_is(library: Brain, tmp_path: Path) -> None:
+def test_vectors_are_kept_in_the_users_cache(library: Brain, tmp_path: Path) -> None:
     found(library, "bird")
-    assert [path.name[:8] for path in sorted((library.root / ".brain/cache").glob("*.bin"))] == [
+    assert [path.name[:8] for path in sorted(folder_of(library).glob("*.bin"))] == [
         "vectors-"
     ]

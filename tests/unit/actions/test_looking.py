@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 
 from brain import Brain
+from brain.cache.version import VERSION
+from tests.caches import folder_of
 
 from .conftest import skill, write
 
@@ -137,7 +139,13 @@ def test_the_index_is_one_line_per_skill_from_the_head(brain: Brain) -> None:
 def test_the_index_is_the_same_when_the_cards_are_lost(brain: Brain) -> None:
     brain.upsert_skill("a", "x\n", description="First")
     before = brain.index()
-    brain._session.store._db.run("DELETE FROM cards")  # type: ignore[attr-defined]
+    brain._session.cache._db.run("DELETE FROM cards")
+    brain._session.cards.clear()
+    brain._session.indexes.clear()
+    assert brain.index() == before
+    assert brain.index("@") == before
+    brain._session.cache._db.run("DELETE FROM note")
+    brain._session.indexes.clear()
     assert brain.index() == before
     assert [found.version for found in brain.skills()] == [1]
 
@@ -215,17 +223,23 @@ def test_a_skill_that_came_with_very_many_others_has_its_history(brain: Brain) -
     assert brain.upsert_skill("s78", "again\n", description="d").version == 4
 
 
-def test_derived_data_of_another_version_are_rebuilt_by_the_next_writer(brain: Brain) -> None:
+@pytest.mark.parametrize("who", ["a reader", "a writer"])
+def test_derived_data_of_another_version_are_made_anew(
+    brain: Brain, who: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(600):
         write(brain, f"skills/group/s{number}.md", skill(f"s{number}", 3))
     write(brain, "skills/folder/SKILL.md", skill("Real name", 5))
     brain.snapshot("many")
     brain.upsert_skill("s77", "better\n")
     before = brain.skills(), brain.skill_history("s77"), brain.index()
-    with brain._session.store.transaction() as tx:
-        tx.reset_derived(0)
-    assert brain.index() == before[2]
-    write(brain, "memory/a.md", "a\n")
-    brain.snapshot()
+    inode = (folder_of(brain) / "derived.db").stat().st_ino
+    monkeypatch.setattr("brain.session.VERSION", VERSION + 1)
+    with Brain.open(brain.root) as other:
+        if who == "a writer":
+            write(other, "memory/a.md", "a\n")
+            other.snapshot()
+        assert (other.skills(), other.skill_history("s77"), other.index()) == before
+        assert other.view_skill("real-name").path == "skills/folder/SKILL.md"
+        assert (folder_of(other) / "derived.db").stat().st_ino != inode
     assert (brain.skills(), brain.skill_history("s77"), brain.index()) == before
-    assert brain.view_skill("real-name").path == "skills/folder/SKILL.md"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, InvalidInput, NoBrain
+from tests.caches import folder_of
 
 from .conftest import skill, write
 
@@ -137,7 +138,7 @@ def test_a_large_file_comes_back_whole(brain: Brain) -> None:
 def test_the_stat_cache_may_be_lost_or_damaged_at_any_time(brain: Brain) -> None:
     write(brain, "memory/a.md", "a\n")
     brain.snapshot()
-    cache = brain.root / ".brain/index"
+    (cache,) = folder_of(brain).glob("stat-*")
     for damage in (b"", b"junk", cache.read_bytes()[:-3]):
         cache.write_bytes(damage)
         assert brain.status().clean

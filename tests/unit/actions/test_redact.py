@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, BrainError, Conflict, InvalidInput, NotFound
+from brain.cache.tables import CONTENTS
 from brain.digest import blob_id
 from brain.store import sqlite
 from brain.store.codec import Decoder
 from brain.store.schema import TABLES
+from tests.caches import folder_of, forget
 
 from .conftest import skill, write
 
@@ -24,21 +26,29 @@ def secret() -> str:
     return f"the key is {os.urandom(24).hex()}"
 
 
-def holders(brain: Brain, text: str) -> list[str]:
-    """Return the files of the brain and its store, and the rows of it, that hold a text."""
-    sought = text.encode()
-    found = [
-        path.relative_to(brain.root).as_posix()
-        for path in brain.root.rglob("*")
+def files_with(folder: Path, sought: bytes) -> list[str]:
+    """Return the files at any depth of a folder that hold some bytes."""
+    return [
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
         if path.is_file() and sought in path.read_bytes()
     ]
+
+
+def holders(brain: Brain, text: str) -> list[str]:
+    """Return the files of the brain, its store and its cache, and the rows, that hold a text."""
+    sought = text.encode()
+    found = files_with(brain.root, sought)
+    found += [f"cache/{name}" for name in files_with(folder_of(brain), sought)]
     db = brain._session.store._db  # type: ignore[attr-defined]
     decoder = Decoder(db)
     for id, codec, data in db.all("SELECT id, codec, data FROM blobs WHERE codec != 1"):
         if sought in decoder.decode(id, codec, data):
             found.append(f"blob {id.hex()}")
-    for name in [sql.split()[2] for made in TABLES.values() for sql in made]:
-        for row in db.all(f"SELECT * FROM {name}"):
+    cache = brain._session.cache._db
+    tables = [(db, sql.split()[2]) for sql in TABLES] + [(cache, name) for name in CONTENTS]
+    for where, name in tables:
+        for row in where.all(f"SELECT * FROM {name}"):
             if any(sought in (v if isinstance(v, bytes) else str(v).encode()) for v in row):
                 found.append(name)
     return found
@@ -76,12 +86,9 @@ def test_of_redacted_content_nothing_is_left_but_its_id_and_who_when_and_why(bra
         brain._session.store.read_blob(bytes.fromhex(done.blobs[0]))
     assert error.value.code == "redacted"
     assert told(brain) == [("redacted", "note", NOTES)]
+    folders = brain.root, folder_of(brain)
     brain.close()
-    assert [
-        path
-        for path in brain.root.rglob("*")
-        if path.is_file() and word.encode() in path.read_bytes()
-    ] == []
+    assert [name for folder in folders for name in files_with(folder, word.encode())] == []
 
 
 def test_what_a_dictionary_was_trained_on_is_gone_from_it_too(
@@ -307,8 +314,8 @@ def test_history_is_looked_at_over_what_was_redacted(brain: Brain) -> None:
     assert [line.text for line in brain.blame("a")][-1] == "Line 2."
     assert list(brain.patch(brain.diff("@~3", "@~2")))
     assert brain.bisect("@~3", lambda folder, _: not (folder / "skills/a/SKILL.md").exists()).tested
-    with brain._session.store.transaction() as tx:
-        tx.reset_derived(0)
+    forget(brain)
+    assert [row.version for row in brain.skill_history("a")] == [3, 1, 1]
     brain.upsert_skill("b", "New.\n")
     assert {code for code, _, _ in told(brain)} == {"redacted"}
 
@@ -375,7 +382,7 @@ def test_no_cache_of_selection_knows_what_was_redacted(brain: Brain) -> None:
     brain.upsert_skill("bird", "Watch.", description=f"Watch the {word}")
     brain.upsert_skill("fish", "Watch.", description="Watch the herring")
     assert [one.slug for one in brain.select(word)] == ["bird"]
-    assert any("cache/" in path for path in holders(brain, word))
+    assert any(path.startswith("cache/words.db") for path in holders(brain, word))
     brain.redact("skills/bird/SKILL.md", reason="a name")
     assert holders(brain, word) == []
     assert brain.select(word) == []

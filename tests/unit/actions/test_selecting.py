@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
 from brain import Brain
 from brain.errors import InvalidInput
+from tests.caches import folder_of
 
 from .conftest import skill, write
 
@@ -117,7 +119,7 @@ def test_the_index_and_the_prompt_for_a_task_hold_what_it_needs(brain: Brain) ->
 def test_another_process_finds_the_index_of_words_as_the_last_one_left_it(brain: Brain) -> None:
     brain.upsert_skill("a", "Do.", description="Count penguins")
     assert found(brain, "penguins") == ["a"]
-    file = brain.root / ".brain/cache/words.db"
+    file = folder_of(brain) / "words.db"
     before = file.stat().st_ino
     with Brain.open(brain.root) as another:
         another.upsert_skill("b", "Do.", description="Count whales")
@@ -133,7 +135,7 @@ def test_whatever_becomes_of_the_index_of_words_the_answer_is_the_same(
     brain.upsert_skill("a", "Do.", description="Count penguins")
     assert found(brain, "penguins") == ["a"]
     brain.close()
-    file = brain.root / ".brain/cache/words.db"
+    file = folder_of(brain) / "words.db"
     for beside in file.parent.glob("words.db-*"):
         beside.unlink()
     if damage == "nonsense":
@@ -146,7 +148,8 @@ def test_whatever_becomes_of_the_index_of_words_the_answer_is_the_same(
         with Brain.init(brain.root.parent / "other") as other:
             other.upsert_skill("liar", "Do.", description="Count penguins")
             assert found(other, "penguins") == ["liar"]
-        for path in (other.root / ".brain/cache").iterdir():
+            words = sorted(folder_of(other).glob("words.db*"))
+        for path in words:
             path.rename(file.with_name(path.name))
     with Brain.open(brain.root) as again:
         assert found(again, "penguins") == ["a"]
@@ -165,8 +168,13 @@ def test_what_an_index_of_words_says_of_a_skill_that_is_not_there_is_not_believe
     assert found(brain, "penguins") == ["a"]
 
 
-def test_a_brain_that_cannot_be_written_is_selected_from(brain: Brain) -> None:
-    brain.upsert_skill("a", "Do.", description="Count penguins")
-    (brain.root / ".brain/cache").write_text("in the way")
-    assert found(brain, "penguins") == ["a"]
-    assert [path.name for path in brain.root.glob(".brain/cache*")] == ["cache"]
+def test_where_no_cache_can_be_kept_skills_are_selected_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "caches").write_text("in the way")
+    monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "caches"))
+    with Brain.init(tmp_path / "agent") as brain:
+        brain.upsert_skill("a", "Do.", description="Count penguins")
+        assert found(brain, "penguins") == ["a"]
+    assert (tmp_path / "caches").read_text() == "in the way"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["agent", "caches"]

@@ -103,20 +103,20 @@ def test_a_batch_with_nothing_in_common_needs_no_dictionary(store: SqliteStore) 
 
 def test_an_error_of_the_worker_reaches_the_caller_and_undoes_all(store: SqliteStore) -> None:
     with pytest.raises(BrainError) as error, store.transaction(BULK) as tx:
-        store._connection.run("DROP TABLE cards")
-        tx.put_cards([(bytes(32), b"card")])
+        store._connection.run("DROP TABLE signatures")
+        tx.put_signature(bytes(32), bytes(32), b"signature")
         tx.put(Kind.NODE, bytes(32), b"n")
     assert error.value.code == "bad_store"
-    assert store.cards([bytes(32)]) == {}
+    assert store.signatures(bytes(32)) == []
     assert list(store.objects()) == []
     assert journal(store) == ("wal", 2)
 
 
 def test_an_error_of_the_worker_at_the_very_end_is_not_lost(store: SqliteStore) -> None:
     with pytest.raises(BrainError), store.transaction(BULK) as tx:
-        store._connection.run("DROP TABLE cards")
-        tx.put_cards([(bytes(32), b"card")])
-    assert store.cards([bytes(32)]) == {}
+        store._connection.run("DROP TABLE signatures")
+        tx.put_signature(bytes(32), bytes(32), b"signature")
+    assert store.signatures(bytes(32)) == []
 
 
 def test_no_thread_outlives_its_load(store: SqliteStore) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from brain.objects.entry import FILE
 from brain.worktree import record, statcache, stats
-from brain.worktree.folders import opened
 from brain.worktree.ignore import IgnoreRules
 from brain.worktree.reading import read_many
 from brain.worktree.scan import Scan, scan
@@ -25,10 +24,14 @@ def put(root: Path, path: str, content: bytes = b"text\n") -> Path:
     return file
 
 
+def stat_file(root: Path) -> Path:
+    """Return where the tests keep the stat cache of a folder: beside it, never inside."""
+    return root.with_name(root.name + ".stats") / "stats"
+
+
 def cache_of(root: Path) -> StatCache | None:
     """Load the cache that the last `remember` kept."""
-    with opened(root) as root_fd:
-        return statcache.load(root_fd, IgnoreRules.load(root).fingerprint)
+    return statcache.load(str(stat_file(root)), IgnoreRules.load(root).fingerprint)
 
 
 def look(root: Path) -> Scan:
@@ -44,8 +47,9 @@ def look_afresh(root: Path) -> Scan:
 def remember(root: Path, found: Scan) -> None:
     """Read what changed and keep the cache."""
     (root / ".brain").mkdir(exist_ok=True)
+    stat_file(root).parent.mkdir(exist_ok=True)
     proven = {now.path: now.fingerprint for now, _ in read_many(root, found.changed)}
-    record.record(root, found, BUNDLE, proven)
+    record.record(root, str(stat_file(root)), found, BUNDLE, proven)
 
 
 def settled(found: Scan) -> Scan:

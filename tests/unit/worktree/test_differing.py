@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .steps import cache_of, put, settle
+from .steps import cache_of, put, settle, stat_file
 
 SCRIPT = """
 import os, sys
@@ -25,7 +25,7 @@ os.fork = counted
 os.sched_getaffinity = lambda pid: {{0, 1}}
 {prelude}
 with opened(sys.argv[1]) as root_fd:
-    cache = statcache.load(root_fd, IgnoreRules().fingerprint)
+    cache = statcache.load(sys.argv[2], IgnoreRules().fingerprint)
     rows = differing.differing(cache, root_fd, lambda entries: None)
 assert len(forked) == {forks}, forked
 assert len(os.listdir("/proc/self/fd")) == 4, "descriptors are left open"
@@ -84,7 +84,7 @@ def test_the_differences_are_the_same(grown: Path, case: str) -> None:
     prelude, forks = PRELUDES[case]
     script = SCRIPT.format(prelude=prelude, forks=forks)
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script, str(grown)],
+        [sys.executable, "-W", "error", "-c", script, str(grown), str(stat_file(grown))],
         check=True,
         capture_output=True,
         text=True,

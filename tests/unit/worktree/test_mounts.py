@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .steps import put, settle
+from .steps import put, settle, stat_file
 
 ISOLATED = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "-Ur", "--mount"]
 
@@ -17,13 +17,11 @@ SCRIPT = """
 import sys
 from brain.errors import BrainError
 from brain.worktree import statcache
-from brain.worktree.folders import opened
 from brain.worktree.ignore import IgnoreRules
 from brain.worktree.scan import scan
 
 rules = IgnoreRules.load(sys.argv[1])
-with opened(sys.argv[1]) as root_fd:
-    cache = statcache.load(root_fd, rules.fingerprint)
+cache = statcache.load(sys.argv[2], rules.fingerprint)
 try:
     print(*[candidate.path for candidate in scan(sys.argv[1], rules, cache).changed])
 except BrainError as error:
@@ -33,8 +31,9 @@ except BrainError as error:
 
 def scan_with(root: Path, mount: str) -> str:
     """Scan while `mount`, a shell command, is in force."""
-    shell = f'cd "$1" && {mount} && exec "$2" -c "$3" "$1"'
-    command = [*ISOLATED, "sh", "-c", shell, "sh", str(root), sys.executable, SCRIPT]
+    shell = f'cd "$1" && {mount} && exec "$2" -c "$3" "$1" "$4"'
+    words = [str(root), sys.executable, SCRIPT, str(stat_file(root))]
+    command = [*ISOLATED, "sh", "-c", shell, "sh", *words]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 

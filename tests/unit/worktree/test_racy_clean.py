@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brain.worktree.reading import read_many
 
-from .steps import changed, contents, look, put, remember, settle, settled
+from .steps import changed, contents, look, put, remember, settle, settled, stat_file
 
 
 def test_a_rewrite_of_the_same_size_right_after_the_scan_is_seen(root: Path) -> None:
@@ -101,6 +101,7 @@ def test_what_the_cache_leads_to_is_what_a_scan_of_everything_finds(
 ) -> None:
     root = tmp_path / "brain"
     shutil.rmtree(root, ignore_errors=True)
+    shutil.rmtree(stat_file(root).parent, ignore_errors=True)
     (root / ".brain").mkdir(parents=True)
     known: dict[str, tuple[int, bytes]] = {}
     for what, path, other, content in acts:

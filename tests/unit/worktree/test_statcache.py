@@ -14,10 +14,10 @@ from blake3 import blake3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.worktree import stats
-from brain.worktree.statcache import PART, PLACE, StatCache, decode, encode, sort_key
+from brain.worktree import record, stats
+from brain.worktree.statcache import PART, StatCache, decode, encode, sort_key
 
-from .steps import BUNDLE, cache_of, changed, look, put, remember, settle
+from .steps import BUNDLE, cache_of, changed, look, put, remember, settle, stat_file
 
 RULES = b"r" * 32
 NAMES = st.text(st.sampled_from("abé-./"), min_size=1, max_size=9).filter(
@@ -117,7 +117,7 @@ def test_a_file_of_another_kind_or_version_is_absent(data: bytes) -> None:
 def test_a_scan_without_a_usable_cache_reads_everything_again(root: Path, damage: str) -> None:
     put(root, "MEMORY.md")
     settle(root)
-    index = root / PLACE
+    index = stat_file(root)
     kept = index.read_bytes()
     index.unlink()
     if damage == "empty":
@@ -125,7 +125,7 @@ def test_a_scan_without_a_usable_cache_reads_everything_again(root: Path, damage
     elif damage == "folder":
         index.mkdir()
     elif damage == "link":
-        (root / ".brain/real").write_bytes(kept)
+        index.with_name("real").write_bytes(kept)
         index.symlink_to("real")
     elif damage == "noise":
         index.write_bytes(kept[:50] + b"\0" + kept[51:])
@@ -140,21 +140,36 @@ def test_the_file_is_replaced_as_a_whole_and_is_the_owners_alone(root: Path) -> 
         settle(root)
     finally:
         os.umask(before)
-    assert (root / PLACE).stat().st_mode & 0o777 == 0o600
-    assert os.listdir(root / ".brain") == ["index"]
+    assert stat_file(root).stat().st_mode & 0o777 == 0o600
+    assert os.listdir(stat_file(root).parent) == ["stats"]
+    assert os.listdir(root / ".brain") == []
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(root: Path) -> None:
     put(root, "MEMORY.md")
+    found = look(root)
+    folder = stat_file(root).parent
+    record.record(root, None, found, BUNDLE, {})
+    record.record(root, str(stat_file(root)), found, BUNDLE, {})  # its folder is not there
+    assert not folder.exists()
+    stat_file(root).mkdir(parents=True)
+    remember(root, found)
+    assert os.listdir(folder) == ["stats"]
+    assert stat_file(root).is_dir()
+
+
+@pytest.mark.parametrize("control", ["gone", "file"])
+def test_a_folder_that_tells_no_time_leaves_late_files_unproven(root: Path, control: str) -> None:
+    put(root, "MEMORY.md")
     (root / ".brain").rmdir()
     found = look(root)
-    (root / ".brain").write_text("in the way")
-    with pytest.raises(FileExistsError):
-        remember(root, found)  # the step itself wants a folder
-    (root / ".brain").unlink()
-    (root / PLACE).mkdir(parents=True)
-    remember(root, found)
-    assert os.listdir(root / ".brain") == ["index"]
+    if control == "file":
+        (root / ".brain").write_text("in the way")
+    stat_file(root).parent.mkdir()
+    proven = {now.path: now.fingerprint for now in found.changed}
+    record.record(root, str(stat_file(root)), found, BUNDLE, proven)
+    assert cache_of(root) is not None
+    assert changed(look(root)) == ["MEMORY.md"]
 
 
 def stat_with(mtime: int, ctime: int) -> os.stat_result:
