@@ -112,9 +112,13 @@ class Session:
         """Go on with an empty cache in memory, since that on the disk cannot be used."""
         from .cache.cache import in_memory
 
+        self.use_cache(in_memory(VERSION))
+
+    def use_cache(self, cache: Cache) -> None:
+        """Go on with another cache."""
         if self._cache is not None:
             self._cache.close()
-        self._cache = in_memory(VERSION)
+        self._cache = cache
         self.learned.clear()
         self.cards.clear()
         self.indexes.clear()

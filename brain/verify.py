@@ -20,6 +20,7 @@ In the order of the steps, each repeated as a comment at its code:
    of one snapshot, on whatever branch, is a warning, unless the head descends from both.
 11. The receipts that snapshots carry are there, and deeply are receipts; if not, that is
    a warning, since it changes nothing of what the brain holds.
+12. Deeply: what the cache of this user holds of these objects follows from them.
 
 Steps 5 to 7 go through the store part by part, in the order of insertion, so that each
 object is read and decoded once and memory is flat. The parts, and after them the
@@ -37,7 +38,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from .actions.files import Progress, no_progress
-from .checks import blobs, lineages
+from .checks import blobs, cached, lineages
 from .checks.receipts import Receipts
 from .checks.signatures import NOTHING, Demand
 from .checks.sizes import Sizes
@@ -107,15 +108,18 @@ def _epoch(session: Session) -> int:
 
 def _deeply(session: Session, asked: Demand, progress: Progress) -> Verified:
     sizes = Sizes()
-    with session.reader.check_blobs() as verdicts:
+    wrong_cards: list[bytes] = []
+    with session.reader.check_blobs(cached.card_check(session)) as verdicts:
         work = _Verification(session, asked, progress, sizes)
         work.run()
         # 9. Every blob is read again and hashes to its id; the sizes are for step 6.
-        broken = list(blobs.check(session, progress, verdicts, sizes))
+        broken = list(blobs.check(session, progress, verdicts, sizes, wrong_cards))
     if sizes.true:
         work = _Verification(session, asked, progress, sizes)
         work.run()
     work.replace(broken)
+    # 12. The cache of whoever asks holds what follows from these objects.
+    work.hold_cache(wrong_cards)
     return work.outcome()
 
 
@@ -163,6 +167,11 @@ class _Verification:
             self._failed |= finding.severity == "error"
             if len(self._findings) < MAX_FINDINGS:
                 self._findings.append(finding)
+
+    def hold_cache(self, wrong_cards: Iterable[bytes]) -> None:
+        """Take step 12, which needs a lineage that is in order."""
+        if not self._failed:
+            self.take(cached.check(self._session, wrong_cards))
 
     def replace(self, found: list[Finding]) -> None:
         """Collect what is wrong with blobs, in place of what stumbled over them before."""

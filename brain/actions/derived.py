@@ -22,7 +22,7 @@ from ..objects.entry import LINK
 from ..session import Session
 from ..skills import layout
 from ..skills.card import Card, decode_card, encode_card, read_card
-from ..skills.slug import slugify
+from ..skills.slug import is_device, is_slug, slugify
 from ..skills.version import compare as compare_versions
 
 SECTION = "skills"
@@ -128,7 +128,8 @@ def note_name(session: Session, path: str, blob: bytes, name: str) -> None:
 
 def place_of(path: str) -> str:
     """Return the slug that its place gives a skill."""
-    return layout.slug_of(paths.split(path)[1])
+    plain = _plain_slug(path)
+    return plain if plain else layout.slug_of(paths.split(path)[1])
 
 
 def keep_cards(session: Session, rows: Iterable[tuple[bytes, bytes]]) -> None:
@@ -144,6 +145,15 @@ def write_cards(session: Session) -> None:
     if made:
         with suppress(Unusable), session.cache.changing():
             session.cache.put_cards(made.items())
+
+
+def _plain_slug(path: str) -> str:
+    """Return the slug of a skill right below skills/ that is called by it, else ""."""
+    for ending in _ENDINGS[:2]:
+        if path.endswith(ending):
+            name = path[len(SECTION) + 1 : -len(ending)]
+            return name if is_slug(name) and not is_device(name) else ""
+    return ""
 
 
 def rows(
@@ -230,7 +240,10 @@ def unusual_slugs(path: str, name: str) -> tuple[str, ...]:
 
     It answers to the slug of its place and to that of its name.
     """
-    own = place_of(path)
+    own = _plain_slug(path)
+    if own and name in ("", own):
+        return ()
+    own = own or place_of(path)
     try:
         other = slugify(name) if name and name != own else own
     except InvalidInput:

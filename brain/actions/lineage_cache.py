@@ -129,13 +129,14 @@ def catch_up(session: Session) -> None:
         if is_known(session, root):
             continue
         if root == current:
-            _learn_lineage(session, root)
+            learn_lineage(session, root)
         else:
             with suppress(NotFound, StoreError, FormatError):
-                _learn_lineage(session, root)
+                learn_lineage(session, root)
 
 
-def _learn_lineage(session: Session, root: bytes) -> None:
+def learn_lineage(session: Session, root: bytes) -> None:
+    """Let the cache learn a snapshot and all behind it."""
     if is_known(session, root):
         return
     new = _unknown(session, root)
@@ -144,7 +145,7 @@ def _learn_lineage(session: Session, root: bytes) -> None:
         new = _unknown(session, root)
     for start in range(0, len(new), _STEP):
         some = new[start : start + _STEP]
-        found = [_learned_of(session, here) for here in some]
+        found = [learned_of(session, here) for here in some]
         with session.cache.changing():
             session.cache.learn(found)
         derived.write_cards(session)
@@ -172,8 +173,8 @@ def _unknown(session: Session, root: bytes) -> list[bytes]:
     return sorted(new, key=new.__getitem__)
 
 
-def _learned_of(session: Session, here: bytes) -> Learned:
-    """Return what there is to know of a stored snapshot, from the trees of it and its parent."""
+def learned_of(session: Session, here: bytes) -> Learned:
+    """Return what the cache has to know of a stored snapshot, from its tree and its parent's."""
     staged = session.staged.get(here)
     if staged is not None:
         return staged.learned

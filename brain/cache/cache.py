@@ -178,6 +178,11 @@ class Cache:
         return [path for (path,) in self._db.all(sql, (slug,))]
 
     @_guarded
+    def every_name(self) -> set[tuple[str, str]]:
+        """Return (slug, path) of all unusual paths of skills."""
+        return set(self._db.all(f"SELECT {columns('slug TEXT, path TEXT')} FROM names"))
+
+    @_guarded
     def skill_changes(self) -> list[tuple[str, bytes]]:
         """Return (path, snapshot) of all that is in the histories of skills."""
         return self._db.all(f"SELECT {columns('path TEXT, snapshot BLOB')} FROM history")

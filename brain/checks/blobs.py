@@ -16,13 +16,21 @@ from .sizes import Sizes
 
 
 def check(
-    session: Session, progress: Progress, verdicts: Iterable[Checked], sizes: Sizes
+    session: Session,
+    progress: Progress,
+    verdicts: Iterable[Checked],
+    sizes: Sizes,
+    named: list[bytes],
 ) -> Iterator[Finding]:
-    """Check that every blob of the store, read again, hashes to its id and has its size."""
+    """Check that every blob of the store, read again, hashes to its id and has its size.
+
+    What the reader picked out is appended to `named`.
+    """
     faults: dict[bytes, str] = {}
     done = 0
     for checked in verdicts:
         sizes.confirm(checked.sizes)
+        named += checked.named
         for blob, fault in checked.faults:
             faults[blob] = fault.removeprefix(f"object {blob.hex()} is damaged: ")
         done += len(checked.sizes) + len(checked.faults)

@@ -24,7 +24,7 @@ from ..errors import BrainError, StoreError
 from ..forking import Send, Turns, forked
 from .codec import RECIPE, Decoder, corrupt
 from .connection import Connection
-from .protocol import Checked
+from .protocol import Checked, Look
 from .recipe import Recipe
 from .schema import columns
 
@@ -40,31 +40,36 @@ _PART = (
     " WHERE number BETWEEN ? AND ? ORDER BY number"
 )
 
-_Judged = tuple[list[tuple[bytes, int]], list[tuple[bytes, str]], list[bytes]]
+_Judged = tuple[list[tuple[bytes, int]], list[tuple[bytes, str]], list[bytes], list[bytes]]
 """Of one part: a `Checked`, and the ids of large blobs, still to be judged."""
 
 
 @contextmanager
 def small(
-    db: Connection, open_own: Callable[[], Connection], large: list[bytes], processes: int
+    db: Connection,
+    open_own: Callable[[], Connection],
+    large: list[bytes],
+    processes: int,
+    look: Look,
 ) -> Iterator[Iterator[Checked]]:
     """Begin to judge all rows but recipes; yield the verdicts, at which children are already.
 
     The ids of recipes are appended to `large`. `open_own` opens a connection for a child.
+    What is sound is shown to `look`.
     """
     parts = _parts(db)
     turns = Turns(len(parts))
 
     def work(send: Send) -> None:
         with closing(open_own()) as own:
-            judged = list(_judged(own, parts, turns))
+            judged = list(_judged(own, parts, turns, look))
         for part in judged:  # not before: nobody listens until the parent has time
             send(part)
 
     children = processes - 1 if len(parts) >= WORTH_SHARING else 0
     with closing(turns), ExitStack() as stack:
         helpers = [stack.enter_context(forked(work)) for _ in range(children)]
-        yield _in_order(db, parts, turns, helpers, large)
+        yield _in_order(db, parts, turns, helpers, large, look)
 
 
 def _parts(db: Connection) -> list[tuple[int, int]]:
@@ -75,17 +80,18 @@ def _parts(db: Connection) -> list[tuple[int, int]]:
 
 
 def _judged(
-    db: Connection, parts: Sequence[tuple[int, int]], turns: Turns
+    db: Connection, parts: Sequence[tuple[int, int]], turns: Turns, look: Look
 ) -> Iterator[tuple[int, bytes]]:
     """Judge the parts whose turn it is; yield each with its number, packed."""
     decoder = Decoder(db)
     for turn in turns:
-        yield turn, marshal.dumps(_judge(db, decoder, *parts[turn]))
+        yield turn, marshal.dumps(_judge(db, decoder, look, *parts[turn]))
 
 
-def _judge(db: Connection, decoder: Decoder, first: int, last: int) -> _Judged:
+def _judge(db: Connection, decoder: Decoder, look: Look, first: int, last: int) -> _Judged:
     sizes: list[tuple[bytes, int]] = []
     faults: list[tuple[bytes, str]] = []
+    named: list[bytes] = []
     large: list[bytes] = []
     for id, codec, data in db.stream(_PART, (first, last)):
         if codec == RECIPE:
@@ -98,9 +104,11 @@ def _judge(db: Connection, decoder: Decoder, first: int, last: int) -> _Judged:
             continue
         if blake3(content).digest() == id:
             sizes.append((id, len(content)))
+            if look(id, content):
+                named.append(id)
         else:
             faults.append((id, corrupt(id, "its content does not hash to its id").message))
-    return sizes, faults, large
+    return sizes, faults, named, large
 
 
 def _in_order(
@@ -109,17 +117,18 @@ def _in_order(
     turns: Turns,
     helpers: Sequence[Iterator[tuple[int, bytes]]],
     large: list[bytes],
+    look: Look,
 ) -> Iterator[Checked]:
     """Judge what is left and yield all verdicts, also those of the helpers."""
     waiting: dict[int, bytes] = {}
     place = 0
-    for judged in (_judged(db, parts, turns), *helpers):
+    for judged in (_judged(db, parts, turns, look), *helpers):
         for turn, packed in judged:
             waiting[turn] = packed
             while place in waiting:
-                sizes, faults, recipes = marshal.loads(waiting.pop(place))
+                sizes, faults, named, recipes = marshal.loads(waiting.pop(place))
                 large += recipes
-                yield Checked(sizes, faults)
+                yield Checked(sizes, faults, named)
                 place += 1
     if place < len(parts):
         raise BrainError("a part of the store was not checked", code="worker_died")
@@ -147,9 +156,9 @@ class LargeChecker:
     def judge(self, id: bytes) -> Checked:
         """Read what has not been read of a blob and compare the whole with its id."""
         try:
-            return Checked([(id, self._size(id, self._recipe_of(id)))], [])
+            return Checked([(id, self._size(id, self._recipe_of(id)))], [], [])
         except BrainError as error:
-            return Checked([], [(id, error.message)])
+            return Checked([], [(id, error.message)], [])
 
     def _size(self, id: bytes, recipe: Recipe) -> int:
         if recipe.prefix not in self._ends or not recipe.chunks:

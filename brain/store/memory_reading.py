@@ -14,7 +14,7 @@ from .blobs import absent
 from .memory_lineage import MemoryLineageReader
 from .memory_state import State
 from .parts import Part, Stored, cut
-from .protocol import LARGE, Checked, Kind, OperationRow, Pending
+from .protocol import LARGE, Checked, Kind, Look, OperationRow, Pending
 
 
 class MemoryReader(MemoryLineageReader):
@@ -102,13 +102,14 @@ class MemoryReader(MemoryLineageReader):
             yield content[start : start + LARGE]
 
     @contextmanager
-    def check_blobs(self) -> Iterator[Iterator[Checked]]:
+    def check_blobs(self, look: Look) -> Iterator[Iterator[Checked]]:
         """See `Reader.check_blobs`."""
         blobs = self._state.blobs.items()
         sizes = [(id, len(content)) for id, content in blobs if blob_id(content) == id]
         sound = {id for id, _ in sizes}
         faults = [(id, "its content is damaged") for id, _ in blobs if id not in sound]
-        yield iter([Checked(sizes, faults)])
+        named = [id for id, content in blobs if id in sound and look(id, content)]
+        yield iter([Checked(sizes, faults, named)])
 
     def ref(self, name: str) -> bytes | None:
         """See `Reader.ref`."""

@@ -73,10 +73,18 @@ class Packing(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """Some blobs, read again: (id, size) of the sound ones, (id, what is wrong) of the others."""
+    """Some blobs, read again: (id, size) of the sound ones, (id, what is wrong) of the others.
+
+    `named` are those of the sound ones that a `Look` picked out.
+    """
 
     sizes: list[tuple[bytes, int]]
     faults: list[tuple[bytes, str]]
+    named: list[bytes]
+
+
+Look = Callable[[bytes, bytes], bool]
+"""Picks out blobs, by id and content; called in whatever process reads them."""
 
 
 class Source(Protocol):
@@ -138,8 +146,10 @@ class Reader(LineageReader, PartReader, Protocol):
         after the whole has been checked against `id`.
         """
 
-    def check_blobs(self) -> AbstractContextManager[Iterator[Checked]]:
+    def check_blobs(self, look: Look) -> AbstractContextManager[Iterator[Checked]]:
         """Begin to read every blob again; the verdicts come in storage order, some at a time.
+
+        Small blobs are shown to `look`.
 
         Other processes may be at it while the block does something else; a `BrainError`
         (`worker_died`) comes out of the iterator if one of them did not finish.

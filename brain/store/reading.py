@@ -12,7 +12,7 @@ from . import pending as notes
 from .blobs import BlobReader
 from .codec import Decoder
 from .connection import Connection
-from .protocol import Checked, OperationRow, Pending
+from .protocol import Checked, Look, OperationRow, Pending
 from .redactions import RedactionReader
 from .signatures import SignatureReader
 from .structured import ObjectReader
@@ -80,7 +80,7 @@ class SqliteReader(
         return notes.load(self._db)
 
     @contextmanager
-    def check_blobs(self) -> Iterator[Iterator[Checked]]:
+    def check_blobs(self, look: Look) -> Iterator[Iterator[Checked]]:
         """See `Reader.check_blobs`; large blobs come last."""
         from pathlib import Path
 
@@ -91,7 +91,7 @@ class SqliteReader(
         processes = 1 if db.in_transaction else processors()  # none else sees what it wrote
         large: list[bytes] = []
         with checking.small(
-            db, lambda: database.open_readonly(folder), large, processes
+            db, lambda: database.open_readonly(folder), large, processes, look
         ) as verdicts:
             yield chain(verdicts, self.judge_large(large))
 
