@@ -230,13 +230,28 @@ class Session:
         return head
 
     def brain_id(self) -> bytes:
-        """Return the id of the brain: that of its genesis snapshot."""
+        """Return the id of the brain: that of its genesis snapshot, which the head names.
+
+        Raises `StoreError` (`wrong_brain`) if the store says another one than its head.
+        """
         if not self._brain:
-            found = self.reader.meta("brain")
-            if found is None:
-                raise StoreError("the store names no brain", hint="run `brain doctor`")
+            found = self.named_brain()
+            head = self._standing((self.reader.meta("branch") or b"").decode())
+            if (self.load(head).brain or head) != found:
+                raise StoreError(
+                    "the store names another brain than its head does",
+                    code="wrong_brain",
+                    hint="run `brain verify`, and restore the folder .brain from a copy",
+                )
             self._brain = found
         return self._brain
+
+    def named_brain(self) -> bytes:
+        """Return the id of the brain as the store says it, which a verification asks about."""
+        found = self.reader.meta("brain")
+        if found is None:
+            raise StoreError("the store names no brain", hint="run `brain doctor`")
+        return found
 
 
 def checked_text(text: str, most: int, what: str) -> str:

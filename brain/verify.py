@@ -222,7 +222,7 @@ class _Verification:
         """Return what was found."""
         session = self._session
         try:
-            brain, head = session.brain_id().hex(), session.head().hex()
+            brain, head = session.named_brain().hex(), session.head().hex()
         except StoreError:  # a finding already
             brain = head = ""
         objects = session.reader.count_objects()

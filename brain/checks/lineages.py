@@ -24,7 +24,7 @@ def heads(session: Session) -> tuple[list[bytes], list[Finding]]:
     try:
         refs = session.reader.refs()
         current = head_ref(session.branch())
-        session.brain_id()
+        session.named_brain()
     except BrainError as error:
         return [], [_error(error.code, error.message)]
     if current not in refs:
@@ -69,7 +69,7 @@ def reachable(
 
 def check(session: Session, here: bytes, snapshot: Snapshot) -> Iterator[Finding]:
     """Check what a snapshot says of its place in the lineage."""
-    name, brain = here.hex(), session.brain_id()
+    name, brain = here.hex(), session.named_brain()
     if snapshot.is_genesis:
         if here != brain:
             message = f"a genesis that is not this brain's, {brain.hex()}"

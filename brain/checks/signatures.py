@@ -48,7 +48,7 @@ class Check:
         self._fault: BrainError | None = None
         self.claims = Claims(EMPTY, [])
         try:
-            self.claims = Claims(session.brain_id(), session.reader.all_signatures())
+            self.claims = Claims(session.named_brain(), session.reader.all_signatures())
             if self.claims.jobs or demand != NOTHING:
                 self._outline = self._begun()
         except BrainError as error:
@@ -99,7 +99,7 @@ def equivocations(session: Session) -> list[Equivocation]:
     rows = list(session.reader.all_signatures())
     starts, _ = lineages.heads(session)
     families = Families()
-    with proving(session.brain_id(), rows) as finish:
+    with proving(session.named_brain(), rows) as finish:
         for here, snapshot in lineages.reachable(session, starts):
             if isinstance(snapshot, BrainError):
                 raise snapshot

@@ -95,6 +95,6 @@ class Work:
 
 def _home(session: Session) -> bytes:
     try:
-        return session.brain_id()
+        return session.named_brain()
     except BrainError:  # a finding already
         return EMPTY

@@ -91,10 +91,12 @@ class SqliteTransaction(SqliteReader):
         return self._now
 
     def put(self, kind: int, id: bytes, data: bytes) -> None:
-        """See `Transaction.put`."""
+        """See `Transaction.put`; what stands under the id and is another thing is replaced."""
         self._db.run(
             "INSERT INTO objects (id, kind, data, checksum) VALUES (?, ?, ?, ?)"
-            " ON CONFLICT (id) DO NOTHING",
+            " ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, data = excluded.data,"
+            " checksum = excluded.checksum"
+            " WHERE data IS NOT excluded.data OR kind IS NOT excluded.kind",
             (id, kind, data, checksum(id, kind, data)),
         )
 
