@@ -9,7 +9,8 @@ In the order of the steps, each repeated as a comment at its code:
 4. Time does not run backwards along an edge by more than SKEW (a warning: order
    comes from the graph, never from clocks).
 5. Every structured object is canonical and hashes to its id.
-6. Every tree is the canonical one, its paths are allowed, and every blob is there.
+6. Every tree is the canonical one, its paths are allowed, and every blob is there; a
+   large one is put together to the size its entries say.
 7. Along every edge that says upsert, that skill's version rises as it says; a
    skill changed otherwise without a higher version is a warning.
 8. Refs and operation log agree.
@@ -107,7 +108,7 @@ def _epoch(session: Session) -> int:
 
 def _deeply(session: Session, asked: Demand, progress: Progress) -> Verified:
     sizes = Sizes()
-    with session.reader.check_blobs() as verdicts:
+    with session.reader.check_blobs(sizes.expected) as verdicts:
         work = _Verification(session, asked, progress, sizes)
         work.run()
         # 9. Every blob is read again and hashes to its id; the sizes are for step 6.
@@ -182,7 +183,8 @@ class _Verification:
         # 2. Every ref leads to a snapshot, and one branch is the current one.
         starts, faults = lineages.heads(session)
         self.take(faults)
-        work = Work(session, self._asked, self._sizes, self._progress)
+        large = dict(self._recipes())
+        work = Work(session, self._asked, self._sizes, large, self._progress)
         # 5. Objects. 6. Trees, paths, blobs. 7. Versions. 10. Whether signatures fit.
         with shared(work.jobs, work.do, work.aside) as finish:
             try:
@@ -193,6 +195,12 @@ class _Verification:
             except BrainError as error:  # the parts may tell where it comes from
                 self.take([Finding(error.code, "error", "", "", error.message)])
             self.take(work.findings(finish()))
+
+    def _recipes(self) -> list[tuple[bytes, int]]:
+        """Take what is wrong with recipes of large blobs; return the sizes that they claim."""
+        sizes, faults = self._session.reader.check_recipes()
+        self.take(Finding("corrupt_object", "error", "", "", fault) for _, fault in faults)
+        return sizes
 
     def _walk(self, starts: list[bytes], work: Work) -> None:
         receipts = Receipts(self._session, self._sizes is not None)

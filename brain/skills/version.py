@@ -21,6 +21,7 @@ MAX_PART = 999_999_999
 MAX_ENTRY = 99_999_999
 """Greatest number in a version that comes in from outside: it leaves room to rise."""
 
+_DIGITS = len(str(MAX_PART))
 _TEXT = r"[1-9][0-9]{0,8}|(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,9}){1,3}"
 _RAW = re.compile(rf"""(?P<quote>["']?)(?P<v>[vV]?)(?P<text>{_TEXT})(?P=quote)""")
 _TWO_PARTS = re.compile(r"[0-9]+\.[0-9]+")
@@ -98,7 +99,7 @@ def greatest(texts: list[str]) -> str:
 
 def value(text: str) -> int | str:
     """Return a text form as results give it: an integer where it is one, else text."""
-    return int(text) if text.isdigit() else text
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else text
 
 
 def check_entry(text: str, line: int = 0) -> str:

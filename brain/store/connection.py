@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from ..errors import Locked, StoreError
+from .bounds import MAX_FIELD_BYTES
 
 WAL_PAGES = 128
 """Pages in the write-ahead log that trigger a checkpoint; opening reads the log through."""
@@ -128,6 +129,7 @@ class Connection:
             self._raw = apsw.Connection(filename, flags=flags)
             for option, value in _GUARDS:
                 self._raw.config(option, value)
+            self._raw.limit(apsw.SQLITE_LIMIT_LENGTH, MAX_FIELD_BYTES)
             self._raw.set_busy_timeout(self._timeout)
             self._raw.execute(_SETTINGS).fetchall()
         except _FAILURES as error:

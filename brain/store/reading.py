@@ -14,7 +14,7 @@ from .codec import Decoder
 from .connection import Connection
 from .derived import DerivedReader
 from .merges import MergeReader
-from .protocol import Checked, OperationRow, Pending
+from .protocol import Checked, ExpectedSize, OperationRow, Pending, as_claimed
 from .redactions import RedactionReader
 from .sheet import SheetReader
 from .signatures import SignatureReader
@@ -89,8 +89,12 @@ class SqliteReader(
         """See `Reader.pending`."""
         return notes.load(self._db)
 
+    def pending_notes(self) -> tuple[list[Pending], list[str]]:
+        """See `Reader.pending_notes`."""
+        return notes.load_sound(self._db)
+
     @contextmanager
-    def check_blobs(self) -> Iterator[Iterator[Checked]]:
+    def check_blobs(self, expected: ExpectedSize = as_claimed) -> Iterator[Iterator[Checked]]:
         """See `Reader.check_blobs`; large blobs come last."""
         from pathlib import Path
 
@@ -103,7 +107,7 @@ class SqliteReader(
         with checking.small(
             db, lambda: database.open_readonly(folder), large, processes
         ) as verdicts:
-            yield chain(verdicts, self.judge_large(large))
+            yield chain(verdicts, self.judge_large(large, expected))
 
     @contextmanager
     def aside(self) -> Iterator[SqliteReader]:

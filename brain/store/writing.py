@@ -9,8 +9,9 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
+from .. import limits
 from ..digest import blob_id
-from ..errors import StoreError
+from ..errors import InvalidInput, StoreError
 from . import derived, facts, mark, merges, oplog, sheet, signatures
 from . import pending as notes
 from .codec import INSERT, RAW, RECIPE
@@ -127,6 +128,12 @@ class SqliteTransaction(SqliteReader):
 
     def put_recipe(self, id: bytes, recipe: Recipe) -> None:
         """Keep a large blob whose chunks are here."""
+        if recipe.size > limits.MAX_FILE_BYTES:
+            raise InvalidInput(
+                f"a file of {recipe.size} bytes",
+                code="too_large",
+                hint=f"at most {limits.MAX_FILE_BYTES} bytes",
+            )
         self._refuse_redacted([(id,)])
         self._db.run(INSERT, (id, RECIPE, pack(id, recipe)))
 
