@@ -13,7 +13,8 @@ In the order of the steps, each repeated as a comment at its code:
    large one is put together to the size its entries say.
 7. Along every edge that says upsert, that skill's version rises as it says; a
    skill changed otherwise without a higher version is a warning.
-8. Refs and operation log agree.
+8. Refs and operation log agree. Files still to be written are the head's, and the rows
+   of every other table are whole.
 9. Deeply: every blob is read again, hashes to its id, and has the size its entries say.
 10. Signatures fit, and each snapshot behind the head was signed by those who had the
    right to: see `trust.verify`, whose steps these are. Asked of a brain that has a trust
@@ -38,7 +39,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from .actions.files import Progress, no_progress
-from .checks import blobs, lineages
+from .checks import blobs, lineages, tables
 from .checks.receipts import Receipts
 from .checks.signatures import NOTHING, Demand
 from .checks.sizes import Sizes
@@ -190,8 +191,9 @@ class _Verification:
             try:
                 # 3. Parents, genesis, brain, generation, jump. 4. Time. 11. Receipts.
                 self._walk(starts, work)
-                # 8. Refs and operation log agree.
+                # 8. Refs and operation log agree; the rows beside them are whole.
                 self.take(lineages.operations(session))
+                self.take(tables.check(session))
             except BrainError as error:  # the parts may tell where it comes from
                 self.take([Finding(error.code, "error", "", "", error.message)])
             self.take(work.findings(finish()))

@@ -17,18 +17,15 @@ from ..objects import bundle as bundles
 from ..objects.entry import LINK, Entry
 from ..session import Session
 from ..store.protocol import Pending, Transaction
-from ..worktree import links, stats
+from ..worktree import links, reading, stats
 from ..worktree.folders import Folders, opened
 from ..worktree.writing import check_writable
-from . import files
+from . import files, folder
 from .files import NOTHING, Progress, no_progress
 
 _NAMED = 5
 """Files that are named by one error."""
-_AGAIN = (
-    "it is recorded; the next command that writes tries again, "
-    "and `brain doctor --repair` gives it up"
-)
+_AGAIN = "it is recorded; the next command that writes tries again"
 
 
 def announce(session: Session, tx: Transaction, writes: Mapping[str, Entry | None]) -> None:
@@ -83,13 +80,13 @@ def _refuse_ways(
 ) -> None:
     """Refuse files below a link, or below a file that these writes do not remove."""
     with opened(session.root) as root_fd, closing(Folders(root_fd)) as folders:
-        for folder in sorted({path.rpartition("/")[0] for path in there}):
-            if writes.keys().isdisjoint(_and_above(folder)):
-                folders.missing(folder)
+        for place in sorted({path.rpartition("/")[0] for path in there}):
+            if writes.keys().isdisjoint(_and_above(place)):
+                folders.missing(place)
 
 
-def _and_above(folder: str) -> list[str]:
-    parts = folder.split("/")
+def _and_above(place: str) -> list[str]:
+    parts = place.split("/")
     return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
 
 
@@ -119,7 +116,7 @@ def finish(session: Session, rows: list[Pending]) -> None:
     agreed = of_head(session, rows)
     if agreed.foreign:
         raise _foreign(agreed.foreign)
-    with _recorded():
+    with _recorded("; `brain doctor --repair` gives it up"):
         files.write(session, _untouched(session, agreed.writes))
     session.store.settle()
 
@@ -144,11 +141,14 @@ class Agreed(NamedTuple):
     foreign: list[str]
 
 
-def of_head(session: Session, rows: list[Pending]) -> Agreed:
-    """Hold a list against the head that the folder is of: no store can add a file to it."""
+def of_head(session: Session, rows: list[Pending], head: bytes = EMPTY) -> Agreed:
+    """Hold a list against the head that the folder is of: no store can add a file to it.
+
+    `head` is that snapshot, if the caller has it.
+    """
     writes: list[tuple[Pending, Entry | None]] = []
     foreign: list[str] = []
-    bundle = session.bundle_of(session.folder_head()) if rows else bundles.EMPTY
+    bundle = session.bundle_of(head or session.folder_head()) if rows else bundles.EMPTY
     for row in rows:
         entry = bundles.get(session.nodes, bundle, row.path)
         said = (entry.kind, entry.blob) if entry else (0, EMPTY)
@@ -178,10 +178,27 @@ def _untouched(
         if _has_long_name(row.path, longest):
             continue
         now = _fingerprint_of(session, row.path)
-        # where a file is to be removed and is gone, its folders may still be there
-        if now == row.before or (entry is None and now == EMPTY):
+        if now == EMPTY:  # of a file to be removed, the folders may still be there
+            wanted = entry is None or row.before == EMPTY
+        else:
+            wanted = now == row.before and _is_recorded(session, row.path)
+        if wanted:
             left[row.path] = entry
     return left
+
+
+def _is_recorded(session: Session, path: str) -> bool:
+    """Tell whether what a file holds now is in the store, or was redacted.
+
+    A note may claim of any file that it is as it was. Nothing that only the folder has is
+    overwritten or removed on the word of one.
+    """
+    try:
+        found = folder.hashed(session, [reading.candidate(session.root, path)])
+        (entry,) = found
+    except InvalidInput:  # no file, or one that changes: an edit by hand
+        return False
+    return session.store.has(entry.blob) or bool(session.store.redacted([entry.blob]))
 
 
 def write_or_drop(session: Session) -> Iterator[tuple[str, str]]:
@@ -202,12 +219,12 @@ def write_or_drop(session: Session) -> Iterator[tuple[str, str]]:
 
 
 @contextmanager
-def _recorded() -> Iterator[None]:
+def _recorded(way_out: str = "") -> Iterator[None]:
     """Say of what cannot be written that it is recorded, so that nobody does it twice."""
     try:
         yield
     except BrainError as error:
-        error.hint = error.hint or _AGAIN
+        error.hint = f"{error.hint or _AGAIN}{way_out}"
         raise
 
 

@@ -36,7 +36,9 @@ def of_fact(name: str, value: bytes) -> str:
     """Check one of the facts: a ref, a small setting, a count."""
     if not name.isprintable() or len(name.encode()) > MAX_NAME_BYTES:
         return "its name is too long or cannot be shown"
-    size = SIZE if name.startswith(_REF) else _SIZES.get(name, len(value))
+    if name.startswith(_REF) and not 0 < len(value) <= SIZE:
+        return f"a ref of {len(value)} bytes"
+    size = _SIZES.get(name, len(value))
     if len(value) != size:
         return f"it has {len(value)} bytes, not {size}"
     if name in _COUNTED and value[0] >= 0x80:

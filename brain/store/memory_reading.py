@@ -189,6 +189,10 @@ class MemoryReader(MemoryLineageReader):
         """See `Reader.derived_version`."""
         return int.from_bytes(self._state.facts.get(facts.DERIVED, b""), "big")
 
+    def strays(self) -> list[str]:
+        """See `Reader.strays`."""
+        return []
+
     def integrity(self) -> list[str]:
         """See `Reader.integrity`."""
         return []

@@ -205,6 +205,9 @@ class Reader(LineageReader, PartReader, SkillReader, Protocol):
     def pending_notes(self) -> tuple[list[Pending], list[str]]:
         """Return the same, and what is wrong with the notes that are damaged."""
 
+    def strays(self) -> list[str]:
+        """Return what is wrong with rows that nothing else reads, or that are kept twice."""
+
     def integrity(self) -> list[str]:
         """Return what the engine's own check complains of; empty if all is well."""
 

@@ -117,6 +117,12 @@ class SqliteReader(
         with closing(database.open_readonly(Path(self._path).parent)) as db:
             yield SqliteReader(db, self._path)
 
+    def strays(self) -> list[str]:
+        """See `Reader.strays`."""
+        from . import strays
+
+        return list(strays.find(self._db, self._log_head()))
+
     def integrity(self) -> list[str]:
         """See `Reader.integrity`."""
         noted = mark.read(self._path)
