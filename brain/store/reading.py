@@ -12,6 +12,7 @@ from . import pending as notes
 from .blobs import BlobReader
 from .codec import Decoder
 from .connection import Connection
+from .dbfile import SIDE_FILES
 from .derived import DerivedReader
 from .merges import MergeReader
 from .protocol import Checked, ExpectedSize, OperationRow, Pending, as_claimed
@@ -24,7 +25,6 @@ CACHE_KIB = 2000
 """Page cache of a connection: what the engine takes by itself."""
 INTEGRITY_CACHE_KIB = 16 << 10
 """Holds the index of some hundred thousand blobs, in which each row is looked up."""
-SIDE_FILES = ("", "-wal", "-shm", "-journal")
 
 
 class SqliteReader(

@@ -1,4 +1,4 @@
-"""Files noted as still to be written: only the head adds any, and none holds a brain up for good."""
+"""Files still to be written: only the head adds any, and none holds a brain up for good."""
 
 from __future__ import annotations
 
