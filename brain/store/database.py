@@ -75,6 +75,7 @@ def open_writable(folder: Path, timeout: float = TIMEOUT) -> Connection:
         schema.compare(db, schema.VERSION)
         if db.all("PRAGMA journal_mode") != [("wal",)]:
             db.run("PRAGMA journal_mode=WAL")
+        db.in_place.meet()
     except BaseException:
         db.close()
         raise
