@@ -36,6 +36,7 @@ nor that there is no other story, which is for ledgers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from .actions.files import Progress, no_progress
@@ -44,7 +45,7 @@ from .checks.receipts import Receipts
 from .checks.signatures import NOTHING, Demand
 from .checks.sizes import Sizes
 from .checks.work import Work
-from .errors import BrainError, StoreError
+from .errors import BrainError, FormatError, NotFound, StoreError
 from .forking import shared
 from .results import Finding, Verified
 from .session import CONTROL, Session
@@ -109,11 +110,15 @@ def _epoch(session: Session) -> int:
 
 def _deeply(session: Session, asked: Demand, progress: Progress) -> Verified:
     sizes = Sizes()
+    broken: list[Finding] = []
     with session.reader.check_blobs(sizes.expected) as verdicts:
         work = _Verification(session, asked, progress, sizes)
         work.run()
         # 9. Every blob is read again and hashes to its id; the sizes are for step 6.
-        broken = list(blobs.check(session, progress, verdicts, sizes))
+        try:
+            broken += blobs.check(session, progress, verdicts, sizes)
+        except (StoreError, NotFound, FormatError) as error:
+            broken.append(Finding(error.code, "error", "", "", error.message))
     if sizes.true:
         work = _Verification(session, asked, progress, sizes)
         work.run()
@@ -222,11 +227,10 @@ class _Verification:
     def outcome(self) -> Verified:
         """Return what was found."""
         session = self._session
-        try:
+        brain, head, objects = "", "", 0
+        with suppress(BrainError):  # a finding already
             brain, head = session.brain_id().hex(), session.head().hex()
-        except StoreError:  # a finding already
-            brain = head = ""
-        objects = session.reader.count_objects()
+            objects = session.reader.count_objects()
         return Verified(
             not self._failed, brain, head, self._snapshots, objects, TRUST_LEVEL, self._findings
         )

@@ -211,7 +211,7 @@ class BlobReader(Connected):
 
         prefixes = set()
         for id in large:
-            with suppress(StoreError):
+            with suppress(BrainError):
                 prefixes.add(self._whole_recipe(id).prefix)
         checker = LargeChecker(self._whole_recipe, self._chunk, prefixes, expected)
         yield from map(checker.judge, large)

@@ -104,12 +104,15 @@ class Decoder:
     def _decompressor(self, id: bytes, codec: int) -> ZstdDecompressor:
         known = self._ready.get(codec)
         if known is None:
-            from zstandard import ZstdDecompressor
+            from zstandard import ZstdDecompressor, ZstdError
 
             dictionary = load_dictionary(self._db, codec - ZSTD) if codec > ZSTD else None
             if codec < ZSTD or (codec > ZSTD and dictionary is None):
                 raise corrupt(id, f"its codec {codec} is unknown")
-            known = self._ready[codec] = ZstdDecompressor(dict_data=dictionary)
+            try:
+                known = self._ready[codec] = ZstdDecompressor(dict_data=dictionary)
+            except ZstdError as error:
+                raise corrupt(id, "what it was packed with is no dictionary") from error
         return known
 
 

@@ -32,6 +32,10 @@ EPOCH = "epoch"
 """Name of the fact that holds how often something was taken out of the store."""
 
 
+KNOWN = frozenset({OPERATIONS, DERIVED, SHEET, REDACTIONS, TRACES, EPOCH})
+"""Names of the facts that are neither refs nor settings."""
+
+
 def load(db: Connection) -> dict[str, bytes]:
     """Return all facts by name, sorted.
 

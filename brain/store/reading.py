@@ -121,7 +121,7 @@ class SqliteReader(
         """See `Reader.strays`."""
         from . import strays
 
-        return list(strays.find(self._db, self._log_head()))
+        return list(strays.find(self._db, self._facts()))
 
     def integrity(self) -> list[str]:
         """See `Reader.integrity`."""
