@@ -54,6 +54,11 @@ def read(store: str) -> bytes:
     return head if check == _sum(head) else b""
 
 
+def number(noted: bytes) -> int:
+    """Return the number of the operation that was noted; 0 if none was."""
+    return int.from_bytes(noted[:8], "big")
+
+
 def lost(noted: bytes, head: bytes) -> str:
     """Say what is lost if the log stands at `head`; "" if it is at or beyond what was `noted`."""
     last, here = int.from_bytes(noted[:8], "big"), int.from_bytes(head[:8], "big")

@@ -81,6 +81,14 @@ def newest_first(db: Connection, head: tuple[int, bytes]) -> Iterator[OperationR
     yield later
 
 
+def head_at(db: Connection, number: int, head: tuple[int, bytes]) -> bytes:
+    """Return what `pack_head` gave when the log, which ends at `head`, ended at `number`."""
+    if number <= 0 or number >= head[0]:
+        return pack_head(*head) if head[0] else EMPTY
+    row = db.one(f"SELECT {columns('id BLOB')} FROM operations WHERE number = ?", (number,))
+    return pack_head(number, row[0] if row else EMPTY)
+
+
 def strays(db: Connection, head: tuple[int, bytes]) -> int:
     """Return how many rows are not of the log that ends at `head`."""
     ((count,),) = db.all(

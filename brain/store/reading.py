@@ -125,14 +125,18 @@ class SqliteReader(
 
     def integrity(self) -> list[str]:
         """See `Reader.integrity`."""
-        noted = mark.read(self._path)
+        noted = mark.read(self._path)  # before the log is, beside writers
         self._db.run(f"PRAGMA cache_size=-{INTEGRITY_CACHE_KIB}")
         try:
             found = [str(line) for (line,) in self._db.all("PRAGMA integrity_check")]
         finally:
             self._db.run(f"PRAGMA cache_size=-{CACHE_KIB}")
-        lost = mark.lost(noted, self._facts().get(facts.OPERATIONS, b"")) if noted else ""
+        lost = mark.lost(noted, self._when_noted(noted)) if noted else ""
         return [line for line in (*found, lost) if line not in ("ok", "")]
+
+    def _when_noted(self, noted: bytes) -> bytes:
+        """Return where the log stood when `noted` was, or stands if that is not so far."""
+        return oplog.head_at(self._db, mark.number(noted), self._log_head())
 
     def size_on_disk(self) -> int:
         """See `Reader.size_on_disk`."""

@@ -66,7 +66,8 @@ class SqliteTransaction(SqliteReader):
     def _recall(self) -> None:
         self._before = facts.load(self._db)
         self._now = dict(self._before)
-        mark.refuse_loss(mark.read(self._path), self._before.get(facts.OPERATIONS, b""))
+        noted = mark.read(self._path)
+        mark.refuse_loss(noted, self._when_noted(noted))
 
     def _commit(self) -> None:
         facts.save(self._db, self._before, self._now)
