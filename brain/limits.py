@@ -7,6 +7,8 @@ MAX_FILES = 1_000_000
 """Files in one brain."""
 MAX_FILE_BYTES = 4 << 30
 """Size of one file; larger ones are refused from their stat alone."""
+MAX_WHOLE_BYTES = 256 << 20
+"""Size of a blob that is read into memory as a whole; larger ones are streamed."""
 MAX_PATH_BYTES = 1024
 """UTF-8 bytes in one path, its section included."""
 MAX_DEPTH = 64

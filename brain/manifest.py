@@ -129,7 +129,7 @@ def may_commit(session: Session, snapshot_id: bytes) -> bool:
 
 def _read(session: Session, snapshot_id: bytes) -> bytes | None:
     entry = bundles.get(session.nodes, session.bundle_of(snapshot_id), PATH)
-    return session.reader.read_blob(entry.blob) if entry else None
+    return session.reader.read_blob(entry.blob, entry.size) if entry else None
 
 
 def parse(content: bytes) -> Manifest:

@@ -219,6 +219,10 @@ class Session:
         """Return the id of the snapshot the branch stands at."""
         return self._standing(self.branch())
 
+    def folder_head(self) -> bytes:
+        """Return the snapshot that the folder is of, whatever branch this session is on."""
+        return self._standing(Session.branch(self))
+
     def base(self) -> bytes:
         """Return the snapshot that what is worked on is compared with: the head."""
         return self.head()

@@ -9,10 +9,12 @@ In the order of the steps, each repeated as a comment at its code:
 4. Time does not run backwards along an edge by more than SKEW (a warning: order
    comes from the graph, never from clocks).
 5. Every structured object is canonical and hashes to its id.
-6. Every tree is the canonical one, its paths are allowed, and every blob is there.
+6. Every tree is the canonical one, its paths are allowed, and every blob is there; a
+   large one is put together to the size its entries say.
 7. Along every edge that says upsert, that skill's version rises as it says; a
    skill changed otherwise without a higher version is a warning.
-8. Refs and operation log agree.
+8. Refs and operation log agree. Files still to be written are the head's, and the rows
+   of every other table are whole.
 9. Deeply: every blob is read again, hashes to its id, and has the size its entries say.
 10. Signatures fit, and each snapshot behind the head was signed by those who had the
    right to: see `trust.verify`, whose steps these are. Asked of a brain that has a trust
@@ -35,15 +37,17 @@ nor that there is no other story, which is for ledgers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from .actions import cache_check
 from .actions.files import Progress, no_progress
-from .checks import blobs, cached, lineages
+from .checks import blobs, lineages, tables
 from .checks.receipts import Receipts
 from .checks.signatures import NOTHING, Demand
 from .checks.sizes import Sizes
 from .checks.work import Work
-from .errors import BrainError, StoreError
+from .errors import BrainError, FormatError, NotFound, StoreError
 from .forking import shared
 from .results import Finding, Verified
 from .session import CONTROL, Session
@@ -52,6 +56,7 @@ TRUST_LEVEL = "L0"
 
 ATTEMPTS = 3
 """Times to check a brain from which others take something out at the same time."""
+_HEAL = "heal it with `brain doctor --repair`"
 MAX_FINDINGS = 1000
 """Findings listed; a brain in ruins is not told in full."""
 
@@ -108,12 +113,16 @@ def _epoch(session: Session) -> int:
 
 def _deeply(session: Session, asked: Demand, progress: Progress) -> Verified:
     sizes = Sizes()
+    broken: list[Finding] = []
     wrong_cards: list[bytes] = []
-    with session.reader.check_blobs(cached.card_check(session)) as verdicts:
+    with session.reader.check_blobs(cache_check.card_check(session), sizes.expected) as verdicts:
         work = _Verification(session, asked, progress, sizes)
         work.run()
         # 9. Every blob is read again and hashes to its id; the sizes are for step 6.
-        broken = list(blobs.check(session, progress, verdicts, sizes, wrong_cards))
+        try:
+            broken += blobs.check(session, progress, verdicts, sizes, wrong_cards)
+        except (StoreError, NotFound, FormatError) as error:
+            broken.append(Finding(error.code, "error", "", "", error.message))
     if sizes.true:
         work = _Verification(session, asked, progress, sizes)
         work.run()
@@ -171,7 +180,11 @@ class _Verification:
     def hold_cache(self, wrong_cards: Iterable[bytes]) -> None:
         """Take step 12, which needs a lineage that is in order."""
         if not self._failed:
-            self.take(cached.check(self._session, wrong_cards))
+            found = cache_check.check(self._session, wrong_cards)
+            self.take(
+                Finding("wrong_cache", "error", here.hex(), "", f"{message}; {_HEAL}")
+                for here, message in found
+            )
 
     def replace(self, found: list[Finding]) -> None:
         """Collect what is wrong with blobs, in place of what stumbled over them before."""
@@ -191,17 +204,25 @@ class _Verification:
         # 2. Every ref leads to a snapshot, and one branch is the current one.
         starts, faults = lineages.heads(session)
         self.take(faults)
-        work = Work(session, self._asked, self._sizes, self._progress)
+        large = dict(self._recipes())
+        work = Work(session, self._asked, self._sizes, large, self._progress)
         # 5. Objects. 6. Trees, paths, blobs. 7. Versions. 10. Whether signatures fit.
         with shared(work.jobs, work.do, work.aside) as finish:
             try:
                 # 3. Parents, genesis, brain, generation, jump. 4. Time. 11. Receipts.
                 self._walk(starts, work)
-                # 8. Refs and operation log agree.
+                # 8. Refs and operation log agree; the rows beside them are whole.
                 self.take(lineages.operations(session))
+                self.take(tables.check(session))
             except BrainError as error:  # the parts may tell where it comes from
                 self.take([Finding(error.code, "error", "", "", error.message)])
             self.take(work.findings(finish()))
+
+    def _recipes(self) -> list[tuple[bytes, int]]:
+        """Take what is wrong with recipes of large blobs; return the sizes that they claim."""
+        checked = self._session.reader.check_recipes()
+        self.take(Finding("corrupt_object", "error", "", "", fault) for _, fault in checked.faults)
+        return checked.sizes
 
     def _walk(self, starts: list[bytes], work: Work) -> None:
         receipts = Receipts(self._session, self._sizes is not None)
@@ -221,11 +242,10 @@ class _Verification:
     def outcome(self) -> Verified:
         """Return what was found."""
         session = self._session
-        try:
+        brain, head, objects = "", "", 0
+        with suppress(BrainError):  # a finding already
             brain, head = session.named_brain().hex(), session.head().hex()
-        except StoreError:  # a finding already
-            brain = head = ""
-        objects = session.reader.count_objects()
+            objects = session.reader.count_objects()
         return Verified(
             not self._failed, brain, head, self._snapshots, objects, TRUST_LEVEL, self._findings
         )

@@ -117,6 +117,15 @@ def rules(
     )
 
 
+def token_place(brain: str) -> Path:
+    """Return where the token of a brain, given by its id, is: with the user's settings."""
+    import platformdirs
+
+    folder = platformdirs.user_config_path("brain") / "tokens"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder / brain
+
+
 @contextmanager
 def private_stdout() -> Iterator[int]:
     """Yield a descriptor of standard output that nothing else knows.

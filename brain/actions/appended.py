@@ -15,6 +15,7 @@ from .. import limits
 from ..merging import contents, lines
 from ..merging.lines import Stretch
 from ..merging.trees import Contest
+from ..objects.entry import Entry
 from ..session import Session
 from ..store.protocol import LARGE, Transaction
 from .streams import Pieces
@@ -45,7 +46,7 @@ def unite(session: Session, contest: Contest) -> Grown | None:
     longest = max(ours.size, theirs.size)
     if base.size < LARGE or longest - base.size > limits.MAX_MERGED_BYTES:
         return None
-    tails = [_tail(session, side.blob, base.blob, base.size) for side in (ours, theirs)]
+    tails = [_tail(session, side, base) for side in (ours, theirs)]
     if tails[0] is None or tails[1] is None:
         return None
     united = settle(Stretch([], lines.split(tails[0]), lines.split(tails[1])))
@@ -53,7 +54,7 @@ def unite(session: Session, contest: Contest) -> Grown | None:
         return None
     tail = b"".join(united)
     digest = blake3()
-    for piece in session.reader.stream_blob(base.blob):
+    for piece in session.reader.stream_blob(base.blob, base.size):
         digest.update(piece)
     return Grown(digest.update(tail).digest(), base.blob, base.size, tail)
 
@@ -68,18 +69,18 @@ def keep(session: Session, tx: Transaction, grown: Grown) -> None:
     tx.put_stream(Pieces(stream), grown.size, grown.base)
 
 
-def _tail(session: Session, blob: bytes, base: bytes, start: int) -> bytes | None:
-    """Return what follows the first `start` bytes of a blob, None if these are not `base`.
+def _tail(session: Session, side: Entry, base: Entry) -> bytes | None:
+    """Return what follows `base` in the file `side`, None if it does not begin with it.
 
-    They must also end a line, so that what follows stands for itself.
+    The base must also end a line, so that what follows stands for itself.
     """
     digest = blake3()
     tail = bytearray()
     seen, last = 0, b""
-    for piece in session.reader.stream_blob(blob):
-        head = piece[: max(0, start - seen)]
+    for piece in session.reader.stream_blob(side.blob, side.size):
+        head = piece[: max(0, base.size - seen)]
         digest.update(head)
         last = head[-1:] or last
         tail += piece[len(head) :]
         seen += len(piece)
-    return bytes(tail) if digest.digest() == base and last == b"\n" else None
+    return bytes(tail) if digest.digest() == base.blob and last == b"\n" else None

@@ -62,7 +62,7 @@ def blame(session: Session, text: str, revision: str = "@") -> list[BlameLine]:
     found = find.one(session, session.bundle_of(head), text)
     entry = bundles.get(session.nodes, session.bundle_of(head), found.path)
     assert entry is not None
-    whole = lines.split(session.reader.read_blob(entry.blob))
+    whole = lines.split(session.reader.read_blob(entry.blob, entry.size))
     wanted = [(number, number) for number in range(len(whole))]
     written: dict[int, bytes] = {}
     logs = _Logs(session)
@@ -89,7 +89,7 @@ def _found(session: Session, logs: _Logs, state: _State) -> Iterator[_State]:
             path, entry = moved.path, moved
         left = logs.last(parent, path)
         if left is not None and not session.reader.redacted([entry.blob]):
-            content = session.reader.read_blob(entry.blob)
+            content = session.reader.read_blob(entry.blob, entry.size)
             yield _State(left, path, lines.split(content), [])
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from .. import manifest
 from ..cache.folder import VARIABLE
-from ..errors import BrainError
+from ..errors import BrainError, printable
 from ..results import Checkup
 from ..session import Session
 from ..worktree.ignore import IgnoreRules
 from ..worktree.mounts import unescaped
-from . import lining, record
+from . import announced, lining, record
 
 _LEAST_FREE = 256 << 20
 """Bytes of free disk below which the doctor warns."""
@@ -54,10 +54,17 @@ def _head(session: Session) -> Iterator[Checkup]:
 
 
 def _unfinished(session: Session) -> Iterator[Checkup]:
-    rows = session.reader.pending()
-    message = f"{len(rows)} files are recorded but not yet written" if rows else "none"
-    hint = "the next command that writes finishes them, e.g. `brain snapshot`" if rows else ""
-    yield Checkup("unfinished writes", not rows, message, hint)
+    rows, damaged = session.reader.pending_notes()
+    foreign = announced.of_head(session, rows).foreign
+    count = len(rows) - len(foreign)
+    message = f"{count} files are recorded but not yet written" if count else "none"
+    hint = (
+        "the next command that writes finishes them, e.g. `brain snapshot`;"
+        " if it cannot, `brain doctor --repair` drops them"
+    )
+    yield Checkup("unfinished writes", not count, message, hint if count else "")
+    for problem in (*damaged, *(f"{printable(path)} is not in the head" for path in foreign)):
+        yield Checkup("unfinished writes", False, problem, "`brain doctor --repair` drops it")
 
 
 def _cache(session: Session) -> Iterator[Checkup]:

@@ -125,7 +125,7 @@ def content(session: Session, entry: Entry) -> bytes:
             code="too_large",
             hint=f"files of up to {limits.MAX_EDITED_BYTES} bytes are read as a whole",
         )
-    return session.reader.read_blob(entry.blob)
+    return session.reader.read_blob(entry.blob, entry.size)
 
 
 def _raised(mine: Turn, slug: str, path: str, prior: bytes, text: bytes) -> document.Upsert:

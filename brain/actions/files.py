@@ -67,6 +67,6 @@ def _contents(
         for entry in some:
             content = fetched.get(entry.blob)
             if content is None:  # large, whatever its entry says
-                yield entry.path, entry.kind, session.store.stream_blob(entry.blob)
+                yield entry.path, entry.kind, session.store.stream_blob(entry.blob, entry.size)
             else:
                 yield entry.path, entry.kind, content

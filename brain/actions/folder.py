@@ -154,7 +154,7 @@ def as_recorded(session: Session, target: Bundle, path: str) -> bytes | None:
     """
     if not session.has_folder:
         recorded = bundles.get(session.nodes, target, path)
-        return session.reader.read_blob(recorded.blob) if recorded else None
+        return session.reader.read_blob(recorded.blob, recorded.size) if recorded else None
     entry, there = bundles.get(session.nodes, target, path), candidate_at(session, path)
     if not entry or not there or (there.kind, there.size) != (entry.kind, entry.size):
         return None

@@ -101,15 +101,15 @@ def _copy(
     for node_id in bundles.node_ids(session.nodes, bundle):
         tx.put(Kind.NODE, node_id, session.nodes.glance(node_id).encode())
     entries = list(bundles.walk(session.nodes, bundle))
-    blobs = list(dict.fromkeys(entry.blob for entry in entries))
+    sizes = {entry.blob: entry.size for entry in entries}
+    blobs = list(sizes)
     for start in range(0, len(blobs), _AT_ONCE):
         some = blobs[start : start + _AT_ONCE]
         small = list(session.reader.read_blobs(some))
         tx.put_blobs(small)
         for blob in set(some) - {blob for blob, _ in small}:
-            size = session.reader.blob_size(blob)
-            source = streams.Pieces(partial(session.reader.stream_blob, blob))
-            tx.put_stream(source, size, None)
+            source = streams.Pieces(partial(session.reader.stream_blob, blob, sizes[blob]))
+            tx.put_stream(source, sizes[blob], None)
         progress("copying", start + len(some), len(blobs))
     for entry in entries:
         yield Pending(entry.path, entry.kind, entry.blob, EMPTY)

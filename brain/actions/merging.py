@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .. import limits
 from ..errors import Conflict, InvalidInput, NotFound, printable
 from ..merging import contents
 from ..merging.contents import CHOICES
@@ -108,19 +107,16 @@ def decide(session: Session, wanted: Sequence[str], choice: str) -> list[MergeCo
 
 
 def _edited(session: Session, path: str) -> bytes:
-    file = midst.marked_file(session, path)
-    if not file.is_file() or file.is_symlink():
+    content = midst.read_marked(session, path)
+    if content is None:
         raise InvalidInput(
             f"{printable(path)} has no file with markers",
             code="no_markers",
             hint=f"choose with one of {', '.join('--' + name for name in CHOICES)}",
         )
-    if file.stat().st_size > limits.MAX_MERGED_BYTES:
-        raise InvalidInput(f"{printable(path)} is too large to be merged", code="too_large")
-    content = file.read_bytes()
     if contents.has_markers(content):
         raise InvalidInput(
-            f"there are markers left in {printable(file)}",
+            f"there are markers left in {printable(midst.marked_file(session, path))}",
             code="markers_left",
             hint="edit the file until it is as it should be",
         )

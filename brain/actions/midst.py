@@ -8,14 +8,21 @@ in `.brain/conflicts`, under the paths of the files they will become.
 from __future__ import annotations
 
 import shutil
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from .. import limits
+from ..digest import SIZE
 from ..encoding import pack, unpack
-from ..errors import Conflict, NotFound, StoreError, printable
+from ..errors import BrainError, Conflict, InvalidInput, NotFound, StoreError, printable
+from ..objects import paths
+from ..objects.entry import FILE
 from ..results import MergeConflict
 from ..session import CONTROL, Session
 from ..store.protocol import Transaction
+from ..worktree import reading, writing
+from ..worktree.folders import Folders, opened
 
 if TYPE_CHECKING:  # a status, which asks for the merge that waits, merges nothing
     from ..merging.trees import Contest
@@ -61,9 +68,27 @@ def load(session: Session) -> Midst | None:
         return None
     try:
         theirs, name, branch, message, rows, *by = unpack(data)  # early notes end with the rows
-        return Midst(theirs, name, branch, message, tuple(Row(*row) for row in rows), *by)
-    except (TypeError, ValueError) as error:
-        raise StoreError("the note of a merge is damaged", hint="`brain merge --abort`") from error
+        midst = Midst(theirs, name, branch, message, tuple(Row(*row) for row in rows), *by)
+        _check(midst)
+    except (TypeError, ValueError, BrainError) as error:
+        raise StoreError(
+            "the note of a merge is damaged", hint="restore the folder .brain from a copy"
+        ) from error
+    return midst
+
+
+def _check(midst: Midst) -> None:
+    """Raise `ValueError` or `InvalidInput` for a note that no merge has written."""
+    theirs, *texts, _, by = midst
+    if type(theirs) is not bytes or {*map(type, texts), type(by)} != {str}:
+        raise ValueError(theirs)
+    for row in midst.rows:
+        path, reason, *blobs, choice, chosen = row
+        if {type(path), type(reason), type(choice)} != {str}:
+            raise ValueError(path)
+        if not all(type(blob) is bytes and len(blob) in (0, SIZE) for blob in (*blobs, chosen)):
+            raise ValueError(path)
+        paths.check(path)
 
 
 def need(session: Session) -> Midst:
@@ -140,18 +165,36 @@ def _name(path: str) -> str:
     return f"{CONTROL}/{FOLDER}/{path}"
 
 
+def read_marked(session: Session, path: str) -> bytes | None:
+    """Return the text with markers of a conflict, None if there is none.
+
+    Raises `InvalidInput` (`too_large`, and what `read_whole` raises).
+    """
+    file = marked_file(session, path)
+    if file.is_symlink() or not file.is_file():
+        return None
+    most = limits.MAX_MERGED_BYTES
+    content = reading.read_whole(session.control, f"{FOLDER}/{path}", most)
+    if content is None:
+        raise InvalidInput(f"{printable(path)} is too large to be merged", code="too_large")
+    return content
+
+
 def write_marked(session: Session, clashes: list[Clash], ours: str, theirs: str) -> None:
     """Write the texts with markers, replacing those of an earlier merge."""
     from ..merging import contents
 
     clear_marked(session)
-    for clash in clashes:
-        if clash.draft is not None:
-            file = marked_file(session, clash.contest.path)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(contents.marked(clash.draft, ours, theirs))
+    with opened(session.control) as control, closing(Folders(control)) as folders:
+        for clash in clashes:
+            if clash.draft is not None:
+                text = contents.marked(clash.draft, ours, theirs)
+                writing.replace(folders, f"{FOLDER}/{clash.contest.path}", FILE, text)
 
 
 def clear_marked(session: Session) -> None:
-    """Remove all texts with markers."""
-    shutil.rmtree(session.control / FOLDER, ignore_errors=True)
+    """Remove all texts with markers; a link in their place goes, what it leads to stays."""
+    folder = session.control / FOLDER
+    with suppress(OSError):
+        folder.unlink()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -33,7 +33,9 @@ def seen(reader: Reader) -> dict[str, Seen]:
     if data is None:
         return {}
     try:
-        rows = [Seen(str(identity), int(seq), bytes(id)) for identity, seq, id in unpack(data)]
+        rows = [Seen(*row) for row in unpack(data)]
+        if any(list(map(type, row)) != [str, int, bytes] for row in rows):
+            raise TypeError(rows)
     except (TypeError, ValueError) as error:
         raise FormatError("the note of ledgers is not one", code="bad_note") from error
     return {row.identity: row for row in rows}

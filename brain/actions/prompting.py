@@ -8,6 +8,7 @@ from .. import manifest
 from ..errors import InvalidInput
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
+from ..objects.entry import Entry
 from ..results import Prompt
 from ..session import Session
 from ..skills import index as level0
@@ -101,14 +102,13 @@ def _text(session: Session, bundle: Bundle, path: str) -> str | None:
     entry = bundles.get(session.nodes, bundle, path)
     if entry is None:
         return None
-    content = b"".join(_first(session, entry.blob))
+    content = b"".join(_first(session, entry))
     return clean(content.decode("utf-8", "replace"))
 
 
-def _first(session: Session, blob: bytes) -> Iterator[bytes]:
+def _first(session: Session, entry: Entry) -> Iterator[bytes]:
+    """Yield the beginning of a file; the rest is read too, since only the whole is proven."""
     left = _MAX_PART_BYTES
-    for piece in session.reader.stream_blob(blob):
+    for piece in session.reader.stream_blob(entry.blob, entry.size):
         yield piece[:left]
-        left -= len(piece)
-        if left <= 0:
-            return
+        left -= min(left, len(piece))

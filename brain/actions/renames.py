@@ -37,13 +37,13 @@ def source(session: Session, before: bytes, after: bytes, path: str) -> Entry | 
     same = [old for old in gone if old.blob == entry.blob]
     if same or len(gone) > _MOST:
         return same[0] if same else None
-    text = lines.split(session.reader.read_blob(entry.blob))
+    text = lines.split(session.reader.read_blob(entry.blob, entry.size))
     scored = [(_likeness(session, old, text), old.path, old) for old in gone]
     best = max(scored, default=None)
     return best[2] if best and best[0] >= _ALIKE else None
 
 
 def _likeness(session: Session, old: Entry, text: list[bytes]) -> float:
-    other = lines.split(session.reader.read_blob(old.blob))
+    other = lines.split(session.reader.read_blob(old.blob, old.size))
     common = sum(at != NONE for at in partners(text, other))
     return common / max(len(text), len(other), 1)

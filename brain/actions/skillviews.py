@@ -41,9 +41,10 @@ def view(session: Session, text: str, revision: str = "@") -> SkillView:
     Raises `NotFound` (`no_skill`, `no_version`).
     """
     snapshot_id, found = _found(session, text, revision)
-    content = session.reader.read_blob(found.blob)
-    fields, body = frontmatter.read_leniently(content)
     files = entries_of(session, session.bundle_of(snapshot_id), found)
+    main = next(entry for entry in files if entry.path == found.path)
+    content = session.reader.read_blob(main.blob, main.size)
+    fields, body = frontmatter.read_leniently(content)
     return SkillView(
         *found.line(), snapshot_id.hex(), fields, body, [entry.path for entry in files]
     )

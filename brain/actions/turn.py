@@ -163,19 +163,27 @@ class Turn:
 def locked(session: Session) -> Iterator[None]:
     """Hold the brain against other writers; finish first what a killed one left.
 
-    Raises `Locked` if another writer does not end in time.
+    Raises `Locked` if another writer does not end in time, and what `finish` raises.
     """
-    with writer_lock(session.control, LOCK_SECONDS) as died:
+    with held(session):
         session.refresh()
         rows = session.store.pending()
+        if rows:
+            finish(session, rows)
+        yield
+
+
+@contextmanager
+def held(session: Session) -> Iterator[None]:
+    """Hold the brain against other writers; files that are still to be written stay so."""
+    with writer_lock(session.control, LOCK_SECONDS) as died:
         if died:
             from ..worktree import leftovers
 
+            rows, _ = session.store.pending_notes()
             leftovers.clean_temps(session.root, [row.path for row in rows])
             if session.store.has_traces():
                 session.store.compact()
-        if rows:
-            finish(session, rows)
         yield
 
 

@@ -15,6 +15,7 @@ from ..encoding import unpack
 from ..errors import Conflict, FormatError, NotFound, printable
 from ..objects import bundle as bundles
 from ..objects.entry import Entry
+from ..objects.snapshot import MAX_TIME
 from ..results import Operation, Restored
 from ..session import Session, head_ref
 from ..store.protocol import OperationRow, Reader, Transaction
@@ -43,16 +44,26 @@ def decode(row: OperationRow) -> Record:
     """Decode an entry of the operation log. Raises `FormatError`."""
     try:
         time, author, kind, description, refs, moved, target = unpack(row.data)
-        changed = [(str(name), bytes(old), bytes(new)) for name, old, new in refs]
+        changed = [(name, old, new) for name, old, new in refs]
         before, after = moved
     except (TypeError, ValueError) as error:
-        raise FormatError(f"operation {row.number} is not one", code="bad_operation") from error
-    sizes = {len(side) for _, old, new in changed for side in (old, new)}
-    if not sizes <= {0, SIZE}:
-        raise FormatError(f"operation {row.number} is not one", code="bad_operation")
+        raise _no_operation(row) from error
+    texts = [author, kind, description, *(name for name, _, _ in changed)]
+    ids = [before, after, *(side for _, *sides in changed for side in sides)]
+    if (
+        not all(type(text) is str for text in texts)
+        or not all(type(id) is bytes and len(id) in (0, SIZE) for id in ids)
+        or not (type(time) is int and time <= MAX_TIME)
+        or not (type(target) is int and target < row.number)
+    ):
+        raise _no_operation(row)
     return Record(
         row.number, row.id, time, author, kind, description, changed, (before, after), target
     )
+
+
+def _no_operation(row: OperationRow) -> FormatError:
+    return FormatError(f"operation {row.number} is not one", code="bad_operation")
 
 
 def operations(session: Session, limit: int | None = None) -> list[Operation]:

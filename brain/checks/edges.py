@@ -52,14 +52,15 @@ class Told(NamedTuple):
 class Edges:
     """Checks one edge after the other, and looks up what they need together.
 
-    `sizes` are true sizes of blobs of which something else was said before; None if
-    blobs are not read. What comes of it stands in `told`.
+    `sizes` are known sizes of blobs, to which entries are held. If `noting`, what entries
+    say of all blobs is noted too. What comes of it stands in `told`.
     """
 
-    def __init__(self, session: Session, sizes: Mapping[bytes, int] | None) -> None:
+    def __init__(self, session: Session, sizes: Mapping[bytes, int], noting: bool) -> None:
         self.told = Told([], [], [])
         self._session = session
         self._sizes = sizes
+        self._noting = noting
         self._versions = Versions(session)
         self._waiting: list[_Edge] = []
         self._lines = 0
@@ -78,7 +79,7 @@ class Edges:
             return
         if any(change.section == paths.TOP and _touches_trust(change) for change in changes):
             self.told.trusting.append(here)
-        if self._sizes is not None:
+        if self._noting:
             self.told.said.extend(_said(line) for change in changes for line in change.fresh)
         rise = Rise.of(name, snapshot, before, after, changes) if snapshot.parents else None
         self._waiting.append(_Edge(name, changes, rise, None))
@@ -93,7 +94,7 @@ class Edges:
         lost = reader.missing(_blobs(waiting))
         redacted = reader.redacted(list(lost))
         self._versions.prepare(edge.rise for edge in waiting if edge.rise)
-        true = self._sizes or {}
+        true = self._sizes
         for edge in waiting:
             if edge.fault:
                 self.told.findings.append(edge.fault)

@@ -19,6 +19,7 @@ class Sizes:
     def __init__(self) -> None:
         self._unproven: set[tuple[bytes, int]] = set()
         self.true: dict[bytes, int] = {}
+        self._said: dict[bytes, int] | None = None
 
     def note(self, said: Iterable[tuple[bytes, int]]) -> None:
         """Note what entries say of some blobs."""
@@ -27,6 +28,17 @@ class Sizes:
     def confirm(self, sizes: Iterable[tuple[bytes, int]]) -> None:
         """Cross out what is true of some blobs."""
         self._unproven.difference_update(sizes)
+
+    def expected(self, blob: bytes, size: int) -> int:
+        """Return the size that a large blob has to have which claims to have `size` bytes.
+
+        If no entry says that, it is what one says; a blob that no entry names has what it claims.
+        """
+        if (blob, size) in self._unproven:
+            return size
+        if self._said is None:
+            self._said = dict(self._unproven)
+        return self._said.get(blob, size)
 
     def settle(self, size_of: Callable[[bytes], int], damaged: Collection[bytes]) -> None:
         """Find the true sizes of blobs of which something else is said, where they have one."""

@@ -35,13 +35,15 @@ Answer = tuple[list[tuple[str, ...]], list[tuple[str, ...]], list[bytes], list[t
 """What a part tells, as it goes from process to process: see `unpack`."""
 
 
-def check(session: Session, part: Part, home: bytes, sizes: Mapping[bytes, int] | None) -> Answer:
+def check(
+    session: Session, part: Part, home: bytes, sizes: Mapping[bytes, int], noting: bool
+) -> Answer:
     """Check the objects of a part, and the edges to the snapshots in it of the brain `home`.
 
-    `sizes` are as for `Edges`.
+    `sizes` and `noting` are as for `Edges`.
     """
     found: list[Finding] = []
-    edges = Edges(session, sizes)
+    edges = Edges(session, sizes, noting)
     try:
         for here in _objects(session, part, found):
             snapshot = session.load(here)

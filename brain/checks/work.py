@@ -7,7 +7,7 @@ wrong with a snapshot to which no ref leads is nobody's concern.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,21 +28,27 @@ class Work:
     """The jobs of one verification, and what came of them.
 
     Make it once the refs are read: what they lead to is stored by then. `sizes` takes
-    what entries say of blobs, if blobs are read too.
+    what entries say of blobs, if blobs are read too. `large` are the sizes that large blobs
+    have in the store.
     """
 
     def __init__(
-        self, session: Session, demand: Demand, sizes: Sizes | None, progress: Progress
+        self,
+        session: Session,
+        demand: Demand,
+        sizes: Sizes | None,
+        large: Mapping[bytes, int],
+        progress: Progress,
     ) -> None:
         self._session = session
         self._sizes = sizes
-        self._true = sizes.true if sizes else None
+        self._true = {**large, **(sizes.true if sizes else {})}
         self._progress = progress
         self._home = _home(session)
         self._parts = session.reader.parts(stored.SIZE, MOST_TURNS // 2)
         self._signed = Check(session, demand)
         self._reached = bytearray()
-        self._strange = Edges(session, self._true)
+        self._strange = Edges(session, self._true, sizes is not None)
         self.jobs = len(self._parts) + self._signed.claims.jobs
 
     def do(self, job: int) -> Any:
@@ -50,7 +56,8 @@ class Work:
         self._progress("parts", job, self.jobs)
         count = len(self._parts)
         if job < count:
-            return stored.check(self._session, self._parts[job], self._home, self._true)
+            part, noting = self._parts[job], self._sizes is not None
+            return stored.check(self._session, part, self._home, self._true, noting)
         return self._signed.claims.check(job - count)
 
     @contextmanager

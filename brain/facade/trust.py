@@ -61,3 +61,12 @@ class Trust(Opened):
         from ..actions import checkup
 
         return self._do(checkup.doctor)
+
+    def repair(self) -> list[results.Checkup]:
+        """Put out of the way what no writer gets past; return what was done.
+
+        Files that were recorded and could not be written are given up, each by name.
+        """
+        from ..actions import repair
+
+        return self._do(repair.repair)

@@ -21,8 +21,10 @@ MAX_PART = 999_999_999
 MAX_ENTRY = 99_999_999
 """Greatest number in a version that comes in from outside: it leaves room to rise."""
 
+_DIGITS = len(str(MAX_PART))
 _TEXT = r"[1-9][0-9]{0,8}|(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,9}){1,3}"
 _RAW = re.compile(rf"""(?P<quote>["']?)(?P<v>[vV]?)(?P<text>{_TEXT})(?P=quote)""")
+_FORM = re.compile(_TEXT)
 _TWO_PARTS = re.compile(r"[0-9]+\.[0-9]+")
 
 
@@ -79,12 +81,21 @@ def render(text: str, like: Form | None = None) -> str:
 
 
 def compare(a: str, b: str) -> int:
-    """Return -1, 0 or 1 for two text forms; a missing number counts as zero."""
-    left, right = [int(n) for n in a.split(".")], [int(n) for n in b.split(".")]
+    """Return -1, 0 or 1 for two text forms; a missing number counts as zero.
+
+    Raises `InvalidInput` (`bad_version`) for what is none, as a snapshot of others may say.
+    """
+    left, right = _numbers(a), _numbers(b)
     width = max(len(left), len(right))
     left += [0] * (width - len(left))
     right += [0] * (width - len(right))
     return (left > right) - (left < right)
+
+
+def _numbers(text: str) -> list[int]:
+    if not _FORM.fullmatch(text):
+        raise _bad(text, 0, "a version is an integer such as 2, or numbers such as 1.4.9")
+    return [int(number) for number in text.split(".")]
 
 
 def greatest(texts: list[str]) -> str:
@@ -98,7 +109,7 @@ def greatest(texts: list[str]) -> str:
 
 def value(text: str) -> int | str:
     """Return a text form as results give it: an integer where it is one, else text."""
-    return int(text) if text.isdigit() else text
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else text
 
 
 def check_entry(text: str, line: int = 0) -> str:

@@ -5,17 +5,18 @@ Content is checked against its id on every read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from blake3 import blake3
 
+from .. import limits
 from ..digest import blob_id
-from ..errors import NotFound, StoreError
+from ..errors import BrainError, InvalidInput, NotFound, StoreError
 from . import recipe as recipes
 from .codec import RECIPE, Decoder, corrupt
 from .connection import Connected
-from .protocol import Checked
+from .protocol import LARGE, Checked, ExpectedSize
 from .recipe import NOTHING, Recipe
 from .schema import columns
 
@@ -43,18 +44,25 @@ class BlobReader(Connected):
             return self._recipe(id, data).size
         return len(self._content(id, codec, data))
 
-    def read_blob(self, id: bytes) -> bytes:
+    def read_blob(self, id: bytes, size: int | None = None) -> bytes:
         """See `Reader.read_blob`."""
         codec, data = self._blob_row(id)
-        if codec == RECIPE:
-            return b"".join(self._assemble(id, self._recipe(id, data)))
-        return self._content(id, codec, data)
+        if codec != RECIPE:
+            return self._content(id, codec, data)
+        recipe = self._recipe(id, data, size)
+        if recipe.size > limits.MAX_WHOLE_BYTES:
+            raise InvalidInput(
+                f"blob {id.hex()} has {recipe.size} bytes",
+                code="too_large",
+                hint=f"up to {limits.MAX_WHOLE_BYTES} bytes are read as a whole",
+            )
+        return b"".join(self._assemble(id, recipe))
 
-    def stream_blob(self, id: bytes) -> Iterator[bytes]:
+    def stream_blob(self, id: bytes, size: int | None = None) -> Iterator[bytes]:
         """See `Reader.stream_blob`."""
         codec, data = self._blob_row(id)
         if codec == RECIPE:
-            yield from self._assemble(id, self._recipe(id, data))
+            yield from self._assemble(id, self._recipe(id, data, size))
         else:
             yield self._content(id, codec, data)
 
@@ -100,11 +108,20 @@ class BlobReader(Connected):
                 raise
             return _proven(id, self._decoder.decode(id, *now))
 
-    def _recipe(self, id: bytes, data: bytes) -> Recipe:
+    def _recipe(self, id: bytes, data: bytes, size: int | None = None) -> Recipe:
+        """Return a recipe once it makes as many bytes as a large blob has, and as `size` says.
+
+        Its chunks are then held to the sizes it lists, so nothing longer comes of it.
+        """
         try:
-            return recipes.parse(id, data)
+            recipe = recipes.parse(id, data)
         except ValueError as error:
             raise corrupt(id, str(error)) from error
+        if not LARGE <= recipe.size <= limits.MAX_FILE_BYTES:
+            raise corrupt(id, f"a recipe of {recipe.size} bytes")
+        if size is not None and recipe.size != size:
+            raise corrupt(id, f"its recipe makes {recipe.size} bytes, not {size}")
+        return recipe
 
     def recipe_of(self, id: bytes) -> Recipe | None:
         """Return how a blob is put together, None if it is not here.
@@ -127,7 +144,7 @@ class BlobReader(Connected):
             if codec != RECIPE:
                 raise corrupt(id, "its prefix is no recipe")
             deeper = self._recipe(below, data)
-            if deeper.depth >= levels[-1].depth or deeper.size != levels[-1].prefix_size:
+            if not recipes.can_follow(levels[-1], deeper):
                 raise corrupt(id, "its prefix does not fit")
             levels.append(deeper)
         levels.reverse()
@@ -138,13 +155,7 @@ class BlobReader(Connected):
         digest = blake3()
         held = b""
         for chunk, size in self._pieces(id, recipe):
-            try:
-                codec, data = self._blob_row(chunk)
-            except NotFound as error:
-                raise corrupt(id, f"its chunk {chunk.hex()} is missing") from error
-            content = self._content(chunk, codec, data)
-            if len(content) != size:
-                raise corrupt(id, "a chunk has the wrong size")
+            content = self._chunk(id, chunk, size)
             digest.update(content)
             if held:
                 yield held
@@ -153,19 +164,63 @@ class BlobReader(Connected):
             raise corrupt(id, "its content does not hash to its id")
         yield held
 
-    def judge_large(self, large: list[bytes]) -> Iterator[Checked]:
+    def _chunk(self, id: bytes, chunk: bytes, size: int) -> bytes:
+        """Return a chunk of the blob `id`, which no recipe can stand for."""
+        try:
+            codec, data = self._blob_row(chunk)
+        except NotFound as error:
+            raise corrupt(id, f"its chunk {chunk.hex()} is missing") from error
+        content = self._content(chunk, codec, data)
+        if len(content) != size:
+            raise corrupt(id, "a chunk has the wrong size")
+        return content
+
+    def check_recipes(self) -> Checked:
+        """See `Reader.check_recipes`."""
+        sizes: list[tuple[bytes, int]] = []
+        faults: list[tuple[bytes, str]] = []
+        chunks: dict[bytes, bytes] = {}
+        rows = self._db.all(f"SELECT {_ROW} FROM blobs WHERE codec = ? ORDER BY number", (RECIPE,))
+        for id, _, data in rows:
+            try:
+                recipe = self._recipe(id, data)
+                if recipe.depth and not recipes.can_follow(
+                    recipe, self._whole_recipe(recipe.prefix)
+                ):
+                    raise corrupt(id, "its prefix does not fit")
+            except BrainError as error:
+                faults.append((id, error.message))
+                continue
+            sizes.append((id, recipe.size))
+            chunks.update((chunk, id) for chunk in recipe.chunks)
+        lost = self._missing_blobs(chunks)
+        faults += [
+            (chunks[at], corrupt(chunks[at], f"its chunk {at.hex()} is missing").message)
+            for at in sorted(lost)
+        ]
+        return Checked(sizes, faults, [])
+
+    def _missing_blobs(self, ids: Iterable[bytes]) -> set[bytes]:
+        left = set(ids)
+        sql = "SELECT id FROM blobs WHERE id IN ({keys})"
+        return left.difference(id for (id,) in self._db.among(sql, list(left)))
+
+    def judge_large(self, large: list[bytes], expected: ExpectedSize) -> Iterator[Checked]:
         """Read the blobs in `large` again; see `Reader.check_blobs`."""
         from .checking import LargeChecker
 
         prefixes = set()
         for id in large:
-            with suppress(StoreError):
+            with suppress(BrainError):
                 prefixes.add(self._whole_recipe(id).prefix)
-        checker = LargeChecker(self._whole_recipe, self.read_blob, prefixes)
+        checker = LargeChecker(self._whole_recipe, self._chunk, prefixes, expected)
         yield from map(checker.judge, large)
 
     def _whole_recipe(self, id: bytes) -> Recipe:
-        return self._recipe(id, self._blob_row(id)[1])
+        codec, data = self._blob_row(id)
+        if codec != RECIPE:
+            raise corrupt(id, "it is no recipe")
+        return self._recipe(id, data)
 
 
 def _proven(id: bytes, content: bytes | StoreError) -> bytes:

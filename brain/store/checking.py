@@ -24,8 +24,8 @@ from ..errors import BrainError, StoreError
 from ..forking import Send, Turns, forked
 from .codec import RECIPE, Decoder, corrupt
 from .connection import Connection
-from .protocol import Checked, Look
-from .recipe import Recipe
+from .protocol import Checked, ExpectedSize, Look
+from .recipe import NOTHING, Recipe, can_follow
 from .schema import columns
 
 PARTS = 256
@@ -137,21 +137,24 @@ def _in_order(
 class LargeChecker:
     """Judges large blobs one by one.
 
-    `recipe_of` and `read_chunk` raise typed errors for what is damaged or missing;
-    `prefixes` are the blobs that others grew from.
+    `recipe_of` and `read_chunk` (of a blob, a chunk, its size) raise typed errors for what
+    is damaged or missing; `prefixes` are the blobs that others grew from. A blob that has
+    to have another size, as `expected` says, is not read.
     """
 
     def __init__(
         self,
         recipe_of: Callable[[bytes], Recipe],
-        read_chunk: Callable[[bytes], bytes],
+        read_chunk: Callable[[bytes, bytes, int], bytes],
         prefixes: set[bytes],
+        expected: ExpectedSize,
     ) -> None:
         self._recipe_of = recipe_of
         self._read_chunk = read_chunk
         self._prefixes = prefixes
-        self._ends = {EMPTY: (blake3(max_threads=blake3.AUTO), 0)}
-        self._latest: dict[tuple[bytes, bytes], tuple[list[bytes], blake3, int]] = {}
+        self._expected = expected
+        self._ends = {EMPTY: (blake3(max_threads=blake3.AUTO), NOTHING)}
+        self._latest: dict[tuple[bytes, bytes], tuple[list[tuple[bytes, int]], blake3]] = {}
 
     def judge(self, id: bytes) -> Checked:
         """Read what has not been read of a blob and compare the whole with its id."""
@@ -163,19 +166,23 @@ class LargeChecker:
     def _size(self, id: bytes, recipe: Recipe) -> int:
         if recipe.prefix not in self._ends or not recipe.chunks:
             raise corrupt(id, "what it grew from is damaged or missing")
-        start, start_size = self._ends[recipe.prefix]
+        size = self._expected(id, recipe.size)
+        if size != recipe.size:
+            raise corrupt(id, f"its recipe makes {recipe.size} bytes, not {size}")
+        start, grown = self._ends[recipe.prefix]
+        if recipe.depth and not can_follow(recipe, grown):
+            raise corrupt(id, "its prefix does not fit")
         place = (recipe.prefix, recipe.chunks[0])
-        done, digest, size = self._latest.get(place, ([], start, start_size))
-        if recipe.chunks[: len(done)] != done:
-            done, digest, size = [], start, start_size
+        pieces = list(zip(recipe.chunks, recipe.sizes, strict=True))
+        done, digest = self._latest.get(place, ([], start))
+        if pieces[: len(done)] != done:
+            done, digest = [], start
         digest = digest.copy()
-        for chunk in recipe.chunks[len(done) :]:
-            content = self._read_chunk(chunk)
-            digest.update(content)
-            size += len(content)
-        if digest.digest() != id or size != recipe.size:
+        for chunk, length in pieces[len(done) :]:
+            digest.update(self._read_chunk(id, chunk, length))
+        if digest.digest() != id:
             raise corrupt(id, "its content does not hash to its id")
-        self._latest[place] = (recipe.chunks, digest, size)
+        self._latest[place] = (pieces, digest)
         if id in self._prefixes:
-            self._ends[id] = (digest, size)
+            self._ends[id] = (digest, recipe)
         return size

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ..digest import SIZE
 from ..errors import StoreError
-from . import sums
+from . import bounds, sums
 from .connection import Connection
 from .protocol import Row
 from .schema import columns
@@ -39,7 +40,7 @@ MAX_CONTENT = 1 << 20
 def corrupt(id: bytes, why: str) -> StoreError:
     """Return the error for an object that is not what its id says."""
     return StoreError(
-        f"object {id.hex()} is damaged: {why}",
+        f"object {id[:SIZE].hex()} is damaged: {why}",
         code="corrupt_object",
         hint="run `brain verify --deep` to find what else is, and restore from a copy",
     )
@@ -51,7 +52,8 @@ def load_dictionary(db: Connection, number: int) -> ZstdCompressionDict | None:
 
     sql = f"SELECT {_DICTIONARY} FROM dictionaries WHERE number IN (?, ?)"
     for data, checksum in db.all(sql, (number, -number)):
-        if sums.of_fields(b"%d" % number, data) == checksum:
+        fits = sums.of_fields(b"%d" % number, data) == checksum
+        if fits and len(data) <= bounds.MAX_DICTIONARY_BYTES:
             return ZstdCompressionDict(data, dict_type=DICT_TYPE_FULLDICT)
     return None
 
@@ -102,12 +104,15 @@ class Decoder:
     def _decompressor(self, id: bytes, codec: int) -> ZstdDecompressor:
         known = self._ready.get(codec)
         if known is None:
-            from zstandard import ZstdDecompressor
+            from zstandard import ZstdDecompressor, ZstdError
 
             dictionary = load_dictionary(self._db, codec - ZSTD) if codec > ZSTD else None
             if codec < ZSTD or (codec > ZSTD and dictionary is None):
                 raise corrupt(id, f"its codec {codec} is unknown")
-            known = self._ready[codec] = ZstdDecompressor(dict_data=dictionary)
+            try:
+                known = self._ready[codec] = ZstdDecompressor(dict_data=dictionary)
+            except ZstdError as error:
+                raise corrupt(id, "what it was packed with is no dictionary") from error
         return known
 
 

@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 import apsw
 
 from ..errors import Locked, StoreError
+from .bounds import MAX_FIELD_BYTES
+from .inplace import InPlace
 
 WAL_PAGES = 128
 """Pages in the write-ahead log that trigger a checkpoint; opening reads the log through."""
@@ -114,13 +116,15 @@ def typed(error: Exception, name: str, told: Told = STORE) -> Exception:
 class Connection:
     """A connection to one database file; raises only typed errors.
 
-    `name` stands for the file in messages, which speak of it as `told` says.
+    `name` stands for the file in messages, which speak of it as `told` says. `in_place`
+    tells whether what is open is what the path names.
     """
 
     def __init__(
         self, filename: str, flags: int, *, timeout: float, name: str, told: Told = STORE
     ) -> None:
         self.name = name
+        self.in_place = InPlace(filename)
         self._told = told
         self._held = False
         self._timeout = int(timeout * 1000)
@@ -128,6 +132,7 @@ class Connection:
             self._raw = apsw.Connection(filename, flags=flags)
             for option, value in _GUARDS:
                 self._raw.config(option, value)
+            self._raw.limit(apsw.SQLITE_LIMIT_LENGTH, MAX_FIELD_BYTES)
             self._raw.set_busy_timeout(self._timeout)
             self._raw.execute(_SETTINGS).fetchall()
         except _FAILURES as error:
@@ -220,19 +225,35 @@ class Connection:
         return self._raw.in_transaction
 
     def begin(self) -> None:
-        """Begin to write. Until `commit` or `abandon`, nothing is written outside of this."""
-        self.run("BEGIN IMMEDIATE")
-        self._held = True
+        """Begin to write. Until `commit` or `abandon`, nothing is written outside of this.
+
+        Raises `StoreError` (`store_replaced`) if the file or its log was removed since.
+        """
+        self._begin("BEGIN IMMEDIATE")
 
     def begin_alone(self) -> None:
         """Begin to write outside the log, where readers have to stay out from the start."""
-        self.run("BEGIN EXCLUSIVE")
+        self.in_place.leave_log()
+        self._begin("BEGIN EXCLUSIVE")
+
+    def _begin(self, sql: str) -> None:
+        self.run(sql)
         self._held = True
+        try:
+            self.in_place.meet()
+        except StoreError:
+            self.abandon()
+            raise
 
     def commit(self) -> None:
-        """Make durable what was written since `begin`."""
+        """Make durable what was written since `begin`, where it can be found again.
+
+        Raises `StoreError` (`store_replaced`) if the file or its log was removed since: then
+        it is written to what no name leads to.
+        """
         self.run("COMMIT")
         self._held = False
+        self.in_place.check()
 
     def _check_held(self) -> None:
         """Refuse to go on after the engine rolled back by itself, as it does on a full disk.

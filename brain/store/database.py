@@ -65,8 +65,7 @@ def open_writable(folder: Path, timeout: float = TIMEOUT) -> Connection:
     Raises `NotFound` (`no_store`), `StoreError` (`foreign_owner`, `bad_store`,
     `unsupported_version`, `read_only`, `cannot_open`), `Locked`.
     """
-    path = os.path.join(folder, NAME)
-    dbfile.inspect(path, STORE)
+    path = _inspected(folder)
     if not os.access(path, os.W_OK) or not os.access(folder, os.W_OK):
         raise not_writable()
     db = dbfile.writable(path, timeout, STORE)
@@ -74,10 +73,23 @@ def open_writable(folder: Path, timeout: float = TIMEOUT) -> Connection:
         schema.compare(db)
         if db.all("PRAGMA journal_mode") != [("wal",)]:
             db.run("PRAGMA journal_mode=WAL")
+        db.in_place.meet()
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _inspected(folder: Path) -> str:
+    """Return the path of the store in `folder`, once nothing there leads elsewhere."""
+    if os.path.islink(folder):
+        raise StoreError(
+            "the folder .brain is a link",
+            hint="name the folder that holds the brain itself, or move .brain there",
+        )
+    path = os.path.join(folder, NAME)
+    dbfile.inspect(path, STORE)
+    return path
 
 
 def not_writable() -> StoreError:
@@ -94,6 +106,4 @@ def open_readonly(folder: Path, timeout: float = TIMEOUT) -> Connection:
 
     Errors as for `open_writable`.
     """
-    path = os.path.join(folder, NAME)
-    dbfile.inspect(path, STORE)
-    return dbfile.readable(path, timeout, STORE, schema.compare)
+    return dbfile.readable(_inspected(folder), timeout, STORE, schema.compare)

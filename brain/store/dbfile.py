@@ -8,32 +8,28 @@ from collections.abc import Callable
 import apsw
 
 from ..errors import NotFound, StoreError
+from . import plainfile
 from .connection import Connection, Told
+
+SIDE_FILES = ("", "-wal", "-shm", "-journal")
+"""What is appended to the name of a database for the files that it consists of."""
 
 
 def inspect(path: str, told: Told) -> None:
-    """Look at what lies at `path` without opening it.
+    """Look at the database at `path`, and at the files beside it, without opening them.
 
-    Root may open anybody's file: it could read it anyway. Anybody else's file that we do
-    not own might have been planted for us. Raises `NotFound` (`no_store`), `StoreError`
-    (`bad_store`, `foreign_owner`, `cannot_open`, `io_error`).
+    What is a link, a pipe or another user's might have been planted for us. Raises
+    `NotFound` (`no_store`), `StoreError` (`bad_store`, `foreign_owner`, `cannot_open`,
+    `io_error`).
     """
-    import stat
-
-    try:
-        found = os.lstat(path)
-    except FileNotFoundError as error:
-        raise NotFound(f"{told.what} is not here", code="no_store") from error
-    except OSError as error:
-        raise refused(error, told) from error
-    if not stat.S_ISREG(found.st_mode):
-        raise StoreError(f"{told.what} is not a regular file")
-    if os.geteuid() not in (0, found.st_uid):
-        raise StoreError(
-            f"{told.what} belongs to another user",
-            code="foreign_owner",
-            hint=f"copy {told.whole} to a folder of your own",
-        )
+    for side in SIDE_FILES:
+        try:
+            plainfile.check(path + side, os.lstat(path + side))
+        except FileNotFoundError as error:
+            if not side:
+                raise NotFound(f"{told.what} is not here", code="no_store") from error
+        except OSError as error:
+            raise refused(error, told) from error
 
 
 def writable(path: str, timeout: float, told: Told) -> Connection:

@@ -15,9 +15,13 @@ from . import traces
 from .codec import RECIPE
 from .lineage import Named
 from .recipe import Recipe
+from .schema import columns
 
 if TYPE_CHECKING:
     from .writing import SqliteTransaction
+
+
+_RECIPE = columns("id BLOB, data BLOB")
 
 
 def destroy(tx: SqliteTransaction, blob: bytes, named: Named) -> None:
@@ -41,7 +45,7 @@ def destroy(tx: SqliteTransaction, blob: bytes, named: Named) -> None:
 
 
 def _recipes(tx: SqliteTransaction) -> dict[bytes, Recipe]:
-    rows = tx._db.all("SELECT id, data FROM blobs WHERE codec = ?", (RECIPE,))
+    rows = tx._db.all(f"SELECT {_RECIPE} FROM blobs WHERE codec = ?", (RECIPE,))
     return {id: tx._recipe(id, data) for id, data in rows}
 
 

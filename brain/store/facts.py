@@ -7,12 +7,13 @@ set is small, so reading it whole costs no more than reading one row.
 
 from __future__ import annotations
 
-from ..errors import Conflict, StoreError
-from . import sums
+from ..errors import Conflict, StoreError, printable
+from . import bounds, sums
 from .connection import Connection
 from .schema import columns
 
 _FACT = columns("name TEXT, value BLOB")
+_DAMAGED = "run `brain verify`, and restore the folder .brain from a copy"
 
 SEAL = ""
 """Name of the row that holds the seal."""
@@ -28,18 +29,29 @@ EPOCH = "epoch"
 """Name of the fact that holds how often something was taken out of the store."""
 
 
+KNOWN = frozenset({OPERATIONS, REDACTIONS, TRACES, EPOCH})
+"""Names of the facts that are neither refs nor settings."""
+
+
 def load(db: Connection) -> dict[str, bytes]:
     """Return all facts by name, sorted.
 
-    Raises `StoreError` (`corrupt_ref`) if the seal does not fit.
+    Raises `StoreError` (`corrupt_ref`) if the seal does not fit, or one cannot be right.
     """
     facts: dict[str, bytes] = dict(db.all(f"SELECT {_FACT} FROM facts ORDER BY name"))
     if facts.pop(SEAL, None) != _seal(facts):
         raise StoreError(
             "the refs of the store do not fit their checksum",
             code="corrupt_ref",
-            hint="run `brain verify`, and restore the folder .brain from a copy",
+            hint=_DAMAGED,
         )
+    for name, value in facts.items():
+        if wrong := bounds.of_fact(name, value):
+            raise StoreError(
+                f"the fact {printable(name, 80)} of the store is damaged: {wrong}",
+                code="corrupt_ref",
+                hint=_DAMAGED,
+            )
     return facts
 
 

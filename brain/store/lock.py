@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ..errors import Locked, StoreError
+from .plainfile import open_plain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,7 @@ def writer_lock(folder: Path, timeout: float, whole: str = "the brain") -> Itera
 
     Yields whether the last holder died while it held it. Raises `Locked` with the
     holder's process id if another one keeps it for `timeout` seconds, `StoreError`
-    (`read_only`, `cannot_open`) if the lock cannot be taken. The file stays:
+    (`read_only`, `cannot_open`, `bad_store`) if the lock cannot be taken. The file stays:
     removing it would let two in.
     """
     handle = _open(folder, whole)
@@ -67,7 +68,7 @@ def _sign(handle: int) -> None:
 def _open(folder: Path, whole: str) -> int:
     path = os.path.join(folder, NAME)
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        handle = open_plain(path, os.O_RDWR | os.O_CREAT)
         if os.fstat(handle).st_mode & 0o600 != 0o600:  # new, under a umask that takes all
             os.fchmod(handle, 0o600)
         if os.geteuid() == 0:

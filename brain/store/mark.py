@@ -14,10 +14,10 @@ from contextlib import suppress
 from blake3 import blake3
 
 from ..errors import StoreError
+from .plainfile import open_plain
 
 NAME = "mark"
 _CHECK = 8
-_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def write(store: str, head: bytes) -> None:
@@ -26,9 +26,9 @@ def write(store: str, head: bytes) -> None:
     What is noted is durable already, so a note that cannot be written is left out.
     """
     path = _beside(store)
-    with suppress(OSError):
+    with suppress(OSError, StoreError):  # of the latter the next transaction tells
         fresh = not os.path.lexists(path)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | _FLAGS, 0o600)
+        handle = open_plain(path, os.O_WRONLY | os.O_CREAT)
         try:
             if fresh:
                 _own(handle, os.path.dirname(path))
@@ -38,9 +38,12 @@ def write(store: str, head: bytes) -> None:
 
 
 def read(store: str) -> bytes:
-    """Return the head that was noted last, b"" if there is no note or a damaged one."""
+    """Return the head that was noted last, b"" if there is no note or a damaged one.
+
+    Raises `StoreError` as `open_plain`.
+    """
     try:
-        handle = os.open(_beside(store), os.O_RDONLY | _FLAGS)
+        handle = open_plain(_beside(store), os.O_RDONLY)
     except OSError:
         return b""
     try:
@@ -49,6 +52,11 @@ def read(store: str) -> bytes:
         os.close(handle)
     head, check = note[:-_CHECK], note[-_CHECK:]
     return head if check == _sum(head) else b""
+
+
+def number(noted: bytes) -> int:
+    """Return the number of the operation that was noted; 0 if none was."""
+    return int.from_bytes(noted[:8], "big")
 
 
 def lost(noted: bytes, head: bytes) -> str:

@@ -14,7 +14,16 @@ from .blobs import absent
 from .memory_lineage import MemoryLineageReader
 from .memory_state import State
 from .parts import Part, Stored, cut
-from .protocol import LARGE, Checked, Kind, Look, OperationRow, Pending
+from .protocol import (
+    LARGE,
+    Checked,
+    ExpectedSize,
+    Kind,
+    Look,
+    OperationRow,
+    Pending,
+    as_claimed,
+)
 
 
 class MemoryReader(MemoryLineageReader):
@@ -81,7 +90,7 @@ class MemoryReader(MemoryLineageReader):
         """See `Reader.blob_size`."""
         return len(self.read_blob(id))
 
-    def read_blob(self, id: bytes) -> bytes:
+    def read_blob(self, id: bytes, size: int | None = None) -> bytes:
         """See `Reader.read_blob`."""
         content = self._state.blobs.get(id)
         if content is None:
@@ -95,14 +104,20 @@ class MemoryReader(MemoryLineageReader):
             if len(content) < LARGE:
                 yield id, content
 
-    def stream_blob(self, id: bytes) -> Iterator[bytes]:
+    def stream_blob(self, id: bytes, size: int | None = None) -> Iterator[bytes]:
         """See `Reader.stream_blob`."""
         content = self.read_blob(id)
         for start in range(0, len(content) or 1, LARGE):
             yield content[start : start + LARGE]
 
+    def check_recipes(self) -> Checked:
+        """See `Reader.check_recipes`; nothing is kept in chunks."""
+        return Checked([], [], [])
+
     @contextmanager
-    def check_blobs(self, look: Look) -> Iterator[Iterator[Checked]]:
+    def check_blobs(
+        self, look: Look, expected: ExpectedSize = as_claimed
+    ) -> Iterator[Iterator[Checked]]:
         """See `Reader.check_blobs`."""
         blobs = self._state.blobs.items()
         sizes = [(id, len(content)) for id, content in blobs if blob_id(content) == id]
@@ -140,6 +155,14 @@ class MemoryReader(MemoryLineageReader):
     def pending(self) -> list[Pending]:
         """See `Reader.pending`."""
         return sorted(self._state.pending.values())
+
+    def pending_notes(self) -> tuple[list[Pending], list[str]]:
+        """See `Reader.pending_notes`; none is ever damaged."""
+        return self.pending(), []
+
+    def strays(self) -> list[str]:
+        """See `Reader.strays`."""
+        return []
 
     def integrity(self) -> list[str]:
         """See `Reader.integrity`."""

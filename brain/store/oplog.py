@@ -7,14 +7,17 @@ end does not pass for a whole one.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import starmap
 
 from ..digest import EMPTY, SIZE, domain
 from ..errors import NotFound, StoreError
+from . import bounds
 from .connection import Connection
 from .protocol import OperationRow
 from .schema import columns
 
 _ROW = columns("number INTEGER, id BLOB, data BLOB")
+_DAMAGED = "run `brain verify`, and restore the folder .brain from a copy"
 _chain = domain("brain v1 operation")
 
 
@@ -47,7 +50,7 @@ def read(db: Connection, number: int, head: tuple[int, bytes]) -> OperationRow:
     )
     if len(rows) != min(number, 2) or (number == head[0] and rows[-1][1] != head[1]):
         raise _broken(number)
-    row = OperationRow(*rows[-1])
+    row = _row(*rows[-1])
     if row.id != link(rows[0][1] if number > 1 else EMPTY, row.data):
         raise _broken(number)
     return row
@@ -60,7 +63,7 @@ def newest_first(db: Connection, head: tuple[int, bytes]) -> Iterator[OperationR
         f"SELECT {_ROW} FROM operations WHERE number <= ? ORDER BY number DESC",
         (head[0],),
     )
-    for row in map(OperationRow._make, rows):
+    for row in starmap(_row, rows):
         if later is None:
             if (row.number, row.id) != head:
                 raise _broken(head[0])
@@ -78,9 +81,33 @@ def newest_first(db: Connection, head: tuple[int, bytes]) -> Iterator[OperationR
     yield later
 
 
+def head_at(db: Connection, number: int, head: tuple[int, bytes]) -> bytes:
+    """Return what `pack_head` gave when the log, which ends at `head`, ended at `number`."""
+    if number <= 0 or number >= head[0]:
+        return pack_head(*head) if head[0] else EMPTY
+    row = db.one(f"SELECT {columns('id BLOB')} FROM operations WHERE number = ?", (number,))
+    return pack_head(number, row[0] if row else EMPTY)
+
+
+def strays(db: Connection, head: tuple[int, bytes]) -> int:
+    """Return how many rows are not of the log that ends at `head`."""
+    ((count,),) = db.all(
+        "SELECT count(*) FROM operations WHERE number < 1 OR number > ?", (head[0],)
+    )
+    return int(count)
+
+
+def _row(number: int, id: bytes, data: bytes) -> OperationRow:
+    if wrong := bounds.of_operation(number, id, data):
+        raise StoreError(
+            f"operation {number} is damaged: {wrong}", code="corrupt_operation", hint=_DAMAGED
+        )
+    return OperationRow(number, id, data)
+
+
 def _broken(number: int) -> StoreError:
     return StoreError(
         f"the operation log is broken at operation {number}",
         code="corrupt_operation",
-        hint="run `brain verify`, and restore the folder .brain from a copy",
+        hint=_DAMAGED,
     )

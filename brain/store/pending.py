@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..errors import StoreError
-from . import sums
+from ..errors import StoreError, printable
+from . import bounds, sums
 from .connection import Connection
 from .protocol import Pending
 from .schema import columns
@@ -15,17 +15,29 @@ _ROW = columns("path TEXT, kind INTEGER, blob BLOB, before BLOB, checksum BLOB")
 
 def load(db: Connection) -> list[Pending]:
     """Return the rows by path. Raises `StoreError` (`corrupt_pending`)."""
-    found = []
+    found, damaged = load_sound(db)
+    for problem in damaged:
+        raise StoreError(
+            problem,
+            code="corrupt_pending",
+            hint="`brain doctor --repair` drops it; `brain status` then compares the folder",
+        )
+    return found
+
+
+def load_sound(db: Connection) -> tuple[list[Pending], list[str]]:
+    """Return the rows by path, and what is wrong with the others."""
+    found: list[Pending] = []
+    damaged: list[str] = []
     for *fields, expected in db.all(f"SELECT {_ROW} FROM pending ORDER BY path"):
         row = Pending._make(fields)
-        if _checksum(row) != expected:
-            raise StoreError(
-                "the note of a file that has yet to be written is damaged",
-                code="corrupt_pending",
-                hint="run `brain doctor`, then `brain status` to compare the folder",
-            )
-        found.append(row)
-    return found
+        if (wrong := bounds.of_pending(row)) or _checksum(row) != expected:
+            name = printable(row.path, 80)
+            why = wrong or "it does not fit its checksum"
+            damaged.append(f"the note that the file {name} has yet to be written is damaged: {why}")
+        else:
+            found.append(row)
+    return found, damaged
 
 
 def note(db: Connection, rows: Iterable[Pending]) -> None:

@@ -87,6 +87,15 @@ Look = Callable[[bytes, bytes], bool]
 """Picks out blobs, by id and content; called in whatever process reads them."""
 
 
+ExpectedSize = Callable[[bytes, int], int]
+"""Returns the size that a large blob has to have, given its id and the size it claims."""
+
+
+def as_claimed(blob: bytes, size: int) -> int:
+    """Expect of a blob the size that it claims: an `ExpectedSize`."""
+    return size
+
+
 class Source(Protocol):
     """Where a large blob is read from: a file opened unbuffered, or `io.BytesIO`."""
 
@@ -130,8 +139,13 @@ class Reader(LineageReader, PartReader, Protocol):
     def blob_size(self, id: bytes) -> int:
         """Return the size of a blob; reads all of a small one, which proves its size."""
 
-    def read_blob(self, id: bytes) -> bytes:
-        """Return a whole blob after checking it against its id."""
+    def read_blob(self, id: bytes, size: int | None = None) -> bytes:
+        """Return a whole blob after checking it against its id.
+
+        Give `size`, if an entry says it: a large blob that claims another one is refused
+        before any of it is read. Raises `InvalidInput` (`too_large`) above
+        `limits.MAX_WHOLE_BYTES`.
+        """
 
     def read_blobs(self, ids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
         """Stream (id, content) of the small blobs among `ids`, once each, in any order.
@@ -139,20 +153,29 @@ class Reader(LineageReader, PartReader, Protocol):
         Blobs kept in chunks are left out: `stream_blob` them.
         """
 
-    def stream_blob(self, id: bytes) -> Iterator[bytes]:
-        """Stream a blob in pieces of at most `LARGE` bytes.
+    def stream_blob(self, id: bytes, size: int | None = None) -> Iterator[bytes]:
+        """Stream a blob in pieces of at most `LARGE` bytes; `size` as for `read_blob`.
 
-        Each piece is checked before it is given out, and the last one only
-        after the whole has been checked against `id`.
+        Each piece is checked against the id of its own, and the last one is given out only
+        after the whole has been checked against `id`. So what was given out before counts
+        once the stream has ended.
         """
 
-    def check_blobs(self, look: Look) -> AbstractContextManager[Iterator[Checked]]:
+    def check_recipes(self) -> Checked:
+        """Return the sizes of all large blobs, as the store claims, and what cannot be right.
+
+        No content is read.
+        """
+
+    def check_blobs(
+        self, look: Look, expected: ExpectedSize = as_claimed
+    ) -> AbstractContextManager[Iterator[Checked]]:
         """Begin to read every blob again; the verdicts come in storage order, some at a time.
 
-        Small blobs are shown to `look`.
-
-        Other processes may be at it while the block does something else; a `BrainError`
-        (`worker_died`) comes out of the iterator if one of them did not finish.
+        Small blobs are shown to `look`. A large blob that is not of the `expected` size is a
+        fault, and not read; it is asked once the block iterates. Other processes may be at it
+        while the block does something else; a `BrainError` (`worker_died`) comes out of the
+        iterator if one of them did not finish.
         """
 
     def ref(self, name: str) -> bytes | None:
@@ -175,6 +198,12 @@ class Reader(LineageReader, PartReader, Protocol):
 
     def pending(self) -> list[Pending]:
         """Return the files of the work tree that have yet to be written, by path."""
+
+    def pending_notes(self) -> tuple[list[Pending], list[str]]:
+        """Return the same, and what is wrong with the notes that are damaged."""
+
+    def strays(self) -> list[str]:
+        """Return what is wrong with rows that nothing else reads, or that are kept twice."""
 
     def integrity(self) -> list[str]:
         """Return what the engine's own check complains of; empty if all is well."""

@@ -12,7 +12,8 @@ from . import pending as notes
 from .blobs import BlobReader
 from .codec import Decoder
 from .connection import Connection
-from .protocol import Checked, Look, OperationRow, Pending
+from .dbfile import SIDE_FILES
+from .protocol import Checked, ExpectedSize, Look, OperationRow, Pending, as_claimed
 from .redactions import RedactionReader
 from .signatures import SignatureReader
 from .structured import ObjectReader
@@ -21,7 +22,6 @@ CACHE_KIB = 2000
 """Page cache of a connection: what the engine takes by itself."""
 INTEGRITY_CACHE_KIB = 16 << 10
 """Holds the index of some hundred thousand blobs, in which each row is looked up."""
-SIDE_FILES = ("", "-wal", "-shm", "-journal")
 
 
 class SqliteReader(
@@ -79,8 +79,14 @@ class SqliteReader(
         """See `Reader.pending`."""
         return notes.load(self._db)
 
+    def pending_notes(self) -> tuple[list[Pending], list[str]]:
+        """See `Reader.pending_notes`."""
+        return notes.load_sound(self._db)
+
     @contextmanager
-    def check_blobs(self, look: Look) -> Iterator[Iterator[Checked]]:
+    def check_blobs(
+        self, look: Look, expected: ExpectedSize = as_claimed
+    ) -> Iterator[Iterator[Checked]]:
         """See `Reader.check_blobs`; large blobs come last."""
         from pathlib import Path
 
@@ -93,7 +99,7 @@ class SqliteReader(
         with checking.small(
             db, lambda: database.open_readonly(folder), large, processes, look
         ) as verdicts:
-            yield chain(verdicts, self.judge_large(large))
+            yield chain(verdicts, self.judge_large(large, expected))
 
     @contextmanager
     def aside(self) -> Iterator[SqliteReader]:
@@ -103,16 +109,26 @@ class SqliteReader(
         with closing(database.open_readonly(Path(self._path).parent)) as db:
             yield SqliteReader(db, self._path)
 
+    def strays(self) -> list[str]:
+        """See `Reader.strays`."""
+        from . import strays
+
+        return list(strays.find(self._db, self._facts()))
+
     def integrity(self) -> list[str]:
         """See `Reader.integrity`."""
-        noted = mark.read(self._path)
+        noted = mark.read(self._path)  # before the log is, beside writers
         self._db.run(f"PRAGMA cache_size=-{INTEGRITY_CACHE_KIB}")
         try:
             found = [str(line) for (line,) in self._db.all("PRAGMA integrity_check")]
         finally:
             self._db.run(f"PRAGMA cache_size=-{CACHE_KIB}")
-        lost = mark.lost(noted, self._facts().get(facts.OPERATIONS, b"")) if noted else ""
+        lost = mark.lost(noted, self._when_noted(noted)) if noted else ""
         return [line for line in (*found, lost) if line not in ("ok", "")]
+
+    def _when_noted(self, noted: bytes) -> bytes:
+        """Return where the log stood when `noted` was, or stands if that is not so far."""
+        return oplog.head_at(self._db, mark.number(noted), self._log_head())
 
     def size_on_disk(self) -> int:
         """See `Reader.size_on_disk`."""

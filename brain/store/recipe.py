@@ -63,6 +63,8 @@ def parse(id: bytes, stored: bytes) -> Recipe:
     body = stored[sums.BYTES :]
     if sums.of_fields(id, body) != stored[: sums.BYTES]:
         raise ValueError("a recipe does not fit its checksum")
+    if len(body) < _HEAD.size:
+        raise ValueError("a recipe that is cut short")
     depth, prefix_size, count = _HEAD.unpack_from(body)
     first = _HEAD.size + (SIZE if depth else 0)
     sizes_at = first + SIZE * count
@@ -71,6 +73,11 @@ def parse(id: bytes, stored: bytes) -> Recipe:
     chunks = [body[at : at + SIZE] for at in range(first, sizes_at, SIZE)]
     sizes = list(struct.unpack_from(f"<{count}I", body, sizes_at))
     return Recipe(depth, body[_HEAD.size : first], prefix_size, chunks, sizes)
+
+
+def can_follow(recipe: Recipe, prefix: Recipe) -> bool:
+    """Tell whether a recipe can have another one as its prefix."""
+    return prefix.depth < recipe.depth and prefix.size == recipe.prefix_size
 
 
 class Growth(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..errors import StoreError
-from . import sums
+from . import bounds, sums
 from .connection import Connected, Connection
 from .schema import columns
 
@@ -42,9 +42,10 @@ def put(db: Connection, snapshot: bytes, key: bytes, signature: bytes) -> None:
 def _proven(
     snapshot: bytes, key: bytes, signature: bytes, expected: bytes
 ) -> tuple[bytes, bytes, bytes]:
-    if sums.of_fields(snapshot, key, signature) != expected:
+    wrong = bounds.of_signature(snapshot, key, signature)
+    if wrong or sums.of_fields(snapshot, key, signature) != expected:
         raise StoreError(
-            "a signature in the store does not fit its checksum",
+            f"a signature in the store is damaged: {wrong or 'it does not fit its checksum'}",
             code="corrupt_signature",
             hint="restore the folder .brain from a copy, or sign again",
         )

@@ -17,6 +17,7 @@ from .schema import columns
 if TYPE_CHECKING:
     from .writing import SqliteTransaction
 
+_RECIPE = columns("id BLOB, data BLOB")
 _ORDER = (Kind.SNAPSHOT, Kind.BUNDLE, Kind.NODE)
 """What refers to others goes first, so that nothing ever refers to what is gone."""
 
@@ -45,7 +46,7 @@ def sweep(tx: SqliteTransaction, kept: set[bytes], most: int) -> int:
 
 def _parts(tx: SqliteTransaction, kept: set[bytes]) -> set[bytes]:
     """Return the chunks and prefixes, all the way down, that large blobs among `kept` have."""
-    rows = tx._db.all("SELECT id, data FROM blobs WHERE codec = ?", (RECIPE,))
+    rows = tx._db.all(f"SELECT {_RECIPE} FROM blobs WHERE codec = ?", (RECIPE,))
     recipes = {id: tx._recipe(id, data) for id, data in rows}
     parts: set[bytes] = set()
     stack = [id for id in recipes if id in kept]

@@ -9,8 +9,9 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
+from .. import limits
 from ..digest import blob_id
-from ..errors import StoreError
+from ..errors import InvalidInput, StoreError
 from . import facts, mark, oplog, signatures
 from . import pending as notes
 from .codec import INSERT, RAW, RECIPE
@@ -65,7 +66,8 @@ class SqliteTransaction(SqliteReader):
     def _recall(self) -> None:
         self._before = facts.load(self._db)
         self._now = dict(self._before)
-        mark.refuse_loss(mark.read(self._path), self._before.get(facts.OPERATIONS, b""))
+        noted = mark.read(self._path)
+        mark.refuse_loss(noted, self._when_noted(noted))
 
     def _commit(self) -> None:
         facts.save(self._db, self._before, self._now)
@@ -129,6 +131,12 @@ class SqliteTransaction(SqliteReader):
 
     def put_recipe(self, id: bytes, recipe: Recipe) -> None:
         """Keep a large blob whose chunks are here."""
+        if recipe.size > limits.MAX_FILE_BYTES:
+            raise InvalidInput(
+                f"a file of {recipe.size} bytes",
+                code="too_large",
+                hint=f"at most {limits.MAX_FILE_BYTES} bytes",
+            )
         self._refuse_redacted([(id,)])
         self._db.run(INSERT, (id, RECIPE, pack(id, recipe)))
 

@@ -77,7 +77,7 @@ def read_whole(root: Root, path: str, limit: int = limits.MAX_FILE_BYTES) -> byt
 
     For a link, its text. Raises as `read_many` does.
     """
-    for _, content in read_many(root, [_candidate(root, path)]):
+    for _, content in read_many(root, [candidate(root, path)]):
         if isinstance(content, bytes):
             return content if len(content) <= limit else None
         if content.size > limit:
@@ -88,7 +88,8 @@ def read_whole(root: Root, path: str, limit: int = limits.MAX_FILE_BYTES) -> byt
     raise AssertionError("one candidate, one content")
 
 
-def _candidate(root: Root, path: str) -> Candidate:
+def candidate(root: Root, path: str) -> Candidate:
+    """Look at the file at `path`. Raises `InvalidInput` as `read_many` does."""
     folder, _, name = path.rpartition("/")
     with opened(root) as root_fd:
         folders = Folders(root_fd)

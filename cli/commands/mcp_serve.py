@@ -14,7 +14,7 @@ from ..context import App
 from ..output import emit
 from ..params import CountType, Once, TextType
 from ..reading import standard_input
-from ..serving import Address, AddressType, desk, private_stdout, rules
+from ..serving import Address, AddressType, desk, private_stdout, rules, token_place
 
 
 @brain_command(
@@ -43,7 +43,10 @@ from ..serving import Address, AddressType, desk, private_stdout, rules
     help="Size of the index in the instructions (default: 2000).",
 )
 @click.option(
-    "--token-file", cls=Once, metavar="FILE", help="Where the token is (default: .brain/mcp-token)."
+    "--token-file",
+    cls=Once,
+    metavar="FILE",
+    help="Where the token is (default: a file of its own for each brain, with your settings).",
 )
 @click.option("--no-token", is_flag=True, help="Let every program of this machine in.")
 @click.option(
@@ -96,7 +99,7 @@ def command(
             running.serve_pipes(served, source, out)
         return
     with desk(app, read_only, approve, budget) as served:
-        place = Path(token_file) if token_file else served.root / ".brain" / "mcp-token"
+        place = Path(token_file) if token_file else token_place(served.brain_id)
         sockets = running.listen(http.host, http.port)
         allowed = rules(http, sockets, None if no_token else place, allow_host, allow_origin)
         told = {

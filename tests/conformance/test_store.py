@@ -309,18 +309,18 @@ def test_settling_forgets_all_pending_files_and_nothing_else(store: Store) -> No
 def test_a_snapshot_has_one_signature_for_each_key_and_the_first_one_stays(store: Store) -> None:
     a, b = b"a" * 32, b"b" * 32
     with store.transaction() as tx:
-        tx.put_signature(a, b"2" * 32, b"two" * 20)
-        tx.put_signature(b, b"2" * 32, b"other")
-        tx.put_signature(a, b"1" * 32, b"one")
-        tx.put_signature(a, b"2" * 32, b"two" * 20)
-        tx.put_signature(a, b"2" * 32, b"late")
-        assert tx.signatures(b) == [(b"2" * 32, b"other")]
-    assert store.signatures(a) == [(b"1" * 32, b"one"), (b"2" * 32, b"two" * 20)]
+        tx.put_signature(a, b"2" * 32, b"2" * 64)
+        tx.put_signature(b, b"2" * 32, b"o" * 64)
+        tx.put_signature(a, b"1" * 32, b"1" * 64)
+        tx.put_signature(a, b"2" * 32, b"2" * 64)
+        tx.put_signature(a, b"2" * 32, b"l" * 64)
+        assert tx.signatures(b) == [(b"2" * 32, b"o" * 64)]
+    assert store.signatures(a) == [(b"1" * 32, b"1" * 64), (b"2" * 32, b"2" * 64)]
     assert store.signatures(b"c" * 32) == []
     assert list(store.all_signatures()) == [
-        (a, b"1" * 32, b"one"),
-        (a, b"2" * 32, b"two" * 20),
-        (b, b"2" * 32, b"other"),
+        (a, b"1" * 32, b"1" * 64),
+        (a, b"2" * 32, b"2" * 64),
+        (b, b"2" * 32, b"o" * 64),
     ]
 
 
@@ -340,7 +340,7 @@ def test_a_transaction_that_fails_leaves_nothing(
         tx.set_ref("main", b"1" * 32, b"2" * 32)
         tx.set_meta("key", b"value")
         tx.append_operation(b"two")
-        tx.put_signature(bytes(32), bytes(32), b"signature")
+        tx.put_signature(bytes(32), bytes(32), b"s" * 64)
         tx.set_pending([Pending("a", 0, b"", b"")])
         raise failure
     assert (list(store.objects()), store.refs(), list(store.operations())) == before

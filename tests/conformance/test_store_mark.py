@@ -67,3 +67,42 @@ def test_another_operation_of_the_same_number_is_found(tmp_path: Path) -> None:
     other = open_store(tmp_path / "a")
     assert other.integrity() == ["operation 4 is not the one that was acknowledged"]
     other.close()
+
+
+def test_a_log_that_went_another_way_and_is_longer_by_now_is_found(tmp_path: Path) -> None:
+    filled(tmp_path / "a")
+    filled(tmp_path / "b")
+    store = open_store(tmp_path / "b")
+    for number in range(2):
+        with store.transaction() as tx:
+            tx.append_operation(b"other %d" % number)
+    (tmp_path / "b/mark").write_bytes((tmp_path / "a/mark").read_bytes())
+    assert store.integrity() == []  # the mark is behind, which a power cut can bring about
+    store.close()
+    (tmp_path / "c").mkdir()
+    other = create_store(tmp_path / "c/.brain")
+    for number in range(5):
+        with other.transaction() as tx:
+            tx.append_operation(b"foreign %d" % number)
+    (tmp_path / "c/.brain/mark").write_bytes((tmp_path / "a/mark").read_bytes())
+    assert other.integrity() == ["operation 3 is not the one that was acknowledged"]
+    with pytest.raises(StoreError) as refused, other.transaction():
+        pass
+    assert refused.value.code == "lost_operations"
+    other.close()
+
+
+def test_a_log_of_another_store_is_not_taken_for_the_own_one(tmp_path: Path) -> None:
+    filled(tmp_path / "a")
+    other = create_store(tmp_path / "b")
+    for number in range(9):
+        with other.transaction() as tx:
+            tx.append_operation(b"foreign %d" % number)
+    other.close()
+    (tmp_path / "b/store.db-wal").replace(tmp_path / "a/store.db-wal")
+    (tmp_path / "a/store.db-shm").unlink()
+    store = open_store(tmp_path / "a")
+    assert store.integrity() == ["operation 3 is not the one that was acknowledged"]
+    with pytest.raises(StoreError), store.transaction():
+        pass
+    store.close()

@@ -106,6 +106,7 @@ class Served:
     """A server on a socket."""
 
     def __init__(self, brain: Path, *options: str) -> None:
+        self.folder = brain
         self.process = subprocess.Popen(
             [*COMMAND, "-C", str(brain), "mcp", "--http", "0", "--json", *options],
             stdin=subprocess.DEVNULL,

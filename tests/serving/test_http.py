@@ -57,7 +57,7 @@ def test_a_client_with_the_token_works_and_one_without_does_not(served: Served, 
             return str(content.text)  # type: ignore[union-attr]
 
     assert f"▸ by-{era}" in anyio.run(session, served.token)
-    with Brain.open(Path(served.told["token_file"]).parents[1]) as brain:
+    with Brain.open(served.folder) as brain:
         assert brain.receipt().outcome == ("unknown" if era == "legacy" else "")  # ended, or none
     with pytest.raises(Exception):  # noqa: B017  whatever the SDK makes of 403
         anyio.run(session, "wrong")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import brain._schemas
 import jsonschema_rs
+import platformdirs
 import pytest
 
 from brain import Brain
@@ -84,9 +85,36 @@ def test_a_port_in_use_is_said_so(folder: Path) -> None:
         assert refused(folder, "--http", str(port))["code"] == "cannot_listen"
 
 
+def place_of(folder: Path) -> Path:
+    """Return where the token of a brain is, the folder of it made."""
+    with Brain.open(folder) as opened:
+        place = platformdirs.user_config_path("brain") / "tokens" / opened.id
+    place.parent.mkdir(parents=True)
+    return place
+
+
+def test_a_token_that_lies_in_the_brain_is_not_used(folder: Path) -> None:
+    planted = folder / ".brain" / "mcp-token"
+    planted.write_text("known-to-others-" * 3 + "\n")
+    planted.chmod(0o600)
+    with Served(folder) as made:
+        assert made.token != planted.read_text().strip()
+        assert not made.told["token_file"].startswith(str(folder))
+    with Served(folder) as again:
+        assert again.token == made.token
+
+
+def test_a_token_that_has_another_name_elsewhere_is_refused(folder: Path) -> None:
+    file = place_of(folder)
+    file.write_text("x" * 43 + "\n")
+    file.chmod(0o600)
+    os.link(file, file.with_name("other"))
+    assert refused(folder, "--http", "0")["code"] == "token_exposed"
+
+
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o666])
 def test_a_token_that_others_may_know_is_refused(folder: Path, mode: int) -> None:
-    file = folder / ".brain" / "mcp-token"
+    file = place_of(folder)
     file.write_text("x" * 43 + "\n")
     file.chmod(mode)
     assert refused(folder, "--http", "0")["code"] == "token_exposed"
@@ -102,7 +130,7 @@ def test_a_file_without_a_token_is_refused(folder: Path, content: str, tmp_path:
 
 def test_a_link_instead_of_a_token_is_not_followed(folder: Path, tmp_path: Path) -> None:
     target = tmp_path / "target"
-    os.symlink(target, folder / ".brain" / "mcp-token")
+    os.symlink(target, place_of(folder))
     refused(folder, "--http", "0")
     assert not target.exists()
 

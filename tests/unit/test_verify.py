@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from brain_cli.run import run as command_line
 
 from brain import Brain, forking
 from brain.actions.turn import log_operation
@@ -22,6 +23,8 @@ from brain.objects.snapshot import Jump, Snapshot
 from brain.session import Session
 from brain.store.protocol import Kind
 from brain.verify import verify_folder
+from tests.judging import judged
+from tests.mutated import READING
 
 
 @pytest.fixture
@@ -75,6 +78,27 @@ def forged(brain: Brain, change: Callable[[Session, Snapshot], Snapshot]) -> Non
         tx.set_ref("heads/main", head, forged_id)
         log_operation(session, tx, "snapshot", "forged", [("heads/main", head, forged_id)])
     session.reader = session.store
+
+
+VERSIONS = ["9" * 4301, "\u202e1", "\u00b2", "-1", "1.", "1e9", "0"]
+
+
+@pytest.mark.parametrize("said", VERSIONS)
+@pytest.mark.parametrize("kind", ["upsert", "delete", "merge", "absorb"])
+def test_what_is_no_version_is_named_by_verification_and_ends_no_command(
+    brain: Brain, kind: str, said: str
+) -> None:
+    done = {
+        "upsert": ("upsert", "skill-007", said, said),
+        "delete": ("delete", "skill-007", said),
+        "merge": ("merge", (), (("skill-007", said, said, said),)),
+        "absorb": ("absorb", "skill-007", said, said, "skill-008", said),
+    }[kind]
+    forged(brain, lambda session, honest: honest._replace(operation=done))
+    brain.close()
+    assert [wrong for one in READING if (wrong := judged(command_line, brain.root, one))] == []
+    if kind == "upsert":
+        assert "bad_version" in codes(brain)
 
 
 def with_bundle(session: Session, snapshot: Snapshot, bundle: bundles.Bundle) -> Snapshot:
@@ -277,6 +301,9 @@ FINDINGS = """
 import json, os, sys
 from pathlib import Path
 from brain.verify import verify_folder
+from brain_cli.run import run as command_line
+from tests.judging import judged
+from tests.mutated import READING
 forks = []
 os.register_at_fork(before=lambda: forks.append(1))
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(sys.argv[2])])

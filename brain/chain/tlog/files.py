@@ -105,6 +105,7 @@ def open_writable(folder: Path, timeout: float = TIMEOUT) -> Connection:
     db = dbfile.writable(path, timeout, TOLD)
     try:
         schema.check(db)
+        db.in_place.meet()
     except BaseException:
         db.close()
         raise

@@ -70,6 +70,11 @@ class Desk:
         return self._base.root
 
     @property
+    def brain_id(self) -> str:
+        """The id of the brain."""
+        return self._base.id
+
+    @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools that clients are offered."""
         if self.mode == PROPOSES:  # there is no folder in which somebody could have changed files

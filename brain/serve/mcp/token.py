@@ -1,4 +1,7 @@
-"""The token that a client has to show over HTTP, in a file that its owner alone can read."""
+"""The token that a client has to show over HTTP, in a file that its owner alone can read.
+
+It is in no brain: whoever had one in their hands would know its token, or have chosen it.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ def _load(path: Path) -> str:
             f"{printable(path)} is not a file", code="bad_token", hint="name a file, new or not"
         )
     with os.fdopen(handle, "rb") as file:
-        if about.st_mode & 0o077 or about.st_uid != os.geteuid():
+        if about.st_mode & 0o077 or about.st_uid != os.geteuid() or about.st_nlink > 1:
             raise InvalidInput(
                 f"others may know the token in {printable(path)}",
                 code="token_exposed",

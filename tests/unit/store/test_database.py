@@ -18,6 +18,7 @@ import pytest
 from brain.errors import BrainError, Conflict, StoreError
 from brain.store import schema
 from brain.store.connection import Connection
+from brain.store.lock import writer_lock
 from brain.store.opening import create_store, open_reader, open_store
 
 NOBODY = 65534
@@ -78,6 +79,29 @@ def give_away(folder: Path) -> None:
     if os.geteuid() == 0:
         for path in (folder, *folder.iterdir()):
             os.chown(path, NOBODY, NOBODY)
+
+
+@pytest.mark.parametrize("name", ["store.db-wal", "mark", "lock"])
+def test_a_file_of_another_user_beside_the_store_is_not_used(open_place: Path, name: str) -> None:
+    folder = open_place / ".brain"
+    store = create_store(folder)
+    with store.transaction() as tx:
+        tx.append_operation(b"one")
+    store.close()
+    give_away(folder)
+    foreign = folder / name
+    foreign.touch(0o666)
+    foreign.chmod(0o666)
+    if os.geteuid() != 0:
+        return
+    os.chown(foreign, 0, 0)
+    assert unprivileged(lambda: written(folder)) == "foreign_owner"
+
+
+def written(folder: Path) -> str:
+    with writer_lock(folder, 1), closing(open_store(folder)) as store, store.transaction() as tx:
+        tx.append_operation(b"two")
+    return "written"
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])

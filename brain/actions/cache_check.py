@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from ..actions import lineage_cache, lining
 from ..cache.cache import SkillRow, Unusable
-from ..results import Finding
 from ..session import Session
 from ..skills.card import encode_card, read_card
-from . import lineages
+from . import derived, lineage_cache, lining
 
-CODE = "wrong_cache"
-_HEAL = "heal it with `brain doctor --repair`"
+_CARDS = 4096
+"""Cards that are compared together."""
 
 Look = Callable[[bytes, bytes], bool]
 """Tells whether a blob, given with its content, is not what the cache says of it."""
+Deviation = tuple[bytes, str]
+"""The snapshot that the cache is wrong about, empty for none, and what is wrong."""
 
 
 def card_check(session: Session) -> Look:
@@ -32,29 +32,55 @@ def card_check(session: Session) -> Look:
     return differs
 
 
-def check(session: Session, wrong_cards: Iterable[bytes]) -> Iterator[Finding]:
+def check(session: Session, wrong_cards: Iterable[bytes]) -> Iterator[Deviation]:
     """Yield where the cache deviates: `wrong_cards` are the blobs of which it has other cards.
 
     Its histories of skills, its merges and its index are made anew and compared.
     """
     for blob in wrong_cards:
-        yield _finding("", f"the card of blob {blob.hex()} is not that of its content; {_HEAL}")
+        yield b"", f"the cache has another card of blob {blob.hex()} than its content"
     try:
         yield from _lineages(session)
         if not lining.is_sound(session):
-            yield _finding("", f"the text of the index is not that of its skills; {_HEAL}")
+            yield b"", "the cache has another text of the index than its skills"
     except Unusable as error:
-        yield _finding("", f"the cache cannot be read ({error}); {_HEAL}")
+        yield b"", f"the cache cannot be read: {error}"
 
 
-def _lineages(session: Session) -> Iterator[Finding]:
+def repair(session: Session) -> list[str]:
+    """Empty the cache if it deviates; return what was wrong with it."""
+    found = [message for _, message in check(session, _wrong_cards(session))]
+    if found:
+        lineage_cache.forget(session)
+    return found
+
+
+def _wrong_cards(session: Session) -> Iterator[bytes]:
+    look = card_check(session)
+    try:
+        blobs = [blob for blob, _ in session.cache.every_card()]
+    except Unusable:
+        return
+    here = sorted(set(blobs) - session.reader.missing(blobs))
+    for start in range(0, len(here), _CARDS):
+        contents = derived.skill_contents(session, here[start : start + _CARDS])
+        yield from (blob for blob, content in contents if look(blob, content))
+
+
+def _lineages(session: Session) -> Iterator[Deviation]:
     kept: dict[bytes, list[SkillRow]] = {}
     for row in session.cache.every_row():
         kept.setdefault(row.snapshot, []).append(row)
     merges = dict(session.cache.merges())
     names = session.cache.every_name()
-    known = {root for root in session.reader.refs().values() if session.cache.knows(root)}
-    for here, _ in lineages.reachable(session, sorted(known)):
+    seen: set[bytes] = set()
+    left = [root for root in session.reader.refs().values() if session.cache.knows(root)]
+    while left:
+        here = left.pop()
+        if here in seen:
+            continue
+        seen.add(here)
+        left += session.load(here).parents
         right = lineage_cache.learned_of(session, here)
         told = [(slug, row.path) for row in right.rows for slug in row.slugs]
         if (
@@ -62,8 +88,4 @@ def _lineages(session: Session) -> Iterator[Finding]:
             or merges.get(here) != right.merge
             or not names.issuperset((*right.names, *told))
         ):
-            yield _finding(here.hex(), f"what is kept of its skills or parents is wrong; {_HEAL}")
-
-
-def _finding(snapshot: str, message: str) -> Finding:
-    return Finding(CODE, "error", snapshot, "", message)
+            yield here, "the cache has other changes of skills, or other parents, of it"

@@ -1,0 +1,42 @@
+"""Whether a command ended as it says that it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+from brain_cli.command import Command
+from brain_cli.root import root as program
+
+
+def judged(run: Callable[[list[str]], int], brain: Path, arguments: Sequence[str]) -> str:
+    """Run a command on a brain in this process; return what is wrong with how it ended."""
+    out, err = io.StringIO(), io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = run(["-C", str(brain), "--author", "tester", *arguments])
+    except BaseException as error:  # noqa: BLE001  the program itself ends with none
+        return f"it raised {error!r}"
+    said = err.getvalue()
+    if "internal error" in said or "Traceback" in said:
+        return said.strip()[:300]
+    if status == 2 or status not in exits(arguments):
+        return f"exit status {status}: {said.strip()[:300]}"
+    if arguments[0] == "verify" and status not in (0, 3, 10):
+        return f"verification ended with status {status}: {said.strip()[:300]}"
+    return ""
+
+
+def exits(arguments: Sequence[str]) -> tuple[int, ...]:
+    """Return the documented exit statuses of a command."""
+    found: click.Command = program
+    for word in arguments:
+        if not isinstance(found, click.Group):
+            break
+        context = click.Context(found)
+        found = found.get_command(context, word) or found
+    assert isinstance(found, Command), arguments
+    return found.exits

@@ -1,0 +1,413 @@
+"""Stores in which one value was changed, every checksum made anew: as a hostile hand would.
+
+`python -m tests.mutated SEED COUNT` runs a campaign and prints what did not hold; with
+`--unseen`, it also prints what a deep verification does not see.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+import zstandard
+
+from brain import Brain
+from brain.digest import blob_id
+from brain.encoding import pack, unpack
+from brain.store import oplog, sums
+from brain.store.codec import RECIPE
+from brain.store.structured import checksum
+from tests.tampering import pending_row, rows, seal, tamper
+
+Row = dict[str, Any]
+
+
+class Broken(NamedTuple):
+    """Text that is not UTF-8."""
+
+    raw: bytes
+
+
+VALUES: tuple[Any, ...] = (
+    None, b"", "", 0, 1, -1, 2**63 - 1, -(2**63), 1.5, bytes(32), b"\xff" * 31, b"\xff" * 33,
+    b"\xff" * 40, b"\xff" * 8, b"\xff" * 9, b"x" * 2_000_000, "x" * 2_000_000, "a\0b", "\u202e",
+    "9" * 4301, "\u00b2", Broken(b"\xff\xfe"), Broken(b"a\xc3("), "../../x", "\x1b[2J", b"\xc1",
+    b"\xdf\xff\xff\xff\xff", bytes(16), "heads/main", "snapshot", "upsert",
+)  # fmt: skip
+"""What a field may hold that it never should."""
+
+
+_MEMORY = b"A line of memory.\n" * 20_000
+
+
+def make(root: Path) -> None:
+    """Make a brain with something in every table."""
+    with Brain.init(root, name="agent", author="tester", sign_with=lambda: bytes(32)) as brain:
+        _pack_with_a_dictionary(brain)
+        for number in range(3):
+            brain.upsert_skill(f"skill-{number}", f"Do it {number} times.\n", description="d")
+        (root / "memory").mkdir(exist_ok=True)
+        (root / "memory/MEMORY.md").write_bytes(_MEMORY)
+        (root / "memory/link").symlink_to("MEMORY.md")
+        (root / "memory/secret.md").write_text("a secret to be redacted, long enough\n")
+        brain.snapshot("files")
+        with open(root / "memory/MEMORY.md", "ab") as file:
+            file.write(b"One more.\n")
+        brain.snapshot("grown")
+        brain.create_branch("other")
+        brain.redact("memory/secret.md", reason="a test")
+        brain.upsert_skill("skill-0", "Do it better.\n")
+        brain.delete_skill("skill-2")
+        brain.undo()
+        brain.switch("other")
+        brain.upsert_skill("skill-1", "Do it elsewhere.\n")
+        brain.switch("main")
+        brain.merge("other")
+    tamper(root, pending_row("memory/MEMORY.md", 0, blob_id(_MEMORY + b"One more.\n"), b"was"))
+
+
+def _pack_with_a_dictionary(brain: Brain) -> None:
+    """Put many small blobs into the store, packed as those of a large folder are."""
+    some = [b"---\nname: skill-%d\ndescription: d\n---\nStep %d.\n" % (n, n) for n in range(40)]
+    dictionary = zstandard.train_dictionary(2048, some * 20)
+    packer = zstandard.ZstdCompressor(dict_data=dictionary)
+    data = dictionary.as_bytes()
+    row = (data, sums.of_fields(b"1", data))
+    with brain._session.store.transaction() as tx:
+        tx.put_blobs([(blob_id(content), content) for content in some])
+    put, packed = (
+        "INSERT INTO dictionaries VALUES (?, ?, ?)",
+        "UPDATE blobs SET codec = 3, data = ?",
+    )
+    tamper(
+        brain.root,
+        (put, (1, *row)),
+        (put, (-1, *row)),
+        *[(f"{packed} WHERE id = ?", (packer.compress(one), blob_id(one))) for one in some],
+    )
+
+
+KEPT = (
+    "blobs",
+    "dictionaries",
+    "facts",
+    "objects",
+    "operations",
+    "pending",
+    "redactions",
+    "signatures",
+)
+"""The tables that hold what is recorded, and is not derived from it."""
+
+
+def tables(root: Path) -> dict[str, list[str]]:
+    """Return these tables of a store with their columns."""
+    return {name: [row[1] for row in rows(root, f"PRAGMA table_info({name})")] for name in KEPT}
+
+
+class Change(NamedTuple):
+    """What was changed: of which row of a table, which column, to what."""
+
+    table: str
+    column: str
+    place: int
+    value: Any
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.column} of row {self.place}: {self.value!r:.80}"
+
+
+def changes(root: Path, rng: random.Random) -> Iterator[Change]:
+    """Yield changes for ever, each table and column as often as any other."""
+    known = tables(root)
+    counts = {name: rows(root, f"SELECT count(*) FROM {name}")[0][0] for name in known}
+    columns = [(name, column) for name in known for column in known[name] if counts[name]]
+    while True:
+        rng.shuffle(columns)
+        for name, column in columns:
+            place = rng.randrange(counts[name])
+            (old,) = rows(root, f"SELECT {column} FROM {name} LIMIT 1 OFFSET {place}")[0]
+            yield Change(name, column, place, rng.choice([*VALUES, *_near(old, rng)]))
+
+
+def _near(old: Any, rng: random.Random) -> list[Any]:
+    """Return values like an old one."""
+    if isinstance(old, int):
+        return [old + 1, old - 1, -old, old * 2]
+    if not old:
+        return []
+    if isinstance(old, str):
+        return [old[:-1], old + "x", old[::-1], old.upper()]
+    at = rng.randrange(len(old))
+    flipped = bytearray(old)
+    flipped[at] ^= 1 << rng.randrange(8)
+    near: list[Any] = [bytes(flipped), old[:at], old + b"\0", old[at:] + old[:at]]
+    try:
+        fields = list(unpack(old))
+    except Exception:  # noqa: BLE001  no record
+        return near
+    for number in range(len(fields)):
+        for value in (0, 2**64 - 1, "\u202e", "9" * 4301, b"\xff" * 32, b"", [], [[2**40, 1, 2]]):
+            near.append(pack([*fields[:number], value, *fields[number + 1 :]]))
+    return near
+
+
+def apply(root: Path, change: Change) -> None:
+    """Change a value, whatever type the table wants, and make the checksums of the row anew."""
+    with closing(_loosened(root)) as db:
+        names = [row[1] for row in db.execute(f"PRAGMA table_info({change.table})")]
+        casts = ", ".join(f"CAST({name} AS BLOB), typeof({name})" for name in names)
+        found = list(db.execute(f"SELECT {casts} FROM {change.table}"))
+    all_rows = [
+        {name: _as(raw, kind) for name, raw, kind in zip(names, row[::2], row[1::2], strict=True)}
+        for row in found
+    ]
+    row = all_rows[change.place]
+    old = dict(row)
+    row[change.column] = change.value
+    if change.table == "facts":
+        _write(root, change.table, names, [(old, row)])
+        _seal(root)
+        return
+    changed = [(old, row)]
+    if change.table == "operations":
+        changed = _chained(all_rows, change.place, old)
+    elif change.column != "checksum" and (resum := RESUM.get(change.table)):
+        resum(row)
+    _write(root, change.table, names, changed)
+    if change.table == "operations":
+        last = changed[-1][1]
+        number, id = last["number"], last["id"]
+        if isinstance(number, int) and 0 <= number < 2**64 and isinstance(id, bytes):
+            _set(root, "operations", oplog.pack_head(number, id))
+
+
+def _loosened(root: Path) -> apsw.Connection:
+    return apsw.Connection(str(root / ".brain" / "store.db"))
+
+
+def _as(raw: bytes | None, kind: str) -> Any:
+    match kind:
+        case "null":
+            return None
+        case "integer":
+            return int(raw or b"0")
+        case "real":
+            return float(raw or b"0")
+        case "text":
+            return (raw or b"").decode("utf-8", "surrogateescape")
+    return raw
+
+
+def _bytes(value: Any) -> bytes:
+    """Return what SQLite makes of a value that is cast to a blob, as the reader does."""
+    match value:
+        case None:
+            return b""
+        case Broken():
+            return value.raw
+        case str():
+            return value.encode("utf-8", "surrogateescape")
+        case bytes():
+            return value
+    return str(value).encode()
+
+
+def _int(value: Any) -> int:
+    match value:
+        case int() | float():
+            return int(value)
+        case None:
+            return 0
+    text = _bytes(value).decode("ascii", "replace")
+    digits = ""
+    for char in text[:18]:
+        if not (char.isascii() and char.isdigit()):
+            break
+        digits += char
+    return int(digits or 0)
+
+
+def _of_object(row: Row) -> None:
+    row["checksum"] = checksum(_bytes(row["id"]), _int(row["kind"]), _bytes(row["data"]))
+
+
+def _of_blob(row: Row) -> None:
+    if row["codec"] == RECIPE:
+        body = _bytes(row["data"])[sums.BYTES :]
+        row["data"] = sums.of_fields(_bytes(row["id"]), body) + body
+
+
+def _of_dictionary(row: Row) -> None:
+    row["checksum"] = sums.of_fields(b"%d" % abs(_int(row["number"])), _bytes(row["data"]))
+
+
+def _of_pending(row: Row) -> None:
+    kind = b"%d" % _int(row["kind"])
+    fields = _bytes(row["path"]), kind, _bytes(row["blob"]), _bytes(row["before"])
+    row["checksum"] = sums.of_fields(*fields)
+
+
+def _of_fields(*names: str) -> Callable[[Row], None]:
+    def resum(row: Row) -> None:
+        row["checksum"] = sums.of_fields(*(_bytes(row[name]) for name in names))
+
+    return resum
+
+
+RESUM: dict[str, Callable[[Row], None]] = {
+    "objects": _of_object,
+    "blobs": _of_blob,
+    "dictionaries": _of_dictionary,
+    "pending": _of_pending,
+    "redactions": _of_fields("blob", "snapshot"),
+    "signatures": _of_fields("snapshot", "key", "signature"),
+}
+"""What makes the checksums of a row anew."""
+
+
+def _chained(all_rows: list[Row], place: int, old: Row) -> list[tuple[Row, Row]]:
+    """Return the rows of the log from a changed one on, linked anew."""
+    changed = [(old, all_rows[place]), *((dict(row), row) for row in all_rows[place + 1 :])]
+    before = _bytes(all_rows[place - 1]["id"]) if place else b""
+    for _, row in changed:
+        row["id"] = oplog.link(before, _bytes(row["data"]))
+        before = row["id"]
+    return changed
+
+
+def _write(root: Path, table: str, names: list[str], changed: list[tuple[Row, Row]]) -> None:
+    """Write rows into a table that takes any type meanwhile."""
+    with closing(apsw.Connection(str(root / ".brain" / "store.db"))) as db:
+        db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        ((sql,),) = db.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)).fetchall()
+        loose = sql.replace(" NOT NULL", "")
+        for kind in ("BLOB", "TEXT", "INTEGER"):
+            loose = loose.replace(f" {kind},", " ,").replace(f" {kind}\n", " \n")
+            loose = loose.replace(f" {kind} UNIQUE", " UNIQUE")
+            if kind != "INTEGER":
+                loose = loose.replace(f" {kind} PRIMARY", " PRIMARY")
+        loose = loose.replace(" STRICT, WITHOUT", " WITHOUT").replace(" STRICT", "")
+        _set_schema(db, table, loose)
+    with closing(apsw.Connection(str(root / ".brain" / "store.db"))) as db:
+        db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        try:
+            for old, _ in changed:
+                where = " AND ".join(f"{name} IS ?" for name in names)
+                db.execute(f"DELETE FROM {table} WHERE {where}", _values(old, names))
+            for _, row in changed:
+                marks = ", ".join(_mark(row[name]) for name in names)
+                db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", _values(row, names))
+        except apsw.Error:  # a key that the engine takes no such value for
+            pass
+        _set_schema(db, table, sql)
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _mark(value: Any) -> str:
+    return "CAST(? AS TEXT)" if isinstance(value, Broken) else "?"
+
+
+def _values(row: Row, names: list[str]) -> list[Any]:
+    return [value.raw if isinstance(value := row[name], Broken) else value for name in names]
+
+
+def _set_schema(db: apsw.Connection, table: str, sql: str) -> None:
+    db.execute("PRAGMA writable_schema=ON").fetchall()
+    db.execute("UPDATE sqlite_schema SET sql = ? WHERE name = ?", (sql, table)).fetchall()
+    db.execute("PRAGMA writable_schema=OFF").fetchall()
+
+
+def _seal(root: Path) -> None:
+    """Make the seal over the facts anew, as far as they can be read as facts."""
+    sql = "SELECT CAST(ifnull(name, '') AS BLOB), CAST(ifnull(value, '') AS BLOB) FROM facts"
+    found = [(name, value) for name, value in rows(root, f"{sql} ORDER BY name") if name]
+    fields = [part for pair in found for part in pair]
+    tamper(
+        root,
+        ("UPDATE facts SET value = ? WHERE name = ''", (sums.of_fields(*fields),)),
+    )
+
+
+def _set(root: Path, name: str, value: bytes) -> None:
+    found = dict(rows(root, "SELECT name, value FROM facts WHERE name != ''"))
+    found[name] = value
+    seal(root, found)
+
+
+READING: tuple[tuple[str, ...], ...] = (
+    ("verify",),
+    ("verify", "--deep"),
+    ("status",),
+    ("log",),
+    ("show", "@"),
+    ("diff", "@~1", "@"),
+    ("skill", "list"),
+    ("skill", "view", "skill-0"),
+    ("skill", "history", "skill-0"),
+    ("index",),
+    ("prompt",),
+    ("doctor",),
+    ("op", "log"),
+    ("branch",),
+)
+WRITING: tuple[tuple[str, ...], ...] = (
+    ("redo",),
+    ("restore", "@~1"),
+    ("skill", "upsert", "skill-0", "-d", "Again"),
+    ("snapshot",),
+    ("gc",),
+    ("doctor", "--repair"),
+)
+COMMANDS = READING + WRITING
+"""What is asked of each changed store, in this order."""
+
+
+def _tell(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _passes(arguments: list[str]) -> int:
+    from brain_cli.run import run
+
+    status = run(arguments)
+    return status if status == 0 else 2
+
+
+def _campaign(seed: int, count: int, show: bool = False) -> int:
+    from brain_cli.run import run
+
+    from tests.judging import judged
+
+    rng = random.Random(seed)
+    bad = 0
+    with tempfile.TemporaryDirectory() as place:
+        whole, copy = Path(place) / "whole" / "agent", Path(place) / "agent"
+        whole.parent.mkdir()
+        make(whole)
+        for number, change in enumerate(changes(whole, rng)):
+            if number == count:
+                break
+            shutil.rmtree(copy, ignore_errors=True)
+            shutil.copytree(whole, copy, symlinks=True)
+            apply(copy, change)
+            if show and not judged(_passes, copy, ("verify", "--deep")):
+                _tell(f"unseen: {change}")
+            for arguments in COMMANDS:
+                if wrong := judged(run, copy, arguments):
+                    bad += 1
+                    _tell(f"{change}\n  brain {' '.join(arguments)}: {wrong}")
+    _tell(f"seed {seed}: {count} changes, {bad} wrong")
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(bool(_campaign(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] == ["--unseen"])))
