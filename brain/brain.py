@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .actions.duty import Open as OpenLedger
     from .actions.files import Progress
     from .selection.embedding.protocol import OpenEmbedder
-    from .session import SignWith
+    from .session import PinnedRoots, SignWith
 
 __all__ = ["Brain", "find"]
 
@@ -83,13 +83,17 @@ class Brain(
         sign_with: SignWith | None = None,
         ledgers: OpenLedger | None = None,
         embedder: OpenEmbedder | None = None,
+        roots: PinnedRoots | None = None,
     ) -> Brain:
         """Open the brain whose folder is `path`; see `find` for looking upwards.
 
         With `sign_with`, which returns a private key (32 bytes) when one is needed, each
         snapshot is signed in the transaction that records it. With `ledgers`, which opens
         a ledger by its name, what the manifest says of commitments is followed. With
-        `embedder`, which opens one, skills are selected by meaning, too.
+        `embedder`, which opens one, skills are selected by meaning, too. With `roots`, which
+        returns the root keys that the user has pinned for the brain of an id, `verify` asks
+        for them, and prompts say of a snapshot whether rights that lead to them signed it;
+        `brain.trust.roots` keeps such keys in a file.
 
         Where the store cannot be written, everything that only reads works. Raises
         `NoBrain`, or `StoreError` for a store that cannot be used.
@@ -103,6 +107,7 @@ class Brain(
         session = Session(root, told(open_as_allowed, root / CONTROL), author)
         session.sign_with = sign_with
         session.open_embedder = embedder
+        session.roots = roots
         opened = cls(session)
         opened.open_ledger = ledgers
         return opened

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ..errors import BrainError
 from ..results import Finding
+from .outline import BROKEN
 from .proving import Signed
 from .rules import Rules, objection
 from .statement import key_text
@@ -20,7 +21,8 @@ class Case(NamedTuple):
     know; `roots` the keys that must have signed; `mask` says which of the snapshots that
     rights name this one descends from. `revoked` are the rules where no rights are in
     force: nobody may sign, and some are revoked. `own` is what is wrong with the trust
-    file that this snapshot brings; `vouched` whether a first trust file comes later.
+    file that this snapshot brings, and `repaired` whether the head has none that is
+    broken; `vouched` whether a first trust file comes later.
     """
 
     snapshot: bytes
@@ -31,6 +33,7 @@ class Case(NamedTuple):
     roots: frozenset[bytes]
     revoked: Rules
     own: BrainError | None
+    repaired: bool
     vouched: bool
 
 
@@ -71,7 +74,9 @@ def judge(case: Case) -> Verdict:
         found.append(_error(case, "forged_author", f"not signed by its author, {case.author}"))
     # 6. A trust file that is new must be one.
     if case.own:
-        found.append(_error(case, case.own.code, case.own.message))
+        settled = case.repaired and case.own.code == BROKEN
+        severity = "warning" if settled else "error"
+        found.append(Finding(case.own.code, severity, case.snapshot.hex(), "", case.own.message))
     signers = tuple(key for key in case.signed.good if key not in objections)
     return Verdict(case.snapshot, _standing(case, short, broken), signers, tuple(found))
 
