@@ -13,6 +13,8 @@ from .statement import key_text
 
 TRUSTED, REFUSED, VOUCHED, UNSIGNED = "trusted", "refused", "vouched", "unsigned"
 
+_REASONS = ("revoked_key", "expired_rights", "unknown_key")
+
 
 class Case(NamedTuple):
     """What a verdict depends on.
@@ -107,7 +109,10 @@ def _standing(case: Case, short: list[str], broken: list[BrainError]) -> str:
 
 
 def _objections(case: Case, rules: list[Rules]) -> dict[bytes, str]:
-    """Return, by key, why its signature counts nowhere; where no rights are, only revocations."""
+    """Return, by key, why its signature counts nowhere; where no rights are, only revocations.
+
+    Of several reasons the one that comes nearest to a right is told.
+    """
     out = {}
     for key in case.signed.good:
         if rules:
@@ -115,7 +120,7 @@ def _objections(case: Case, rules: list[Rules]) -> dict[bytes, str]:
         else:
             said = ["revoked_key" if case.revoked.banned.get(key, 0) & case.mask else ""]
         if all(said):
-            out[key] = said[0]
+            out[key] = min(said, key=_REASONS.index)
     return out
 
 

@@ -153,7 +153,7 @@ class Rights:
         if first and not roots:
             rights = self.held(number)
         objections = {
-            key: said[0]
+            key: min(said, key=["revoked_key", "expired_rights", "unknown_key"].index)
             for key in self.good[number]
             if all(said := [self.objection(number, key, one) for one in rights or [None]])
         }
@@ -189,7 +189,7 @@ class Rights:
 def _read(text: str) -> Document:
     """Return a trust file; one that is broken has no keys."""
     try:
-        return read_trust(text.encode())
+        return {**read_trust(text.encode()), "text": text}
     except Refused:
         return {"threshold": 1, "keys": []}
 

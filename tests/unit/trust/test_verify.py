@@ -375,6 +375,15 @@ def test_a_revocation_in_a_broken_trust_file_revokes_nothing() -> None:
     assert line.told() == [(1, "bad_trust", WARNING)]
 
 
+def test_of_a_key_that_one_side_does_not_know_the_reason_does_not_depend_on_the_order() -> None:
+    line = Signing(policy(0), by=[0])
+    known = line.add(0, trust=policy(0, 1, end={1: line.ids[0]}), by=[0])
+    unknown = line.add(0, trust=policy(0, 2), by=[0])
+    for parents in ((known, unknown), (unknown, known)):
+        merge = line.add(*parents, by=[0, 1])
+        assert line.told() == [(merge, "expired_rights", WARNING)]
+
+
 # Whether one head is signed by who may
 
 

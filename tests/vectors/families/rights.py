@@ -283,6 +283,22 @@ def _lineages() -> dict[str, tuple[Signing, list[int]]]:
     _join(line)
     out["merges under the rights of both sides"] = (line, [])
 
+    line = Signing(policy(0), by=[0])
+    same = json.dumps(json.loads(policy(0, 1, threshold=2))).encode()
+    left = line.add(0, trust=policy(0, 1, threshold=2), by=[0])
+    right = line.add(0, trust=same, by=[0])
+    line.add(left, right, by=[0])
+    line.add(left, right, trust=same, by=[0, 1], author="b")
+    _join(line)
+    out["one meaning in two layouts, which are two files"] = (line, [])
+
+    line = Signing(policy(0), by=[0])
+    left = line.add(0, trust=policy(0, 1, end={1: line.ids[0]}), by=[0])
+    right = line.add(0, trust=policy(0, 2), by=[0])
+    line.add(left, right, by=[0, 1])
+    line.add(right, left, by=[0, 1])
+    _join(line)
+    out["a key that one side of a merge does not know"] = (line, [])
     out |= _revocations() | _repairs()
 
     line = Signing(policy(0), by=[0])
