@@ -28,11 +28,20 @@ from .turn import Turn, turn
 def trusted(session: Session, revision: str = "@") -> Trusted:
     """Return who may sign what comes after a snapshot.
 
-    Raises `InvalidInput` (`bad_trust`) if its trust file is not one.
+    A key that was revoked before is told as that, though the trust file leaves it out.
+    Raises `InvalidInput` (`bad_trust`) if the file is not one.
     """
     snapshot_id = resolve(session, revision)
     text = _good(session, snapshot_id)
-    return Trusted(snapshot_id.hex(), *(_said(text) if text else (0, [])))
+    if not text:
+        return Trusted(snapshot_id.hex(), 0, [])
+    threshold, keys = _said(text)
+    before = _revocations(session, snapshot_id)
+    return Trusted(
+        snapshot_id.hex(),
+        threshold,
+        [key if key.revoked else key._replace(revoked=before.get(key.key)) for key in keys],
+    )
 
 
 def trust_key(session: Session, key: str, name: str) -> TrustChanged:
@@ -176,14 +185,23 @@ def _last_good(session: Session, snapshot_id: bytes) -> tuple[bytes, bool]:
 
 
 def _check_unrevoked(session: Session, key: bytes) -> None:
-    """Refuse a key that some trust file on the way to the head revokes: it never counts again."""
-    for one in outline_of(session, session.head()).rights:
-        if isinstance(one, policy.Policy) and key in {row.key for row in one.keys if row.revoked}:
-            raise InvalidInput(
-                f"{key_text(key)} was revoked, and stays so",
-                code="revoked_key",
-                hint="make a new key with `brain key new`, and trust that",
-            )
+    """Refuse a key that was revoked on the way to the head: it never counts again."""
+    if key_text(key) in _revocations(session, session.head()):
+        raise InvalidInput(
+            f"{key_text(key)} was revoked, and stays so",
+            code="revoked_key",
+            hint="make a new key with `brain key new`, and trust that",
+        )
+
+
+def _revocations(session: Session, snapshot_id: bytes) -> dict[str, Revocation]:
+    """Return the last revocation of each key on the way to a snapshot, by key."""
+    out: dict[str, Revocation] = {}
+    for one in outline_of(session, snapshot_id).rights:
+        for row in one.keys if isinstance(one, policy.Policy) else ():
+            if row.revoked:
+                out.setdefault(key_text(row.key), _revocation(row.revoked))
+    return out
 
 
 def _needed(text: bytes) -> bytes:
@@ -205,7 +223,11 @@ def _said(text: bytes) -> tuple[int, list[TrustedKey]]:
             key_text(key.key),
             key.begin.hex() or None,
             key.end.hex() or None,
-            key.revoked and Revocation(key.revoked.since.hex() or None, key.revoked.reason),
+            key.revoked and _revocation(key.revoked),
         )
         for key in said.keys
     ]
+
+
+def _revocation(found: policy.Revocation) -> Revocation:
+    return Revocation(found.since.hex() or None, found.reason)

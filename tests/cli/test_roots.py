@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.homes import hermes
+
 from .conftest import Call
 from .test_commands import learn
 from .test_trust_commands import codes, new
@@ -59,6 +61,21 @@ def test_whoever_makes_a_brain_with_a_key_pins_it(
     learn(lambda *call: cli("-C", "signed", *call))
     told = cli("-C", "signed", "verify")
     assert told.status == 3 and f"not signed by the root key {key}" in told.out
+
+
+def test_whoever_adopts_or_forks_with_a_key_pins_it(
+    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (key,) = new(cli, "ada")
+    monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
+    hermes(Path("../home"))
+    adopted = cli("adopt", "../home", "../copy", "--json").document["brain"]
+    forked = cli("fork", "../child", "--json").document["brain"]
+    assert pins() == {adopted: [key], forked: [key]}
+    assert cli("-C", "../copy", "verify").status == 0 == cli("-C", "../child", "verify").status
+    cli("adopt", "../home", "../copy")
+    cli("adopt", "../home", "../none", "--dry-run")
+    assert pins().keys() == {adopted, forked}
 
 
 def test_whoever_signs_the_first_trust_file_is_pinned_once(agent: Path, cli: Call) -> None:

@@ -12,7 +12,7 @@ from brain import Brain
 from brain.errors import BrainError, InvalidInput, NotFound, StoreError
 from brain.trust import ed25519, edit
 from brain.trust.statement import key_text
-from tests.signing import KEYS, SEEDS
+from tests.signing import KEYS, SEEDS, policy
 
 from .conftest import write
 
@@ -210,6 +210,23 @@ def test_a_key_that_was_revoked_is_not_trusted_again(brain: Brain) -> None:
     with pytest.raises(InvalidInput) as caught:
         brain.trust_key(NAMES[1], "bob")
     assert caught.value.code == "revoked_key" and brain.head == before
+
+
+def test_a_key_that_was_revoked_is_listed_as_that_though_the_file_forgot_it(brain: Brain) -> None:
+    brain.trust_key(NAMES[0], "ada")
+    brain.trust_key(NAMES[1], "bob")
+    brain.revoke_key(NAMES[1], "stolen")
+    write(brain, "trust.json", policy(0, 1).decode())
+    brain.snapshot()
+    assert [key.revoked for key in brain.trusted().keys] == [None, (None, "stolen")]
+    assert [key.revoked for key in brain.trusted("@~2").keys] == [None, None]
+
+
+def test_a_signature_that_does_not_fit_is_not_shown_as_one(brain: Brain) -> None:
+    brain.sign(key=SEEDS[0])
+    with brain._session.store.transaction() as tx:
+        tx.put_signature(bytes.fromhex(brain.head), KEYS[1], bytes(64))
+    assert [one.key for one in brain.show().signatures] == [NAMES[0]]
 
 
 def test_a_stolen_key_among_the_most_there_can_be_is_revoked(brain: Brain) -> None:
