@@ -103,6 +103,15 @@ def parse(content: bytes) -> Policy:
     return policy
 
 
+def is_trust(content: bytes) -> bool:
+    """Tell whether a text is that of a trust file."""
+    try:
+        parse(content)
+    except InvalidInput:
+        return False
+    return True
+
+
 def check(policy: Policy) -> None:
     """Refuse a policy that cannot be kept, or counts one key twice; raises as `parse`."""
     if not 0 < len(policy.keys) <= MAX_KEYS:

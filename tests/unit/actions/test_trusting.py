@@ -138,6 +138,22 @@ def test_a_merge_of_two_trust_files_is_one_by_lines(brain: Brain) -> None:
     assert [key.name for key in brain.trusted().keys] == ["ada", "bob"]
 
 
+def test_a_merge_that_would_break_the_trust_file_is_a_conflict(brain: Brain) -> None:
+    """Each side retires the key that the other keeps: by lines, nobody would be left."""
+    for number in range(2):
+        brain.trust_key(NAMES[number], f"key {number}")
+    brain.create_branch("idea")
+    brain.end_key(NAMES[0])
+    brain.switch("idea")
+    brain.end_key(NAMES[1])
+    before = brain.head
+    (found,) = brain.merge("main").conflicts
+    assert (found.path, found.reason) == ("trust.json", "broken_trust") and brain.head == before
+    brain.resolve(["trust.json"], "theirs")
+    brain.continue_merge()
+    assert [key.until is None for key in brain.trusted().keys] == [False, True]
+
+
 def test_signing_twice_changes_nothing_and_a_wrong_signature_is_not_passed_over(
     brain: Brain,
 ) -> None:
