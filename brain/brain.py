@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .actions.duty import Open as OpenLedger
     from .actions.files import Progress
     from .selection.embedding.protocol import OpenEmbedder
-    from .session import SignWith
+    from .session import PinnedRoots, SignWith
 
 __all__ = ["Brain", "find"]
 
@@ -84,6 +84,7 @@ class Brain(
         ledgers: OpenLedger | None = None,
         embedder: OpenEmbedder | None = None,
         progress: Progress | None = None,
+        roots: PinnedRoots | None = None,
     ) -> Brain:
         """Open the brain whose folder is `path`; see `find` for looking upwards.
 
@@ -92,6 +93,9 @@ class Brain(
         a ledger by its name, what the manifest says of commitments is followed. With
         `embedder`, which opens one, skills are selected by meaning, too. `progress` is told
         of long work on the user's cache: making it anew for a large brain takes seconds.
+        With `roots`, which returns the root keys that the user has pinned for the brain of an
+        id, `verify` asks for them, and prompts say of a snapshot whether rights that lead to
+        them signed it; `brain.trust.roots` keeps such keys in a file.
 
         Where the store cannot be written, everything that only reads works. Raises
         `NoBrain`, or `StoreError` for a store that cannot be used.
@@ -106,6 +110,7 @@ class Brain(
         session.sign_with = sign_with
         session.open_embedder = embedder
         session.progress = progress
+        session.roots = roots
         opened = cls(session)
         opened.open_ledger = ledgers
         return opened

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,9 @@ CONTROL = ".brain"
 SignWith = Callable[[], bytes]
 """Returns a private key, 32 bytes; called whenever one is needed, and not before."""
 
+PinnedRoots = Callable[[str], Iterable[str]]
+"""Returns the root keys (`ed25519:…`) that the user has pinned for a brain, by its id."""
+
 _KEPT_SNAPSHOTS = 4096
 _KEPT_BUNDLES = 64
 _KEPT_CARDS = 4096
@@ -51,7 +54,8 @@ class Session:
     `progress`, if set, is told of long work on the cache: what, how much, of how much.
 
     `sign_with`, if set, gives the key that signs each snapshot that is recorded, and
-    `open_embedder` what selection by meaning needs.
+    `open_embedder` what selection by meaning needs; `roots` gives the root keys that the
+    user pinned, and `entitled` has what was found signed by rights that lead to them.
     `named_otherwise` has, by blob, the names of skills that went through the open
     transaction and bear another name than their place. `shelf` has what selection keeps
     at hand of the skills of the head.
@@ -69,6 +73,8 @@ class Session:
         self.clock = clock
         self.sign_with: SignWith | None = None
         self.open_embedder: OpenEmbedder | None = None
+        self.roots: PinnedRoots | None = None
+        self.entitled: set[tuple[bytes, bytes, frozenset[bytes]]] = set()
         self.reader: Reader = store
         self.nodes = Nodes(lambda node_id: self.reader.get(Kind.NODE, node_id))
         self.progress: Callable[[str, int, int], None] | None = None
@@ -232,6 +238,17 @@ class Session:
         if head is None:
             raise StoreError("the branch leads nowhere", hint="run `brain doctor`")
         return head
+
+    def pinned(self) -> frozenset[bytes]:
+        """Return the root keys that the user has pinned for this brain; none without.
+
+        Raises `InvalidInput` (`bad_roots`, `bad_key`).
+        """
+        if self.roots is None:
+            return frozenset()
+        from .trust.statement import parse_key
+
+        return frozenset(map(parse_key, self.roots(self.brain_id().hex())))
 
     def brain_id(self) -> bytes:
         """Return the id of the brain: that of its genesis snapshot, which the head names.

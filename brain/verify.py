@@ -50,7 +50,7 @@ from .checks.work import Work
 from .errors import BrainError, FormatError, NotFound, StoreError
 from .forking import shared
 from .results import Finding, Verified
-from .session import CONTROL, Session
+from .session import CONTROL, PinnedRoots, Session
 
 TRUST_LEVEL = "L0"
 
@@ -133,9 +133,16 @@ def _deeply(session: Session, asked: Demand, progress: Progress) -> Verified:
 
 
 def verify_folder(
-    root: Path, deep: bool, asked: Demand = NOTHING, progress: Progress = no_progress
+    root: Path,
+    deep: bool,
+    asked: Demand = NOTHING,
+    progress: Progress = no_progress,
+    roots: PinnedRoots | None = None,
 ) -> Verified:
-    """Open the brain at `root` and verify it; a store that does not open is a finding."""
+    """Open the brain at `root` and verify it; a store that does not open is a finding.
+
+    `roots` gives the root keys that the user has pinned, as for `Brain.open`.
+    """
     from .store.opening import open_as_allowed
 
     try:
@@ -143,6 +150,7 @@ def verify_folder(
     except StoreError as error:
         found = [Finding(error.code, "error", "", "", error.message)]
         return Verified(False, "", "", 0, 0, TRUST_LEVEL, found)
+    session.roots = roots
     try:
         return (verify_deeply if deep else verify)(session, asked, progress)
     finally:

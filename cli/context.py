@@ -54,6 +54,7 @@ class App:
                 ledgers=self.ledger,
                 embedder=self.embedder,
                 progress=self.progress,
+                roots=self.roots,
             )
         return self._brain
 
@@ -74,6 +75,12 @@ class App:
         from . import ledgers
 
         return ledgers.opened(self, name)
+
+    def roots(self, brain: str) -> list[str]:
+        """Return the root keys that the user has pinned for a brain."""
+        from . import roots
+
+        return roots.pinned(brain)
 
     def embedder(self) -> Embedder | None:
         """Open the embedder of the user, once."""

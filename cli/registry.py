@@ -153,6 +153,8 @@ KEY: Table = {
         "revoke": Entry("key_revoke", "Let no signature of a key count any more."),
         "threshold": Entry("key_threshold", "Say how many keys have to sign."),
         "trusted": Entry("key_trusted", "List who may sign what comes next."),
+        "roots": Entry("key_roots", "Show or change the root keys pinned for this brain."),
+        "repair": Entry("key_repair", "Put the last good trust file back."),
         "accuse": Entry("key_accuse", "Prove which keys signed two stories."),
     },
 }

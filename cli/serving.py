@@ -74,6 +74,7 @@ def desk(app: App, read_only: bool, approve: bool, budget: int | None) -> Iterat
             sign_with=app.signer(),
             ledgers=app.ledger,
             embedder=app.embedder,
+            roots=app.roots,
         )
 
     mode = READS if read_only else PROPOSES if approve else WRITES

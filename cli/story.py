@@ -165,4 +165,5 @@ def _environment(workshop: Path) -> dict[str, str]:
     """Return the environment without the user's settings of `brain`, for UTF-8 in pipes."""
     kept = {name: value for name, value in os.environ.items() if "BRAIN_" not in name}
     mine = {"BRAIN_AUTHOR": "auditor", "BRAIN_LEDGERS": str(workshop / "ledgers")}
+    mine["BRAIN_ROOTS"] = str(workshop / "roots.json")
     return {**kept, **mine, "PYTHONIOENCODING": "utf-8"}

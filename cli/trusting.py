@@ -46,7 +46,7 @@ def change(
     own: str | None,
     passphrase_file: str | None,
     action: Callable[[Brain], TrustChanged],
-) -> None:
+) -> TrustChanged:
     """Change the trust file, sign the change with an own key if there is one, and say so."""
     name = keys.chosen(own)
     if name is not None:
@@ -56,6 +56,7 @@ def change(
     emit(app, done, _lines(done))
     if done.changed and done.signature is None:
         app.note("Note: not signed; it counts once those who may have run 'brain sign'")
+    return done
 
 
 def _lines(done: TrustChanged) -> Iterator[str]:

@@ -65,7 +65,7 @@ def files(session: Session, revision: str = "@") -> list[FileInfo]:
 
 def show(session: Session, revision: str = "@") -> Shown:
     """Return one snapshot, its counts against its first parent, sections and signatures."""
-    from .signing import signatures_of
+    from .signing import fitting
 
     snapshot_id = resolve(session, revision)
     snapshot = session.load(snapshot_id)
@@ -78,7 +78,7 @@ def show(session: Session, revision: str = "@") -> Shown:
     sections = {
         name: SectionInfo(root.node.hex(), root.files, root.bytes) for name, root in after.items()
     }
-    signed = signatures_of(session, snapshot_id)
+    signed = fitting(session, snapshot_id)
     return Shown(info(snapshot_id, snapshot), counts, sections, signed)
 
 

@@ -25,7 +25,7 @@ from .loading import BATCH_BYTES
 from .turn import Turn, locked, log_operation, transaction
 from .twins import Twins
 
-RULING = frozenset({"manifest.yaml", ".brainignore", "trust.yaml"})
+RULING = frozenset({"manifest.yaml", ".brainignore", "trust.json"})
 """What rules a brain: it stays though a source has no file of that name, and comes from none."""
 
 Edits = Mapping[str, Entry | None]

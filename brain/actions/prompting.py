@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .. import manifest
-from ..errors import InvalidInput
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..objects.entry import Entry
@@ -75,13 +74,9 @@ def _origin(session: Session, snapshot_id: bytes) -> str:
 def _trust(session: Session, snapshot_id: bytes) -> str:
     if not session.reader.signatures(snapshot_id):
         return "which nobody signed"
-    from .entitled import is_signed
+    from .entitled import described
 
-    try:
-        good = is_signed(session, snapshot_id)
-    except InvalidInput:
-        return "whose trust file cannot be read"
-    return "signed by who may sign" if good else "signed by nobody who may"
+    return described(session, snapshot_id)
 
 
 def _prompt_files(session: Session, bundle: Bundle, system: Sequence[str]) -> Iterator[str]:

@@ -20,6 +20,8 @@ from ..objects import bundle as bundles
 from ..objects.entry import LINK, Entry
 from ..session import Session
 from ..skills.document import set_version
+from ..trust.policy import PATH as TRUST
+from ..trust.policy import is_trust
 from . import appended, derived
 from .appended import Grown
 
@@ -154,6 +156,8 @@ class Merger:
             content = contents.finished(draft, choice)
         if content is None:
             return Clash(contest, "content", draft)
+        if path == TRUST and not is_trust(content):
+            return self._whole(contest, "broken_trust", choice, edits)
         edits[path] = self.make(path, kind, content)
         if draft.skill:
             skills.append((slug, draft.skill.ours, draft.skill.theirs, draft.skill.version))

@@ -6,7 +6,7 @@ from ..errors import StoreError
 from ..results import Signature
 from ..session import Session
 from ..store.protocol import Transaction
-from ..trust import statement
+from ..trust import ed25519, statement
 from .revisions import resolve
 from .turn import locked, transaction
 
@@ -45,6 +45,15 @@ def signatures(session: Session, revision: str = "@") -> list[Signature]:
 def signatures_of(session: Session, snapshot_id: bytes) -> list[Signature]:
     """Return the signatures of a snapshot by its id."""
     return [_described(snapshot_id, *row) for row in session.reader.signatures(snapshot_id)]
+
+
+def fitting(session: Session, snapshot_id: bytes) -> list[Signature]:
+    """Return those signatures of a snapshot that fit it, by key."""
+    rows = session.reader.signatures(snapshot_id)
+    if not rows:
+        return []
+    told = statement.message_of(snapshot_id, session.load(snapshot_id))
+    return [_described(snapshot_id, *row) for row in rows if ed25519.verify(row[0], told, row[1])]
 
 
 def _described(snapshot_id: bytes, key: bytes, signature: bytes) -> Signature:

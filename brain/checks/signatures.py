@@ -9,7 +9,7 @@ from ..digest import EMPTY
 from ..errors import BrainError, InvalidInput
 from ..objects.snapshot import Snapshot
 from ..results import Equivocation, Finding
-from ..session import Session
+from ..session import Session, head_ref
 from ..store.protocol import Kind
 from ..trust import equivocation, place, verify
 from ..trust.equivocation import Families
@@ -24,7 +24,8 @@ class Demand(NamedTuple):
     """What is asked beyond what the brain asks of itself.
 
     `required`: all snapshots must be signed, or come before a trust file. `roots`: keys
-    known from elsewhere, which must have signed the first trust file.
+    known from elsewhere, which must have signed the first trust file, beside those that
+    the user has pinned.
     """
 
     required: bool = False
@@ -43,13 +44,16 @@ class Check:
     def __init__(self, session: Session, demand: Demand) -> None:
         self._session = session
         self._demand = demand
+        self._pinned: frozenset[bytes] = frozenset()
         self._families = Families()
         self._outline: Outline | None = None
         self._fault: BrainError | None = None
         self.claims = Claims(EMPTY, [])
         try:
+            self._pinned = session.pinned()
+            self._demand = demand._replace(roots=demand.roots | self._pinned)
             self.claims = Claims(session.named_brain(), session.reader.all_signatures())
-            if self.claims.jobs or demand != NOTHING:
+            if self.claims.jobs or self._demand != NOTHING:
                 self._outline = self._begun()
         except BrainError as error:
             self._fault = error
@@ -72,15 +76,38 @@ class Check:
         if not (held or signers or self._demand != NOTHING):
             return
         outline = (self._outline or self._begun()).read()
+        yield from self._not_pinned()
         yield from self._judged(outline, signers)
+        if held and outline.rights == [None]:
+            yield from self._beside_trust()
         read = {step.id for step in outline.steps}
         for found in self._families.equivocations(self._session.load, signers, read):
             yield equivocation.finding(found)
 
     def _begun(self) -> Outline:
+        return Outline(self._source(), self._session.head())
+
+    def _source(self) -> Source:
         session = self._session
         locate = place.locator(session.nodes, session.bundle)
-        return Outline(Source(session.load, locate, session.reader.read_blob), session.head())
+        return Source(session.load, locate, session.reader.read_blob)
+
+    def _not_pinned(self) -> Iterator[Finding]:
+        """Yield root keys that are asked for and are others than those that are pinned."""
+        for key in sorted(self._demand.roots - self._pinned if self._pinned else ()):
+            pinned = ", ".join(map(key_text, sorted(self._pinned)))
+            text = f"{key_text(key)} is asked for as a root key, but pinned is {pinned}"
+            yield Finding("other_roots", "error", "", "", text)
+
+    def _beside_trust(self) -> Iterator[Finding]:
+        """Yield a finding if other refs lead to a trust file, and the head to none."""
+        session = self._session
+        here = head_ref(session.branch())
+        source = self._source()
+        for name, tip in session.reader.refs().items():
+            if tip != session.head() and Outline(source, tip).read().rights != [None]:
+                text = f"{here} is under no trust file, but {name} leads to one"
+                yield Finding("before_trust", "error", session.head().hex(), "", text)
 
     def _judged(self, outline: Outline, signers: Signers) -> Iterator[Finding]:
         verdicts = verify.judged(outline, signers, self._demand.roots)

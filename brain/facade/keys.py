@@ -55,7 +55,7 @@ class Keys(Opened):
 
         Open the brain with `sign_with`, or sign afterwards: the change counts once enough
         of those who had rights before have signed it. Raises `InvalidInput` (`bad_key`,
-        `bad_trust`).
+        `bad_trust`, `revoked_key`).
         """
         from ..actions import trusting
 
@@ -81,6 +81,16 @@ class Keys(Opened):
         from ..actions import trusting
 
         return self._do(trusting.set_threshold, threshold)
+
+    def repair_trust(self) -> results.TrustChanged:
+        """Put the last good trust file back where the present one is broken.
+
+        Those whom it entitles sign that; `verify` then tells the broken one as a warning.
+        Raises `NotFound` (`no_trust`) if no good one came before.
+        """
+        from ..actions import trusting
+
+        return self._do(trusting.repair)
 
     def equivocations(self) -> list[results.Equivocation]:
         """Return where one key signed two continuations of one snapshot, on all branches."""

@@ -28,7 +28,9 @@ class Proposals(Ledgers):
 
         store = told(open_as_allowed, self._session.control)
         try:
-            return type(self)(Proposing(self.root, store, name, author))
+            session = Proposing(self.root, store, name, author)
+            session.roots = self._session.roots
+            return type(self)(session)
         except BaseException:
             store.close()
             raise

@@ -27,7 +27,7 @@ class Trust(Opened):
 
         With `require_signatures` each snapshot has to be signed, or to come before a trust
         file; `roots` are keys (`ed25519:…`) known from elsewhere that must have signed the
-        first trust file. Raises `InvalidInput` (`bad_key`).
+        first trust file, beside those that are pinned. Raises `InvalidInput` (`bad_key`).
         """
         from .. import verify
 

@@ -33,7 +33,7 @@ class SectionInfo(NamedTuple):
 class Shown(NamedTuple):
     """A snapshot with its counts against its first parent, its sections and who signed it.
 
-    The signatures are as they are kept; verification checks them.
+    The signatures are those that fit; verification tells the others, and who had a right.
     """
 
     info: SnapshotInfo

@@ -21,7 +21,7 @@ class MergedSkill(NamedTuple):
 class MergeConflict(NamedTuple):
     """A path that needs a decision; blob ids are None where the file is not there.
 
-    `reason` is content, binary, unreadable_skill, deleted_by_ours, deleted_by_theirs,
+    `reason` is content, binary, unreadable_skill, broken_trust, deleted_by_ours, deleted_by_theirs,
     kind, too_large or collides. `choice` is what was decided so far. `file` is the
     text with markers, relative to the brain, where there is one.
     """

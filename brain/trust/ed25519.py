@@ -24,6 +24,8 @@ KEY_SIZE = 32
 SIGNATURE_SIZE = 64
 
 _PRIME = 2**255 - 19
+_D = -121665 * pow(121666, -1, _PRIME) % _PRIME
+"""Of the curve: -x² + y² = 1 + d·x²·y²."""
 _SIGN = 1 << 255
 _ORDER_8 = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7
 """The y of two of the four points of order 8; that of the others is its negative."""
@@ -49,13 +51,20 @@ def sign(seed: bytes, message: bytes) -> bytes:
     return Ed25519PrivateKey.from_private_bytes(seed).sign(message)
 
 
+@lru_cache(4096)
 def is_usable(key: bytes) -> bool:
-    """Tell whether a public key may be trusted at all: canonical, and not of small order."""
+    """Tell whether a public key may be trusted at all: a canonical point, not of small order.
+
+    y is that of a point if x² = (y² - 1) / (d·y² + 1) is a square. The divisor is never 0,
+    and x is 0 for points of small order alone, so the sign bit may be either.
+    """
     if len(key) != KEY_SIZE:
         return False
-    number = int.from_bytes(key, "little")
-    y = number & (_SIGN - 1)
-    return y < _PRIME and y not in _SMALL_ORDER
+    y = int.from_bytes(key, "little") & (_SIGN - 1)
+    if y >= _PRIME or y in _SMALL_ORDER:
+        return False
+    square = y * y % _PRIME
+    return pow((square - 1) * (_D * square + 1), _PRIME >> 1, _PRIME) == 1
 
 
 def verify(key: bytes, message: bytes, signature: bytes) -> bool:

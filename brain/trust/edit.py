@@ -1,16 +1,17 @@
-"""Edits of trust.yaml that keep its comments and every line they do not touch.
+"""Edits of trust.json: each returns the new text in the one layout it is written in.
 
-Each function returns the new text. What it says is checked against what it has to say;
-where the text is written in an unusual way (in braces, say), so that adding a line would
-not do, the file is written anew without its comments.
+That is JSON with two spaces for each level, one field or item a line, the fields in the
+order in which `policy` shows them, keys as they stood with new ones last, and a line feed
+at the end.
 """
 
 from __future__ import annotations
 
-from ..errors import BrainError
-from ..skills import yaml_lines
-from ..skills.scalar import quoted, write
+import json
+from typing import Any
+
 from .policy import (
+    FORMAT,
     Policy,
     Revocation,
     TrustedKey,
@@ -22,16 +23,13 @@ from .policy import (
 )
 from .statement import key_text
 
-HEAD = "# Who may sign snapshots of this brain, and how many of them must."
-
 
 def render(policy: Policy) -> bytes:
     """Return a trust file that says this. Raises `InvalidInput` (`bad_trust`)."""
     check(policy)
-    lines = [f"threshold: {policy.threshold}", "keys:"]
-    for key in policy.keys:
-        lines += [f"  {line}" for line in _item(key)]
-    return "\n".join([HEAD, *lines, ""]).encode()
+    rows = [_row(key) for key in policy.keys]
+    document = {"format": FORMAT, "threshold": policy.threshold, "keys": rows}
+    return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
 
 
 def first(name: str, key: bytes) -> bytes:
@@ -45,9 +43,7 @@ def add_key(content: bytes, name: str, key: bytes) -> bytes:
     Raises `InvalidInput` (`bad_trust`) for a broken file, a name or a key that is in it.
     """
     policy = parse(content)
-    new = TrustedKey(checked_name(name), key)
-    wanted = policy._replace(keys=(*policy.keys, new))
-    return _settled(yaml_lines.append(content.decode(), ("keys",), _item(new)), wanted)
+    return render(policy._replace(keys=(*policy.keys, TrustedKey(checked_name(name), key))))
 
 
 def end_key(content: bytes, key: bytes, until: bytes) -> bytes:
@@ -56,65 +52,51 @@ def end_key(content: bytes, key: bytes, until: bytes) -> bytes:
     Raises `InvalidInput` (`bad_trust`) if the key is not in the file or has ended, or if
     too few keys would be left.
     """
-    return _with_line(content, key, TrustedKey(name="", key=key, end=until))
+    policy = parse(content)
+    old = _found(policy, key)
+    if old.end:
+        raise bad(f"{old.name} has been ended already")
+    return _with(policy, old, old._replace(end=until))
 
 
 def revoke_key(content: bytes, key: bytes, reason: str, since: bytes = b"") -> bytes:
     """Revoke a key: from the snapshot `since` on, or ever, nothing that it signed counts.
 
-    Raises `InvalidInput` (`bad_trust`) as `end_key` does.
+    A key that is revoked already may be revoked since another snapshot: both count from
+    then on. Raises `InvalidInput` (`bad_trust`) as `end_key` does.
     """
-    revoked = Revocation(since, checked_reason(reason))
-    return _with_line(content, key, TrustedKey(name="", key=key, revoked=revoked))
+    policy = parse(content)
+    old = _found(policy, key)
+    if old.revoked and old.revoked.since in (b"", since):
+        raise bad(f"{old.name} has been revoked already")
+    return _with(policy, old, old._replace(revoked=Revocation(since, checked_reason(reason))))
 
 
 def set_threshold(content: bytes, threshold: int) -> bytes:
     """Set how many keys have to sign. Raises `InvalidInput` (`bad_trust`)."""
-    wanted = parse(content)._replace(threshold=threshold)
-    text = yaml_lines.replace(content.decode(), ("threshold",), str(threshold))
-    return _settled(text, wanted)
-
-
-def _with_line(content: bytes, key: bytes, more: TrustedKey) -> bytes:
-    """Add to an entry what `more` says beyond the key."""
     policy = parse(content)
-    place = next((n for n, known in enumerate(policy.keys) if known.key == key), None)
-    if place is None:
-        raise bad(f"{key_text(key)} is not in it")
-    old = policy.keys[place]
-    if (more.end and old.end) or (more.revoked and old.revoked):
-        raise bad(f"{old.name} has been {'ended' if more.end else 'revoked'} already")
-    new = old._replace(end=more.end or old.end, revoked=more.revoked or old.revoked)
-    keys = (*policy.keys[:place], new, *policy.keys[place + 1 :])
-    text = yaml_lines.append(content.decode(), ("keys", place), _more(more))
-    return _settled(text, policy._replace(keys=keys))
+    return (
+        content if policy.threshold == threshold else render(policy._replace(threshold=threshold))
+    )
 
 
-def _item(key: TrustedKey) -> list[str]:
-    lines = [f"- name: {write(key.name)}", f"  key: {key_text(key.key)}"]
-    return lines + [f"  {line}" for line in _more(key)]
+def _found(policy: Policy, key: bytes) -> TrustedKey:
+    for known in policy.keys:
+        if known.key == key:
+            return known
+    raise bad(f"{key_text(key)} is not in it")
 
 
-def _more(key: TrustedKey) -> list[str]:
-    lines = [
-        f'{field}: "{value.hex()}"'
-        for field, value in (("from", key.begin), ("until", key.end))
-        if value
-    ]
+def _with(policy: Policy, old: TrustedKey, new: TrustedKey) -> bytes:
+    return render(policy._replace(keys=tuple(new if key is old else key for key in policy.keys)))
+
+
+def _row(key: TrustedKey) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": key.name, "key": key_text(key.key)}
+    row |= {
+        field: value.hex() for field, value in (("from", key.begin), ("until", key.end)) if value
+    }
     if key.revoked:
-        lines.append("revoked:")
-        if key.revoked.since:
-            lines.append(f'  since: "{key.revoked.since.hex()}"')
-        lines.append(f"  reason: {quoted(key.revoked.reason)}")
-    return lines
-
-
-def _settled(text: str, wanted: Policy) -> bytes:
-    """Return the text if it says what is wanted, else one that does."""
-    check(wanted)
-    try:
-        if parse(text.encode()) == wanted:
-            return text.encode()
-    except BrainError:
-        pass
-    return render(wanted)
+        since = {"since": key.revoked.since.hex()} if key.revoked.since else {}
+        row["revoked"] = {**since, "reason": key.revoked.reason}
+    return row

@@ -6,11 +6,14 @@ from typing import NamedTuple
 
 from ..errors import BrainError
 from ..results import Finding
+from .outline import BROKEN
 from .proving import Signed
 from .rules import Rules, objection
 from .statement import key_text
 
 TRUSTED, REFUSED, VOUCHED, UNSIGNED = "trusted", "refused", "vouched", "unsigned"
+
+_REASONS = ("revoked_key", "expired_rights", "unknown_key")
 
 
 class Case(NamedTuple):
@@ -20,7 +23,8 @@ class Case(NamedTuple):
     know; `roots` the keys that must have signed; `mask` says which of the snapshots that
     rights name this one descends from. `revoked` are the rules where no rights are in
     force: nobody may sign, and some are revoked. `own` is what is wrong with the trust
-    file that this snapshot brings; `vouched` whether a first trust file comes later.
+    file that this snapshot brings, and `repaired` whether the head has none that is
+    broken; `vouched` whether a first trust file comes later.
     """
 
     snapshot: bytes
@@ -31,6 +35,7 @@ class Case(NamedTuple):
     roots: frozenset[bytes]
     revoked: Rules
     own: BrainError | None
+    repaired: bool
     vouched: bool
 
 
@@ -71,7 +76,9 @@ def judge(case: Case) -> Verdict:
         found.append(_error(case, "forged_author", f"not signed by its author, {case.author}"))
     # 6. A trust file that is new must be one.
     if case.own:
-        found.append(_error(case, case.own.code, case.own.message))
+        settled = case.repaired and case.own.code == BROKEN
+        severity = "warning" if settled else "error"
+        found.append(Finding(case.own.code, severity, case.snapshot.hex(), "", case.own.message))
     signers = tuple(key for key in case.signed.good if key not in objections)
     return Verdict(case.snapshot, _standing(case, short, broken), signers, tuple(found))
 
@@ -102,7 +109,10 @@ def _standing(case: Case, short: list[str], broken: list[BrainError]) -> str:
 
 
 def _objections(case: Case, rules: list[Rules]) -> dict[bytes, str]:
-    """Return, by key, why its signature counts nowhere; where no rights are, only revocations."""
+    """Return, by key, why its signature counts nowhere; where no rights are, only revocations.
+
+    Of several reasons the one that comes nearest to a right is told.
+    """
     out = {}
     for key in case.signed.good:
         if rules:
@@ -110,7 +120,7 @@ def _objections(case: Case, rules: list[Rules]) -> dict[bytes, str]:
         else:
             said = ["revoked_key" if case.revoked.banned.get(key, 0) & case.mask else ""]
         if all(said):
-            out[key] = said[0]
+            out[key] = min(said, key=_REASONS.index)
     return out
 
 

@@ -18,7 +18,10 @@ from .place import Locate
 from .policy import Policy, parse
 
 Rights = Policy | BrainError | None
-"""What a snapshot says of who may sign after it; an error if that cannot be known."""
+"""What the trust file of a snapshot says; an error if it says nothing or cannot be read."""
+
+BROKEN = "bad_trust"
+"""The code of a trust file that is there, but is none: the last good ones before it hold."""
 
 AUTHOR = "ed25519:"
 """How an author begins who is a key."""
@@ -51,8 +54,6 @@ class Outline:
     """The ancestors of a head, once they are `read`. Steps are numbered as met, the head being 0.
 
     `order` has the numbers, children before parents; `rights[0]` is None, for none.
-    `vouched` are the numbers of snapshots from which one descends that brings the
-    first trust file of its line.
     """
 
     def __init__(self, source: Source, head: bytes) -> None:
@@ -60,7 +61,6 @@ class Outline:
         self.steps: list[Step] = []
         self.order: list[int] = []
         self.rights: list[Rights] = [None]
-        self.vouched: set[int] = set()
         self._rights: dict[bytes, int] = {b"": 0}
         self._queue: list[tuple[int, bytes]] = []
         self._waiting: dict[bytes, tuple[int, Snapshot]] = {}
@@ -73,18 +73,12 @@ class Outline:
             self._take(heapq.heappop(self._queue)[1])
         return self
 
-    def introduces(self, step: Step) -> bool:
-        """Tell whether a snapshot brings a trust file that none of its parents has."""
-        return step.rights != 0 and not any(self.steps[n].rights for n in step.parents)
-
     def _take(self, snapshot_id: bytes) -> None:
         number, snapshot = self._waiting.pop(snapshot_id)
         self.order.append(number)
         below = snapshot.generation
         parents = tuple([self._meet(parent, below) for parent in snapshot.parents])
-        step = self.steps[number] = self.steps[number]._replace(parents=parents)
-        if number in self.vouched or self.introduces(step):
-            self.vouched.update(parents)
+        self.steps[number] = self.steps[number]._replace(parents=parents)
 
     def _meet(self, snapshot_id: bytes, below: int) -> int:
         """Return the number of a snapshot whose generation is lower than that of its child.

@@ -1,17 +1,16 @@
-"""Where the trust file of a snapshot is: `trust.yaml` among the files at the top."""
+"""Where the trust file of a snapshot is: `trust.json` among the files at the top."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from .. import limits
 from ..objects import bundle as bundles
 from ..objects import paths
 from ..objects.bundle import Bundle
 from ..objects.entry import LINK
 from ..objects.nodes import Nodes
 from ..objects.snapshot import Snapshot
-from .policy import PATH, bad
+from .policy import MAX_BYTES, PATH, bad
 
 Locate = Callable[[Snapshot], bytes]
 """Returns the blob id of the trust file in the bundle of a snapshot, b"" if there is none."""
@@ -23,7 +22,7 @@ def locator(nodes: Nodes, bundle: Callable[[bytes], Bundle]) -> Locate:
     """Return what looks trust files up; `bundle` returns a bundle by its id.
 
     Snapshots that share the files at the top share the answer. The answer raises
-    `InvalidInput` (`bad_trust`) if trust.yaml is a link or too large, and what `nodes` and
+    `InvalidInput` (`bad_trust`) if trust.json is a link or too large, and what `nodes` and
     `bundle` raise.
     """
     known: dict[bytes, bytes] = {}
@@ -36,7 +35,7 @@ def locator(nodes: Nodes, bundle: Callable[[bytes], Bundle]) -> Locate:
         found = known.get(top.node)
         if found is None:
             entry = bundles.get(nodes, files, PATH)
-            if entry and (entry.kind == LINK or entry.size > limits.MAX_FRONT_MATTER_BYTES):
+            if entry and (entry.kind == LINK or entry.size > MAX_BYTES):
                 raise bad("it is a link" if entry.kind == LINK else "it is too large")
             if len(known) >= _KEPT:
                 known.clear()

@@ -1,39 +1,55 @@
-"""trust.yaml: who may sign the snapshots of a brain, and how many must.
+"""trust.json: who may sign the snapshots of a brain, and how many must.
 
-    threshold: 1
-    keys:
-      - name: auditor
-        key: ed25519:3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c
-      - name: former auditor
-        key: ed25519:d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a
-        from: 1f…             # a snapshot: rights begin with it
-        until: 2e…            # rights end with it
-        revoked:
-          since: 3d…          # left out: since ever
-          reason: stolen
+    {
+      "format": "brain v1 trust",
+      "threshold": 1,
+      "keys": [
+        {
+          "name": "auditor",
+          "key": "ed25519:3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"
+        },
+        {
+          "name": "former auditor",
+          "key": "ed25519:d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+          "from": "1f…",                                  (the snapshot its rights begin with)
+          "until": "2e…",                                 (the snapshot its rights end with)
+          "revoked": {"since": "3d…", "reason": "stolen"} (left out, `since` means since ever)
+        }
+      ]
+    }
 
-The file is versioned with the brain. Whoever may read it has to read the same in it, so
-there is one way to say each thing and whatever else is in it is refused. The schema is
-`schemas/trust.json`.
+The file is versioned with the brain, and every implementation has to read the same in it.
+So it is strict JSON, names and reasons are compared and measured as bytes, and no rule
+depends on a version of Unicode. The schema is `schemas/trust.json`.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import Any, NamedTuple
 
-from ..errors import BrainError, InvalidInput, printable
+from .. import jsontext
+from ..errors import InvalidInput, printable
 from .statement import parse_key
 
-PATH = "trust.yaml"
+PATH = "trust.json"
+FORMAT = "brain v1 trust"
+MAX_BYTES = 512 << 10
+"""Bytes of a trust file. The most keys with the longest fields take some half of that."""
 MAX_KEYS = 256
 MAX_NAME = 64
-"""Characters in the name of a key."""
+"""Bytes of UTF-8 in the name of a key."""
 MAX_REASON = 256
-"""Characters in the reason of a revocation."""
+"""Bytes of UTF-8 in the reason of a revocation."""
 
+_MAX_DEPTH = 8
+"""Lists and objects inside each other; a trust file has four."""
+_MAX_VALUES = 32 * MAX_KEYS
+"""Values and keys of objects; a full trust file has fewer than 16 for each key of it."""
 _ID = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_LAST_OF_PLANES = "".join(chr(plane << 16 | end) for plane in range(17) for end in (0xFFFE, 0xFFFF))
+_REFUSED = re.compile(f"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{_LAST_OF_PLANES}]")
+"""Control characters, surrogates, and the noncharacters that I-JSON excludes."""
 
 
 class Revocation(NamedTuple):
@@ -63,35 +79,44 @@ class TrustedKey(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """What trust.yaml says: `threshold` of the keys have to sign."""
+    """What trust.json says: `threshold` of the keys have to sign."""
 
     threshold: int
     keys: tuple[TrustedKey, ...]
 
 
 def parse(content: bytes) -> Policy:
-    """Return what the text of trust.yaml says. Raises `InvalidInput` (`bad_trust`)."""
-    from ..skills.strict_yaml import load_mapping
-
-    try:
-        fields = load_mapping(content.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise bad("it is not UTF-8") from error
-    except BrainError as error:
-        raise bad(error.message) from error
-    _check_fields(fields, {"threshold", "keys"}, set(), "the file")
+    """Return what the text of trust.json says. Raises `InvalidInput` (`bad_trust`)."""
+    if len(content) > MAX_BYTES:
+        raise bad(f"it has more than {MAX_BYTES} bytes")
+    fields = jsontext.parse(content, _MAX_DEPTH, _MAX_VALUES, lambda message, _: bad(message))
+    if not isinstance(fields, dict):
+        raise bad("it is not an object")
+    _check_fields(fields, {"format", "threshold", "keys"}, set(), "the file")
+    if fields["format"] != FORMAT:
+        raise bad(f"its format is not {FORMAT!r}")
     rows = fields["keys"]
-    if not isinstance(rows, list) or not 0 < len(rows) <= MAX_KEYS:
-        raise bad(f"keys is not a list of 1 to {MAX_KEYS}")
-    policy = Policy(fields["threshold"], tuple(map(_key, rows)))
+    if not isinstance(rows, list):
+        raise bad("keys is not a list")
+    policy = Policy(fields["threshold"], tuple(map(_key, rows[: MAX_KEYS + 1])))
     check(policy)
     return policy
 
 
+def is_trust(content: bytes) -> bool:
+    """Tell whether a text is that of a trust file."""
+    try:
+        parse(content)
+    except InvalidInput:
+        return False
+    return True
+
+
 def check(policy: Policy) -> None:
     """Refuse a policy that cannot be kept, or counts one key twice; raises as `parse`."""
-    names = [_folded(key.name) for key in policy.keys]
-    if len(set(names)) < len(names):
+    if not 0 < len(policy.keys) <= MAX_KEYS:
+        raise bad(f"keys is not a list of 1 to {MAX_KEYS}")
+    if len({key.name for key in policy.keys}) < len(policy.keys):
         raise bad("two keys have the same name")
     if len({key.key for key in policy.keys}) < len(policy.keys):
         raise bad("one key stands under two names")
@@ -109,13 +134,9 @@ def bad(what: str) -> InvalidInput:
     return InvalidInput(f"{PATH}: {what}", code="bad_trust", hint="see schemas/trust.json")
 
 
-def _folded(name: str) -> str:
-    return unicodedata.normalize("NFKC", name).casefold()
-
-
 def _key(row: Any) -> TrustedKey:
     if not isinstance(row, dict):
-        raise bad("an item of keys is not a map")
+        raise bad("an item of keys is not an object")
     _check_fields(row, {"name", "key"}, {"from", "until", "revoked"}, "an item of keys")
     name = checked_name(row["name"])
     where = f"of {printable(name)}"
@@ -128,10 +149,10 @@ def _key(row: Any) -> TrustedKey:
 
 
 def checked_name(name: Any) -> str:
-    """Return the name of a key: 1 to 64 characters that can be seen. Raises as `parse`."""
-    if not isinstance(name, str) or not _is_line(name, MAX_NAME) or not name:
-        raise bad(f"a name is not text of 1 to {MAX_NAME} visible characters")
-    return name
+    """Return the name of a key: 1 to 64 bytes of text without controls. Raises as `parse`."""
+    if not _is_text(name, MAX_NAME) or not name:
+        raise bad(f"a name is not text of 1 to {MAX_NAME} bytes without control characters")
+    return str(name)
 
 
 def _revocation(row: dict[str, Any], where: str) -> Revocation | None:
@@ -139,20 +160,25 @@ def _revocation(row: dict[str, Any], where: str) -> Revocation | None:
         return None
     fields = row["revoked"]
     if not isinstance(fields, dict):
-        raise bad(f"revoked {where} is not a map")
+        raise bad(f"revoked {where} is not an object")
     _check_fields(fields, {"reason"}, {"since"}, f"revoked {where}")
     return Revocation(_id(fields, "since", where), checked_reason(fields["reason"]))
 
 
 def checked_reason(reason: Any) -> str:
-    """Return the reason of a revocation, at most 256 visible characters. Raises as `parse`."""
-    if not isinstance(reason, str) or not _is_line(reason, MAX_REASON):
-        raise bad(f"a reason is not text of at most {MAX_REASON} visible characters")
-    return reason
+    """Return the reason of a revocation: at most 256 bytes of such text. Raises as `parse`."""
+    if not _is_text(reason, MAX_REASON):
+        raise bad(f"a reason is not text of at most {MAX_REASON} bytes without control characters")
+    return str(reason)
 
 
-def _is_line(text: str, most: int) -> bool:
-    return len(text) <= most and text.isprintable() and text == text.strip()
+def _is_text(value: Any, most: int) -> bool:
+    return (
+        isinstance(value, str)
+        and len(value) <= most
+        and not _REFUSED.search(value)
+        and len(value.encode()) <= most
+    )
 
 
 def _id(fields: dict[str, Any], field: str, where: str) -> bytes:

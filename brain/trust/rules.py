@@ -2,6 +2,9 @@
 
 Each snapshot that some trust file names has a bit. The mask of a snapshot has the bits
 of those it is or descends from, and always `EVERY`; so "from X on" is one `&`.
+
+A revocation counts wherever it stands on the way to the head, so all trust files share
+one table of them: a later file cannot take one back by leaving it out.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ class Rules(NamedTuple):
     """The rights of a trust file.
 
     `spans` has, by key, the bit its rights begin with and the one they end with (0:
-    never); `banned` has, by key, the bits from which on its signatures do not count.
+    never); `banned` is what `bans` returned for all trust files.
     """
 
     threshold: int
@@ -41,17 +44,19 @@ def mark(policies: Iterable[Policy]) -> Marks:
     return marks
 
 
-def bans(policy: Policy, marks: Marks) -> dict[bytes, int]:
-    """Return, by key, the bit from which on a policy revokes it."""
-    return {key.key: marks[key.revoked.since] for key in policy.keys if key.revoked}
+def bans(policies: Iterable[Policy], marks: Marks) -> dict[bytes, int]:
+    """Return, by key, the bits from which on some policy revokes it."""
+    banned: dict[bytes, int] = {}
+    for policy in policies:
+        for key in policy.keys:
+            if key.revoked:
+                banned[key.key] = banned.get(key.key, 0) | marks[key.revoked.since]
+    return banned
 
 
-def rules_of(policy: Policy, marks: Marks, known: Mapping[bytes, int]) -> Rules:
-    """Return the rules of a policy, together with bans that became known later."""
+def rules_of(policy: Policy, marks: Marks, banned: Mapping[bytes, int]) -> Rules:
+    """Return the rules of a policy, under the revocations of all."""
     spans = {key.key: (marks[key.begin], marks[key.end] if key.end else 0) for key in policy.keys}
-    banned = dict(known)
-    for key, bit in bans(policy, marks).items():
-        banned[key] = banned.get(key, 0) | bit
     return Rules(policy.threshold, spans, banned)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .. import roots
 from ..command import OVERWRITES
 from ..command import command as brain_command
 from ..context import App
@@ -67,6 +68,7 @@ def command(
     Secrets, databases and caches are left out.
     """
     from brain.adopting import Owner, adopt, look
+    from brain.adopting.making import is_brain
 
     place, target = Path(path), Path(into) if into is not None else None
     if "" in (path, into):
@@ -75,10 +77,21 @@ def command(
         done = look(place, target, kind, allow)
     else:
         owner = Owner(name or "", app.author, app.signer(), app.ledger)
+        new = not is_brain(target or place)
         done = adopt(place, target, kind, allow, owner)
+        if new and done.brain:
+            _pin(app, done)
     emit(app, done, _lines(done))
     if done.conflicts:
         _refuse(done)
+
+
+def _pin(app: App, done: Adopted) -> None:
+    """Pin the key that signed the first snapshot of a brain that was made, if one did."""
+    from brain import Brain
+
+    with Brain.open(done.path) as made:
+        roots.begin(app, made.id, [one.key for one in made.signatures(made.id)])
 
 
 def _lines(done: Adopted) -> Iterator[str]:

@@ -6,6 +6,7 @@ import shlex
 
 import click
 
+from .. import roots
 from ..command import WRITES
 from ..command import command as brain_command
 from ..context import App
@@ -51,6 +52,7 @@ def _ask_for_signatures(app: App, path: str) -> None:
     from brain import Brain
 
     with Brain.open(path) as child:
+        roots.begin(app, child.id, [made.key for made in child.signatures()])
         if child.unsigned():
             signed = [made.key for made in child.signatures()]
             call = f"brain -C {escape(shlex.quote(path))} sign"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from .. import roots
 from ..command import command as brain_command
 from ..context import App
 from ..output import emit
@@ -34,6 +35,7 @@ def command(app: App, directory: str | None, name: str | None, layout: str | Non
 
     DIR is made if it is not there (default: the folder of -C, else the current
     one). Files it already holds are left as they are; 'brain snapshot' records them.
+    A key that signs the first snapshot is pinned as a root key: see 'brain key roots'.
     """
     from brain import Brain
     from brain.results import Init
@@ -50,6 +52,7 @@ def command(app: App, directory: str | None, name: str | None, layout: str | Non
     )
     with brain:
         made = Init(brain.id, brain.head, str(brain.root))
+        roots.begin(app, brain.id, [one.key for one in brain.signatures()])
     emit(app, made, [f"Brain {short(made.brain)} created in {escape(made.path)}"])
     _warn_of_outer(app, path)
 

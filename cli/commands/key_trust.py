@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from .. import keys
+from .. import keys, roots
 from ..command import WRITES
 from ..command import command as brain_command
 from ..context import App
@@ -36,8 +36,11 @@ def command(app: App, key: str, name: str, own: str | None, passphrase_file: str
     """Let a key sign the snapshots of this brain.
 
     KEY is 'ed25519:' and 64 hex digits, or the name of a key of your own. The first
-    one makes trust.yaml; from then on every snapshot has to be signed by who may. The
-    change is a snapshot, which your own key signs.
+    one makes trust.json; from then on every snapshot has to be signed by who may. The
+    change is a snapshot, which your own key signs; whoever signs the first one is pinned
+    as root key, if none is: see 'brain key roots'.
     """
     public = keys.public(key)
-    change(app, own, passphrase_file, lambda brain: brain.trust_key(public, name))
+    done = change(app, own, passphrase_file, lambda brain: brain.trust_key(public, name))
+    if done.signature and len(done.keys) == 1:
+        roots.begin(app, app.brain.id, [one.key for one in app.brain.signatures(done.snapshot)])

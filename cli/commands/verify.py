@@ -10,6 +10,7 @@ import click
 from brain.errors import VerificationFailed
 
 from .. import keys
+from .. import roots as pins
 from ..command import command as brain_command
 from ..context import App
 from ..findings import finding
@@ -50,7 +51,8 @@ _OF_SIGNATURES |= {"forged_author"}
     multiple=True,
     type=TextType("bad_key"),
     metavar="KEY",
-    help="A key you know, which must have signed the first trust file; may be repeated.",
+    help="A key you know, which must have signed the first trust file; may be repeated."
+    " Pinned if none is.",
 )
 @click.option(
     "--ledger",
@@ -66,13 +68,16 @@ def command(
 
     Objects hash to their ids, trees are canonical, parents lead to one genesis,
     versions only rise, and where there is a trust file, those have signed who may.
+    Root keys that are pinned for this brain ('brain key roots') are asked for too.
     Any error ends with exit status 3; warnings and notes do not.
     """
     from brain.verify import demand, verify_folder
 
     asked = demand(require_signatures, [keys.public(root) for root in roots])
     with Bar(app) as bar:
-        found = verify_folder(app.folder(), deep, asked, bar)
+        found = verify_folder(app.folder(), deep, asked, bar, app.roots)
+    if found.ok and roots:
+        pins.begin(app, found.brain, list(map(keys.public, roots)))
     hint = "" if found.ok else _advice(app, found.findings)
     if ledger and found.head:
         from brain.actions.vouching import joined
@@ -89,6 +94,13 @@ def command(
 
 def _advice(app: App, findings: list[Finding]) -> str:
     wrong = {one.code for one in findings if one.severity == "error"}
+    if wrong <= {"other_roots", "before_trust", "bad_trust"} | _OF_SIGNATURES:
+        if "other_roots" in wrong:
+            return f"see which keys are pinned with `{app.call} key roots`"
+        if "before_trust" in wrong:
+            return "switch to the branch that leads to the trust file, or merge that one"
+        if "bad_trust" in wrong:
+            return f"put the last good trust file back with `{app.call} key repair`"
     if not wrong <= _OF_SIGNATURES:
         return "restore the store from a copy, or ask 'brain doctor'"
     if "forged_author" in wrong:

@@ -45,6 +45,7 @@ def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             monkeypatch.delenv(name)
     monkeypatch.setenv("BRAIN_LEDGERS", str(tmp_path / "ledgers"))
     monkeypatch.setenv("BRAIN_CONFIG", str(tmp_path / "settings.json"))
+    monkeypatch.setenv("BRAIN_ROOTS", str(tmp_path / "roots.json"))
     monkeypatch.setenv("BRAIN_KEYS", str(tmp_path / "keys"))
     return tmp_path / "keys"
 

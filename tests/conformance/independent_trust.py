@@ -3,89 +3,70 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import Any
-
-import yaml
 
 from .independent import Refused, decode, require
 from .independent_lineage import Read, read_snapshot
+from .independent_proofs import parse_json
 from .independent_signatures import key_of, verify
 
 Document = dict[str, Any]
 Found = tuple[int, str, str]
 
 
-def read_trust(text: str) -> Document:
+def read_trust(data: bytes) -> Document:
     """Return what a trust file says."""
-    require(len(text) <= 65_536, "too large")
-    fields = _map(_composed(text), {"threshold", "keys"}, set())
-    require(isinstance(fields["keys"], yaml.SequenceNode), "a list")
-    rows = [_row(node) for node in fields["keys"].value]
+    require(len(data) <= 524_288, "too large")
+    require(data.count(b"{") <= 1000, "no depth to be had")
+    fields = _object(parse_json(data), {"format", "threshold", "keys"}, set())
+    require(fields["format"] == "brain v1 trust", "the format")
+    require(isinstance(fields["keys"], list), "a list")
+    rows = [_row(value) for value in fields["keys"]]
     require(1 <= len(rows) <= 256, "how many")
-    names = [unicodedata.normalize("NFKC", row["name"]).casefold() for row in rows]
-    require(len(set(names)) == len(names), "a name twice")
+    require(len({row["name"].encode() for row in rows}) == len(rows), "a name twice")
     require(len({row["key"] for row in rows}) == len(rows), "a key twice")
     lasting = sum(not row["until"] and row["revoked"] is None for row in rows)
     threshold = fields["threshold"]
-    require(isinstance(threshold, yaml.ScalarNode) and not threshold.style, "a plain number")
-    require(re.fullmatch("[1-9][0-9]{0,2}", threshold.value), "a number")
-    require(int(threshold.value) <= lasting, "too high")
-    return {"threshold": int(threshold.value), "keys": rows}
+    require(type(threshold) is int and 1 <= threshold <= lasting, "the threshold")
+    return {"threshold": threshold, "keys": rows}
 
 
-def _composed(text: str) -> yaml.Node:
-    try:
-        for event in yaml.parse(text, yaml.SafeLoader):
-            require(not isinstance(event, yaml.AliasEvent), "an alias")
-            require(not getattr(event, "anchor", None) and not getattr(event, "tag", None), "a tag")
-        node = yaml.compose(text, yaml.SafeLoader)
-    except yaml.YAMLError as error:
-        raise Refused("not YAML") from error
-    require(node is not None, "nothing")
-    return node
+def _object(value: Any, needed: set[str], optional: set[str]) -> Document:
+    require(isinstance(value, dict), "an object")
+    require(needed <= value.keys() <= needed | optional, "the fields")
+    return dict(value)
 
 
-def _map(node: yaml.Node, needed: set[str], optional: set[str]) -> dict[str, yaml.Node]:
-    require(isinstance(node, yaml.MappingNode), "a map")
-    names = [key.value for key, _ in node.value]
-    require(len(set(names)) == len(names), "a key twice")
-    require(needed <= set(names) <= needed | optional, "the keys")
-    return {key.value: value for key, value in node.value}
-
-
-def _row(node: yaml.Node) -> Document:
-    fields = _map(node, {"name", "key"}, {"from", "until", "revoked"})
-    name = _line(fields["name"], 64)
+def _row(value: Any) -> Document:
+    fields = _object(value, {"name", "key"}, {"from", "until", "revoked"})
+    name = _text(fields["name"], 64)
     require(name, "a name")
     revoked = None
     if "revoked" in fields:
-        inner = _map(fields["revoked"], {"reason"}, {"since"})
-        revoked = [_snapshot(inner.get("since")), _line(inner["reason"], 256)]
-    key = _text(fields["key"])
-    key_of(key)
-    ends = {name: _snapshot(fields.get(name)) for name in ("from", "until")}
-    return {"name": name, "key": key, **ends, "revoked": revoked}
+        inner = _object(fields["revoked"], {"reason"}, {"since"})
+        revoked = [_snapshot(inner, "since"), _text(inner["reason"], 256)]
+    require(isinstance(fields["key"], str), "a key")
+    key_of(fields["key"])
+    ends = {name: _snapshot(fields, name) for name in ("from", "until")}
+    return {"name": name, "key": fields["key"], **ends, "revoked": revoked}
 
 
-def _text(node: yaml.Node) -> str:
-    require(isinstance(node, yaml.ScalarNode), "text")
-    require(node.tag == "tag:yaml.org,2002:str", "text")
-    return str(node.value)
+def _text(value: Any, most: int) -> str:
+    require(isinstance(value, str), "text")
+    for code in map(ord, value):
+        require(code > 0x1F and not 0x7F <= code <= 0x9F, "a control")
+        require(not 0xD800 <= code <= 0xDFFF, "a surrogate")
+        require(not 0xFDD0 <= code <= 0xFDEF and code % 0x10000 < 0xFFFE, "a noncharacter")
+    require(len(value.encode()) <= most, "too long")
+    return str(value)
 
 
-def _line(node: yaml.Node, most: int) -> str:
-    text = _text(node)
-    require(len(text) <= most and text.isprintable() and text == text.strip(), "a line")
-    return text
-
-
-def _snapshot(node: yaml.Node | None) -> str:
-    if node is None:
+def _snapshot(fields: Document, name: str) -> str:
+    if name not in fields:
         return ""
-    require(isinstance(node, yaml.ScalarNode), "an id")
-    require(re.fullmatch("[0-9a-f]{64}", node.value), "an id")
-    return str(node.value)
+    require(isinstance(fields[name], str), "an id")
+    require(re.fullmatch("[0-9a-f]{64}", fields[name]), "an id")
+    return str(fields[name])
 
 
 class Rights:
@@ -119,12 +100,31 @@ class Rights:
         here = self.line[number].id.hex() == snapshot
         return here or any(self.reaches(parent, snapshot) for parent in self.parents(number))
 
-    def brings_first(self, number: int) -> bool:
-        above = any(self.files[parent] for parent in self.parents(number))
-        return self.files[number] is not None and not above
+    def held(self, number: int) -> list[Document]:
+        """Return the trust files that a snapshot hands on."""
+        own = self.files[number]
+        if own is None:
+            return []
+        return [own] if own["keys"] else self.in_force(number)
 
-    def is_revoked(self, number: int, key: str, policy: Document | None) -> bool:
-        for one in (policy, self.files[-1]):
+    def in_force(self, number: int) -> list[Document]:
+        """Return the trust files that the parents of a snapshot hand on."""
+        out: list[Document] = []
+        for parent in self.parents(number):
+            out += [one for one in self.held(parent) if one not in out]
+        return out
+
+    def is_broken(self, number: int) -> bool:
+        own = self.files[number]
+        return own is not None and not own["keys"]
+
+    def brings_first(self, number: int) -> bool:
+        own = self.files[number]
+        return bool(own and own["keys"]) and not self.in_force(number)
+
+    def is_revoked(self, number: int, key: str) -> bool:
+        """Tell whether a key is revoked by any trust file; all snapshots lead to the head."""
+        for one in self.files:
             for row in one["keys"] if one else ():
                 if row["key"] == key and row["revoked"] is not None:
                     since = row["revoked"][0]
@@ -134,7 +134,7 @@ class Rights:
 
     def objection(self, number: int, key: str, policy: Document | None) -> str:
         """Return why a signature does not count under a policy, "" if it does."""
-        if self.is_revoked(number, key, policy):
+        if self.is_revoked(number, key):
             return "revoked_key"
         if policy is None:
             return ""
@@ -147,15 +147,13 @@ class Rights:
 
     def judge(self, number: int) -> tuple[str, list[Found]]:
         """Return how a snapshot stands, and what is found."""
-        held = [self.files[parent] for parent in self.parents(number)]
+        rights = self.in_force(number)
         first, at_head = self.brings_first(number), number == len(self.line) - 1
-        roots = self.roots if first or (at_head and not any(held)) else set()
+        roots = self.roots if first or (at_head and not rights) else set()
         if first and not roots:
-            held = [self.files[number]]
-        rights = [one for one in held if one and one["keys"]]
-        broken = any(one and not one["keys"] for one in held)
+            rights = self.held(number)
         objections = {
-            key: said[0]
+            key: min(said, key=["revoked_key", "expired_rights", "unknown_key"].index)
             for key in self.good[number]
             if all(said := [self.objection(number, key, one) for one in rights or [None]])
         }
@@ -167,27 +165,18 @@ class Rights:
             count < one["threshold"] for count, one in zip(counts, rights, strict=True)
         )
         found: list[Found] = [(number, "bad_signature", "error")] * len(self.bad[number])
-        found += [(number, "bad_trust", "error")] * (broken or self._breaks(number))
+        if self.is_broken(number) and not any(map(self.is_broken, self.parents(number))):
+            settled = not self.is_broken(len(self.line) - 1)
+            found.append((number, "bad_trust", "warning" if settled else "error"))
         severity = "error" if short else "warning"
         found += [(number, code, severity) for code in objections.values()]
         any_at_all = self.good[number] or self.bad[number]
         found += [(number, "below_threshold" if any_at_all else "unsigned", "error")] * short
         author = self.authors[number]
-        proven = {
-            key
-            for key in self.good[number]
-            if not any(self.is_revoked(number, key, one) for one in rights or [None])
-        }
+        proven = {key for key in self.good[number] if not self.is_revoked(number, key)}
         if author.startswith("ed25519:") and author not in proven:
             found.append((number, "forged_author", "error"))
-        return self._standing(number, bool(short or broken), bool(rights or roots)), found
-
-    def _breaks(self, number: int) -> bool:
-        """Tell whether a snapshot brings a broken trust file."""
-        own = self.files[number]
-        return bool(own and not own["keys"]) and own not in [
-            self.files[parent] for parent in self.parents(number)
-        ]
+        return self._standing(number, bool(short), bool(rights or roots)), found
 
     def _standing(self, number: int, short: bool, in_force: bool) -> str:
         if short or in_force:
@@ -200,7 +189,7 @@ class Rights:
 def _read(text: str) -> Document:
     """Return a trust file; one that is broken has no keys."""
     try:
-        return read_trust(text)
+        return {**read_trust(text.encode()), "text": text}
     except Refused:
         return {"threshold": 1, "keys": []}
 

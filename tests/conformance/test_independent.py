@@ -181,7 +181,7 @@ def _equivocation(vector: Vector) -> dict[str, Any]:
 
 
 def _trust(vector: Vector) -> dict[str, Any]:
-    return other_trust.read_trust(vector.input["text"])
+    return other_trust.read_trust(vector.data)
 
 
 def _rights(vector: Vector) -> dict[str, Any]:

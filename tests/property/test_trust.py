@@ -10,16 +10,19 @@ from brain.trust.edit import render
 from brain.trust.outline import Outline
 from brain.trust.policy import Policy, Revocation, TrustedKey, parse
 from brain.trust.proving import Signed, proving
+from tests.conformance import independent_trust
 from tests.signing import KEYS, NONE, Signing
+from tests.vectors.families import rights
 
 numbers = st.integers(0, 3)
+BROKEN = b"threshold: 1"
 
 
 @st.composite
 def policies(draw: st.DrawFn, line: Signing) -> bytes:
-    """A trust file that names snapshots of `line`, or none at all."""
-    if draw(st.integers(0, 9)) == 0:
-        return NONE
+    """A trust file that names snapshots of `line`, a broken one, or none at all."""
+    if (other := draw(st.integers(0, 9))) < 2:
+        return [NONE, BROKEN][other]
     ids = st.sampled_from([b"", b"", b"", *line.ids, bytes(32)])
     keys = []
     for number in draw(st.lists(numbers, min_size=1, max_size=4, unique=True)):
@@ -55,25 +58,38 @@ class Model:
         for here in line.ids:
             parents = line.known[here].parents
             self.above[here] = {here}.union(*(self.above[parent] for parent in parents))
-        self.at_head = self.policy(line.head)
+        self.revocations = [
+            (known.key, known.revoked.since)
+            for here in self.above[line.head]
+            if (policy := self.policy(here)) is not None
+            for known in policy.keys
+            if known.revoked
+        ]
+
+    def text(self, here: bytes) -> bytes:
+        return self.line.files[self.line.known[here].bundle]
 
     def policy(self, here: bytes) -> Policy | None:
-        text = self.line.files[self.line.known[here].bundle]
-        return parse(text) if text else None
+        return parse(text) if (text := self.text(here)) not in (NONE, BROKEN) else None
 
-    def is_revoked(self, here: bytes, key: bytes, policy: Policy | None) -> bool:
+    def held(self, here: bytes) -> list[Policy]:
+        """What a snapshot hands on: its own trust file, or if that is broken what it is under."""
+        if self.text(here) == BROKEN:
+            return self.given(here)
+        return [policy] if (policy := self.policy(here)) else []
+
+    def given(self, here: bytes) -> list[Policy]:
+        return [one for parent in self.line.known[here].parents for one in self.held(parent)]
+
+    def is_revoked(self, here: bytes, key: bytes) -> bool:
         return any(
-            known.key == key
-            and known.revoked is not None
-            and (not known.revoked.since or known.revoked.since in self.above[here])
-            for one in (policy, self.at_head)
-            if one
-            for known in one.keys
+            revoked == key and (not since or since in self.above[here])
+            for revoked, since in self.revocations
         )
 
     def counts(self, here: bytes, key: bytes, policy: Policy) -> bool:
         above = self.above[here]
-        return not self.is_revoked(here, key, policy) and any(
+        return not self.is_revoked(here, key) and any(
             known.key == key
             and (not known.begin or known.begin in above)
             and not (known.end and known.end in above)
@@ -81,10 +97,7 @@ class Model:
         )
 
     def in_force(self, here: bytes) -> list[Policy]:
-        held = [self.policy(parent) for parent in self.line.known[here].parents]
-        if not any(held):
-            held = [self.policy(here)]
-        return [one for one in held if one]
+        return self.given(here) or self.held(here)
 
     def signed(self, here: bytes) -> set[bytes]:
         return {key for snapshot, key, _ in self.line.rows if snapshot == here}
@@ -106,8 +119,7 @@ class Model:
     def is_vouched(self, here: bytes) -> bool:
         """Whether a snapshot after this one, and before the head, brings a first trust file."""
         return any(
-            self.policy(later)
-            and not any(self.policy(parent) for parent in self.line.known[later].parents)
+            self.policy(later) and not self.given(later)
             for later in self.above[self.line.head] - {here}
             if here in self.above[later]
         )
@@ -130,6 +142,74 @@ def test_every_snapshot_stands_as_the_specification_says(line: Signing) -> None:
                 and any(model.counts(here, key, policy) for policy in model.in_force(here))
             }
             assert set(found[here].signers) == counted
+
+
+@settings(max_examples=200, deadline=None)
+@given(lineages())
+def test_a_broken_trust_file_is_told_where_it_comes_and_as_an_error_while_it_is_there(
+    line: Signing,
+) -> None:
+    model = Model(line)
+    severity = "error" if model.text(line.head) == BROKEN else "warning"
+    found = {
+        (one.snapshot, two.severity)
+        for one in line.verdicts()
+        for two in one.findings
+        if two.code == "bad_trust"
+    }
+    assert found == {
+        (here, severity)
+        for here in model.above[line.head]
+        if model.text(here) == BROKEN
+        and all(model.text(parent) != BROKEN for parent in line.known[here].parents)
+    }
+
+
+@settings(max_examples=200, deadline=None)
+@given(lineages(), numbers)
+def test_whoever_is_revoked_somewhere_never_counts_at_the_head_or_after(
+    line: Signing, key: int
+) -> None:
+    """However trust files, merges and repairs go on: nothing brings a revoked key back."""
+    model = Model(line)
+    if not model.is_revoked(line.head, KEYS[key]):
+        return
+    line.add(by=[key])
+    last = line.verdicts()[-1]
+    assert last.snapshot == line.head and KEYS[key] not in last.signers
+
+
+@settings(max_examples=200, deadline=None)
+@given(lineages(), st.sets(numbers, min_size=1, max_size=2))
+def test_a_head_is_signed_by_who_may_as_the_verdicts_on_all_changes_of_rights_say(
+    line: Signing, roots: set[int]
+) -> None:
+    model = Model(line)
+    outline = Outline(line.source(), line.head).read()
+    with proving(line.brain, line.rows) as finish:
+        signers = finish()
+    asked = set(verify.decisive(outline))
+    changing = {
+        here
+        for here in model.above[line.head]
+        if set(map(repr, model.held(here))) != set(map(repr, model.given(here)))
+    }
+    assert asked == {line.head, *changing}
+    some = {here: signers[here] for here in asked if here in signers}
+    standings = {one.snapshot: one.standing for one in line.verdicts(roots=roots)}
+    expected = all(standings[here] != "refused" for here in asked)
+    pinned = frozenset(KEYS[number] for number in roots)
+    assert verify.is_entitled(outline, some, pinned) == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(lineages(), st.sets(numbers, max_size=2))
+def test_the_second_implementation_stands_and_finds_the_same(
+    line: Signing, roots: set[int]
+) -> None:
+    tips = {parent for one in line.known.values() for parent in one.parents}
+    line.add(*(number for number, here in enumerate(line.ids) if here not in tips), by=[0])
+    assert independent_trust.judge(rights.given_of(line, roots)) == rights.judged(line, roots)
 
 
 @settings(max_examples=200, deadline=None)

@@ -13,10 +13,10 @@ from brain.errors import InvalidInput, StoreError
 from brain.objects import operation
 from brain.objects.entry import FILE, Entry
 from brain.session import Session
-from brain.trust import accusation, place, verify
+from brain.trust import accusation, edit, place, roots, verify
 from brain.trust.outline import Source
 from brain.trust.statement import key_text
-from tests.signing import KEYS, SEEDS
+from tests.signing import KEYS, SEEDS, policy
 
 NAMES = [key_text(key) for key in KEYS]
 
@@ -228,20 +228,99 @@ def test_a_signature_that_does_not_fit_is_found_beside_the_head_too(brain: Brain
 def test_taking_the_trust_file_out_unsigned_is_noticed(brain: Brain) -> None:
     trusting(brain, 0)
     sign_with(brain, None)
-    (brain.root / "trust.yaml").unlink()
+    (brain.root / "trust.json").unlink()
     brain.snapshot()
     assert told(brain) == {"unsigned"}
     session_of(brain).store._db.run("DELETE FROM signatures")  # type: ignore[attr-defined]
     assert told(brain) == {"unsigned"}
 
 
-def test_a_trust_file_that_is_none_gives_nobody_a_right(brain: Brain) -> None:
+def test_after_a_broken_trust_file_the_last_good_one_is_in_force_and_repairs_it(
+    brain: Brain,
+) -> None:
     trusting(brain, 0)
-    (brain.root / "trust.yaml").write_text("threshold: 0\nkeys: []\n")
+    (brain.root / "trust.json").write_text('{"threshold": 0}\n')
     brain.snapshot()
     assert told(brain) == {"bad_trust"}
-    learn(brain, 0)
-    assert told(brain) == {"bad_trust"}
+    learn(brain, 1)
+    assert told(brain) == {"bad_trust", "unknown_key", "below_threshold"}
+    sign_with(brain, 0)
+    brain.sign(key=SEEDS[0])
+    brain.repair_trust()
+    assert told(brain) == set() and "bad_trust" in warned(brain)
+
+
+def test_a_revocation_that_was_tidied_away_still_counts(brain: Brain) -> None:
+    trusting(brain, 0, 1)
+    brain.revoke_key(NAMES[1], "stolen")
+    for text in (edit.first("key 0", KEYS[0]), policy(0, 1)):
+        (brain.root / "trust.json").write_bytes(text)
+        brain.snapshot()
+    assert told(brain) == set()
+    learn(brain, 1)
+    assert told(brain) == {"revoked_key", "below_threshold"}
+
+
+def branched_off_before_trust(brain: Brain) -> None:
+    """Leave the trust file to a branch, and have the current one be without."""
+    brain.create_branch("aside")
+    trusting(brain, 0)
+    brain.switch("aside")
+    assert brain.trusted().keys == []
+
+
+def test_a_head_beside_the_trust_file_that_another_ref_leads_to_is_an_error(brain: Brain) -> None:
+    branched_off_before_trust(brain)
+    (found,) = brain.verify().findings
+    assert (found.code, found.severity, found.snapshot) == ("before_trust", "error", brain.head)
+    assert "heads/aside" in found.message and "heads/main" in found.message
+    learn(brain, 1)
+    assert told(brain) == {"before_trust"}
+    brain.switch("main")
+    assert told(brain) == set()
+    brain.switch("aside")
+    sign_with(brain, 0)
+    brain.merge("main")
+    assert "before_trust" not in told(brain)
+
+
+def test_a_trust_file_that_was_taken_out_is_not_missed_for_an_older_branch(brain: Brain) -> None:
+    trusting(brain, 0)
+    brain.create_branch("older")
+    (brain.root / "trust.json").unlink()
+    brain.snapshot()
+    assert told(brain) == set()
+
+
+def pin(brain: Brain, *numbers: int) -> None:
+    """Verify as a user does who has pinned root keys."""
+    session_of(brain).roots = lambda _: [NAMES[number] for number in numbers]
+
+
+def test_pinned_roots_are_asked_for_without_being_named(brain: Brain) -> None:
+    trusting(brain, 0)
+    pin(brain, 0)
+    assert told(brain) == set() == told(brain, roots=[0])
+    pin(brain, 1)
+    assert told(brain) == {"below_threshold"}
+    pin(brain)
+    assert told(brain) == set()
+
+
+def test_a_root_that_is_named_beside_others_that_are_pinned_is_told(brain: Brain) -> None:
+    trusting(brain, 0)
+    brain.sign(key=SEEDS[1])
+    pin(brain, 0)
+    found = brain.verify(roots=[NAMES[1]])
+    assert [one.code for one in found.findings if one.severity == "error"] == ["other_roots"]
+    message = found.findings[0].message
+    assert NAMES[0] in message and NAMES[1] in message
+
+
+def test_pinned_roots_that_cannot_be_read_are_an_error(brain: Brain, tmp_path: Path) -> None:
+    (tmp_path / "roots.json").write_text("{}")
+    session_of(brain).roots = lambda brain_id: roots.pinned(tmp_path / "roots.json", brain_id)
+    assert told(brain) == {"bad_roots"}
 
 
 def test_a_damaged_row_of_signatures_is_a_finding(brain: Brain) -> None:
@@ -295,7 +374,7 @@ def test_a_fork_of_a_brain_that_trusts_has_to_be_signed_too(brain: Brain, tmp_pa
 def test_a_trust_file_cannot_be_redacted(brain: Brain) -> None:
     trusting(brain, 0)
     with pytest.raises(InvalidInput) as caught:
-        brain.redact("trust.yaml", reason="why not", history=True)
+        brain.redact("trust.json", reason="why not", history=True)
     assert caught.value.code == "trust_file" and told(brain) == set()
 
 

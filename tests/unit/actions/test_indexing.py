@@ -8,6 +8,8 @@ from brain import Brain
 from brain.errors import InvalidInput
 from brain.skills import index
 from brain.skills.index import Shown
+from brain.trust import ed25519
+from brain.trust.statement import key_text
 
 from .conftest import skill, write
 
@@ -139,18 +141,84 @@ def test_memory_in_the_prompt_cannot_leave_its_frame(brain: Brain) -> None:
     assert sum(tag in line for line in lines) == 2
 
 
-def test_the_frame_says_who_signed(brain: Brain) -> None:
+def signing(brain: Brain, number: int) -> str:
+    """Sign the head with a key; return the key."""
+    return brain.sign(key=bytes([number]) * 32).key
+
+
+def pin(brain: Brain, *roots: str) -> None:
+    """Open the brain as a user who has pinned root keys."""
+    brain._session.roots = lambda _: roots
+
+
+def test_the_frame_names_who_signed_where_nothing_vouches_for_them(brain: Brain) -> None:
     described(brain, "a", "b")
-    seeds = [bytes([number]) * 32 for number in (1, 2)]
-    keys = [brain.sign(key=seed).key for seed in seeds]
-    assert "signed by who may sign" in brain.framed_index()
-    brain.trust_key(keys[0], "alice")
+    assert "which nobody signed" in brain.framed_index()
+    key = signing(brain, 1)
+    told = "no root key is pinned for this brain, so nothing vouches for that key"
+    assert f", signed by {key}; {told}. A line" in brain.framed_index()
+    for number in range(2, 6):
+        signing(brain, number)
+    assert (
+        "and 2 more; no root key" in brain.framed_index() and "those keys" in brain.framed_index()
+    )
+    brain.trust_key(key, "whoever this is")
     described(brain, "a", "c")
     assert "which nobody signed" in brain.framed_index()
-    brain.sign(key=seeds[1])
-    assert "signed by nobody who may" in brain.framed_index()
-    brain.sign(key=seeds[0])
+    signing(brain, 1)
+    for text in (brain.framed_index(), brain.prompt().prompt):
+        assert "signed by who may" not in text and f"signed by {key}; no root key" in text
+
+
+def test_the_frame_says_signed_by_who_may_sign_on_the_word_of_a_pinned_root(brain: Brain) -> None:
+    described(brain, "a", "b")
+    roots = [signing(brain, 1)]
+    pin(brain, *roots)
     assert "signed by who may sign" in brain.framed_index()
+    brain.trust_key(roots[0], "alice")
+    assert "which nobody signed" in brain.framed_index()
+    signing(brain, 1)
+    described(brain, "a", "c")
+    stranger = signing(brain, 2)
+    assert "signed by nobody who may" in brain.framed_index()
+    signing(brain, 1)
+    for text in (brain.framed_index(), brain.prompt().prompt):
+        assert "signed by who may sign" in text and "ed25519:" not in text
+    pin(brain, stranger)
+    assert "signed by nobody who may" in brain.framed_index()
+
+
+def test_who_wrote_himself_into_the_trust_file_is_nobody_who_may(brain: Brain) -> None:
+    alice = key_text(ed25519.public_key(bytes([1]) * 32))
+    brain._session.sign_with = lambda: bytes([1]) * 32
+    brain.trust_key(alice, "alice")
+    pin(brain, alice)
+    brain._session.sign_with = lambda: bytes([2]) * 32
+    brain.trust_key(key_text(ed25519.public_key(bytes([2]) * 32)), "mallory")
+    described(brain, "a", "evil")
+    assert "signed by nobody who may" in brain.framed_index()
+
+
+def test_a_signature_by_a_key_that_was_revoked_later_is_nobodys_who_may(brain: Brain) -> None:
+    alice, bob = (key_text(ed25519.public_key(bytes([number]) * 32)) for number in (1, 2))
+    brain._session.sign_with = lambda: bytes([1]) * 32
+    brain.trust_key(alice, "alice")
+    brain.trust_key(bob, "bob")
+    pin(brain, alice)
+    brain._session.sign_with = lambda: bytes([2]) * 32
+    described(brain, "a", "b")
+    assert "signed by who may sign" in brain.framed_index()
+    brain._session.sign_with = lambda: bytes([1]) * 32
+    brain.revoke_key(bob, "stolen")
+    assert "signed by who may sign" in brain.framed_index()
+    assert "signed by nobody who may" in brain.framed_index("@~1")
+
+
+def test_a_proposal_asks_for_the_same_roots(brain: Brain) -> None:
+    described(brain, "a", "b")
+    pin(brain, signing(brain, 1))
+    with brain.proposal("agent") as proposed:
+        assert "signed by who may sign" in proposed.framed_index()
 
 
 def test_skill_text_03_a_reviewer_sees_the_bytes_that_the_model_sees(brain: Brain) -> None:

@@ -369,10 +369,10 @@ def test_while_a_reader_holds_old_pages_that_is_said_and_a_collection_clears_the
 
 
 def test_a_trust_file_cannot_be_redacted(brain: Brain) -> None:
-    write(brain, "trust.yaml", "version: 1\n")
+    write(brain, "trust.json", "version: 1\n")
     write(brain, NOTES, "version: 1\n")
     brain.snapshot()
-    for path in ("trust.yaml", NOTES):
+    for path in ("trust.json", NOTES):
         redact = lambda path=path: brain.redact(path, reason="x")  # noqa: E731
         assert code_of(redact, InvalidInput) == "trust_file"
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from itertools import count, islice
+
 import pytest
 
 from brain import Brain
 from brain.errors import BrainError, InvalidInput, NotFound, StoreError
+from brain.trust import ed25519, edit
 from brain.trust.statement import key_text
-from tests.signing import KEYS, SEEDS
+from tests.signing import KEYS, SEEDS, policy
 
 from .conftest import write
 
@@ -18,7 +23,7 @@ def test_the_first_trusted_key_makes_the_trust_file(brain: Brain) -> None:
     assert brain.trusted() == (brain.head, 0, [])
     done = brain.trust_key(NAMES[0], "ada")
     assert (done.changed, done.signature, done.snapshot) == (True, None, brain.head)
-    assert (brain.root / "trust.yaml").read_text().startswith("# Who may sign")
+    assert (brain.root / "trust.json").read_bytes() == edit.first("ada", KEYS[0])
     assert [(key.name, key.key) for key in brain.trusted().keys] == [("ada", NAMES[0])]
     assert brain.status().clean
     newest = next(brain.log())
@@ -45,13 +50,13 @@ def test_a_key_that_cannot_be_had_records_nothing(brain: Brain) -> None:
     assert not (brain.root / "skills/x").exists()
 
 
-def test_an_edit_by_hand_is_recorded_first_and_its_comments_stay(brain: Brain) -> None:
+def test_an_edit_by_hand_is_recorded_first(brain: Brain) -> None:
     brain.trust_key(NAMES[0], "ada")
-    text = (brain.root / "trust.yaml").read_text()
-    write(brain, "trust.yaml", text + "# by hand\n")
+    text = (brain.root / "trust.json").read_text()
+    write(brain, "trust.json", text.replace("ada", "Ada"))
     write(brain, "memory/other.md", "not of this\n")
     brain.trust_key(NAMES[1], "bob")
-    assert "# by hand" in (brain.root / "trust.yaml").read_text()
+    assert [key.name for key in brain.trusted().keys] == ["Ada", "bob"]
     assert [one.message for one in brain.log(limit=2)] == [
         "Trust bob",
         "Record changes made by hand",
@@ -62,11 +67,12 @@ def test_an_edit_by_hand_is_recorded_first_and_its_comments_stay(brain: Brain) -
 def test_an_edit_by_hand_that_is_no_trust_file_stops_a_change(brain: Brain) -> None:
     brain.trust_key(NAMES[0], "ada")
     before = brain.head
-    write(brain, "trust.yaml", "keys: everybody\n")
+    write(brain, "trust.json", "keys: everybody\n")
     with pytest.raises(InvalidInput) as caught:
         brain.trust_key(NAMES[1], "bob")
     assert caught.value.code == "bad_trust" and brain.head == before
-    assert (brain.root / "trust.yaml").read_text() == "keys: everybody\n"
+    assert "brain key repair" in caught.value.hint
+    assert (brain.root / "trust.json").read_text() == "keys: everybody\n"
 
 
 def test_a_change_that_says_what_is_said_already_records_nothing(brain: Brain) -> None:
@@ -78,13 +84,16 @@ def test_a_change_that_says_what_is_said_already_records_nothing(brain: Brain) -
 def test_a_change_can_be_undone(brain: Brain) -> None:
     brain.trust_key(NAMES[0], "ada")
     brain.undo()
-    assert brain.trusted().keys == [] and not (brain.root / "trust.yaml").exists()
+    assert brain.trusted().keys == [] and not (brain.root / "trust.json").exists()
 
 
 @pytest.mark.parametrize(
     ("change", "code"),
     [
         (lambda brain: brain.trust_key("ed25519:00", "x"), "bad_key"),
+        (lambda brain: brain.trust_key(f"ed25519:02{'00' * 31}", "no point"), "bad_key"),
+        (lambda brain: brain.trust_key(f"ed25519:{'00' * 32}", "small order"), "bad_key"),
+        (lambda brain: brain.trust_key(f"ed25519:{'ff' * 31}7f", "not reduced"), "bad_key"),
         (lambda brain: brain.trust_key(NAMES[0], "again"), "bad_trust"),
         (lambda brain: brain.trust_key(NAMES[1], "ada"), "bad_trust"),
         (lambda brain: brain.trust_key(NAMES[1], "a\nb"), "bad_trust"),
@@ -129,6 +138,22 @@ def test_a_merge_of_two_trust_files_is_one_by_lines(brain: Brain) -> None:
     assert [key.name for key in brain.trusted().keys] == ["ada", "bob"]
 
 
+def test_a_merge_that_would_break_the_trust_file_is_a_conflict(brain: Brain) -> None:
+    """Each side retires the key that the other keeps: by lines, nobody would be left."""
+    for number in range(2):
+        brain.trust_key(NAMES[number], f"key {number}")
+    brain.create_branch("idea")
+    brain.end_key(NAMES[0])
+    brain.switch("idea")
+    brain.end_key(NAMES[1])
+    before = brain.head
+    (found,) = brain.merge("main").conflicts
+    assert (found.path, found.reason) == ("trust.json", "broken_trust") and brain.head == before
+    brain.resolve(["trust.json"], "theirs")
+    brain.continue_merge()
+    assert [key.until is None for key in brain.trusted().keys] == [False, True]
+
+
 def test_signing_twice_changes_nothing_and_a_wrong_signature_is_not_passed_over(
     brain: Brain,
 ) -> None:
@@ -139,3 +164,97 @@ def test_signing_twice_changes_nothing_and_a_wrong_signature_is_not_passed_over(
     with pytest.raises(StoreError) as caught:
         brain.sign(key=SEEDS[1])
     assert caught.value.code == "bad_signature"
+
+
+@pytest.mark.parametrize("kind", ["text", "link", "size"])
+def test_a_broken_trust_file_is_repaired_by_those_whom_the_last_good_one_entitles(
+    brain: Brain, kind: str
+) -> None:
+    brain._session.sign_with = lambda: SEEDS[0]
+    brain.trust_key(NAMES[0], "ada")
+    good = (brain.root / "trust.json").read_bytes()
+    (brain.root / "trust.json").unlink()
+    if kind == "link":
+        (brain.root / "trust.json").symlink_to("memory")
+    else:
+        write(brain, "trust.json", "keys: everybody\n" if kind == "text" else " " * 600_000)
+    brain.snapshot()
+    brain.upsert_skill("x", "y\n")
+    assert not brain.verify(roots=[NAMES[0]]).ok
+    done = brain.repair_trust()
+    assert done.changed and done.signature and [key.name for key in done.keys] == ["ada"]
+    assert (brain.root / "trust.json").read_bytes() == good
+    assert not (brain.root / "trust.json").is_symlink() and brain.status().clean
+    found = brain.verify(roots=[NAMES[0]])
+    assert found.ok and [one.code for one in found.findings] == ["bad_trust"]
+    before = brain.head
+    assert brain.repair_trust().changed is False and brain.head == before
+
+
+def test_a_repair_by_somebody_else_does_not_count(brain: Brain) -> None:
+    brain._session.sign_with = lambda: SEEDS[0]
+    brain.trust_key(NAMES[0], "ada")
+    write(brain, "trust.json", "[]")
+    brain.snapshot()
+    brain._session.sign_with = lambda: SEEDS[1]
+    brain.repair_trust()
+    found = brain.verify()
+    assert not found.ok and {"unknown_key"} < {one.code for one in found.findings}
+
+
+def test_a_first_trust_file_that_is_broken_has_no_good_one_before(brain: Brain) -> None:
+    write(brain, "trust.json", "[]")
+    brain.snapshot()
+    before = brain.head
+    with pytest.raises(NotFound) as caught:
+        brain.repair_trust()
+    assert caught.value.code == "no_trust" and brain.head == before
+    (brain.root / "trust.json").unlink()
+    brain.snapshot()
+    brain._session.sign_with = lambda: SEEDS[0]
+    brain.trust_key(NAMES[0], "ada")
+    assert brain.verify(roots=[NAMES[0]]).ok
+
+
+def test_a_key_that_was_revoked_is_not_trusted_again(brain: Brain) -> None:
+    brain.trust_key(NAMES[0], "ada")
+    brain.trust_key(NAMES[1], "bob")
+    brain.revoke_key(NAMES[1], "stolen")
+    write(brain, "trust.json", edit.first("ada", KEYS[0]).decode())
+    brain.snapshot()
+    before = brain.head
+    with pytest.raises(InvalidInput) as caught:
+        brain.trust_key(NAMES[1], "bob")
+    assert caught.value.code == "revoked_key" and brain.head == before
+
+
+def test_a_key_that_was_revoked_is_listed_as_that_though_the_file_forgot_it(brain: Brain) -> None:
+    brain.trust_key(NAMES[0], "ada")
+    brain.trust_key(NAMES[1], "bob")
+    brain.revoke_key(NAMES[1], "stolen")
+    write(brain, "trust.json", policy(0, 1).decode())
+    brain.snapshot()
+    assert [key.revoked for key in brain.trusted().keys] == [None, (None, "stolen")]
+    assert [key.revoked for key in brain.trusted("@~2").keys] == [None, None]
+
+
+def test_a_signature_that_does_not_fit_is_not_shown_as_one(brain: Brain) -> None:
+    brain.sign(key=SEEDS[0])
+    with brain._session.store.transaction() as tx:
+        tx.put_signature(bytes.fromhex(brain.head), KEYS[1], bytes(64))
+    assert [one.key for one in brain.show().signatures] == [NAMES[0]]
+
+
+def test_a_stolen_key_among_the_most_there_can_be_is_revoked(brain: Brain) -> None:
+    keys = [f"ed25519:{key.hex()}" for key in islice(filter(ed25519.is_usable, _numbers()), 255)]
+    rows = [{"name": f"k{number}", "key": key} for number, key in enumerate([NAMES[0], *keys])]
+    document = {"format": "brain v1 trust", "threshold": 1, "keys": rows}
+    write(brain, "trust.json", json.dumps(document))
+    brain.snapshot()
+    for key in keys[:3]:
+        assert brain.revoke_key(key, "é" * 128).changed
+    assert sum(key.revoked is not None for key in brain.trusted().keys) == 3
+
+
+def _numbers() -> Iterator[bytes]:
+    return (y.to_bytes(32, "little") for y in count(3))

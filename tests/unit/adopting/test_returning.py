@@ -17,7 +17,7 @@ from brain.digest import blob_id
 from brain.errors import InvalidInput
 from tests.homes import put, skill
 
-OTHERS = ("trust.yaml", "MEMORY.md", "manifest.yaml", "SOUL.md")
+OTHERS = ("trust.json", "MEMORY.md", "manifest.yaml", "SOUL.md")
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def brain(tmp_path: Path) -> Brain:
     files = {
         "MEMORY.md": "Two cores.\n",
         "SOUL.md": "Be kind.\n",
-        "trust.yaml": "threshold: 1\n",
+        "trust.json": "threshold: 1\n",
         "skills/notes.md": skill("notes", "Notes."),
     }
     made = Brain.init(put(tmp_path / "brain", files), author="Ada")
@@ -81,7 +81,7 @@ def test_a_record_brings_in_no_snapshot_that_the_head_did_not_come_from(
     publish(brain, "agentskills", out)
     brain.create_branch("proposed")
     brain.switch("proposed")
-    put(brain.root, {"trust.yaml": "threshold: 9\n"})
+    put(brain.root, {"trust.json": "threshold: 9\n"})
     proposed = brain.snapshot("Trust all").snapshot
     brain.switch("main")
     forge(out, lambda record: record.update(snapshot=proposed))
@@ -89,7 +89,7 @@ def test_a_record_brings_in_no_snapshot_that_the_head_did_not_come_from(
     with pytest.raises(InvalidInput) as caught:
         adopt(out, brain.root)
     assert caught.value.code == "not_of_head" and NAME in caught.value.hint
-    assert brain.head == head and b"1" in brain.read_file("trust.yaml")
+    assert brain.head == head and b"1" in brain.read_file("trust.json")
 
 
 @pytest.mark.parametrize("rev", ["main", "0" * 64])

@@ -17,7 +17,7 @@ from tests.repos import Repo
 RULES = {
     "manifest.yaml": "name: evil\ncommit: {ledger: local}\n",
     ".brainignore": "skills/own\n",
-    "trust.yaml": "evil\n",
+    "trust.json": "evil\n",
 }
 FILES = {"skills/a/SKILL.md": "---\nname: a\ndescription: A\n---\n", "memory/m.md": "m\n"}
 LETTA = {"persona.md": "p\n", "human.md": "h\n", "MEMORY.md": "m\n"}
@@ -80,7 +80,7 @@ def test_a_new_brain_is_not_ruled_by_its_first_source_either(tmp_path: Path) -> 
 def test_another_spelling_of_such_a_name_is_the_same_file_on_some_systems(
     tmp_path: Path, target: Path
 ) -> None:
-    spelled = {"Trust.yaml": "evil\n", ".BrainIgnore": "skills/own\n"}
+    spelled = {"Trust.json": "evil\n", ".BrainIgnore": "skills/own\n"}
     repository(tmp_path / "source", {**FILES, **spelled})
     before = ruled(target)
     assert reasons(adopt(tmp_path / "source", target)).keys() == spelled.keys()
@@ -92,7 +92,7 @@ def test_such_a_name_further_down_rules_nothing_and_is_taken(tmp_path: Path, tar
     put(tmp_path / "b", {"SKILL.md": "---\nname: b\ndescription: B\n---\n", **RULES})
     before = ruled(target)
     assert not reasons(adopt(tmp_path / "memory", target))
-    assert (target / "memory/trust.yaml").read_text() == "evil\n"
+    assert (target / "memory/trust.json").read_text() == "evil\n"
     adopt(tmp_path / "b", target)
     assert (target / "skills/b/manifest.yaml").read_text() == RULES["manifest.yaml"]
     assert ruled(target) == before
@@ -101,7 +101,7 @@ def test_such_a_name_further_down_rules_nothing_and_is_taken(tmp_path: Path, tar
 def test_the_trust_of_a_brain_stays_when_its_published_copy_has_lost_the_record(
     tmp_path: Path, target: Path
 ) -> None:
-    (target / "trust.yaml").write_text("ours\n")
+    (target / "trust.json").write_text("ours\n")
     before = ruled(target)
     source = tmp_path / "source"
     with Brain.open(target) as brain:
@@ -111,18 +111,18 @@ def test_the_trust_of_a_brain_stays_when_its_published_copy_has_lost_the_record(
     (source / NAME).unlink()
     put(source, {"own/more.md": "Even more.\n"})
     assert adopt(source, target).changed
-    assert ruled(target) == before and "trust.yaml" in before
+    assert ruled(target) == before and "trust.json" in before
 
 
 def test_a_brain_in_place_goes_on_holding_its_own_rules_when_it_is_adopted_again(
     tmp_path: Path,
 ) -> None:
-    home = put(hermes(tmp_path / "home"), {"trust.yaml": "evil\n"})
+    home = put(hermes(tmp_path / "home"), {"trust.json": "evil\n"})
     seen = look(home)
     for number in range(3):
         done = adopt(home)
         assert done.changed == (number == 0)
-        assert reasons(done) == reasons(seen) and reasons(done).keys() == {"trust.yaml"}
+        assert reasons(done) == reasons(seen) and reasons(done).keys() == {"trust.json"}
         with Brain.open(home) as brain:
             tops = {info.path for info in brain.files() if "/" not in info.path}
         assert tops == {"manifest.yaml", ".brainignore", "SOUL.md"}

@@ -121,6 +121,13 @@ def test_a_key_that_is_not_reduced_is_refused(y: int, sign: int) -> None:
     assert not ed25519.verify(key, MESSAGE, SIGNATURE)
 
 
+def test_a_key_is_usable_if_it_is_a_point_of_large_order() -> None:
+    for y in range(2, 300):
+        for sign in (0, 1):
+            key = (y | sign << 255).to_bytes(32, "little")
+            assert ed25519.is_usable(key) == (recover(y) is not None), y
+
+
 def test_a_key_that_is_no_point_fits_nothing() -> None:
     y = next(y for y in range(2, 100) if recover(y) is None)
     assert not ed25519.verify(y.to_bytes(32, "little"), MESSAGE, SIGNATURE)

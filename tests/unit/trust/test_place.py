@@ -14,7 +14,7 @@ from tests.dags import Dag
 from tests.shelf import Shelf
 
 BLOB = blob_id(b"trust")
-NOTE = Entry("memory/trust.yaml", FILE, blob_id(b"note"), 4)
+NOTE = Entry("memory/trust.json", FILE, blob_id(b"note"), 4)
 
 
 class Brain:
@@ -40,7 +40,7 @@ class Brain:
 @pytest.mark.parametrize("kind", [FILE, EXECUTABLE])
 def test_the_trust_file_lies_at_the_top(kind: int) -> None:
     brain = Brain()
-    made = brain.snapshot(NOTE, Entry("trust.yaml", kind, BLOB, 5))
+    made = brain.snapshot(NOTE, Entry("trust.json", kind, BLOB, 5))
     assert brain.locate()(made) == BLOB
 
 
@@ -55,13 +55,13 @@ def test_a_brain_without_one_has_none() -> None:
 def test_a_link_or_a_huge_file_is_no_trust_file(kind: int, size: int) -> None:
     brain = Brain()
     with pytest.raises(BrainError) as caught:
-        brain.locate()(brain.snapshot(Entry("trust.yaml", kind, BLOB, size)))
+        brain.locate()(brain.snapshot(Entry("trust.json", kind, BLOB, size)))
     assert caught.value.code == "bad_trust"
 
 
 def test_snapshots_that_share_the_files_at_the_top_are_looked_up_once() -> None:
     brain = Brain()
-    trust = Entry("trust.yaml", FILE, BLOB, 5)
+    trust = Entry("trust.json", FILE, BLOB, 5)
     made = [
         brain.snapshot(trust, Entry(f"memory/{number}.md", FILE, BLOB, number))
         for number in range(20)

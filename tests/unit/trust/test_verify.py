@@ -6,7 +6,9 @@ import pytest
 
 from brain.errors import StoreError
 from brain.trust import verify
-from brain.trust.policy import Revocation
+from brain.trust.outline import Outline
+from brain.trust.policy import Revocation, parse
+from brain.trust.proving import proving
 from brain.trust.statement import key_text
 from tests.signing import KEYS, NONE, Signing, policy
 
@@ -164,13 +166,67 @@ def test_a_revocation_since_a_snapshot_on_another_line_reaches_nobody_here() -> 
     assert line.told() == []
 
 
-def test_a_revocation_that_a_later_file_dropped_holds_where_it_was_in_force() -> None:
+def stolen_key_is_refused(line: Signing, late: int) -> bool:
+    """Tell whether of what key 1 signed late nothing counts, and nothing else is wrong."""
+    return line.told() == [(late, "revoked_key", ERROR), (late, "below_threshold", ERROR)]
+
+
+def test_a_revocation_holds_though_a_later_file_leaves_it_out() -> None:
     line = Signing(policy(0, 1), by=[0])
     line.add(trust=policy(0, 1, revoked={1: EVER}), by=[0])
-    bad = line.add(by=[1])
+    line.add(trust=policy(0), by=[0])
     line.add(trust=policy(0, 1), by=[0])
+    assert stolen_key_is_refused(line, line.add(by=[1]))
+
+
+def test_a_revocation_outlives_the_trust_file_and_a_new_beginning() -> None:
+    line = Signing(policy(0, 1), by=[0])
+    line.add(trust=policy(0, 1, revoked={1: EVER}), by=[0])
+    line.add(trust=NONE, by=[0])
+    assert line.told() == []
+    again = line.add(trust=policy(1), by=[1])
+    assert stolen_key_is_refused(line, again)
+
+
+def test_a_revocation_on_one_side_of_a_merge_holds_whatever_file_the_merge_takes() -> None:
+    line = Signing(policy(0, 1), by=[0])
+    gone = line.add(0, trust=policy(0, 1, revoked={1: EVER}), by=[0])
+    other = line.add(0, by=[0])
+    line.add(other, gone, trust=line.trust_of(other), by=[0])
+    assert stolen_key_is_refused(line, line.add(by=[1]))
+
+
+def test_of_several_revocations_of_a_key_each_counts_from_its_own_snapshot() -> None:
+    line = Signing(policy(0, 1), by=[0])
+    left, right = line.add(0, by=[0]), line.add(0, by=[0])
+    since = [Revocation(line.ids[number], "") for number in (left, right)]
+    first = line.add(0, trust=policy(0, 1, revoked={1: since[0]}), by=[0])
+    line.add(first, trust=policy(0, 1, revoked={1: since[1]}), by=[0])
+    good = line.add(0, by=[1])
+    bad = [line.add(left, by=[1]), line.add(right, by=[1])]
+    line.add(good, *bad, 4, by=[0])
+    assert sorted(line.told()) == [
+        (number, code, ERROR) for number in bad for code in ("below_threshold", "revoked_key")
+    ]
+
+
+def test_a_revocation_counts_wherever_it_stands_signed_or_not() -> None:
+    line = Signing(policy(0, 1), by=[0])
     line.add(by=[1])
-    assert line.told() == [(bad, "revoked_key", ERROR), (bad, "below_threshold", ERROR)]
+    line.add(trust=policy(0, 1, revoked={1: EVER}))
+    line.add(trust=policy(0, 1), by=[0])
+    assert [told[:2] for told in line.told()] == [
+        (1, "revoked_key"),
+        (1, "below_threshold"),
+        (2, "unsigned"),
+    ]
+
+
+def test_a_revocation_that_the_head_does_not_descend_from_is_not_known() -> None:
+    line = Signing(policy(0, 1), by=[0])
+    line.add(0, trust=policy(0, 1, revoked={1: EVER}), by=[0])
+    line.add(0, by=[1])
+    assert line.told() == []
 
 
 def test_what_is_from_before_the_trust_file_is_vouched_for_by_who_brought_it() -> None:
@@ -245,16 +301,134 @@ def test_a_removal_of_the_trust_file_has_to_be_signed() -> None:
     assert line.told() == [(bad, "unsigned", ERROR)]
 
 
-def test_a_broken_trust_file_gives_nobody_rights_until_none_is_in_force() -> None:
+BROKEN = b'{"format": "brain v1 trust", "threshold": 0, "keys": []}'
+
+
+def test_after_a_broken_trust_file_the_last_good_one_is_in_force() -> None:
     line = Signing(policy(0), by=[0])
-    broken = line.add(trust=b"threshold: 0\nkeys: []\n", by=[0])
-    after = line.add(by=[0])
-    assert line.told() == [(broken, "bad_trust", ERROR), (after, "bad_trust", ERROR)]
-    assert line.standings() == {0: "trusted", broken: "trusted", after: "refused"}
+    broken = line.add(trust=BROKEN, by=[0])
+    line.add(by=[0])
+    stranger = line.add(by=[1])
+    assert line.told() == [
+        (broken, "bad_trust", ERROR),
+        (stranger, "unknown_key", ERROR),
+        (stranger, "below_threshold", ERROR),
+    ]
 
 
-def test_a_broken_first_trust_file_is_told_once() -> None:
-    assert Signing(b"[]", by=[0]).told() == [(0, "bad_trust", ERROR)]
+def test_a_broken_trust_file_is_an_error_until_those_repair_it_whom_the_last_good_entitles() -> (
+    None
+):
+    line = Signing(policy(0), by=[0])
+    broken = line.add(trust=BROKEN, by=[0])
+    line.add(trust=policy(0, 2), by=[0])
+    line.add(by=[2])
+    assert line.told() == [(broken, "bad_trust", WARNING)]
+    line = Signing(policy(0), by=[0])
+    line.add(trust=BROKEN, by=[1])
+    line.add(trust=policy(1), by=[1])
+    assert {code for _, code, severity in line.told() if severity == ERROR} == {
+        "unknown_key",
+        "below_threshold",
+    }
+    assert [line.standings()[number] for number in (1, 2)] == ["refused", "refused"]
+
+
+def test_a_run_of_broken_trust_files_is_told_once_and_repaired_by_taking_the_file_out() -> None:
+    line = Signing(policy(0), by=[0])
+    first = line.add(trust=BROKEN, by=[0])
+    line.add(trust=b"[]", by=[0])
+    line.add(by=[0])
+    assert line.told() == [(first, "bad_trust", ERROR)]
+    line.add(trust=NONE, by=[0])
+    assert line.told() == [(first, "bad_trust", WARNING)]
+    again = line.add(trust=b"[", by=[0])
+    assert line.told() == [(first, "bad_trust", ERROR), (again, "bad_trust", ERROR)]
+
+
+def test_a_merge_of_a_broken_trust_file_is_under_the_last_good_ones_of_all_sides() -> None:
+    line = Signing(policy(0, 1), by=[0])
+    left = line.add(0, trust=policy(0), by=[0])
+    right = line.add(line.add(0, trust=policy(1), by=[0]), trust=BROKEN, by=[1])
+    line.add(left, right, trust=BROKEN, by=[0, 1])
+    line.add(trust=policy(0), by=[0, 1])
+    assert line.told() == [(right, "bad_trust", WARNING)]
+    few = line.add(4, trust=policy(0), by=[0])
+    assert line.told() == [(right, "bad_trust", WARNING), (few, "below_threshold", ERROR)]
+
+
+def test_a_broken_first_trust_file_is_as_none_and_told_once() -> None:
+    line = Signing(BROKEN, by=[0])
+    assert line.told() == [(0, "bad_trust", ERROR)]
+    line.add(trust=policy(0), by=[0])
+    assert line.told() == [(0, "bad_trust", WARNING)]
+    assert line.standings() == {0: "vouched", 1: "trusted"}
+    assert line.told(roots=[0]) == [(0, "bad_trust", WARNING)]
+    assert (1, "below_threshold", ERROR) in line.told(roots=[1])
+
+
+def test_a_revocation_in_a_broken_trust_file_revokes_nothing() -> None:
+    line = Signing(policy(0, 1), by=[0])
+    text = policy(0, 1, revoked={1: EVER}).replace(b'"threshold": 1', b'"threshold": 9')
+    line.add(trust=text, by=[0])
+    line.add(trust=policy(0, 1), by=[1])
+    assert line.told() == [(1, "bad_trust", WARNING)]
+
+
+def test_of_a_key_that_one_side_does_not_know_the_reason_does_not_depend_on_the_order() -> None:
+    line = Signing(policy(0), by=[0])
+    known = line.add(0, trust=policy(0, 1, end={1: line.ids[0]}), by=[0])
+    unknown = line.add(0, trust=policy(0, 2), by=[0])
+    for parents in ((known, unknown), (unknown, known)):
+        merge = line.add(*parents, by=[0, 1])
+        assert line.told() == [(merge, "expired_rights", WARNING)]
+
+
+# Whether one head is signed by who may
+
+
+def entitled(line: Signing, *roots: int, later: bytes = NONE) -> bool:
+    """Tell it from the signatures of those snapshots alone that decide about it."""
+    outline = Outline(line.source(), line.head).read()
+    with proving(line.brain, line.rows) as finish:
+        signers = finish()
+    some = {here: signers[here] for here in verify.decisive(outline) if here in signers}
+    pinned = frozenset(KEYS[number] for number in roots)
+    return verify.is_entitled(outline, some, pinned, [parse(later)] if later else [])
+
+
+def test_a_head_is_signed_by_who_may_if_each_change_of_rights_leads_back_to_the_root() -> None:
+    line = Signing()
+    line.add(trust=policy(0, 1), by=[0])
+    line.add()
+    line.add(trust=policy(2), by=[1])
+    line.add(by=[2])
+    assert entitled(line, 0) and not entitled(line, 1) and not entitled(line, 0, 1)
+    line.add(by=[1])
+    assert not entitled(line, 0)
+
+
+def test_who_names_himself_in_a_trust_file_is_not_who_may() -> None:
+    line = Signing(policy(0), by=[0])
+    line.add(trust=policy(3), by=[3])
+    line.add(by=[3])
+    assert not entitled(line, 0)
+    line.add(trust=policy(0), by=[0, 3])
+    line.add(by=[0])
+    assert not entitled(line, 0)
+
+
+def test_a_head_under_no_rights_is_signed_by_who_may_if_the_roots_signed_it() -> None:
+    line = Signing()
+    line.add(by=[0])
+    assert entitled(line, 0) and not entitled(line, 1)
+
+
+def test_who_was_revoked_is_not_who_may_also_if_that_was_later() -> None:
+    line = Signing(policy(0, 1), by=[0])
+    line.add(by=[1])
+    assert entitled(line, 0)
+    assert not entitled(line, 0, later=policy(0, 1, revoked={1: EVER}))
 
 
 def test_an_author_that_is_a_key_has_to_have_signed() -> None:

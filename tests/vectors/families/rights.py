@@ -2,92 +2,192 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
+from itertools import count, islice
 from typing import Any
 
 from brain.objects.snapshot import encode
+from brain.trust import ed25519, verify
 from brain.trust import policy as policies
-from brain.trust import verify
+from brain.trust.edit import first
 from brain.trust.policy import Policy, Revocation
 from brain.trust.statement import key_text
+from tests.curve import PRIME
 from tests.signing import KEYS, NONE, Signing, policy
 
-from .vector import Vector, refused, valid
+from .vector import Vector, as_hex, as_parts, refused, valid
 
 A, B, C = map(key_text, KEYS[:3])
 ID, OTHER = "12" * 32, "e" * 64
-_ROW = f"  - name: a\n    key: {A}\n"
-_ONE = f"threshold: 1\nkeys:\n{_ROW}"
-_TWO = f"{_ONE}  - name: b\n    key: {B}\n"
+_A = {"name": "a", "key": A}
+_B = {"name": "b", "key": B}
+_NO_POINT = f"ed25519:02{'00' * 31}"
+_NOT_REDUCED = f"ed25519:{(PRIME + 3).to_bytes(32, 'little').hex()}"
+
+
+def _file(*rows: Any, **fields: Any) -> str:
+    return json.dumps(
+        {"format": "brain v1 trust", "threshold": 1, "keys": list(rows) or [_A], **fields},
+        ensure_ascii=False,
+    )
+
+
+_ONE = _file()
+
+
+def _usable(number: int) -> list[str]:
+    """Return the first keys there are, by y."""
+    every = (y.to_bytes(32, "little") for y in count(3))
+    return [key_text(key) for key in islice(filter(ed25519.is_usable, every), number)]
 
 
 def vectors() -> Iterator[Vector]:
     """Yield the texts of trust files."""
-    full = (
-        f"# rights\nthreshold: 2 # of three\nkeys:\n- name: \"a: 1\"\n  key: '{A}'\n"
-        f"  from: {ID}\n- key: {B}\n  name: é\n- name: c\n  key: {C}\n"
-        f"  until: {OTHER}\n  revoked:\n    since: {ID}\n    reason: it was lost\n"
-    )
-    braces = f"{{threshold: 1, keys: [{{name: a, key: '{A}'}}]}}"
-    for name, text in {
-        "one key": _ONE,
-        "two keys of which both must sign": _TWO.replace("threshold: 1", "threshold: 2"),
-        "every field": full,
-        "braces": braces,
-        "CRLF": _ONE.replace("\n", "\r\n"),
-        "a key revoked since ever": _TWO + "    revoked: {reason: ''}\n",
-    }.items():
+    for name, text in _right().items():
         yield valid(name, "trust", {"text": text}, **facts(text.encode()))
     for name, text in _wrong().items():
         yield refused(name, "trust", {"text": text}, "bad_trust")
+    for name, data in {
+        "a byte order mark": b"\xef\xbb\xbf" + _ONE.encode(),
+        "UTF-16": _ONE.encode("utf-16-le"),
+        "a byte that is not UTF-8": _ONE.replace('"a"', '"?"').encode().replace(b"?", b"\xff"),
+        "an overlong form": _ONE.replace('"a"', '"?"').encode().replace(b"?", b"\xc1\xa1"),
+        "a surrogate in UTF-8": _ONE.replace('"a"', '"?"').encode().replace(b"?", b"\xed\xa0\x80"),
+    }.items():
+        yield refused(name, "trust", as_hex(data), "bad_trust")
+    data = _ONE.encode()
+    room = policies.MAX_BYTES - len(data)
+    yield valid("the most bytes", "trust", as_parts((data.hex(), 1), ("20", room)), **facts(data))
+    parts = as_parts((data.hex(), 1), ("20", room + 1))
+    yield refused("a byte more than the most", "trust", parts, "bad_trust")
+    nested = as_parts((b'{"format":'.hex(), 5000), (b"0".hex(), 1), (b"}".hex(), 5000))
+    yield refused("objects inside each other", "trust", nested, "bad_trust")
+
+
+def _right() -> dict[str, str]:
+    everything = [
+        {**_A, "name": "a: 1", "from": ID},
+        {"key": B, "name": "\u00e9"},
+        {"name": "c", "key": C, "until": OTHER, "revoked": {"reason": "it was lost", "since": ID}},
+    ]
+    most = [{"name": f"k{number}", "key": key} for number, key in enumerate(_usable(256))]
+    gone = {"until": OTHER, "revoked": {"since": ID, "reason": "x" * 256}}
+    return {
+        "one key": _ONE,
+        "as this project writes it": first("a", KEYS[0]).decode(),
+        "two keys of which both must sign": _file(_A, _B, threshold=2),
+        "every field": _file(*everything, threshold=2),
+        "white space": f" \r\n\t{json.dumps(json.loads(_ONE), indent=1)}\n\n",
+        "fields in another order": _file(dict(reversed(_A.items()))),
+        "escapes": _ONE.replace('"a"', '"\\u0061\\ud83d\\udd11\\/"').replace("keys", "k\\u0065ys"),
+        "a key revoked since ever": _file(_A, {**_B, "revoked": {"reason": ""}}),
+        "names that differ in case": _file(_A, {**_B, "name": "A"}),
+        "names that differ in normalisation": _file(
+            {**_A, "name": "\u00e9"}, {**_B, "name": "e\u0301"}
+        ),
+        "a code point that Unicode 15 assigned": _file({**_A, "name": "\U00031350"}),
+        "a code point that is not assigned": _file({**_A, "name": "\U000e0fff"}),
+        "a code point for private use": _file({**_A, "name": "\ue000"}),
+        "a bidirectional control": _file({**_A, "name": "\u202e"}),
+        "a line separator": _file({**_A, "name": "\u2028"}),
+        "spaces around a name": _file({**_A, "name": " a "}),
+        "names that look like other things": _file({**_A, "name": "null"}, {**_B, "name": "0"}),
+        "the code points beside those that are refused": _file(
+            {**_A, "name": " ~\u00a0\ufdcf\ufdf0\ufffd\U0001fffd\U00020000"}
+        ),
+        "a name of 64 bytes": _file({**_A, "name": "x" * 64}),
+        "a name of 64 bytes and 16 characters": _file({**_A, "name": "\U0001f511" * 16}),
+        "a reason of 256 bytes": _file(
+            _A, {**_B, "revoked": {"reason": "\u00e9" * 128, "since": OTHER}}
+        ),
+        "256 keys of which 255 are revoked": _file(most[0], *({**row, **gone} for row in most[1:])),
+    }
 
 
 def _wrong() -> dict[str, str]:
-    thresholds = "0 -1 2 1.0 true null 0x1 0o1 01 +1 1_0 '1' [1] 99999999999999999999".split()
-    rows = {
-        "a key under two names": f"  - name: b\n    key: {A}\n",
-        "two keys of one name": f"  - name: A\n    key: {B}\n",
-        "no name": f"  - key: {B}\n",
-        "no key": "  - name: b\n",
-        "an empty name": f"  - name: ''\n    key: {B}\n",
-        "a name of 65 characters": f"  - name: {'b' * 65}\n    key: {B}\n",
-        "a name of two lines": f'  - name: "b\\nc"\n    key: {B}\n',
-        "a name that is a number": f"  - name: 7\n    key: {B}\n",
-        "a key in upper case": f"  - name: b\n    key: {B.upper()}\n",
-        "a key of 63 digits": f"  - name: b\n    key: {B[:-1]}\n",
-        "a key of another algorithm": f"  - name: b\n    key: {B.replace('ed25519', 'none')}\n",
-        "a key of small order": f"  - name: b\n    key: ed25519:{'00' * 32}\n",
-        "an unknown field": f"  - name: b\n    key: {B}\n    role: root\n",
-        "from a branch": f"  - name: b\n    key: {B}\n    from: main\n",
-        "from nothing": f"  - name: b\n    key: {B}\n    from: ''\n",
-        "until 63 digits": f"  - name: b\n    key: {B}\n    until: {OTHER[:-1]}\n",
-        "until in upper case": f"  - name: b\n    key: {B}\n    until: {OTHER.upper()}\n",
-        "revoked without a reason": f"  - name: b\n    key: {B}\n    revoked: {{since: {OTHER}}}\n",
-        "revoked: true": f"  - name: b\n    key: {B}\n    revoked: true\n",
-        "revoked by somebody": f"  - name: b\n    key: {B}\n    revoked: {{reason: '', by: c}}\n",
-        "a row that is text": "  - b\n",
+    thresholds = '0 -0 -1 2 1.0 1e0 10e-1 true null 0x1 0o1 01 +1 1_0 "1" [1] NaN'.split()
+    thresholds.append("99999999999999999999")
+    rows: dict[str, Any] = {
+        "a key under two names": {**_B, "key": A},
+        "two keys of one name": {**_B, "name": "a"},
+        "no name": {"key": B},
+        "no key": {"name": "b"},
+        "an empty name": {**_B, "name": ""},
+        "a name of 65 bytes": {**_B, "name": "b" * 65},
+        "a name of 65 bytes and 33 characters": {**_B, "name": "\u00e9" * 32 + "x"},
+        "a name that is a number": {**_B, "name": 7},
+        "a name that is null": {**_B, "name": None},
+        **{
+            f"a name with U+{ord(bad):04X}": {**_B, "name": f"b{bad}"}
+            for bad in "\0\n\x1f\x7f\x80\x9f\ufdd0\ufdef\ufffe\uffff\U0001fffe\U0010ffff"
+        },
+        "a key in upper case": {**_B, "key": B.upper()},
+        "a key of 63 digits": {**_B, "key": B[:-1]},
+        "a key of another algorithm": {**_B, "key": B.replace("ed25519", "none")},
+        "a key of small order": {**_B, "key": f"ed25519:{'00' * 32}"},
+        "a key that is no point": {**_B, "key": _NO_POINT},
+        "a key that is not reduced": {**_B, "key": _NOT_REDUCED},
+        "an unknown field": {**_B, "role": "root"},
+        "from a branch": {**_B, "from": "main"},
+        "from nothing": {**_B, "from": ""},
+        "from null": {**_B, "from": None},
+        "from a number": {**_B, "from": int(ID)},
+        "until 63 digits": {**_B, "until": OTHER[:-1]},
+        "until in upper case": {**_B, "until": OTHER.upper()},
+        "revoked without a reason": {**_B, "revoked": {"since": OTHER}},
+        "revoked: true": {**_B, "revoked": True},
+        "revoked: null": {**_B, "revoked": None},
+        "revoked by somebody": {**_B, "revoked": {"reason": "", "by": "c"}},
+        "revoked since a branch": {**_B, "revoked": {"reason": "", "since": "main"}},
+        "a reason of 257 bytes": {**_B, "revoked": {"reason": "\u00e9" * 128 + "x"}},
+        "a reason of two lines": {**_B, "revoked": {"reason": "b\nc"}},
+        "a row that is text": "b",
+        "a row that is a list": ["b", B],
     }
+    document = json.loads(_ONE)
     return {
         "nothing": "",
         "a list": "[]",
-        "no threshold": f"keys:\n{_ROW}",
-        "no keys": "threshold: 1\n",
-        "an empty list of keys": "threshold: 1\nkeys: []\n",
-        "an unknown field at the top": _ONE + "expires: never\n",
-        "threshold twice": _ONE + "threshold: 1\n",
-        "an anchor": _ONE.replace("threshold: 1", "threshold: &x 1"),
-        "an alias": f"threshold: 1\nkeys:\n  - &x\n    name: a\n    key: {A}\n  - *x\n",
-        "a tag": _ONE.replace("name: a", "name: !!str a"),
-        "a merge key": _ONE + "    <<: {from: x}\n",
-        "two documents": f"{_ONE}---\n{_ONE}",
-        "a threshold above the keys that may go on": _TWO.replace("threshold: 1", "threshold: 2")
-        + f"    until: {OTHER}\n",
-        "all keys ended": _ONE + f"    until: {OTHER}\n",
-        "all keys revoked": _ONE + "    revoked: {reason: ''}\n",
-        "257 keys": _ONE
-        + "".join(f"  - name: k{n}\n    key: ed25519:{n:02x}{'11' * 31}\n" for n in range(256)),
-        **{f"a threshold of {text}": _ONE.replace("d: 1", f"d: {text}") for text in thresholds},
-        **{f"a second row: {name}": _ONE + text for name, text in rows.items()},
+        "null": "null",
+        "YAML": f"format: brain v1 trust\nthreshold: 1\nkeys:\n- name: a\n  key: {A}\n",
+        **{
+            f"no {left}": json.dumps({name: document[name] for name in document if name != left})
+            for left in document
+        },
+        "another format": _file(format="brain v2 trust"),
+        "keys that are an object": _file(keys={"a": A}),
+        "an empty list of keys": _file(keys=[]),
+        "an unknown field at the top": _file(expires="never"),
+        "threshold twice": _ONE.replace('"threshold": 1', '"threshold": 1, "threshold": 1'),
+        "threshold twice, once in escapes": _ONE.replace(
+            '"threshold": 1', '"threshold": 1, "\\u0074hreshold": 1'
+        ),
+        "name twice": _ONE.replace('"name": "a"', '"name": "a", "name": "a"'),
+        "a comment": _ONE.replace("{", "{ // who\n", 1),
+        "a comma at the end of a list": _ONE.replace("]", ",]"),
+        "a comma at the end of an object": _ONE[:-1] + ",}",
+        "single quotes": _ONE.replace('"', "'"),
+        "a key without quotes": _ONE.replace('"threshold"', "threshold"),
+        "an escape that JSON has not": _ONE.replace('"a"', '"\\x61"'),
+        "a line feed in text": _ONE.replace('"a"', '"a\n"'),
+        "half a pair of surrogates": _ONE.replace('"a"', '"\\ud83d"'),
+        "surrogates the wrong way round": _ONE.replace('"a"', '"\\udd11\\ud83d"'),
+        "white space that JSON has not": "\u00a0" + _ONE,
+        "a form feed": "\f" + _ONE,
+        "two documents": f"{_ONE}\n{_ONE}",
+        "the beginning alone": _ONE[:-1],
+        "a threshold above the keys that may go on": _file(_A, {**_B, "until": OTHER}, threshold=2),
+        "all keys ended": _file({**_A, "until": OTHER}),
+        "all keys revoked": _file({**_A, "revoked": {"reason": ""}}),
+        "257 keys": _file(
+            *({"name": f"k{number}", "key": key} for number, key in enumerate(_usable(257)))
+        ),
+        **{
+            f"a threshold of {text}": _ONE.replace('"threshold": 1', f'"threshold": {text}')
+            for text in thresholds
+        },
+        **{f"a second row: {name}": _file(_A, row) for name, row in rows.items()},
     }
 
 
@@ -110,28 +210,33 @@ def facts(text: bytes) -> dict[str, Any]:
 def lineages() -> Iterator[Vector]:
     """Yield lineages, genesis first and the head last, with what is found in them."""
     for name, (line, roots) in _lineages().items():
-        texts = sorted(set(line.files.values()) - {NONE})
-        held = [line.files[line.known[here].bundle] for here in line.ids]
-        given = {
-            "snapshots": [encode(line.known[here]).hex() for here in line.ids],
-            "files": [text.decode() for text in texts],
-            "trust": [texts.index(text) if text else None for text in held],
-            "signatures": [
-                [line.ids.index(here), key.hex(), signature.hex()]
-                for here, key, signature in line.rows
-            ],
-            "roots": [KEYS[number].hex() for number in roots],
-        }
-        verdicts = line.verdicts(roots=roots)
-        standings = {one.snapshot: one.standing for one in verdicts}
-        found = line.numbered(verify.findings(verdicts))
-        yield valid(
-            name,
-            "rights",
-            given,
-            standings=[standings[here] for here in line.ids],
-            findings=sorted([number, code, severity] for number, code, severity in found),
-        )
+        yield valid(name, "rights", given_of(line, roots), **judged(line, roots))
+
+
+def given_of(line: Signing, roots: Iterable[int]) -> dict[str, Any]:
+    """Return a lineage as the input of a vector."""
+    texts = sorted(set(line.files.values()) - {NONE})
+    held = [line.files[line.known[here].bundle] for here in line.ids]
+    return {
+        "snapshots": [encode(line.known[here]).hex() for here in line.ids],
+        "files": [text.decode() for text in texts],
+        "trust": [texts.index(text) if text else None for text in held],
+        "signatures": [
+            [line.ids.index(here), key.hex(), signature.hex()] for here, key, signature in line.rows
+        ],
+        "roots": [KEYS[number].hex() for number in roots],
+    }
+
+
+def judged(line: Signing, roots: Iterable[int]) -> dict[str, Any]:
+    """Return how the snapshots of a lineage stand, and what is found, as a vector expects it."""
+    verdicts = line.verdicts(roots=roots)
+    standings = {one.snapshot: one.standing for one in verdicts}
+    found = line.numbered(verify.findings(verdicts))
+    return {
+        "standings": [standings[here] for here in line.ids],
+        "findings": sorted([number, code, severity] for number, code, severity in found),
+    }
 
 
 def _lineages() -> dict[str, tuple[Signing, list[int]]]:
@@ -179,12 +284,147 @@ def _lineages() -> dict[str, tuple[Signing, list[int]]]:
     out["merges under the rights of both sides"] = (line, [])
 
     line = Signing(policy(0), by=[0])
-    line.add(trust=b"threshold: 0\nkeys: []\n", by=[0])
-    line.add(trust=policy(0), by=[0])
+    same = json.dumps(json.loads(policy(0, 1, threshold=2))).encode()
+    left = line.add(0, trust=policy(0, 1, threshold=2), by=[0])
+    right = line.add(0, trust=same, by=[0])
+    line.add(left, right, by=[0])
+    line.add(left, right, trust=same, by=[0, 1], author="b")
+    _join(line)
+    out["one meaning in two layouts, which are two files"] = (line, [])
+
+    line = Signing(policy(0), by=[0])
+    left = line.add(0, trust=policy(0, 1, end={1: line.ids[0]}), by=[0])
+    right = line.add(0, trust=policy(0, 2), by=[0])
+    line.add(left, right, by=[0, 1])
+    line.add(right, left, by=[0, 1])
+    _join(line)
+    out["a key that one side of a merge does not know"] = (line, [])
+    out |= _revocations() | _repairs()
+
+    line = Signing(policy(0), by=[0])
     line.add(trust=NONE, by=[0])
     line.add(by=[1], author=key_text(KEYS[2]))
-    out["a broken trust file, its repair and its end"] = (line, [])
+    out["a trust file that is taken out"] = (line, [])
     out["no rights at the head, where a root key is known"] = (line, [0])
+    line.sign(2, 0)
+    out["no rights at the head, which the root key signed"] = (line, [0])
+    out["no rights at the head, which one of two root keys signed"] = (line, [0, 4])
+    return out
+
+
+def _revocations() -> dict[str, tuple[Signing, list[int]]]:
+    ever, out = Revocation(b"", "stolen"), {}
+    line = Signing(policy(0, 1), by=[0])
+    line.add(trust=policy(0, 1, revoked={1: ever}), by=[0])
+    line.add(trust=policy(0), by=[0])
+    line.add(trust=policy(0, 1), by=[0])
+    line.add(by=[1])
+    out["a revocation that later files leave out"] = (line, [])
+
+    line = Signing(policy(0, 1), by=[0])
+    line.add(trust=policy(0, 1, revoked={1: ever}), by=[0])
+    line.add(trust=NONE, by=[0])
+    line.add(by=[1], author=key_text(KEYS[1]))
+    line.add(trust=policy(1, 2), by=[1])
+    line.add(by=[2])
+    out["a revocation that outlives the trust file"] = (line, [])
+
+    line = Signing(policy(0, 1), by=[0])
+    gone = line.add(0, trust=policy(0, 1, revoked={1: ever}), by=[0])
+    other = line.add(0, by=[1])
+    line.add(other, gone, by=[0])
+    line.add(by=[1])
+    out["a revocation on the side of a merge whose file is not taken"] = (line, [])
+
+    line = Signing(policy(0, 1), by=[0])
+    left, right = line.add(0, by=[0]), line.add(0, by=[0])
+    since = [Revocation(line.ids[number], "") for number in (left, right)]
+    first_of_two = line.add(0, trust=policy(0, 1, revoked={1: since[0]}), by=[0])
+    line.add(first_of_two, trust=policy(0, 1, revoked={1: since[1]}), by=[0])
+    for parent in (0, left, right):
+        line.add(parent, by=[1])
+    _join(line)
+    out["two revocations of one key since two snapshots"] = (line, [])
+
+    line = Signing(policy(0, 1), by=[0])
+    aside = line.add(0, by=[1])
+    line.add(0, trust=policy(0, 1, revoked={1: Revocation(line.ids[aside], "")}), by=[0])
+    line.add(by=[1])
+    _join(line)
+    out["a revocation since a snapshot of another line"] = (line, [])
+
+    line = Signing(policy(0, 1), by=[0])
+    line.add(trust=policy(0, 1, revoked={1: Revocation(b"?" * 32, "")}, begin={0: b"!" * 32}))
+    line.sign(1, 0)
+    line.add(by=[0, 1])
+    line.add(trust=policy(0, 1, end={1: b"?" * 32}), by=[1])
+    line.add(by=[1])
+    out["rights and a revocation by snapshots that are not there"] = (line, [])
+
+    line = Signing(policy(0, 1), by=[0])
+    line.add(by=[1])
+    line.add(trust=policy(0, 1, revoked={1: ever}))
+    line.add(trust=policy(0, 1), by=[0])
+    out["a revocation that nobody signed"] = (line, [])
+
+    line = Signing(policy(0, 1), by=[0, 1])
+    line.add(trust=policy(0), by=[1])
+    line.add(trust=policy(0, 1, revoked={1: ever}), by=[0])
+    out["a root key that was revoked"] = (line, [1])
+    return out
+
+
+def _repairs() -> dict[str, tuple[Signing, list[int]]]:
+    out = {}
+    broken = _file(threshold=0).encode()
+    line = Signing(policy(0), by=[0])
+    line.add(trust=broken, by=[0])
+    line.add(by=[0])
+    line.add(trust=b"[]", by=[1])
+    out["a broken trust file at the head"] = (line, [])
+    line = Signing(policy(0), by=[0])
+    line.add(trust=broken, by=[0])
+    line.add(by=[0])
+    line.add(trust=policy(0, 1), by=[0])
+    line.add(by=[1])
+    out["a broken trust file that was repaired"] = (line, [])
+    out["a broken trust file that was repaired, with a root key"] = (line, [0])
+
+    line = Signing(policy(0), by=[0])
+    line.add(trust=broken, by=[1])
+    line.add(trust=policy(1), by=[1])
+    line.add(by=[1])
+    out["a broken trust file, repaired by a stranger"] = (line, [])
+
+    line = Signing(policy(0), by=[0])
+    line.add(trust=broken, by=[0])
+    line.add(trust=NONE, by=[0])
+    line.add()
+    line.add(trust=policy(1), by=[1])
+    out["a broken trust file that was taken out"] = (line, [])
+
+    line = Signing(broken, by=[0])
+    line.add(by=[1])
+    line.add(trust=policy(0), by=[0])
+    out["a broken trust file with none before it"] = (line, [])
+    out["a broken trust file with none before it, and a root key"] = (line, [1])
+    out["a broken trust file alone"] = (Signing(broken, by=[0]), [])
+    out["a broken trust file alone, and a root key that signed"] = (Signing(broken, by=[0]), [0])
+
+    line = Signing(policy(0, 1), by=[0])
+    left = line.add(0, trust=policy(0), by=[0])
+    right = line.add(line.add(0, trust=policy(1), by=[0]), trust=broken, by=[1])
+    merged = line.add(left, right, trust=broken, by=[0, 1])
+    line.add(merged, trust=policy(0), by=[0, 1])
+    line.add(merged, trust=policy(1), by=[1])
+    _join(line)
+    out["a merge of a broken trust file"] = (line, [])
+
+    line = Signing(policy(0, 1), by=[0])
+    text = json.loads(policy(0, 1, revoked={1: Revocation(b"", "")}))
+    line.add(trust=json.dumps({**text, "threshold": 9}).encode(), by=[0])
+    line.add(trust=policy(0, 1), by=[1])
+    out["a revocation in a broken trust file"] = (line, [])
     return out
 
 

@@ -100,6 +100,8 @@ def records() -> Iterator[Vector]:
         "a signature that is text": (HERE, ((KEYS[0], "x" * 64),)),
         "a key of 31 bytes": (HERE, ((KEYS[0][:31], bytes(64)),)),
         "a key of small order": (HERE, ((bytes(32), bytes(64)),)),
+        "a key that is no point": (HERE, (((2).to_bytes(32, "little"), bytes(64)),)),
+        "a key that is not reduced": (HERE, (((PRIME + 3).to_bytes(32, "little"), bytes(64)),)),
         "a key twice": (HERE, (GOOD, GOOD)),
         "keys out of order": (HERE, (high, low)),
     }.items():

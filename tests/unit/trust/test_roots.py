@@ -1,0 +1,101 @@
+"""Root keys that a user pins: one strict file for all brains, changed as a whole."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from brain.errors import BrainError
+from brain.trust import roots
+from brain.trust.statement import key_text
+from tests.signing import KEYS
+
+A, B, C = map(key_text, KEYS[:3])
+BRAIN, OTHER = "1f" * 32, "2e" * 32
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file that is not there, in a folder that is not there."""
+    return tmp_path / "settings" / "roots.json"
+
+
+def test_without_a_file_nothing_is_pinned_and_none_is_made(path: Path) -> None:
+    assert roots.pinned(path, BRAIN) == []
+    assert not path.parent.exists()
+
+
+def test_the_first_roots_of_a_brain_are_pinned_once(path: Path) -> None:
+    assert roots.begin(path, BRAIN, [A])
+    assert not roots.begin(path, BRAIN, [B])
+    assert roots.begin(path, OTHER, [C, B])
+    assert roots.pinned(path, BRAIN) == [A]
+    assert roots.pinned(path, OTHER) == sorted([B, C])
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_no_roots_are_pinned_as_none(path: Path) -> None:
+    assert not roots.begin(path, BRAIN, [])
+    assert roots.pinned(path, BRAIN) == []
+
+
+def test_roots_are_added_and_removed(path: Path) -> None:
+    roots.begin(path, OTHER, [C])
+    assert roots.change(path, BRAIN, [A, B], []) == sorted([A, B])
+    assert roots.change(path, BRAIN, [C], [A]) == sorted([B, C])
+    assert roots.change(path, BRAIN, [], [B, C]) == [] == roots.pinned(path, BRAIN)
+    assert json.loads(path.read_text())["brains"] == {OTHER: [C]}
+
+
+def test_a_change_that_cannot_be_changes_nothing(path: Path) -> None:
+    roots.begin(path, BRAIN, [A])
+    before = path.read_bytes()
+    many = [f"ed25519:{number:02x}{'00' * 31}" for number in range(3, 99)]
+    for add, remove, code in (
+        ([], [B], "not_pinned"),
+        (["ed25519:00"], [], "bad_key"),
+        ([f"ed25519:{'00' * 32}"], [], "bad_key"),
+        (many, [], "bad_key"),
+    ):
+        with pytest.raises(BrainError) as caught:
+            roots.change(path, BRAIN, add, remove)
+        assert caught.value.code == code and path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"format": "brain v1 roots"}',
+        '{"format": "brain v2 roots", "brains": {}}',
+        '{"format": "brain v1 roots", "brains": []}',
+        '{"format": "brain v1 roots", "brains": {}, "more": 1}',
+        '{"format": "brain v1 roots", "brains": {"1f": []}}',
+        f'{{"format": "brain v1 roots", "brains": {{"{BRAIN}": []}}}}',
+        f'{{"format": "brain v1 roots", "brains": {{"{BRAIN}": ["x"]}}}}',
+        f'{{"format": "brain v1 roots", "brains": {{"{BRAIN}": [7]}}}}',
+        f'{{"format": "brain v1 roots", "brains": {{"{BRAIN}": "{A}"}}}}',
+        f'{{"format": "brain v1 roots", "brains": {{"{BRAIN}": ["{A}"], "{BRAIN}": ["{B}"]}}}}',
+        "[" * 100_000,
+        " " * (2 << 20),
+    ],
+    ids=lambda text: text[:60],
+)
+def test_a_file_that_is_not_one_is_refused_and_left_as_it_is(path: Path, text: str) -> None:
+    path.parent.mkdir()
+    path.write_text(text)
+    for call in (
+        lambda: roots.pinned(path, BRAIN),
+        lambda: roots.begin(path, BRAIN, [A]),
+        lambda: roots.change(path, BRAIN, [A], []),
+    ):
+        with pytest.raises(BrainError) as caught:
+            call()
+        assert caught.value.code == "bad_roots" and "roots.json" in caught.value.message
+    assert path.read_text() == text
