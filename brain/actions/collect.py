@@ -174,8 +174,8 @@ class _Marking:
                 self._progress("snapshots", done, 0)
 
     def _content(self, snapshot: Snapshot) -> None:
-        if snapshot.receipt:
-            self._blobs.add(snapshot.receipt)
+        evidence = snapshot.receipt, operation.evidence(snapshot.operation)
+        self._blobs.update(blob for blob in evidence if blob)
         self._trees(snapshot.bundle)
 
     def _trees(self, bundle_id: bytes) -> None:

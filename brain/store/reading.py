@@ -15,7 +15,6 @@ from .connection import Connection
 from .derived import DerivedReader
 from .merges import MergeReader
 from .protocol import Checked, OperationRow, Pending
-from .redactions import RedactionReader
 from .sheet import SheetReader
 from .signatures import SignatureReader
 from .structured import ObjectReader
@@ -31,7 +30,6 @@ class SqliteReader(
     ObjectReader,
     BlobReader,
     SignatureReader,
-    RedactionReader,
     DerivedReader,
     SheetReader,
     MergeReader,

@@ -147,9 +147,7 @@ class SqliteTransaction(SqliteReader):
     def _refuse_redacted(self, rows: Sequence[tuple[bytes, *tuple[Any, ...]]]) -> None:
         """Refuse rows, each of which begins with the id of a blob, that were redacted."""
         if facts.REDACTIONS in self._now:
-            from . import redactions
-
-            redactions.refuse(self._connection, [row[0] for row in rows])
+            self._refuse(self._connection, [row[0] for row in rows])
 
     def set_ref(self, name: str, old: bytes | None, new: bytes | None) -> None:
         """See `Transaction.set_ref`."""
@@ -181,6 +179,7 @@ class SqliteTransaction(SqliteReader):
             destroying.destroy(self, blob, named)
         sheet.forget(self._db, self._now)  # of which any line may be of that blob
         redactions.note(self._db, blob, snapshot)
+        self._made = {**self._made, blob: snapshot}
         self._now[facts.REDACTIONS] = facts.raised(self._now, facts.REDACTIONS)
         self._now[facts.EPOCH] = facts.raised(self._now, facts.EPOCH)
         self._now[facts.TRACES] = b"\x01"
