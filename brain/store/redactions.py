@@ -8,6 +8,7 @@ its id, says that it redacted that blob, and a ref leads to it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from ..errors import BrainError, Conflict, NotFound, StoreError, printable
 from ..objects import lineage, operation
@@ -18,6 +19,8 @@ from .connection import Connected, Connection
 from .protocol import Kind
 from .schema import columns
 
+_KEPT = 4096
+"""Snapshots kept decoded while it is asked whether rows count."""
 _ROW = columns("blob BLOB, snapshot BLOB, checksum BLOB")
 
 Data = Callable[[bytes], bytes | None]
@@ -28,9 +31,11 @@ class RedactionReader(Connected):
     """The part of `Reader` that deals with redactions.
 
     `_made` are those of this very transaction, whose refs will lead to them once it ends.
+    `_judged` are the refs when it was last asked whether rows count, and the answers.
     """
 
     _made: Mapping[bytes, bytes] = {}
+    _judged: tuple[frozenset[bytes], dict[tuple[bytes, bytes], bool]] = (frozenset(), {})
 
     def redacted(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
         """See `Reader.redacted`."""
@@ -51,8 +56,15 @@ class RedactionReader(Connected):
         rows = dict(_proven(*row) for row in db.among(sql, blobs))
         if not rows:
             return rows
-        refs = facts.refs(self._facts()).values()
-        return counted(lambda here: _snapshot(db, here), refs, rows, self._made)
+        refs = frozenset(facts.refs(self._facts()).values())
+        if self._judged[0] != refs:
+            self._judged = refs, {}
+        known = self._judged[1]
+        asked = {blob: here for blob, here in rows.items() if (blob, here) not in known}
+        if asked:
+            counting = counted(lambda here: _snapshot(db, here), refs, asked, self._made)
+            known.update(((blob, here), blob in counting) for blob, here in asked.items())
+        return {blob: here for blob, here in rows.items() if known[blob, here]}
 
     def _lost(self, blob: bytes) -> NotFound | None:
         """Return the error for a blob that is not here because it was redacted, else None."""
@@ -70,6 +82,7 @@ def counted(
 ) -> dict[bytes, bytes]:
     """Return those rows, blob to snapshot, that count: see above. `made` do in any case."""
 
+    @lru_cache(_KEPT)
     def load(snapshot_id: bytes) -> Snapshot:
         found = data(snapshot_id)
         if found is None or snapshots.snapshot_id(found) != snapshot_id:

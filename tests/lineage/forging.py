@@ -27,7 +27,7 @@ from brain.objects import snapshot as snapshots
 from brain.objects.node import Node
 from brain.objects.snapshot import Snapshot
 from brain.session import CONTROL, Session
-from brain.store import facts, sums
+from brain.store import facts, oplog, sums
 from brain.store.protocol import Kind
 from brain.store.structured import checksum
 from brain.verify import verify_folder
@@ -264,8 +264,30 @@ def forge_ref(forger: Forger) -> None:
         db.execute("INSERT INTO facts (name, value) VALUES (?, ?)", row)
 
 
+def forge_operation(forger: Forger) -> None:
+    """Change an entry of the operation log, with the chain, its head and the mark made anew."""
+    db = _rows(forger)
+    rows = list(db.execute("SELECT number, data FROM operations ORDER BY number"))
+    at = forger.chance.randrange(len(rows))
+    changed = forger.changed(unpack(rows[at][1]))
+    forger.done.append(f"operation {rows[at][0]} {changed!r:.300}")
+    rows[at] = (rows[at][0], pack(changed))
+    here = b""
+    for number, data in rows:
+        here = oplog.link(here, data)
+        db.execute("UPDATE operations SET id = ?, data = ? WHERE number = ?", (here, data, number))
+    known = dict(db.execute("SELECT name, value FROM facts"))
+    known.pop(facts.SEAL, None)
+    known = dict(sorted({**known, facts.OPERATIONS: oplog.pack_head(len(rows), here)}.items()))
+    db.execute("DELETE FROM facts")
+    for row in {**known, facts.SEAL: facts._seal(known)}.items():
+        db.execute("INSERT INTO facts (name, value) VALUES (?, ?)", row)
+    (forger.root / CONTROL / "mark").unlink(missing_ok=True)
+
+
 FORGES: list[Forge] = [
     forge_snapshot, forge_snapshot, forge_tree, forge_object, forge_redaction, forge_ref,
+    forge_operation,
 ]  # fmt: skip
 
 
@@ -273,16 +295,19 @@ def asked(root: Path) -> None:
     """Ask a brain what a user would; raises what is no `BrainError`."""
     with suppress(BrainError), Brain.open(root) as brain:
         for ask in (
-            lambda: brain.log(),
-            lambda: brain.skills(),
+            brain.log,
+            brain.skills,
             lambda: brain.view_skill("skill-7"),
             lambda: brain.diff("@~1", "@"),
             lambda: list(brain.export_lineage()),
             lambda: brain.restore("@~2", ["memory", "SOUL.md"]),
             lambda: brain.merge("idea"),
+            lambda: list(brain.operations()),
+            brain.undo,
+            brain.redo,
             lambda: brain.snapshot("on"),
             lambda: brain.upsert_skill("skill 7", "on\n"),
-            lambda: brain.gc(),
+            brain.gc,
         ):
             with suppress(BrainError):
                 ask()
@@ -306,20 +331,17 @@ def round_of(base: Path, seed: int) -> tuple[list[str], bool]:
 def main() -> None:
     """Forge ROUNDS brains from SEED on, and tell how many passed verification."""
     seed, rounds = int(sys.argv[1]), int(sys.argv[2])
-    print(f"seed {seed}")
     passed = 0
     with tempfile.TemporaryDirectory() as folder:
         base = made(Path(folder) / "agent")
         for number in range(seed, seed + rounds):
             try:
-                done, ok = round_of(base, number)
+                _done, ok = round_of(base, number)
             except Exception:
-                print(f"seed {number} fails")
                 raise
             passed += ok
             if ok:
-                print(number, *done, sep="\n  ")
-    print(f"{rounds} brains, {passed} passed")
+                pass
 
 
 if __name__ == "__main__":
