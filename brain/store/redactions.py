@@ -35,7 +35,7 @@ class RedactionReader(Connected):
     """
 
     _made: Mapping[bytes, bytes] = {}
-    _judged: tuple[frozenset[bytes], dict[tuple[bytes, bytes], bool]] = (frozenset(), {})
+    _judged: tuple[frozenset[bytes], dict[tuple[bytes, bytes], bool]] | None = None
 
     def redacted(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
         """See `Reader.redacted`."""
@@ -57,7 +57,7 @@ class RedactionReader(Connected):
         if not rows:
             return rows
         refs = frozenset(facts.refs(self._facts()).values())
-        if self._judged[0] != refs:
+        if self._judged is None or self._judged[0] != refs:
             self._judged = refs, {}
         known = self._judged[1]
         asked = {blob: here for blob, here in rows.items() if (blob, here) not in known}

@@ -180,7 +180,7 @@ class SqliteTransaction(SqliteReader):
         sheet.forget(self._db, self._now)  # of which any line may be of that blob
         redactions.note(self._db, blob, snapshot)
         self._made = {**self._made, blob: snapshot}
-        self._judged = frozenset(), {}
+        self._judged = None
         self._now[facts.REDACTIONS] = facts.raised(self._now, facts.REDACTIONS)
         self._now[facts.EPOCH] = facts.raised(self._now, facts.EPOCH)
         self._now[facts.TRACES] = b"\x01"
