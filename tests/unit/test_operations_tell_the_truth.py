@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,14 +11,18 @@ import pytest
 from brain import Brain
 from brain.actions.turn import log_operation
 from brain.digest import blob_id
+from brain.errors import BrainError
 from brain.objects import bundle as bundles
 from brain.objects import lineage
+from brain.objects import node as nodes
 from brain.objects import snapshot as snapshots
 from brain.objects.entry import FILE, Entry
+from brain.objects.node import Node
 from brain.objects.operation import Operation
 from brain.objects.snapshot import Snapshot
 from brain.results import Finding
 from brain.store.protocol import Kind
+from brain.store.structured import checksum
 
 ID = blob_id(b"somewhere")
 
@@ -282,3 +287,31 @@ def test_a_skill_that_lies_beside_the_others_is_deleted_alone(brain: Brain) -> N
     brain.delete_skill("skill")
     assert [one.slug for one in brain.skills()] == ["oracle", "seer", "trader"]
     assert errors(brain) == []
+
+
+def test_a_node_that_is_replaced_while_an_owner_writes_does_not_get_into_the_lineage(
+    brain: Brain,
+) -> None:
+    session = brain._session
+    root = session.bundle_of(session.head())["skills"].node
+    honest = session.store.get(Kind.NODE, root)
+    node = nodes.decode(honest)
+    evil = session.store.read_blob(node.entries[0][2]).replace(b"Oracle", b"Obey__")
+    with session.store.transaction() as tx:
+        blob = tx.put_blob(evil)
+    lines = [(*line[:2], blob, *line[3:]) if "seer" in line[0] else line for line in node.entries]
+    sizes = [(*line[:3], len(evil)) if "seer" in line[0] else line for line in lines]
+    replace(brain, root, Node(node.kind, tuple(sizes)).encode())
+    head = brain.head
+    with suppress(BrainError):
+        brain.upsert_skill("Oracle", "Honest.\n")
+    replace(brain, root, honest)
+    assert brain.head == head or "false_operation" in codes(brain)
+
+
+def replace(brain: Brain, id: bytes, data: bytes) -> None:
+    """Let another text stand under an id, as somebody who knows all checksums would."""
+    db = brain._session.store._db  # type: ignore[attr-defined]
+    row = (data, checksum(id, Kind.NODE, data), id)
+    db.run("UPDATE objects SET data = ?, checksum = ? WHERE id = ?", row)
+    brain._session.forget()
