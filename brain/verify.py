@@ -5,14 +5,17 @@ In the order of the steps, each repeated as a comment at its code:
 1. The engine finds no fault in its file.
 2. Every ref leads to a snapshot, and one branch is the current one.
 3. From every ref, parents are there back to one genesis; its id is the brain's,
-   which every later snapshot names; generations, depths and jumps are right.
-4. Time does not run backwards along an edge by more than SKEW (a warning: order
-   comes from the graph, never from clocks).
+   which every later snapshot names; generations, depths, jumps and the bases of
+   merges are right.
+4. Time does not run backwards along an edge by more than SKEW, nor ahead of the clock
+   here by more than AHEAD (warnings: order comes from the graph, never from clocks).
 5. Every structured object is canonical and hashes to its id.
-6. Every tree is the canonical one, its paths are allowed, and every blob is there; a
+6. Every tree is the canonical one, its paths are allowed, and every blob is there, or
+   a snapshot among those says that it was redacted, as the rows of the store do too; a
    large one is put together to the size its entries say.
-7. Along every edge that says upsert, that skill's version rises as it says; a
-   skill changed otherwise without a higher version is a warning.
+7. Along every edge nothing changed but what its operation may change, and the versions
+   of a skill that it says it wrote or removed are true and rise; a skill changed
+   otherwise without a higher version is a warning.
 8. Refs and operation log agree. Files still to be written are the head's, and the rows
    of every other table are whole.
 9. Deeply: every blob is read again, hashes to its id, and has the size its entries say.
@@ -214,10 +217,10 @@ class _Verification:
         self.take(faults)
         large = dict(self._recipes())
         work = Work(session, self._asked, self._sizes, large, self._progress)
-        # 5. Objects. 6. Trees, paths, blobs. 7. Versions. 10. Whether signatures fit.
+        # 5. Objects. 6. Trees, paths, blobs. 7. Operations. 10. Whether signatures fit.
         with shared(work.jobs, work.do, work.aside) as finish:
             try:
-                # 3. Parents, genesis, brain, generation, jump. 4. Time. 11. Receipts.
+                # 3. Parents, genesis, brain, generation, jump, bases. 4. Time. 11. Receipts.
                 self._walk(starts, work)
                 # 8. Refs and operation log agree; the rows beside them are whole.
                 self.take(lineages.operations(session))
@@ -234,6 +237,7 @@ class _Verification:
 
     def _walk(self, starts: list[bytes], work: Work) -> None:
         receipts = Receipts(self._session, self._sizes is not None)
+        merges = lineages.Merges(self._session)
         for here, snapshot in lineages.reachable(self._session, starts):
             if isinstance(snapshot, BrainError):
                 self.take([Finding(snapshot.code, "error", here.hex(), "", snapshot.message)])
@@ -242,10 +246,12 @@ class _Verification:
             # 11. Receipts are there.
             self.take(receipts.take(here, snapshot))
             work.meet(here, snapshot)
+            merges.meet(here, snapshot)
             self._snapshots += 1
             if self._snapshots % 256 == 0:
                 self._progress("snapshots", self._snapshots, 0)
         self.take(receipts.settle())
+        self.take(merges.findings())
 
     def outcome(self) -> Verified:
         """Return what was found."""

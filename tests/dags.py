@@ -38,7 +38,7 @@ class Dag:
         return self._keep(
             Snapshot(
                 *(FORMAT, brain, BUNDLE, ids, lineage.generation_after(above), jump),
-                *("", number, snapshot(), "", b""),
+                *("", number, ("graft",) if len(parents) > 1 else snapshot(), "", b""),
             )
         )
 

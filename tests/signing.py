@@ -79,7 +79,8 @@ class Signing:
         above = [self.known[parent] for parent in ids]
         jump = lineage.jump_after(self.load, ids[0], above[0])
         place = (FORMAT, self.brain, b"", ids, lineage.generation_after(above), jump)
-        made = Snapshot(*place, author, len(self.ids), snapshot(), "", b"")
+        done = ("graft",) if len(ids) > 1 else snapshot()
+        made = Snapshot(*place, author, len(self.ids), done, "", b"")
         return self._keep(made, self.files[above[0].bundle] if trust is None else trust, by)
 
     def _keep(self, made: Snapshot, trust: bytes, by: Iterable[int]) -> int:

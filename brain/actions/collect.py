@@ -140,9 +140,13 @@ class _Marking:
         self._progress = progress
         self._kept: set[bytes] = set()
         self._blobs: set[bytes] = set()
+        self._records: set[bytes] = set()
 
     def run(self, roots: set[bytes]) -> set[bytes]:
-        """Return the ids of `roots` and of all they reach, blobs included."""
+        """Return the ids of `roots` and of all they reach, blobs included.
+
+        Of records of the work only those that are here: none has to be.
+        """
         try:
             self._snapshots(list(roots))
         except (NotFound, FormatError) as error:
@@ -151,7 +155,8 @@ class _Marking:
             if error.code != "corrupt_object":
                 raise  # the disk fails, which says nothing of what is on it
             raise incomplete(error.message) from error
-        return self._kept | self._blobs
+        here = self._records - self._reader.missing(self._records)
+        return self._kept | self._blobs | here
 
     def _snapshots(self, left: list[bytes]) -> None:
         done = 0
@@ -171,8 +176,8 @@ class _Marking:
                 self._progress("snapshots", done, 0)
 
     def _content(self, snapshot: Snapshot) -> None:
-        if snapshot.receipt:
-            self._blobs.add(snapshot.receipt)
+        records = snapshot.receipt, operation.evidence(snapshot.operation)
+        self._records.update(blob for blob in records if blob)
         self._trees(snapshot.bundle)
 
     def _trees(self, bundle_id: bytes) -> None:

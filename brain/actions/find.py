@@ -44,7 +44,7 @@ class Found(NamedTuple):
     def folder(self) -> str | None:
         """The folder of a skill that has one, with a `/` at the end; None for a flat one."""
         head, _, name = self.path.rpartition("/")
-        return head + "/" if name.lower() == "skill.md" else None
+        return head + "/" if name in layout.SKILL_FILES and head != SECTION else None
 
     def line(self) -> Skill:
         """Return the skill as a line of the list."""

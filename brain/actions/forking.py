@@ -76,22 +76,29 @@ def _build(session: Session, staging: Path, origin: bytes, progress: Progress) -
         size = bundles.total(bundle).bytes
         with store.transaction(expected_bytes=size) as tx:
             child.reader = tx
-            _copy_lineage(session, tx, origin)
+            redactions = _copy_lineage(session, tx, origin)
             tx.set_pending(list(_copy(session, tx, bundle, progress)))
-            for blob, snapshot_id in session.reader.all_redacted().items():
+            for blob, snapshot_id in redactions.items():
                 tx.redact(blob, snapshot_id, lambda others: others)
             return begin(child, tx, bundle, "fork", origin)
     finally:
         store.close()
 
 
-def _copy_lineage(session: Session, tx: Transaction, start: bytes) -> None:
-    """Copy a snapshot and what is behind it, back through all forks."""
+def _copy_lineage(session: Session, tx: Transaction, start: bytes) -> dict[bytes, bytes]:
+    """Copy a snapshot and what is behind it, back through all forks.
+
+    Returns the blobs that were redacted there, each with the snapshot that says so.
+    """
+    redactions: dict[bytes, bytes] = {}
     while start:
         for snapshot_id, snapshot in lineage.history(session.load, start):
             tx.put(Kind.SNAPSHOT, snapshot_id, snapshots.encode(snapshot))
+            if blob := operation.redacted_blob(snapshot.operation):
+                redactions[blob] = snapshot_id
             if snapshot.is_genesis:
                 start = operation.origin(snapshot.operation)
+    return redactions
 
 
 def _copy(

@@ -18,6 +18,7 @@ from ..digest import EMPTY
 from ..encoding import pack
 from ..objects import bundle as bundles
 from ..objects import lineage
+from ..objects import operation as operations
 from ..objects import snapshot as snapshots
 from ..objects.bundle import Bundle
 from ..objects.entry import Entry
@@ -126,7 +127,7 @@ class Turn:
             lineage.jump_after(session.load, self.head, parent),
             checked_text(author, limits.MAX_AUTHOR_BYTES, "author"),
             session.time() if time is None else min(max(time, 0), snapshots.MAX_TIME),
-            operation,
+            operations.check(operation),
             checked_text(message, limits.MAX_MESSAGE_BYTES, "message"),
             receipt,
         )

@@ -8,13 +8,16 @@ wrote no files, so undoing a snapshot leaves the folder as it is.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 
+from .. import limits
 from ..digest import EMPTY, SIZE
 from ..encoding import unpack
 from ..errors import Conflict, FormatError, NotFound, printable
 from ..objects import bundle as bundles
 from ..objects.entry import Entry
+from ..objects.operation import MAX_KIND_BYTES
 from ..objects.snapshot import MAX_TIME
 from ..results import Operation, Restored
 from ..session import Session, head_ref
@@ -24,6 +27,9 @@ from .announced import announce, apply
 from .branches import PROPOSALS
 from .restore import restored
 from .turn import locked, log_operation, transaction
+
+_TYPES = [int, str, str, str, tuple, tuple, int]
+_MOVE = [str, bytes, bytes]
 
 
 class Record(NamedTuple):
@@ -41,29 +47,28 @@ class Record(NamedTuple):
 
 
 def decode(row: OperationRow) -> Record:
-    """Decode an entry of the operation log. Raises `FormatError`."""
-    try:
-        time, author, kind, description, refs, moved, target = unpack(row.data)
-        changed = [(name, old, new) for name, old, new in refs]
-        before, after = moved
-    except (TypeError, ValueError) as error:
-        raise _no_operation(row) from error
-    texts = [author, kind, description, *(name for name, _, _ in changed)]
-    ids = [before, after, *(side for _, *sides in changed for side in sides)]
-    if (
-        not all(type(text) is str for text in texts)
-        or not all(type(id) is bytes and len(id) in (0, SIZE) for id in ids)
-        or not (type(time) is int and time <= MAX_TIME)
-        or not (type(target) is int and target < row.number)
-    ):
-        raise _no_operation(row)
-    return Record(
-        row.number, row.id, time, author, kind, description, changed, (before, after), target
+    """Decode an entry of the operation log. Raises `FormatError` (`bad_operation`)."""
+    value = unpack(row.data)
+    if not _is_record(value, row.number):
+        raise FormatError(f"operation {row.number} is malformed", code="bad_operation")
+    time, author, kind, description, refs, moved, target = value
+    return Record(row.number, row.id, time, author, kind, description, list(refs), moved, target)
+
+
+def _is_record(value: Any, number: int) -> bool:
+    """Tell whether this is an entry as FORMAT.md has it; what is undone came before."""
+    if type(value) is not tuple or list(map(type, value)) != _TYPES:
+        return False
+    time, author, kind, _, refs, moved, target = value
+    return (
+        0 <= time <= MAX_TIME
+        and len(author.encode()) <= limits.MAX_AUTHOR_BYTES
+        and 0 < len(kind.encode()) <= MAX_KIND_BYTES
+        and all(type(move) is tuple and list(map(type, move)) == _MOVE for move in refs)
+        and list(map(type, moved)) == [bytes, bytes]
+        and {len(side) for side in (*moved, *chain(*(move[1:] for move in refs)))} <= {0, SIZE}
+        and 0 <= target < number
     )
-
-
-def _no_operation(row: OperationRow) -> FormatError:
-    return FormatError(f"operation {row.number} is not one", code="bad_operation")
 
 
 def operations(session: Session, limit: int | None = None) -> list[Operation]:

@@ -259,6 +259,7 @@ def entries_of(session: Session, bundle: bundles.Bundle, found: find.Found) -> l
 def revert(session: Session, text: str, to_version: str, message: str = "") -> Upserted:
     """Bring a skill, with all its files, back to what it was at a version, as a new version.
 
+    If its folder has another name by now, that name stays.
     Raises `NotFound` (`no_skill`, `no_version`).
     """
     from .history import at_version
@@ -279,6 +280,22 @@ def revert(session: Session, text: str, to_version: str, message: str = "") -> U
         raised = document.Upsert(raised_text, number, previous, then.card.name or then.slug)
         others: dict[str, Entry | None] = dict.fromkeys(files_of(mine, found)) if found else {}
         old = entries_of(session, session.bundle_of(snapshot_id), then)
-        others.update((entry.path, entry) for entry in old)
+        places = _places(then, found)
+        others.update(
+            (path, entry._replace(path=path)) for entry in old for path in [places(entry.path)]
+        )
         note = message or f"Revert {then.slug} to version {to_version}"
-        return commit_skill(mine, then.slug, then.path, raised, None, note, others)
+        path = places(then.path)
+        return commit_skill(mine, derived.place_of(path), path, raised, None, note, others)
+
+
+def _places(then: find.Found, found: find.Found | None) -> Callable[[str], str]:
+    """Return where files of a skill of before go: to their places, or to those of a new name."""
+    old, new = (paths.split(one.path)[1] for one in (then, found or then))
+    if layout.name_of(old) == layout.name_of(new):
+        return lambda path: path
+    assert found is not None
+    if then.folder is None:
+        return lambda path: found.path
+    home = found.folder or f"{found.path.rpartition('/')[0]}/{derived.place_of(found.path)}/"
+    return lambda path: home + path[len(then.folder or "") :]

@@ -1,4 +1,7 @@
-"""Checks of what snapshots changed against their first parents: tree, blobs, versions."""
+"""Checks of what snapshots changed against their first parents.
+
+The tree, the blobs, that nothing changed but what the operation says, and the versions.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,14 @@ from typing import NamedTuple
 from ..errors import BrainError
 from ..objects import bundle as bundles
 from ..objects import paths
+from ..objects.bundle import Bundle
 from ..objects.snapshot import Snapshot
 from ..results import Finding
 from ..session import Session
 from ..trust.policy import PATH as TRUST
+from . import changes as truth
 from . import trees
+from .redactions import missing_blob
 from .trees import Change
 from .versions import Rise, Versions
 
@@ -26,15 +32,15 @@ _said = itemgetter(2, 3)
 
 
 class _Edge(NamedTuple):
-    """A snapshot, and what waits to be looked up for it; `fault` is what is wrong with its trees.
+    """A snapshot, and what waits to be looked up for it; `faults` are what is wrong already.
 
-    It waits too, so that findings come in the order of the snapshots.
+    They wait too, so that findings come in the order of the snapshots.
     """
 
     name: str
     changes: list[Change]
     rise: Rise | None
-    fault: Finding | None
+    faults: list[Finding]
 
 
 class Told(NamedTuple):
@@ -63,6 +69,7 @@ class Edges:
         self._noting = noting
         self._versions = Versions(session)
         self._waiting: list[_Edge] = []
+        self._redactions: list[truth.Edge] = []
         self._lines = 0
 
     def take(self, here: bytes, snapshot: Snapshot) -> None:
@@ -72,52 +79,63 @@ class Edges:
             after = session.bundle(snapshot.bundle)
             before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
             changes = list(trees.check_bundles(session.nodes, before, after))
+            edge = self._limited(name, snapshot, before, after, changes)
+            faults = list(truth.check(session, edge)) if edge else []
         except BrainError as error:
             fault = Finding(error.code, "error", name, "", error.message)
-            self._waiting.append(_Edge(name, [], None, fault))
+            self._waiting.append(_Edge(name, [], None, [fault]))
             self.told.trusting.append(here)
             return
         if any(change.section == paths.TOP and _touches_trust(change) for change in changes):
             self.told.trusting.append(here)
         if self._noting:
             self.told.said.extend(_said(line) for change in changes for line in change.fresh)
-        rise = Rise.of(name, snapshot, before, after, changes) if snapshot.parents else None
-        self._waiting.append(_Edge(name, changes, rise, None))
+        rise = Rise.of(name, snapshot, before, after, changes, edge) if snapshot.parents else None
+        self._waiting.append(_Edge(name, changes, rise, faults))
         self._lines += sum(len(change.fresh) for change in changes)
-        if self._lines >= TOGETHER:
+        if self._lines >= TOGETHER or len(self._redactions) >= TOGETHER:
             self.settle()
+
+    def _limited(
+        self,
+        name: str,
+        snapshot: Snapshot,
+        before: Bundle,
+        after: Bundle,
+        changes: list[Change],
+    ) -> truth.Edge | None:
+        """Return the edge by paths, if its operation limits what may have changed."""
+        kind = snapshot.operation[0]
+        if kind not in truth.LIMITED:
+            return None
+        edge = truth.edge(self._session, name, snapshot.operation, before, after, changes)
+        if kind == "redact":
+            self._redactions.append(edge)
+        return edge
 
     def settle(self) -> None:
         """Look up what edges wait for, and tell what is wrong with them."""
         reader = self._session.reader
         waiting, self._waiting, self._lines = self._waiting, [], 0
         lost = reader.missing(_blobs(waiting))
-        redacted = reader.redacted(list(lost))
         self._versions.prepare(edge.rise for edge in waiting if edge.rise)
         true = self._sizes
         for edge in waiting:
-            if edge.fault:
-                self.told.findings.append(edge.fault)
+            self.told.findings.extend(edge.faults)
             if lost or true:
-                self._unfit(edge, lost, redacted, true)
+                self._unfit(edge, lost, true)
             if edge.rise:
                 self.told.findings.extend(self._versions.check(edge.rise))
+        redactions, self._redactions = self._redactions, []
+        if redactions:
+            self.told.findings.extend(truth.left(self._session, redactions))
 
-    def _unfit(
-        self,
-        edge: _Edge,
-        lost: set[bytes],
-        redacted: Mapping[bytes, bytes],
-        true: Mapping[bytes, int],
-    ) -> None:
+    def _unfit(self, edge: _Edge, lost: set[bytes], true: Mapping[bytes, int]) -> None:
         """Tell which new entries name a blob that is missing or of another size."""
         for change in edge.changes:
             for inner, _, blob, size in change.fresh:
-                if blob in redacted:
-                    message = f"redacted by snapshot {redacted[blob].hex()[:12]}; its id stays"
-                    kind = ("redacted", "note")
-                elif blob in lost:
-                    message = f"blob {blob.hex()} is missing"
+                if blob in lost:
+                    message = missing_blob(blob)
                     kind = ("missing_object", "error")
                 elif true.get(blob, size) != size:
                     message = f"has {true[blob]} bytes, not {size}"

@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from ..actions.undo import decode
 from ..digest import EMPTY, domain
 from ..errors import BrainError
-from ..objects import lineage, operation
+from ..objects import ancestry, lineage, operation
 from ..objects.snapshot import Jump, Snapshot
 from ..results import Finding
 from ..session import Session, head_ref
 
 SKEW = 5 * 60 * 1000
 """Milliseconds by which the clocks of two writers may differ without remark."""
+AHEAD = 24 * 60 * 60 * 1000
+"""Milliseconds by which a snapshot may be ahead of the clock here without remark."""
 
 _operation_id = domain("brain v1 operation")
 
@@ -93,6 +95,41 @@ def check(session: Session, here: bytes, snapshot: Snapshot) -> Iterator[Finding
     if late > SKEW and snapshot.operation[0] != "import":  # it keeps the times of its source
         message = f"is {late / 1000:.0f} s older than its parent"
         yield Finding("time_backwards", "warning", name, "", message)
+    ahead = snapshot.time - session.time()
+    if ahead > AHEAD:
+        message = f"is of a day that is {ahead // AHEAD} days ahead of the clock here"
+        yield Finding("time_ahead", "warning", name, "", message)
+
+
+class Merges:
+    """Checks that merges name the best common ancestors; fed with the walk over a lineage."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._several: list[tuple[bytes, int]] = []
+        self._merges: list[bytes] = []
+
+    def meet(self, here: bytes, snapshot: Snapshot) -> None:
+        """Take the next snapshot."""
+        if len(snapshot.parents) > 1:
+            self._several.append((here, snapshot.generation))
+            if snapshot.operation[0] == "merge":
+                self._merges.append(here)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield which merges name others."""
+        load = self._session.load
+        bases = ancestry.Bases(load, self._several)
+        for here in self._merges:
+            snapshot = load(here)
+            try:
+                right = bases.of(*snapshot.parents)
+            except BrainError:  # of an ancestor that is a finding already
+                continue
+            if right != list(snapshot.operation[1]):
+                names = ", ".join(base.hex()[:12] for base in right) or "none"
+                message = f"merges over other bases than its parents have: {names}"
+                yield Finding("bad_bases", "error", here.hex(), "", message)
 
 
 def _origin(session: Session, name: str, genesis: Snapshot) -> Iterator[Finding]:

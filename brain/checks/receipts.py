@@ -1,5 +1,7 @@
 """Checks that the receipts which snapshots carry are there, and deeply that they are receipts.
 
+Also that the document is there by which a snapshot says that something was decided.
+
 What a receipt says is checked by `actions.receipt_checks`, run by run. A snapshot stays
 what it is without its receipt, so nothing here is an error.
 """
@@ -11,6 +13,7 @@ from collections.abc import Iterator
 from .. import limits
 from ..digest import EMPTY
 from ..errors import BrainError, FormatError
+from ..objects import operation
 from ..objects.snapshot import Snapshot
 from ..results import Finding
 from ..session import Session
@@ -26,12 +29,14 @@ class Receipts:
     def __init__(self, session: Session, deeply: bool) -> None:
         self._session = session
         self._deeply = deeply
-        self._waiting: list[tuple[bytes, bytes]] = []
+        self._waiting: list[tuple[bytes, bytes, str]] = []
 
     def take(self, here: bytes, snapshot: Snapshot) -> list[Finding]:
         """Note the receipt of a snapshot; return what is wrong with those noted, now and then."""
         if snapshot.receipt != EMPTY:
-            self._waiting.append((here, snapshot.receipt))
+            self._waiting.append((here, snapshot.receipt, "receipt"))
+        if (document := operation.evidence(snapshot.operation)) != EMPTY:
+            self._waiting.append((here, document, "document"))
         return self.settle() if len(self._waiting) >= TOGETHER else []
 
     def settle(self) -> list[Finding]:
@@ -39,18 +44,18 @@ class Receipts:
         waiting, self._waiting = self._waiting, []
         return list(self._checked(waiting)) if waiting else []
 
-    def _checked(self, waiting: list[tuple[bytes, bytes]]) -> Iterator[Finding]:
+    def _checked(self, waiting: list[tuple[bytes, bytes, str]]) -> Iterator[Finding]:
         reader = self._session.reader
-        lost = reader.missing(blob for _, blob in waiting)
+        lost = reader.missing(blob for _, blob, _ in waiting)
         redacted = reader.redacted(list(lost))
-        for here, blob in waiting:
+        for here, blob, what in waiting:
             if blob in redacted:
-                message = f"receipt redacted by snapshot {redacted[blob].hex()[:12]}; its id stays"
+                message = f"{what} redacted by snapshot {redacted[blob].hex()[:12]}; its id stays"
                 yield Finding("redacted", "note", here.hex(), "", message)
             elif blob in lost:
-                message = f"its receipt {blob.hex()} is missing"
-                yield Finding("missing_receipt", "warning", here.hex(), "", message)
-            elif self._deeply:
+                message = f"its {what} {blob.hex()} is missing"
+                yield Finding(f"missing_{what}", "warning", here.hex(), "", message)
+            elif self._deeply and what == "receipt":
                 yield from self._read(here, blob)
 
     def _read(self, here: bytes, blob: bytes) -> Iterator[Finding]:

@@ -17,12 +17,14 @@ from ..objects.snapshot import Snapshot
 from ..results import Finding
 from ..session import Session
 from ..skills.card import Card
-from ..skills.layout import slug_of
 from ..skills.version import compare as compare_versions
+from .changes import Edge, fits, text_name
 from .trees import Change
 
 _BY_HAND = ("snapshot", "merge")
 """What may have changed skills without their versions; what was imported keeps its own."""
+_SAYING = ("upsert", "absorb", "delete")
+"""What says a version of the skill that it wrote or removed."""
 _KEPT = 4096
 """Cards kept, since most skills change more than once."""
 
@@ -44,22 +46,27 @@ class Rise(NamedTuple):
         before: Bundle,
         after: Bundle,
         changes: Iterable[Change],
+        edge: Edge | None,
     ) -> Self | None:
-        """Return what has to be looked at on an edge, None for nothing."""
+        """Return what has to be looked at on an edge, None for nothing.
+
+        `edge` is the same by paths, where the operation limits what it may have changed.
+        """
         kind = snapshot.operation[0]
-        if kind != "upsert" and (kind not in _BY_HAND or derived.SECTION not in before):
-            return None  # nothing was there whose version could rise
-        changed = [
-            difference
-            for change in changes
-            if change.section == derived.SECTION
-            for difference in _differences(change)
-        ]
-        if kind == "upsert":
+        if edge and kind in _SAYING:
             slug = snapshot.operation[1]
-            changed = [d for d in changed if slug_of(paths.split(d.path)[1]) == slug]
+            texts = (path for path in edge.changed if fits(text_name(path), slug))
+            changed = [Difference(p, edge.gone.get(p), edge.fresh.get(p)) for p in texts]
+        elif kind in _BY_HAND and derived.SECTION in before:
+            changed = [
+                difference
+                for change in changes
+                if change.section == derived.SECTION
+                for difference in _differences(change)
+                if difference.before and difference.after and difference.after.kind != LINK
+            ]
         else:
-            changed = [d for d in changed if d.before and d.after and d.after.kind != LINK]
+            return None  # nothing was there whose version could rise
         return cls(name, snapshot, before, after, changed)
 
     @property
@@ -96,7 +103,10 @@ class Versions:
         """Yield what is wrong with the versions on an edge."""
         try:
             cards = self._read(rise.blobs)
-            if rise.snapshot.operation[0] == "upsert":
+            kind = rise.snapshot.operation[0]
+            if kind == "delete":
+                yield from _deleted(rise, cards)
+            elif kind in _SAYING:
                 yield from _upserted(rise, cards)
             else:
                 yield from self._edited(rise, cards)
@@ -129,8 +139,8 @@ class Versions:
 
 
 def _upserted(rise: Rise, cards: dict[bytes, Card]) -> Iterator[Finding]:
-    """An upsert changes one skill, from and to the versions it says, upwards."""
-    _, slug, from_version, to_version = rise.snapshot.operation
+    """A skill was written, from and to the versions that are said, upwards."""
+    slug, from_version, to_version = rise.snapshot.operation[1:4]
     if from_version and compare_versions(to_version, from_version) <= 0:
         message = f"{slug} does not rise: {from_version} → {to_version}"
         yield Finding("version_not_raised", "error", rise.name, "", message)
@@ -143,3 +153,13 @@ def _upserted(rise: Rise, cards: dict[bytes, Card]) -> Iterator[Finding]:
         if was and now and compare_versions(cards[now.blob].version, cards[was.blob].version) <= 0:
             message = f"{cards[was.blob].version} → {cards[now.blob].version} is no rise"
             yield Finding("version_not_raised", "error", rise.name, path, message)
+
+
+def _deleted(rise: Rise, cards: dict[bytes, Card]) -> Iterator[Finding]:
+    """A skill was removed at the version that is said."""
+    _, slug, version = rise.snapshot.operation
+    gone = [cards[d.before.blob] for d in rise.changed if d.before and not d.after]
+    if any(card.flags == "redacted" or card.version == version for card in gone):
+        return
+    message = f"says {slug} was removed at {version}, which its text was not"
+    yield Finding("version_mismatch", "error", rise.name, "", message)

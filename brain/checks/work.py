@@ -20,7 +20,8 @@ from ..results import Finding
 from ..session import Session
 from . import stored
 from .edges import Edges
-from .signatures import Check, Demand
+from .redactions import Redactions
+from .signatures import NOTHING, Check, Demand
 from .sizes import Sizes
 
 
@@ -48,6 +49,7 @@ class Work:
         self._parts = session.reader.parts(stored.SIZE, MOST_TURNS // 2)
         self._signed = Check(session, demand)
         self._reached = bytearray()
+        self._redactions = Redactions(session, demand != NOTHING)
         self._strange = Edges(session, self._true, sizes is not None)
         self.jobs = len(self._parts) + self._signed.claims.jobs
 
@@ -72,6 +74,7 @@ class Work:
         """Take the next snapshot that the walk reached, children before parents."""
         self._reached += here
         self._signed.meet(here, snapshot)
+        self._redactions.meet(here, snapshot)
         if (snapshot.brain or here) != self._home:  # left out by the parts
             self._strange.take(here, snapshot)
 
@@ -90,7 +93,9 @@ class Work:
         for one in told:
             if self._sizes:
                 self._sizes.note(one.said)
-            yield from (f for f in one.findings if bytes.fromhex(f.snapshot) in reached)
+            those = [f for f in one.findings if bytes.fromhex(f.snapshot) in reached]
+            yield from map(self._redactions.explained, those)
+        yield from self._redactions.findings()
         signers = self._signed.claims.signers(answers[count:])
         yield from self._signed.findings(signers, not reached.isdisjoint(trusting))
 

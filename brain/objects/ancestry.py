@@ -9,8 +9,10 @@ merge and never walks the snapshots between.
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 
 from ..digest import EMPTY
 from .lineage import Load, ancestor_at
@@ -31,6 +33,26 @@ def merge_bases(load: Load, merges: Iterable[tuple[bytes, int]], a: bytes, b: by
     load = lru_cache(_KEPT)(load)
     top = max(load(a).generation, load(b).generation)
     below = sorted(((rank, merge) for merge, rank in merges if rank <= top), reverse=True)
+    return _bases(load, below, a, b)
+
+
+class Bases:
+    """The best common ancestors of many pairs, in one lineage: `merges` are sorted once."""
+
+    def __init__(self, load: Load, merges: Iterable[tuple[bytes, int]]) -> None:
+        self._load = lru_cache(_KEPT)(load)
+        self._merges = sorted((-rank, merge) for merge, rank in merges)
+
+    def of(self, a: bytes, b: bytes) -> list[bytes]:
+        """As `merge_bases`."""
+        top = max(self._load(a).generation, self._load(b).generation)
+        start = bisect_left(self._merges, (-top, b""))
+        below = ((-rank, merge) for rank, merge in islice(self._merges, start, None))
+        return _bases(self._load, below, a, b)
+
+
+def _bases(load: Load, below: Iterable[tuple[int, bytes]], a: bytes, b: bytes) -> list[bytes]:
+    """Return the best common ancestors; `below` are (generation, id) of merges, highest first."""
     sweep = _Sweep(load, a, b)
     for generation, merge in below:
         sweep.meet(generation)

@@ -1,8 +1,8 @@
 """A lineage by itself: the snapshots without what they hold, in one file.
 
 The file is the line "brain lineage 1", then each snapshot as four bytes of length,
-most significant first, and its canonical bytes; descendants before ancestors, and
-across forks. The first one is the one it is the lineage of. Ids are not in it:
+most significant first, and its canonical bytes; each once, descendants before ancestors,
+and across forks. The first one is the one it is the lineage of. Ids are not in it:
 they follow from the bytes, so whoever knows one id needs to trust nothing else.
 """
 
@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from .. import limits
+from ..digest import EMPTY
 from ..encoding import MAX_BYTES
-from ..errors import FormatError
-from . import lineage, operation
+from ..errors import FormatError, NotFound
+from . import ancestry, lineage, operation
 from . import snapshot as snapshots
 from .lineage import Load
 from .snapshot import Snapshot
@@ -31,7 +32,10 @@ class Exported(NamedTuple):
 
 
 def write(load: Load, start: bytes) -> Iterator[bytes]:
-    """Yield the file of the lineage of `start`, back through all forks whose origin is here."""
+    """Yield the file of the lineage of `start`, back through all forks whose origin is here.
+
+    Raises what `load` raises.
+    """
     yield MAGIC
     while start:
         following = b""
@@ -40,33 +44,61 @@ def write(load: Load, start: bytes) -> Iterator[bytes]:
             yield len(data).to_bytes(_LENGTH, "big") + data
             if snapshot.is_genesis:
                 following = operation.origin(snapshot.operation)
-        start = following
+        start = following if following and _is_here(load, following) else b""
+
+
+def _is_here(load: Load, snapshot_id: bytes) -> bool:
+    try:
+        load(snapshot_id)
+    except NotFound:
+        return False
+    return True
 
 
 def read(source: BinaryIO) -> Exported:
     """Return the lineage in a file, after checking that it is whole and in order.
 
-    Every parent is there, generations and jumps are right, and each snapshot names
-    its brain. Raises `FormatError`: `bad_lineage`, `incomplete_lineage`, and what
+    Every parent is there, generations, jumps and the bases of merges are right, and each
+    snapshot names its brain. Raises `FormatError`: `bad_lineage`, `incomplete_lineage`, and what
     decoding a snapshot raises.
     """
     if source.read(len(MAGIC)) != MAGIC:
         raise FormatError("not a file of a lineage", code="bad_lineage")
     found: dict[bytes, Snapshot] = {}
+    expected: set[bytes] = set()
     while length := source.read(_LENGTH):
         if len(found) >= limits.MAX_SNAPSHOTS:
             raise FormatError("a lineage of too many snapshots", code="too_large")
         data = source.read(min(int.from_bytes(length, "big"), MAX_BYTES + 1))
         if len(length) < _LENGTH or len(data) != int.from_bytes(length, "big"):
             raise FormatError("the file of the lineage is cut off", code="bad_lineage")
-        found[snapshots.snapshot_id(data)] = snapshots.decode(data)
+        here, snapshot = snapshots.snapshot_id(data), snapshots.decode(data)
+        _check_place(found, expected, here, snapshot)
+        found[here] = snapshot
+        expected.update(snapshot.parents)
+        if snapshot.is_genesis:
+            expected.add(operation.origin(snapshot.operation))
     if not found:
         raise FormatError("a lineage without snapshots", code="bad_lineage")
     for here, snapshot in found.items():
         _check_parents(found, here, snapshot)
     for here, snapshot in sorted(found.items(), key=lambda item: item[1].generation):
         _check(found, here, snapshot)
+    _check_merges(found)
     return Exported(next(iter(found)), found)
+
+
+def _check_place(
+    found: dict[bytes, Snapshot], expected: set[bytes], here: bytes, snapshot: Snapshot
+) -> None:
+    """Check that a snapshot stands once, after one that it is a parent or the origin of."""
+    if here in found:
+        raise _wrong(here, "stands twice in the file")
+    if found and here not in expected:
+        raise _wrong(here, "is no part of the lineage of the first one")
+    origin = operation.origin(snapshot.operation) if snapshot.is_genesis else EMPTY
+    if any(above in found for above in (*snapshot.parents, origin)):
+        raise _wrong(here, "stands after what it follows")
 
 
 def _check_parents(found: dict[bytes, Snapshot], here: bytes, snapshot: Snapshot) -> None:
@@ -94,6 +126,16 @@ def _check(found: dict[bytes, Snapshot], here: bytes, snapshot: Snapshot) -> Non
         raise _wrong(here, "has a wrong generation")
     if snapshot.jump != lineage.jump_after(found.__getitem__, snapshot.parents[0], parents[0]):
         raise _wrong(here, "has a wrong jump")
+
+
+def _check_merges(found: dict[bytes, Snapshot]) -> None:
+    """Check that merges name the best common ancestors of their parents."""
+    several = ((here, one.generation) for here, one in found.items() if len(one.parents) > 1)
+    bases = ancestry.Bases(found.__getitem__, several)
+    for here, snapshot in found.items():
+        done = snapshot.operation
+        if done[0] == "merge" and bases.of(*snapshot.parents) != list(done[1]):
+            raise _wrong(here, "merges over other bases than its parents have")
 
 
 def _wrong(here: bytes, what: str) -> FormatError:

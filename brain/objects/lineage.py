@@ -8,9 +8,11 @@ first-parent line is reached in O(log d) steps.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from ..digest import EMPTY
+from ..errors import BrainError
+from . import operation
 from .snapshot import Jump, Snapshot
 
 Load = Callable[[bytes], Snapshot]
@@ -112,3 +114,65 @@ def is_ancestor(load: Load, old: bytes, new: bytes) -> bool:
         seen.update(fresh)
         stack.extend(fresh)
     return False
+
+
+def among_ancestors(load: Load, starts: Iterable[bytes], wanted: Collection[bytes]) -> set[bytes]:
+    """Return those of `wanted` that are among `starts` or their ancestors, across forks.
+
+    Where they lie on lines of first parents this takes O(log n) snapshots, else a walk.
+    What cannot be loaded is no ancestor and leads to none.
+    """
+    tips = _across_forks(load, starts)
+    found = {one for one in wanted if any(_on_line(load, tip, one) for tip in tips)}
+    left = set(wanted) - found
+    return found | _met(load, tips, left) if left else found
+
+
+def _across_forks(load: Load, starts: Iterable[bytes]) -> set[bytes]:
+    """Return `starts`, and the snapshots that their brains came from."""
+    tips: set[bytes] = set()
+    waiting = set(starts)
+    while waiting:
+        tip = waiting.pop()
+        snapshot = _loaded(load, tip)
+        if snapshot is None or tip in tips:
+            continue
+        tips.add(tip)
+        genesis = _loaded(load, snapshot.brain) if snapshot.brain else snapshot
+        if genesis is not None and genesis.is_genesis:
+            waiting.add(operation.origin(genesis.operation))
+    return tips
+
+
+def _on_line(load: Load, tip: bytes, wanted: bytes) -> bool:
+    try:
+        return ancestor_at(load, tip, load(wanted).jump.depth) == wanted
+    except BrainError:
+        return False
+
+
+def _met(load: Load, tips: set[bytes], wanted: set[bytes]) -> set[bytes]:
+    """Return those of `wanted` that a walk from `tips` meets."""
+    known = {one: snapshot for one in wanted if (snapshot := _loaded(load, one))}
+    least = min((snapshot.generation for snapshot in known.values()), default=0)
+    found: set[bytes] = set()
+    seen: set[bytes] = set()
+    waiting = list(tips) if known else []
+    while waiting and len(found) < len(known):
+        here = waiting.pop()
+        if here in seen:
+            continue
+        seen.add(here)
+        if here in known:
+            found.add(here)
+        snapshot = _loaded(load, here)
+        if snapshot is not None and snapshot.generation > least:
+            waiting += snapshot.parents
+    return found
+
+
+def _loaded(load: Load, snapshot_id: bytes) -> Snapshot | None:
+    try:
+        return load(snapshot_id)
+    except BrainError:
+        return None

@@ -144,3 +144,6 @@ def _check_genesis(snapshot: Snapshot) -> None:
     later = (snapshot.jump.depth == 0, not snapshot.jump.target)
     if any(mark != first for mark in marks) or (not first and any(later)):
         raise FormatError("neither a genesis nor a later snapshot", code="bad_object")
+    if not operations.fits_parents(snapshot.operation, len(snapshot.parents)):
+        kind, count = snapshot.operation[0], len(snapshot.parents)
+        raise FormatError(f"a snapshot of {count} parents that says {kind}", code="bad_object")

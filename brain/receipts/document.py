@@ -155,7 +155,7 @@ _SOURCE = (
     Field("unknown", *fields.NUMBER, 0),
 )
 _RECEIPT = (
-    Field("run", *_NAME),
+    Field("run", *fields.text(limits.MAX_STEP_NAME_BYTES, 1)),
     Field("task", *_LONG, ""),
     Field("agent", *_NAME, ""),
     Field("model", *_NAME, ""),

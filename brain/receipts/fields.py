@@ -79,8 +79,8 @@ def several(table: Sequence[Field], make: Callable[..., Any], most: int) -> tupl
     return read, lambda value: [record(item, table) for item in few(value)]
 
 
-def text(most: int) -> tuple[Read, Put]:
-    """Return how text of at most `most` bytes is read and written."""
+def text(most: int, least: int = 0) -> tuple[Read, Put]:
+    """Return how text of `least` to `most` bytes is read and written."""
 
     def read(value: Any) -> str:
         if type(value) is not str:
@@ -91,6 +91,8 @@ def text(most: int) -> tuple[Read, Put]:
             raise bad(value, "UTF-8") from error
         if size > most:
             raise FormatError(f"a text of {size} bytes where {most} may be", code="too_large")
+        if size < least:
+            raise bad(value, f"text of {least} bytes or more")
         return value
 
     return plain(read)

@@ -37,6 +37,15 @@ def path_change(change: Change) -> str:
     return f"{LETTERS[change.change]} {path}"
 
 
+_DECIDED = {
+    "admit": "admitted",
+    "reject": "rejected",
+    "retire": "retired",
+    "reinstate": "reinstated",
+}
+_BOUND = {"bind": "bound to", "unbind": "no longer bound to"}
+
+
 def operation(fields: dict[str, Any]) -> str:
     """Say what a snapshot did; `fields` are those of `SnapshotInfo.operation`."""
     match fields:
@@ -71,6 +80,10 @@ def _about_skill(fields: dict[str, Any]) -> str:
             words = f"{slug} removed at version {version}"
         case {"kind": "absorb", "slug": slug, "to_version": new, "absorbed": other}:
             words = f"{slug} absorbed {other} → {new}"
+        case {"kind": str(kind), "slug": slug, "verdict": str(verdict)}:
+            words = f"{slug} {_DECIDED[kind]}, by verdict {short(verdict)}"
+        case {"kind": str(kind), "account": account, "key": str(key)}:
+            words = f"key {short(key)} {_BOUND[kind]} {account}"
         case _:
             words = str(fields.get("kind", "unknown"))
     return words

@@ -70,7 +70,7 @@ def slug_of(path: str) -> str:
     Where no letter or digit is left of the name, or Windows has another use for it,
     the slug is `skill-` and the first digits of the digest of the name.
     """
-    name = _name(path)
+    name = name_of(path)
     if is_slug(name) and not is_device(name):
         return name
     slug = fold(name)
@@ -106,7 +106,8 @@ def candidates(slug: str) -> list[str]:
     return [*(f"{slug}/{spelling}" for spelling in SKILL_FILES), slug + _SUFFIX]
 
 
-def _name(path: str) -> str:
+def name_of(path: str) -> str:
+    """Return the name that its place gives the skill at `path`: of its folder, or of its file."""
     folder, slash, file = path.rpartition("/")
     if slash and file in SKILL_FILES:
         return folder.rpartition("/")[2]

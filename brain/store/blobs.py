@@ -15,9 +15,9 @@ from ..digest import blob_id
 from ..errors import BrainError, InvalidInput, NotFound, StoreError
 from . import recipe as recipes
 from .codec import RECIPE, Decoder, corrupt
-from .connection import Connected
 from .protocol import LARGE, Checked, ExpectedSize
 from .recipe import NOTHING, Recipe
+from .redactions import RedactionReader
 from .schema import columns
 
 _CONTENT = columns("codec INTEGER, data BLOB")
@@ -32,7 +32,7 @@ def absent(id: bytes) -> NotFound:
     return NotFound(f"object {id.hex()} is not in the store", code="missing_object")
 
 
-class BlobReader(Connected):
+class BlobReader(RedactionReader):
     """The part of `Reader` that deals with blobs."""
 
     _decoder: Decoder
@@ -73,7 +73,7 @@ class BlobReader(Connected):
             batch = wanted[start : start + BATCH]
             rows = list(self._db.among(f"SELECT {_ROW} FROM blobs WHERE id IN ({{keys}})", batch))
             for id in set(batch).difference(row[0] for row in rows):
-                raise self._lost(id)
+                raise self._unlisted(id)
             for id, codec, data in rows:
                 if codec == RECIPE:  # left out, but not on the word of a flipped bit
                     self._recipe(id, data)
@@ -81,16 +81,14 @@ class BlobReader(Connected):
                 fails = isinstance(content, StoreError)
                 yield id, self.read_blob(id) if fails else _proven(id, content)
 
-    def _lost(self, id: bytes) -> NotFound | StoreError:
+    def _unlisted(self, id: bytes) -> NotFound | StoreError:
         """Return the error for a blob that a look-up did not bring."""
         listed = self._db.one("SELECT 1 FROM blobs WHERE id = ?", (id,))
         return corrupt(id, "the index leads to another row") if listed else self._gone(id)
 
     def _gone(self, id: bytes) -> NotFound:
         """Return the error for a blob that is not here."""
-        from . import redactions
-
-        return redactions.lost(self._db, id) or absent(id)
+        return self._lost(id) or absent(id)
 
     def _blob_row(self, id: bytes) -> tuple[int, bytes]:
         row = self._db.one(f"SELECT {_CONTENT} FROM blobs WHERE id = ?", (id,))

@@ -24,10 +24,16 @@ class LineageReader(Protocol):
         """Stream (snapshot, key, signature) of everything that is signed, sorted."""
 
     def redacted(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return those of `blobs` that were redacted, each with the snapshot that says so."""
+        """Return those of `blobs` that were redacted, each with the snapshot that says so.
+
+        A ref leads to that snapshot, or will once this transaction ends.
+        """
 
     def all_redacted(self) -> dict[bytes, bytes]:
-        """Return all redacted blobs, sorted, each with the snapshot that says so."""
+        """Return all blobs that are noted as redacted, sorted, each with a snapshot.
+
+        Whether that snapshot says so, `redacted` tells.
+        """
 
     def has_traces(self) -> bool:
         """Tell whether old pages may still hold what was redacted, until `Store.compact`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import NotFound
@@ -18,6 +18,7 @@ class MemoryLineageReader:
     """The part of `Reader` that deals with snapshots as such, and with what is gone."""
 
     _state: State
+    _made: Mapping[bytes, bytes] = {}
 
     def signatures(self, snapshot: bytes) -> list[tuple[bytes, bytes]]:
         """See `Reader.signatures`."""
@@ -31,7 +32,9 @@ class MemoryLineageReader:
     def redacted(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
         """See `Reader.redacted`."""
         known = self._state.redactions
-        return {blob: known[blob] for blob in blobs if blob in known}
+        rows = {blob: known[blob] for blob in blobs if blob in known}
+        refs = facts.refs(self._state.facts).values()
+        return redactions.counted(self._data, refs, rows, self._made)
 
     def all_redacted(self) -> dict[bytes, bytes]:
         """See `Reader.all_redacted`."""
@@ -47,7 +50,7 @@ class MemoryLineageReader:
 
     def lost(self, blob: bytes) -> NotFound:
         """Return the error for a blob that is not here."""
-        snapshot = self._state.redactions.get(blob)
+        snapshot = self.redacted([blob]).get(blob)
         if snapshot is None:
             return absent(blob)
         return redactions.gone(blob, snapshot, self._data(snapshot))
@@ -66,7 +69,8 @@ class MemoryLineageWriter(MemoryLineageReader):
     def redact(self, blob: bytes, snapshot: bytes, named: Named) -> None:
         """See `Transaction.redact`; blobs are whole, so no other one is concerned."""
         self._state.blobs.pop(blob, None)
-        self._state.redactions.setdefault(blob, snapshot)
+        self._state.redactions[blob] = snapshot
+        self._made = {**self._made, blob: snapshot}
         self._state.facts[facts.EPOCH] = facts.raised(self._state.facts, facts.EPOCH)
 
     def sweep(self, kept: set[bytes], most: int) -> int:

@@ -14,7 +14,6 @@ from .codec import Decoder
 from .connection import Connection
 from .dbfile import SIDE_FILES
 from .protocol import Checked, ExpectedSize, Look, OperationRow, Pending, as_claimed
-from .redactions import RedactionReader
 from .signatures import SignatureReader
 from .structured import ObjectReader
 
@@ -28,7 +27,6 @@ class SqliteReader(
     ObjectReader,
     BlobReader,
     SignatureReader,
-    RedactionReader,
 ):
     """Answers from one SQLite file; see `Reader` for what each method promises."""
 

@@ -157,9 +157,7 @@ class SqliteTransaction(SqliteReader):
     def _refuse_redacted(self, rows: Sequence[tuple[bytes, *tuple[Any, ...]]]) -> None:
         """Refuse rows, each of which begins with the id of a blob, that were redacted."""
         if facts.REDACTIONS in self._now:
-            from . import redactions
-
-            redactions.refuse(self._connection, [row[0] for row in rows])
+            self._refuse(self._connection, [row[0] for row in rows])
 
     def set_ref(self, name: str, old: bytes | None, new: bytes | None) -> None:
         """See `Transaction.set_ref`."""
@@ -190,6 +188,8 @@ class SqliteTransaction(SqliteReader):
         if self.has(blob):
             destroying.destroy(self, blob, named)
         redactions.note(self._db, blob, snapshot)
+        self._made = {**self._made, blob: snapshot}
+        self._judged = None
         self._now[facts.REDACTIONS] = facts.raised(self._now, facts.REDACTIONS)
         self._now[facts.EPOCH] = facts.raised(self._now, facts.EPOCH)
         self._now[facts.TRACES] = b"\x01"

@@ -51,6 +51,20 @@ def test_an_upsert_is_told_in_words(
         ({"kind": "genesis", "nonce": "00", "origin": "ab" * 32}, "brain forked from abababababab"),
         ({"kind": "snapshot"}, "folder recorded"),
         (
+            {
+                "kind": "retire",
+                "slug": "a",
+                "from_version": "1",
+                "to_version": "",
+                "verdict": "ab" * 32,
+            },
+            "a retired, by verdict abababababab",
+        ),
+        (
+            {"kind": "unbind", "key": "ab" * 32, "account": "x", "statement": "00" * 32},
+            "key abababababab no longer bound to x",
+        ),
+        (
             {"kind": "upsert", "slug": "a", "from_version": "", "to_version": "1"},
             "a added at version 1",
         ),

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from .independent import check_record, decode, h, is_bytes, is_number, is_text, require
+from .independent import (
+    blob_id,
+    check_path,
+    check_record,
+    decode,
+    h,
+    is_bytes,
+    is_number,
+    is_text,
+    require,
+)
 
 
 class Read(NamedTuple):
@@ -37,17 +50,79 @@ _FIELDS = (
     is_text(65536),
     is_bytes(0, 32),
 )
-_text = is_text(1 << 20)
-_OPERATIONS = {
+
+_Check = Callable[[Any], bool]
+
+
+def _text(least: int, most: int) -> _Check:
+    return lambda value: is_text(most)(value) and len(value.encode()) >= least
+
+
+def _matches(pattern: str, most: int, or_empty: bool = False) -> _Check:
+    def check(value: Any) -> bool:
+        if not is_text(most)(value):
+            return False
+        return bool(re.fullmatch(pattern, value)) or (or_empty and value == "")
+
+    return check
+
+
+_NUMBER = "[0-9]{1,9}"
+_FIRST = "[1-9][0-9]{0,8}"
+_VERSION = rf"{_FIRST}|(?:0|{_FIRST})(?:\.{_NUMBER}){{1,3}}"
+_slug = _matches("[a-z0-9]+(?:-[a-z0-9]+)*", 64)
+_version, _version_or_none = _matches(_VERSION, 39), _matches(_VERSION, 39, or_empty=True)
+_TINY = {blob_id(content) for content in [b"", *(bytes([byte]) for byte in range(256))]}
+
+
+def _path(value: Any) -> bool:
+    if isinstance(value, str):
+        check_path(value.encode())
+    return isinstance(value, str)
+
+
+def _redactable(value: Any) -> bool:
+    return is_bytes(32)(value) and value not in _TINY
+
+
+def _bases(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) > 0
+        and all(map(is_bytes(32), value))
+        and all(a < b for a, b in pairwise(value))
+    )
+
+
+def _merged(value: Any) -> bool:
+    fields = (_slug, _version_or_none, _version_or_none, _version_or_none)
+    require(isinstance(value, list) and len(value) <= 4096, "skills of a merge")
+    for row in value:
+        check_record(row, fields)
+    return all(a <= b for a, b in pairwise(value))
+
+
+def _outcome(value: Any) -> bool:
+    return value in ("success", "failure", "cancelled", "unknown")
+
+
+_DECIDED = (_slug, _version_or_none, _version_or_none, is_bytes(32))
+_BOUND = (is_bytes(32), _text(1, 1024), is_bytes(32))
+_OPERATIONS: dict[str, tuple[_Check, ...]] = {
     "genesis": (is_bytes(16), is_bytes(0, 32)),
     "snapshot": (),
-    "upsert": (_text, _text, _text),
-    "delete": (_text, _text),
+    "upsert": (_slug, _version_or_none, _version),
+    "delete": (_slug, _version),
     "restore": (is_bytes(32),),
-    "absorb": (_text, _text, _text, _text, _text),
-    "import": (_text, _text, _text),
-    "task": (_text, _text),
+    "merge": (_bases, _merged),
+    "redact": (_path, _redactable, _text(1, 65536)),
+    "task": (_text(1, 1024), _outcome),
+    "absorb": (_slug, _version_or_none, _version, _slug, _version),
+    "import": (_text(1, 1024), _text(1, 1024), _text(0, 1024)),
+    **dict.fromkeys(("admit", "reject", "retire", "reinstate"), _DECIDED),
+    **dict.fromkeys(("bind", "unbind"), _BOUND),
 }
+_PARENTS = {"merge": (2, 2), "import": (1, 16)}
 
 
 def snapshot_id(data: bytes) -> bytes:
@@ -68,13 +143,15 @@ def read_snapshot(data: bytes) -> Read:
     genesis = operation[0] == "genesis"
     first = [not parents, not brain, generation == 0, depth == 0, not target, genesis]
     require(all(first) or not any(first), "neither a genesis nor a later snapshot")
+    least, most = _PARENTS.get(operation[0], (1, 1 if operation[0] in _OPERATIONS else 16))
+    require(genesis or least <= len(parents) <= most, "parents of another kind")
     return Read(snapshot_id(data), brain, bundle, parents, generation, depth, target, operation)
 
 
 def _check_operation(operation: Any) -> None:
     require(isinstance(operation, list) and operation, "no operation")
     kind = operation[0]
-    require(isinstance(kind, str) and kind, "no kind of operation")
+    require(_text(1, 64)(kind), "no kind of operation")
     if kind in _OPERATIONS:
         check_record(operation[1:], _OPERATIONS[kind])
 
@@ -109,4 +186,88 @@ def verify_lineage(encoded: list[bytes]) -> list[Read]:
         require(one.depth == parents[0].depth + 1, "a depth")
         require(one.target == target_after(known, parents[0]), "a jump")
         known[one.id] = one
+        require_bases(known, one)
     return list(known.values())
+
+
+def _ancestors(known: dict[bytes, Read], start: bytes) -> set[bytes]:
+    """Return a snapshot and all before it, of its own brain."""
+    found: set[bytes] = set()
+    waiting = [start]
+    while waiting:
+        here = waiting.pop()
+        if here not in found:
+            found.add(here)
+            waiting += known[here].parents
+    return found
+
+
+def require_bases(known: dict[bytes, Read], one: Read) -> None:
+    """Require of a merge that it names the best common ancestors of its parents."""
+    if one.operation[0] != "merge":
+        return
+    a, b = (_ancestors(known, parent) for parent in one.parents)
+    common = a & b
+    lesser = {above for here in common for above in _ancestors(known, here) - {here}}
+    require(one.operation[1] == sorted(common - lesser), "other bases")
+
+
+def read_file(data: bytes) -> tuple[bytes, dict[bytes, Read]]:
+    """Return the head and the snapshots of the file of a lineage."""
+    magic = b"brain lineage 1\n"
+    require(data.startswith(magic), "no file of a lineage")
+    known: dict[bytes, Read] = {}
+    awaited: set[bytes] = set()
+    head, at = b"", len(magic)
+    while at < len(data):
+        require(at + 4 <= len(data), "cut off")
+        size = int.from_bytes(data[at : at + 4], "big")
+        require(at + 4 + size <= len(data), "cut off")
+        one = read_snapshot(data[at + 4 : at + 4 + size])
+        at += 4 + size
+        above = {*one.parents, origin_of(one)} - {b""}
+        require(one.id not in known, "twice")
+        require(not known or one.id in awaited, "foreign")
+        require(not above & set(known), "out of order")
+        head = head or one.id
+        known[one.id] = one
+        awaited |= above
+    require(known, "no snapshots")
+    for one in known.values():
+        require(set(one.parents) <= set(known), "a parent that is not there")
+    for one in sorted(known.values(), key=lambda one: one.generation):
+        _require_place(known, one)
+    return head, known
+
+
+def _require_place(known: dict[bytes, Read], one: Read) -> None:
+    if not one.parents:
+        origin = known.get(origin_of(one))
+        require(origin is None or origin.bundle == one.bundle, "another bundle than the origin")
+        return
+    parents = [known[parent] for parent in one.parents]
+    require(all((p.brain or p.id) == one.brain for p in parents), "another brain")
+    require(one.generation == 1 + max(p.generation for p in parents), "a generation")
+    require(one.depth == parents[0].depth + 1, "a depth")
+    require(one.target == target_after(known, parents[0]), "a jump")
+    require_bases(known, one)
+
+
+def origin_of(one: Read) -> bytes:
+    """Return the snapshot that the brain of a genesis came from, empty for none."""
+    return bytes(one.operation[2]) if one.operation[0] == "genesis" else b""
+
+
+def redacted(known: dict[bytes, Read], head: bytes, missing: list[bytes]) -> list[bytes]:
+    """Return which of some blobs the lineage of a snapshot says to be redacted."""
+    said: set[bytes] = set()
+    start = head
+    while start in known:
+        following = b""
+        for here in _ancestors(known, start):
+            operation = known[here].operation
+            if operation[0] == "redact":
+                said.add(operation[2])
+            following = following or origin_of(known[here])
+        start = following
+    return [blob for blob in missing if blob in said]

@@ -132,11 +132,11 @@ def _plain(
     others: set[str],
     also_zero: set[str] = frozenset(),  # type: ignore[assignment]
 ) -> None:
-    """Check plain fields; what has its default, but for `run` and `also_zero`, is not told."""
+    """Check plain fields; what has its default, but for `also_zero`, is not told."""
     require(isinstance(value, dict), "an object")
     for key, item in value.items():
         if key in texts:
-            require(isinstance(item, str) and (item or key in ("run", "format")), "a text")
+            require(isinstance(item, str) and (item or key == "format"), "a text")
             require(not any("\ud800" <= one <= "\udfff" for one in item), "half a character")
             require(len(item.encode()) <= texts[key], "too long")
         elif key in digests:

@@ -17,6 +17,7 @@ from brain.objects import node, snapshot
 from brain.objects import paths as library_paths
 from brain.objects.entry import Entry
 from tests.conformance import independent as other
+from tests.conformance import independent_changes as other_changes
 from tests.conformance import independent_evidence as other_evidence
 from tests.conformance import independent_lineage as other_lineage
 from tests.conformance import independent_log as other_log
@@ -156,6 +157,30 @@ def _lineage(vector: Vector) -> dict[str, Any]:
     }
 
 
+def _lineage_file(vector: Vector) -> dict[str, Any]:
+    head, known = other_lineage.read_file(vector.data)
+    return {"head": head.hex(), "snapshots": len(known)}
+
+
+def _redactions(vector: Vector) -> dict[str, Any]:
+    read = [other_lineage.read_snapshot(bytes.fromhex(one)) for one in vector.input["snapshots"]]
+    head, missing = bytes.fromhex(vector.input["head"]), vector.input["missing"]
+    known = {one.id: one for one in read}
+    found = other_lineage.redacted(known, head, list(map(bytes.fromhex, missing)))
+    return {"redacted": [blob.hex() for blob in found]}
+
+
+def _change(vector: Vector) -> dict[str, Any]:
+    sides = {
+        side: {path: (kind, blob, size) for path, kind, blob, size in files}
+        for side, files in vector.input.items()
+        if side != "operation"
+    }
+    operation = other.decode(bytes.fromhex(vector.input["operation"]))
+    other_changes.check(operation, sides["before"], sides["after"], sides.get("source"))
+    return {}
+
+
 def _proof(vector: Vector) -> dict[str, Any]:
     return other_proofs.check(vector.data)
 
@@ -209,6 +234,9 @@ TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "path": _path,
     "folder": _folder,
     "lineage": _lineage,
+    "lineage-file": _lineage_file,
+    "redactions": _redactions,
+    "change": _change,
     "proof": _proof,
     "receipt": _receipt,
     "proof-content": _proof_content,

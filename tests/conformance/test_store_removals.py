@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from brain.digest import blob_id, domain
 from brain.errors import BrainError, Conflict, NotFound, StoreError
+from brain.objects import operation
+from brain.objects import snapshot as snapshots
+from brain.objects.snapshot import Jump, Snapshot
 from brain.store.memory import MemoryStore
 from brain.store.opening import create_store, open_reader
-from brain.store.protocol import LARGE, Kind, Pending, Store
+from brain.store.protocol import LARGE, Kind, Pending, Store, Transaction
 from tests.verdicts import verdicts
 
 BULK = 32 << 20
@@ -32,11 +35,24 @@ def none(others: set[bytes]) -> set[bytes]:
     return set()
 
 
+def saying(tx: Transaction, blob: bytes, ref: str | None = "heads/main") -> bytes:
+    """Keep a snapshot that says it redacted a blob, and let a ref lead to it; return its id."""
+    done = operation.redact("a.md", blob, "a name")
+    above = digest(blob)
+    made = Snapshot(1, above, above, (above,), 1, Jump(1, above), "me", 0, done, "", b"")
+    data = snapshots.encode(made)
+    here = snapshots.snapshot_id(data)
+    tx.put(Kind.SNAPSHOT, here, data)
+    if ref:
+        tx.set_ref(ref, tx.ref(ref), here)
+    return here
+
+
 def redacted(store: Store, content: bytes) -> bytes:
     with store.transaction() as tx:
         blob = tx.put_blob(content)
     with store.transaction() as tx:
-        tx.redact(blob, SNAPSHOT, none)
+        tx.redact(blob, saying(tx, blob), none)
     return blob
 
 
@@ -47,7 +63,8 @@ def code_of(error: pytest.ExceptionInfo[BrainError]) -> str:
 def test_a_redacted_blob_is_gone_and_known(store: Store) -> None:
     blob = redacted(store, b"a secret")
     assert not store.has(blob)
-    assert store.redacted([blob, SNAPSHOT]) == {blob: SNAPSHOT} == store.all_redacted()
+    said = store.ref("heads/main")
+    assert store.redacted([blob, SNAPSHOT]) == {blob: said} == store.all_redacted()
     for ask in (
         lambda: store.read_blob(blob),
         lambda: store.blob_size(blob),
@@ -89,9 +106,55 @@ def test_a_file_to_be_written_may_not_be_a_redacted_one(store: Store) -> None:
 def test_a_blob_that_is_not_here_can_be_refused_from_the_start(store: Store) -> None:
     blob = blob_id(b"a secret")
     with store.transaction() as tx:
-        tx.redact(blob, SNAPSHOT, none)
+        tx.redact(blob, saying(tx, blob), none)
     with pytest.raises(Conflict), store.transaction() as tx:
         tx.put_blob(b"a secret")
+
+
+def _unknown(tx: Transaction, blob: bytes) -> bytes:
+    return SNAPSHOT
+
+
+def _of_another(tx: Transaction, blob: bytes) -> bytes:
+    return saying(tx, blob_id(b"something else"))
+
+
+def _without_ref(tx: Transaction, blob: bytes) -> bytes:
+    return saying(tx, blob, None)
+
+
+def _under_its_id(tx: Transaction, blob: bytes) -> bytes:
+    tx.put(Kind.SNAPSHOT, SNAPSHOT, tx.get(Kind.SNAPSHOT, saying(tx, blob)))
+    tx.set_ref("heads/main", tx.ref("heads/main"), SNAPSHOT)
+    return SNAPSHOT
+
+
+@pytest.mark.parametrize("planted", [_unknown, _of_another, _without_ref, _under_its_id])
+def test_a_redaction_that_no_snapshot_of_a_ref_says_counts_for_nothing(
+    store: Store, planted: Callable[[Transaction, bytes], bytes]
+) -> None:
+    blob = blob_id(b"a file")
+    with store.transaction() as tx:
+        tx.redact(blob, planted(tx, blob), none)
+    assert store.redacted([blob]) == {}
+    assert list(store.all_redacted()) == [blob]
+    with pytest.raises(NotFound) as error:
+        store.read_blob(blob)
+    assert code_of(error) == "missing_object"
+    with store.transaction() as tx:
+        tx.put_blob(b"a file")
+        tx.set_pending([Pending("a", 0, blob, b"")])
+    assert store.read_blob(blob) == b"a file"
+
+
+def test_a_redaction_counts_in_the_transaction_that_records_it(store: Store) -> None:
+    blob = blob_id(b"a secret")
+    with store.transaction() as tx:
+        here = saying(tx, blob, None)
+        tx.redact(blob, here, none)
+        assert tx.redacted([blob]) == {blob: here}
+        with pytest.raises(Conflict):
+            tx.put_blob(b"a secret")
 
 
 def test_a_redaction_that_is_rolled_back_destroys_nothing(store: Store) -> None:

@@ -5,24 +5,30 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from brain import merkle
 from brain.chain.tlog.check import check_consistency, check_inclusion
+from brain.checks import changes
 from brain.checks.trees import check_bundles
 from brain.digest import blob_id, domain
 from brain.encoding import pack, unpack
 from brain.errors import BrainError, FormatError, NotFound
+from brain.objects import ancestry, exported, lineage, node, operation, paths, snapshot, tree
 from brain.objects import bundle as bundles
-from brain.objects import lineage, node, paths, snapshot, tree
 from brain.objects.cut import ends_node
 from brain.objects.entry import FILE, Entry
 from brain.objects.node import INNER, join_hashes
 from brain.objects.nodes import Nodes
 from brain.objects.tree import Root
 from brain.proofs.check import check, check_content
+from brain.session import Session
+from brain.store import redactions
+from brain.store.memory import MemoryStore
+from brain.store.protocol import Kind
 from brain.trust import ed25519, statement, verify
 from brain.trust.outline import Source
 from brain.worktree.walk import refuse_twins
@@ -177,6 +183,11 @@ def _lineage(vector: Vector) -> dict[str, Any]:
     ids = list(known)
     for here in ids:
         _check_place(known, ids[0], here)
+    several = [(here, one.generation) for here, one in known.items() if len(one.parents) > 1]
+    bases = ancestry.Bases(known.__getitem__, several)
+    for one in known.values():
+        if one.operation[0] == "merge":
+            _require(bases.of(*one.parents) == list(one.operation[1]), "bad_bases")
     if not vector.expected:
         return {}
     depths = [known[here].jump.depth for here in ids]
@@ -187,6 +198,54 @@ def _lineage(vector: Vector) -> dict[str, Any]:
         "ids": [here.hex() for here in ids],
         "steps": [depth - to for depth, to in zip(depths, landed, strict=True)],
     }
+
+
+def _lineage_file(vector: Vector) -> dict[str, Any]:
+    found = exported.read(io.BytesIO(vector.data))
+    return {"head": found.head.hex(), "snapshots": len(found.snapshots)}
+
+
+def _redactions(vector: Vector) -> dict[str, Any]:
+    given = [bytes.fromhex(data) for data in vector.input["snapshots"]]
+    known = {snapshot.snapshot_id(data): data for data in given}
+    told = {
+        operation.redacted_blob(snapshot.decode(data).operation): here
+        for here, data in known.items()
+    }
+    missing = [bytes.fromhex(blob) for blob in vector.input["missing"]]
+    rows = {blob: told.get(blob, bytes(32)) for blob in missing}
+    head = bytes.fromhex(vector.input["head"])
+    counted = redactions.counted(known.get, [head], rows, {})
+    return {"redacted": [blob.hex() for blob in missing if blob in counted]}
+
+
+def _change(vector: Vector) -> dict[str, Any]:
+    """Check an edge between two trees that are made here, and a source that may be there."""
+    done = operation.check(unpack(bytes.fromhex(vector.input["operation"])))
+    session = Session(Path("nowhere"), MemoryStore())
+    trees = {
+        side: bundles.build(
+            session.nodes,
+            [Entry(path, kind, bytes.fromhex(blob), size) for path, kind, blob, size in files],
+        )
+        for side, files in vector.input.items()
+        if side != "operation"
+    }
+    if "source" in trees:
+        here, bundle = done[1], trees["source"]
+        made = snapshot.Snapshot(1, b"", bundles.bundle_id(bundle), (), 0, (0, b""), *[None] * 5)  # type: ignore[arg-type]
+        session.keep(here, made)
+        session.keep_bundle(made.bundle, bundle)
+        with session.store.transaction() as tx:
+            tx.put(Kind.SNAPSHOT, here, b"")
+            tx.put(Kind.BUNDLE, made.bundle, b"")
+    before, after = trees["before"], trees["after"]
+    found = list(check_bundles(session.nodes, before, after))
+    edge = changes.edge(session, "", done, before, after, found)
+    told = [*changes.check(session, edge), *changes.left(session, [edge])]
+    if done[0] in changes.LIMITED and told:
+        raise FormatError(told[0].message, code=told[0].code)
+    return {}
 
 
 def _check_place(known: dict[bytes, snapshot.Snapshot], brain: bytes, here: bytes) -> None:
@@ -328,6 +387,9 @@ TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "path": _path,
     "folder": _folder,
     "lineage": _lineage,
+    "lineage-file": _lineage_file,
+    "redactions": _redactions,
+    "change": _change,
     "proof": _proof,
     "receipt": _receipt,
     "proof-content": _proof_content,

@@ -58,11 +58,15 @@ def forge(brain: Brain, change: Callable[[Snapshot], Snapshot]) -> bytes:
 
 FORGED: dict[str, tuple[Callable[[Snapshot], Snapshot], str, str]] = {
     "lineage-02-tree": (
-        lambda s: s._replace(parents=(s.parents[0], s.bundle)),
+        lambda s: s._replace(parents=(s.parents[0], s.bundle), operation=("graft",)),
         "wrong_type",
         "error",
     ),
-    "lineage-02-blob": (lambda s: s._replace(parents=(s.parents[0], BLOB)), "wrong_type", "error"),
+    "lineage-02-blob": (
+        lambda s: s._replace(parents=(s.parents[0], BLOB), operation=("graft",)),
+        "wrong_type",
+        "error",
+    ),
     "lineage-06-second-genesis": (
         lambda s: s._replace(
             brain=b"",
@@ -81,7 +85,7 @@ FORGED: dict[str, tuple[Callable[[Snapshot], Snapshot], str, str]] = {
         "warning",
     ),
     "lineage-23": (
-        lambda s: s._replace(parents=(s.parents[0], b"\7" * 32)),
+        lambda s: s._replace(parents=(s.parents[0], b"\7" * 32), operation=("graft",)),
         "missing_object",
         "error",
     ),
@@ -103,7 +107,8 @@ def test_a_lineage_that_is_amiss_is_found_by_name(brain: Brain, row: str) -> Non
 
 def test_a_missing_parent_is_named_with_its_child(brain: Brain) -> None:
     """lineage-23"""
-    made = forge(brain, lambda s: s._replace(parents=(s.parents[0], b"\7" * 32)))
+    both = b"\7" * 32
+    made = forge(brain, lambda s: s._replace(parents=(*s.parents, both), operation=("graft",)))
     told = " ".join(map(str, brain.verify().findings))
     assert made.hex()[:12] in told and (b"\7" * 6).hex() in told
 

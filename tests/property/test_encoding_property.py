@@ -14,7 +14,7 @@ from brain.objects import bundle as bundles
 from brain.objects import node, snapshot
 from brain.objects.entry import Entry
 from brain.objects.node import INNER, LEAF, Node
-from brain.objects.operation import genesis
+from brain.objects.operation import DECISIONS, OUTCOMES, genesis
 from brain.objects.snapshot import Jump, Snapshot
 from brain.objects.tree import Root
 from tests.strategies import brain_paths, texts, values
@@ -23,12 +23,20 @@ digests = st.binary(max_size=8).map(blob_id)
 sizes = st.one_of(st.integers(0, 300), st.integers(0, 2**63 - 1))
 names = st.lists(st.text(max_size=12), min_size=1, max_size=30, unique=True).map(sorted)
 times = st.integers(0, snapshot.MAX_TIME)
+slugs = st.from_regex(r"[a-z0-9]{1,9}(-[a-z0-9]{1,9}){0,3}", fullmatch=True)
+versions = st.from_regex(r"[1-9][0-9]{0,8}|0(\.[0-9]{1,9}){1,3}", fullmatch=True)
+names_of_runs = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
+later_kinds = st.tuples(st.text("ghijk", min_size=1), values)
+imports = st.tuples(st.just("import"), names_of_runs, names_of_runs, texts)
 operations = st.one_of(
     st.just(("snapshot",)),
-    st.tuples(st.just("upsert"), texts, texts, texts),
-    st.tuples(st.just("delete"), texts, texts),
+    st.tuples(st.just("upsert"), slugs, versions | st.just(""), versions),
+    st.tuples(st.just("delete"), slugs, versions),
     st.tuples(st.just("restore"), digests),
-    st.tuples(st.text("ghijk", min_size=1), values),
+    st.tuples(st.just("task"), names_of_runs, st.sampled_from(OUTCOMES)),
+    st.tuples(st.sampled_from(DECISIONS), slugs, versions | st.just(""), versions, digests),
+    later_kinds,
+    imports,
 )
 
 
@@ -56,7 +64,7 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
     parents = tuple(draw(st.lists(digests, min_size=1, max_size=16, unique=True)))
     generation = draw(st.integers(1, 2**48))
     jump = Jump(draw(st.integers(1, generation)), draw(digests))
-    done, brain = draw(operations), draw(digests)
+    done, brain = draw(operations if len(parents) == 1 else later_kinds | imports), draw(digests)
     return Snapshot(
         1, brain, bundle, parents, generation, jump, author, time, done, message, receipt
     )

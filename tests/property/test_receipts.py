@@ -32,7 +32,7 @@ def steps(draw: st.DrawFn) -> Step:
 
 @st.composite
 def receipts(draw: st.DrawFn) -> Receipt:
-    out = Receipt(draw(texts), draw(texts), draw(texts), draw(texts), draw(times))
+    out = Receipt(draw(texts.filter(bool)), draw(texts), draw(texts), draw(texts), draw(times))
     out = out._replace(steps=tuple(draw(st.lists(steps(), max_size=5))))
     if draw(st.booleans()):
         out = out._replace(snapshot_before=draw(digests), bundle_before=draw(digests))

@@ -132,11 +132,11 @@ FORGERIES: dict[str, tuple[Callable[[Session, Snapshot], Snapshot], str]] = {
     ),
     "a bundle that is not there": (lambda _, s: s._replace(bundle=b"\7" * 32), "missing_object"),
     "a parent that is not there": (
-        lambda _, s: s._replace(parents=(s.parents[0], b"\7" * 32)),
+        lambda _, s: s._replace(parents=(s.parents[0], b"\7" * 32), operation=("graft",)),
         "missing_object",
     ),
     "a parent that is no snapshot": (
-        lambda _, s: s._replace(parents=(s.parents[0], s.bundle)),
+        lambda _, s: s._replace(parents=(s.parents[0], s.bundle), operation=("graft",)),
         "wrong_type",
     ),
     "a time long before its parent": (lambda _, s: s._replace(time=1), "time_backwards"),

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from itertools import chain
 from pathlib import Path
 
 from .families import (
     badtrees,
     bundles,
+    changes,
     evidence,
     hashes,
+    lineages,
     logs,
     names,
     nodes,
@@ -39,7 +42,10 @@ FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
     "bundles": bundles.vectors,
     "confusion": bundles.confusions,
     "snapshots": snapshots.vectors,
-    "lineages": snapshots.lineages,
+    "lineages": lambda: chain(snapshots.lineages(), lineages.merges()),
+    "lineage-files": lineages.files,
+    "redactions": lineages.redactions,
+    "changes": changes.vectors,
     "paths": names.vectors,
     "proofs": proofs.vectors,
     "signatures": signatures.vectors,

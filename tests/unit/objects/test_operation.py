@@ -63,6 +63,34 @@ def test_a_known_operation_is_taken_and_described_by_field(
     assert operation.describe(made) == described
 
 
+@pytest.mark.parametrize("kind", operation.DECISIONS)
+def test_a_reserved_decision_is_taken_in_its_shape_alone(kind: str) -> None:
+    made = (kind, "oracle", "1", "", ID)
+    assert operation.check(made) == made
+    assert operation.evidence(made) == ID
+    assert operation.describe(made) == {
+        "kind": kind,
+        "slug": "oracle",
+        "from_version": "1",
+        "to_version": "",
+        "verdict": ID.hex(),
+    }
+
+
+@pytest.mark.parametrize("kind", operation.BINDINGS)
+def test_a_reserved_binding_is_taken_in_its_shape_alone(kind: str) -> None:
+    made = (kind, ID, "eip155:1:0x00", ID)
+    assert operation.check(made) == made
+    assert operation.evidence(made) == ID
+    assert operation.describe(made)["account"] == "eip155:1:0x00"
+
+
+def test_a_merge_of_very_many_skills_names_the_first() -> None:
+    rows = [(f"s{number:05d}", "1", "1", "2") for number in range(5000)]
+    made = operation.merge([ID], rows)
+    assert operation.check(made)[2] == tuple(rows[: operation.MAX_MERGED])
+
+
 def test_an_operation_of_a_later_version_is_kept_and_shown_as_it_is() -> None:
     made = ("graft", 1, b"\xff", ("a", {"k": b"\x00"}))
     assert operation.check(made) == made
@@ -114,6 +142,27 @@ def test_an_operation_of_a_later_version_is_kept_and_shown_as_it_is() -> None:
         ("absorb", "oracle", "1", "2", "oracles", 5),
         ("import", "git", "skills"),
         ("import", "git", "skills", b""),
+        ("import", "git", "", ""),
+        ("merge", (), ()),
+        ("merge", (ID,), (("b", "1", "1", "2"), ("a", "1", "1", "2"))),
+        ("merge", (ID,), (("Oracle", "1", "1", "2"),)),
+        ("redact", "../a", ID, "why"),
+        ("redact", "a\0", ID, "why"),
+        ("redact", "a.md", ID, ""),
+        ("redact", "a.md", blob_id(b""), "why"),
+        ("redact", "a.md", blob_id(b"x"), "why"),
+        ("upsert", "", "", "1"),
+        ("upsert", "a", "", ""),
+        ("upsert", "a", "", "9" * 4301),
+        ("upsert", "a", "", "1\u202e"),
+        ("upsert", "a", "1\n", "2"),
+        ("task", "", "success"),
+        ("task", "a run", "well"),
+        ("admit", "oracle", "1", "1"),
+        ("reject", "oracle", "1", "1", b""),
+        ("bind", ID, "", ID),
+        ("unbind", ID[1:], "x", ID),
+        ("x" * 65,),
     ],
 )
 def test_another_shape_is_no_operation(value: Any) -> None:

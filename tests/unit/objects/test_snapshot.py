@@ -121,7 +121,12 @@ def test_values_that_no_object_holds_are_refused_by_their_own_code(value: Any, c
 def test_limits_are_met_exactly() -> None:
     ids = tuple(blob_id(bytes([n])) for n in range(16))
     for made in (
-        LATER._replace(parents=ids, generation=2**48, jump=Jump(2**48, BRAIN)),
+        LATER._replace(
+            parents=ids,
+            generation=2**48,
+            jump=Jump(2**48, BRAIN),
+            operation=operation.imported("git", "skills"),
+        ),
         LATER._replace(author="é" * 512, message="é" * 32_768, time=MAX_TIME),
         LATER._replace(author="", message="", time=0, receipt=b""),
     ):

@@ -126,12 +126,14 @@ def test_what_is_named_elsewhere_is_no_link() -> None:
     old, new = DAG.known[IDS[10]], DAG.known[IDS[40]]
     assert refused([new._replace(receipt=IDS[10]), old]) == "broken_chain"
     assert refused([new._replace(operation=("restore", IDS[10])), old]) == "broken_chain"
-    assert refused([new._replace(operation=("merge", (IDS[10],), ())), old]) == "broken_chain"
+    both = (*new.parents, IDS[20])
+    merge = new._replace(parents=both, operation=("merge", (IDS[10],), ()))
+    assert refused([merge, old]) == "broken_chain"
 
 
 def test_an_ancestor_has_a_smaller_generation() -> None:
     at = [DAG.known[here] for here in IDS]
-    child = at[40]._replace(parents=(IDS[39], IDS[45]))
+    child = at[40]._replace(parents=(IDS[39], IDS[45]), operation=("graft",))
     assert refused([child, at[45]]) == "broken_chain"
     assert holds([child._replace(generation=46), at[45]])
     for generation, right in [(38, True), (44, True), (45, False), (100, False)]:

@@ -143,13 +143,14 @@ def _descents() -> Iterator[tuple[str, Document]]:
     yield "a jump into another brain", _chain(at[45]._replace(jump=Jump(45, here)), foreign)
     yield "a receipt as a link", _chain(at[40]._replace(receipt=DAG.ids[10]), at[10])
     yield "a restore as a link", _chain(at[40]._replace(operation=("restore", DAG.ids[10])), at[10])
-    merged = ("merge", (DAG.ids[10],), ())
-    yield "a base of a merge as a link", _chain(at[40]._replace(operation=merged), at[10])
+    both = (DAG.ids[39], DAG.ids[20])
+    merge = at[40]._replace(parents=both, operation=("merge", (DAG.ids[10],), ()))
+    yield "a base of a merge as a link", _chain(merge, at[10])
     assert landing(45) == 38
     for old in (0, 30, 37, 39, 43):
         forged = at[45]._replace(jump=Jump(45, DAG.ids[old]))
         yield f"a jump from depth 45 to {old}", _chain(forged, at[old])
-    later = at[40]._replace(parents=(DAG.ids[39], DAG.ids[45]))
+    later = at[40]._replace(parents=(DAG.ids[39], DAG.ids[45]), operation=("graft",))
     yield "a second parent of a greater generation", _chain(later, at[45])
     old = at[38]._replace(generation=45)
     jumping = at[45]._replace(jump=Jump(45, snapshot_id(encode(old))))

@@ -19,7 +19,7 @@ PART = Receipt("5f2c", "Audit", "auditor", "m-1", 1_790_000_000_000, 0, HERE, TH
 
 _GOOD: dict[str, Receipt] = {
     "nothing but a run": Receipt("5f2c"),
-    "an empty run": Receipt(""),
+    "a run of 1,024 bytes": Receipt("é" * 512),
     "a first part": PART._replace(steps=(Step("skill_create", 1, "oracle", "1", writes=WRITES),)),
     "a second part": PART._replace(part=1, previous=THERE),
     "an end": PART._replace(part=2, previous=THERE, outcome="success", ended=1_790_000_001_000),
@@ -53,6 +53,7 @@ _REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no format": ({"format": None}, "unsupported_version"),
     "another format": ({"format": "brain v2 receipt"}, "unsupported_version"),
     "no run": ({"run": None}, "bad_field"),
+    "an empty run": ({"run": ""}, "bad_field"),
     "a run that is a number": ({"run": 1}, "bad_field"),
     "an unknown field": ({"note": "x"}, "bad_field"),
     "a default that is told": ({"task": ""}, "not_canonical"),

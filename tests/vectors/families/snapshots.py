@@ -36,6 +36,8 @@ def _ids(total: int) -> tuple[bytes, ...]:
     return tuple(blob_id(bytes([number])) for number in range(total))
 
 
+_MERGED = (("a", "1", "", "2"), ("a", "1", "1", "1.1"), ("a", "1", "1", "1.1"), ("b", "", "", ""))
+
 _GOOD: list[tuple[str, Any]] = [
     _first("a genesis"),
     _first("a genesis of a fork", operation=genesis(NONCE, BUNDLE)),
@@ -50,8 +52,32 @@ _GOOD: list[tuple[str, Any]] = [
     _fields("an import", operation=("import", "hermes", "home", "")),
     _fields("an import of a commit", operation=("import", "git", "skills", "8c1f" * 10)),
     _fields("an operation of a later version", operation=("graft", 1, "x", b"y", ("z", {"k": ()}))),
-    _fields("two parents", parents=_ids(2), generation=9),
-    _fields("sixteen parents", parents=_ids(16), generation=2**48, jump=Jump(2**48, BRAIN)),
+    _fields("a merge", parents=_ids(2), generation=9, operation=("merge", (BRAIN,), ())),
+    _fields(
+        "a merge that names its skills",
+        parents=_ids(2),
+        operation=("merge", tuple(sorted(_ids(3))), _MERGED),
+    ),
+    _fields(
+        "sixteen parents",
+        parents=_ids(16),
+        generation=2**48,
+        jump=Jump(2**48, BRAIN),
+        operation=("import", "git", "skills", ""),
+    ),
+    _fields("sixteen parents of a later kind", parents=_ids(16), operation=("graft",)),
+    _fields("a kind of 64 bytes", operation=("é" * 32,)),
+    _fields("a redaction", operation=("redact", "memory/a.md", BUNDLE, "why")),
+    _fields("a redaction at length", operation=("redact", "a" * 1024, BUNDLE, "x" * 65_536)),
+    _fields("a slug of 64 bytes", operation=upsert("a1-" * 21 + "z", "0.1", "999999999")),
+    _fields("versions of four numbers", operation=upsert("a", "2026.01.30.000000000", "0.0.0.1")),
+    _fields("a run of 1,024 bytes", operation=("task", "é" * 512, "cancelled")),
+    _fields("an admission", operation=("admit", "oracle", "1", "1", BUNDLE)),
+    _fields("a rejection of a new skill", operation=("reject", "oracle", "", "", BUNDLE)),
+    _fields("a retirement", operation=("retire", "oracle", "3", "", BUNDLE)),
+    _fields("a reinstatement", operation=("reinstate", "oracle", "", "4", BUNDLE)),
+    _fields("a binding", operation=("bind", BRAIN, "eip155:1:0x00", BUNDLE)),
+    _fields("the end of a binding", operation=("unbind", BRAIN, "eip155:1:0x00", BUNDLE)),
     _fields("a receipt", receipt=BUNDLE),
     _fields("the last millisecond of the year 9999", time=253_402_300_799_999),
     _fields("an author of 1,024 bytes", author="é" * 512),
@@ -65,6 +91,16 @@ def _with(place: int, value: Any, base: Snapshot = LATER) -> list[Any]:
     out[place] = value
     return out
 
+
+def _of_parents(count: int, done: list[Any]) -> list[Any]:
+    return _with(8, done, LATER._replace(parents=_ids(count)))
+
+
+_NO_SLUGS = ("", "A", "a b", "-a", "a-", "a--b", "a_b", "é", "a\n", "a" * 65, "a/b")
+_NO_VERSIONS = (
+    *("0", "01", "v1", "1.", ".1", "1..2", "1.2.3.4.5", "1,2", "-1", " 1", "1\n", "1\u202e", "٣"),
+    *("1" * 10, "1." + "1" * 10, "9" * 4301, "1e3", "1.x"),
+)
 
 _NO_SNAPSHOT: list[tuple[str, Any]] = [
     ("an empty array", []),
@@ -108,6 +144,57 @@ _NO_SNAPSHOT: list[tuple[str, Any]] = [
     ("the end of a task whose run is bytes", _with(8, ["task", BRAIN, "success"])),
     ("an import without a revision", _with(8, ["import", "git", "skills"])),
     ("an import with a revision that is bytes", _with(8, ["import", "git", "skills", BRAIN])),
+    ("a kind of 65 bytes", _with(8, ["é" * 32 + "x"])),
+    ("two parents of a snapshot", _of_parents(2, ["snapshot"])),
+    ("two parents of the end of a task", _of_parents(2, ["task", "5f2c", "success"])),
+    ("two parents of an admission", _of_parents(2, ["admit", "a", "", "", BUNDLE])),
+    ("a merge with one parent", _of_parents(1, ["merge", [BRAIN], []])),
+    ("a merge with three parents", _of_parents(3, ["merge", [BRAIN], []])),
+    ("a merge over nothing", _of_parents(2, ["merge", [], []])),
+    ("a merge whose bases descend", _of_parents(2, ["merge", sorted(_ids(2))[::-1], []])),
+    ("a merge with a base twice", _of_parents(2, ["merge", [BRAIN, BRAIN], []])),
+    ("a merge over 31 bytes", _of_parents(2, ["merge", [BRAIN[:31]], []])),
+    ("a merge whose skills descend", _of_parents(2, ["merge", [BRAIN], _MERGED[::-1]])),
+    ("a merge of a skill by three texts", _of_parents(2, ["merge", [BRAIN], [["a", "1", "2"]]])),
+    ("a merge of a skill at no version", _of_parents(2, ["merge", [BRAIN], [["a", "x", "", ""]]])),
+    ("a merge of 4,097 skills", _of_parents(2, ["merge", [BRAIN], [["a", "", "", ""]] * 4097])),
+    *(
+        (f"an upsert of the slug {slug!r}", _with(8, ["upsert", slug, "", "1"]))
+        for slug in _NO_SLUGS
+    ),
+    *(
+        (f"an upsert to the version {v[:20]!r}", _with(8, ["upsert", "a", "", v]))
+        for v in _NO_VERSIONS
+    ),
+    ("an upsert to no version", _with(8, ["upsert", "a", "1", ""])),
+    ("an upsert from a version that is none", _with(8, ["upsert", "a", "v1", "2"])),
+    ("a delete at no version", _with(8, ["delete", "a", ""])),
+    ("an absorption of a slug that is none", _with(8, ["absorb", "a", "1", "2", "A", "1"])),
+    ("an absorption at no version", _with(8, ["absorb", "a", "1", "2", "b", ""])),
+    ("a redaction at no path", _with(8, ["redact", "", BUNDLE, "why"])),
+    ("a redaction outside", _with(8, ["redact", "../a", BUNDLE, "why"])),
+    ("a redaction without a reason", _with(8, ["redact", "a", BUNDLE, ""])),
+    ("a redaction for 65,537 bytes of reasons", _with(8, ["redact", "a", BUNDLE, "x" * 65_537])),
+    ("a redaction of nothing", _with(8, ["redact", "a", b"", "why"])),
+    ("a redaction of the empty content", _with(8, ["redact", "a", blob_id(b""), "why"])),
+    ("a redaction of a single byte", _with(8, ["redact", "a", blob_id(b"\xff"), "why"])),
+    ("the end of a task without a name", _with(8, ["task", "", "success"])),
+    ("the end of a task of 1,025 bytes", _with(8, ["task", "x" * 1025, "success"])),
+    ("the end of a task as it may not end", _with(8, ["task", "5f2c", "done"])),
+    ("an import from nowhere", _with(8, ["import", "", "skills", ""])),
+    ("an import of no name", _with(8, ["import", "git", "", ""])),
+    ("an import of 1,025 bytes", _with(8, ["import", "git", "x" * 1025, ""])),
+    ("an import of a long revision", _with(8, ["import", "git", "skills", "x" * 1025])),
+    ("an admission without a verdict", _with(8, ["admit", "a", "1", "1"])),
+    ("an admission by an empty verdict", _with(8, ["admit", "a", "1", "1", b""])),
+    ("an admission by a verdict in hex", _with(8, ["admit", "a", "1", "1", BUNDLE.hex()])),
+    ("a retirement with one field more", _with(8, ["retire", "a", "1", "", BUNDLE, ""])),
+    ("a reinstatement of no skill", _with(8, ["reinstate", "", "", "1", BUNDLE])),
+    ("a rejection at a version that is none", _with(8, ["reject", "a", "1", "01", BUNDLE])),
+    ("a binding of a short key", _with(8, ["bind", BRAIN[:31], "x", BUNDLE])),
+    ("a binding to no account", _with(8, ["bind", BRAIN, "", BUNDLE])),
+    ("a binding to a long account", _with(8, ["bind", BRAIN, "x" * 1025, BUNDLE])),
+    ("the end of a binding without a statement", _with(8, ["unbind", BRAIN, "x"])),
     ("a message that is bytes", _with(9, b"")),
     ("a message of 65,537 bytes", _with(9, "x" * 65_537)),
     ("a receipt of 31 bytes", _with(10, BUNDLE[:31])),
@@ -214,6 +301,7 @@ def _follow(known: list[Snapshot], parents: tuple[Snapshot, ...], message: str =
         jump=lineage.jump_after(load, ids[0], parents[0]),
         time=TIME + len(known),
         message=message,
+        operation=("merge", (BRAIN,), ()) if len(parents) > 1 else snapshot(),
     )
 
 

@@ -1,0 +1,104 @@
+"""What an operation may change, in the second implementation, from docs/FORMAT.md alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .independent import blob_id, require
+
+TRUST_FILE = "trust.yaml"
+_TEXTS = ("SKILL.md", "skill.md", "Skill.md", "SKILL.MD")
+_ONE_SKILL = ("upsert", "delete", "absorb", "admit", "reject", "retire", "reinstate")
+_DEVICE = re.compile("con|prn|aux|nul|(?:com|lpt)[0-9]")
+
+Files = dict[str, tuple[int, str, int]]
+"""Path to kind, blob in hex, size."""
+
+
+def check(operation: list[Any], before: Files, after: Files, source: Files | None) -> None:
+    """Require that only what the operation says was changed."""
+    kind = operation[0]
+    changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
+    if kind in ("task", "bind", "unbind"):
+        require(not changed, "changed anything")
+    elif kind == "restore" and source is not None:
+        require(all(after.get(path) == source.get(path) for path in changed), "not as it was")
+    elif kind == "redact":
+        blob = operation[2].hex()
+        held = {path for path, (_, one, _) in before.items() if one == blob}
+        require(TRUST_FILE not in held, "who may sign")
+        require(changed == held and not held & set(after), "not what held the blob")
+    elif kind in _ONE_SKILL:
+        _check_skills(operation, before, after, changed)
+
+
+def _check_skills(operation: list[Any], before: Files, after: Files, changed: set[str]) -> None:
+    kind, slug = operation[:2]
+    there = {*before, *after}
+    others = changed - _files_of(slug, changed, there)
+    if kind == "absorb":
+        absorbed = operation[4]
+        taken = {path for path in _files_of(absorbed, others, there) if path not in after}
+        texts = [path for path in changed - set(after) if _may_be(_text_name(path), absorbed)]
+        require(texts, "nothing absorbed")
+        others -= taken
+    require(not others, "changed what is of another")
+    if kind == "delete":
+        require(not changed & set(after), "wrote something")
+        texts = [path for path in changed if _may_be(_text_name(path), slug)]
+        require(texts, "nothing deleted")
+        text = min(texts, key=len)
+        folder = text.rpartition("/")[0] + "/"
+        if text.endswith(_TEXTS) and folder != "skills/":
+            require(all(path.startswith(folder) for path in changed), "of another skill")
+            require(not any(path.startswith(folder) for path in after), "left something")
+        else:
+            require(changed == {text}, "of another skill")
+
+
+def _files_of(slug: str, changed: set[str], there: set[str]) -> set[str]:
+    own: set[str] = set()
+    unsure: dict[str, set[str]] = {}
+    for path in changed:
+        for name in _names(path, there):
+            if not name.isascii():
+                unsure.setdefault(name, set()).add(path)
+            elif slug_of(name) == slug:
+                own.add(path)
+    return own or max(unsure.values(), key=len, default=set())
+
+
+def _names(path: str, there: set[str]) -> list[str]:
+    """Return the names of the skills that a path is a file of."""
+    section, *folders = path.split("/")[:-1] or [""]
+    if section != "skills":
+        return []
+    names = [_text_name(path)] if len(folders) < 2 and _text_name(path) else []
+    for depth in range(1, len(folders) + 1):
+        folder = "/".join(["skills", *folders[:depth]])
+        if any(f"{folder}/{text}" in there for text in _TEXTS):
+            names.append(folders[depth - 1])
+    return names
+
+
+def _text_name(path: str) -> str:
+    """Return the name of the skill that a path is the text of, empty for none."""
+    parts = path.split("/")
+    if parts[0] != "skills" or len(parts) == 1:
+        return ""
+    if len(parts) > 2 and parts[-1] in _TEXTS:
+        return parts[-2]
+    return parts[-1][:-3] if len(parts) < 4 and parts[-1][-3:].lower() == ".md" else ""
+
+
+def _may_be(name: str, slug: str) -> bool:
+    return name != "" and (not name.isascii() or slug_of(name) == slug)
+
+
+def slug_of(name: str) -> str:
+    """Return the slug of a name in ASCII."""
+    slug = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:64].rstrip("-")
+    if slug and not _DEVICE.fullmatch(slug):
+        return slug
+    return "skill-" + blob_id(name.encode()).hex()[:8]

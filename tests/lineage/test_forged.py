@@ -1,0 +1,19 @@
+"""Whatever is forged with all ids and checksums made anew ends in a finding or a typed error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .forging import made, round_of
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp("forged") / "agent")
+
+
+@pytest.mark.parametrize("seed", range(1, 25))
+def test_a_forged_brain_is_refused_by_name_or_goes_on(base: Path, seed: int) -> None:
+    round_of(base, seed)

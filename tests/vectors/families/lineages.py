@@ -1,0 +1,178 @@
+"""Lineages as a whole: the bases of merges, the file of a lineage, and what was redacted in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from brain.digest import blob_id
+from brain.objects import lineage, operation
+from brain.objects.exported import MAGIC
+from brain.objects.snapshot import Jump, Snapshot, encode, snapshot_id
+
+from .snapshots import GENESIS, LATER, TIME
+from .vector import Vector, refused, valid
+
+
+class Line:
+    """Snapshots in the order they were added, parents before children."""
+
+    def __init__(self) -> None:
+        self.made = [GENESIS]
+
+    def add(self, *parents: int, done: operation.Operation = ("snapshot",), **fields: Any) -> int:
+        """Add a snapshot on those of these numbers; return its number."""
+        above = [self.made[parent] for parent in parents]
+        load = {id_of(one): one for one in self.made}.__getitem__
+        brain = above[0].brain or id_of(above[0])
+        made = LATER._replace(
+            brain=brain,
+            parents=tuple(map(id_of, above)),
+            generation=lineage.generation_after(above),
+            jump=lineage.jump_after(load, id_of(above[0]), above[0]),
+            time=TIME + len(self.made),
+            operation=done,
+        )._replace(**fields)
+        self.made.append(made)
+        return len(self.made) - 1
+
+    def merge(self, a: int, b: int, *bases: int) -> int:
+        """Add a merge that names these bases."""
+        named = sorted(id_of(self.made[base]) for base in bases)
+        return self.add(a, b, done=operation.merge(named, []))
+
+    def fork(self, origin: int, **fields: Any) -> int:
+        """Add the genesis of a brain that came from a snapshot."""
+        from_ = self.made[origin]
+        first = operation.genesis(bytes(16), id_of(from_))
+        self.made.append(GENESIS._replace(operation=first, bundle=from_.bundle)._replace(**fields))
+        return len(self.made) - 1
+
+
+def id_of(made: Snapshot) -> bytes:
+    """Return the id of a snapshot."""
+    return snapshot_id(encode(made))
+
+
+def _crossed() -> Line:
+    """Two lines that merged each other: 3 and 4 both have 1 and 2."""
+    line = Line()
+    line.add(0)
+    line.add(0)
+    line.merge(1, 2, 0)
+    line.merge(2, 1, 0)
+    return line
+
+
+def merges() -> Iterator[Vector]:
+    """Yield lineages with merges over right and over wrong bases."""
+    crossed = _crossed()
+    crossed.merge(3, 4, 1, 2)
+    yield valid("a merge over two bases", "lineage", _data(crossed))
+    line = Line()
+    line.add(0)
+    line.add(1)
+    line.merge(2, 1, 1)
+    yield valid("a merge of an ancestor", "lineage", _data(line))
+    for name, bases in [
+        ("a merge over one base of two", (1,)),
+        ("a merge over a base too many", (0, 1, 2)),
+        ("a merge over a common ancestor that is not the best", (0,)),
+        ("a merge over one side", (3,)),
+    ]:
+        wrong = _crossed()
+        wrong.merge(3, 4, *bases)
+        yield refused(name, "lineage", _data(wrong), "bad_bases")
+    line = _crossed()
+    line.add(3, 4, done=operation.merge([blob_id(b"nowhere")], []))
+    yield refused("a merge over what is nowhere", "lineage", _data(line), "bad_bases")
+
+
+def files() -> Iterator[Vector]:
+    """Yield files of lineages."""
+    line = _crossed()
+    line.merge(3, 4, 1, 2)
+    fork = line.fork(5)
+    line.add(fork)
+    whole = [7, 6, 5, 4, 3, 2, 1, 0]
+    for name, places in [
+        ("a lineage back through a fork", whole),
+        ("a lineage in another order", [7, 6, 5, 3, 4, 1, 2, 0]),
+        ("a lineage whose origin is not there", [7, 6]),
+        ("a lineage of one snapshot", [0]),
+    ]:
+        head = id_of(line.made[places[0]]).hex()
+        yield valid(name, "lineage-file", _file(line, places), head=head, snapshots=len(places))
+    for name, places, error in [
+        ("a snapshot twice", [*whole, 0], "bad_lineage"),
+        ("a snapshot twice in a row", [7, 6, 5, 4, 4, 3, 2, 1, 0], "bad_lineage"),
+        ("parents before children", whole[::-1], "bad_lineage"),
+        ("a parent before one of its children", [7, 6, 5, 4, 2, 3, 1, 0], "bad_lineage"),
+        ("the origin before the end of the fork", [7, 5, 6, 4, 3, 2, 1, 0], "bad_lineage"),
+        ("a snapshot that nothing leads to", [4, 2, 1, 0, 3], "bad_lineage"),
+        ("a foreign snapshot at the end", [1, 0, 2], "bad_lineage"),
+        ("a parent that is missing", [5, 4, 3, 2, 1], "incomplete_lineage"),
+        ("half of the lineage of the origin", [7, 6, 5, 4, 3], "incomplete_lineage"),
+        ("no snapshot", [], "bad_lineage"),
+    ]:
+        yield refused(name, "lineage-file", _file(line, places), error)
+    data = bytes.fromhex(_file(line, whole)["hex"])
+    yield refused("a file cut off in a length", "lineage-file", _hex(data + b"\0\0"), "bad_lineage")
+    yield refused("a file cut off in a snapshot", "lineage-file", _hex(data[:-1]), "bad_lineage")
+    other = b"brain lineage 2\n" + data[len(MAGIC) :]
+    yield refused("another format", "lineage-file", _hex(other), "bad_lineage")
+    yield refused("an empty file", "lineage-file", _hex(b""), "bad_lineage")
+    long = MAGIC + b"\xff\xff\xff\xff" + data[len(MAGIC) + 4 :]
+    yield refused("a length beyond the file", "lineage-file", _hex(long), "bad_lineage")
+    empty = MAGIC + bytes(4)
+    yield refused("a snapshot of no bytes", "lineage-file", _hex(empty), "bad_msgpack")
+    wrong = _crossed()
+    wrong.merge(3, 4, 1)
+    given = _file(wrong, [5, 4, 3, 2, 1, 0])
+    yield refused("a merge over one base of two in a file", "lineage-file", given, "bad_lineage")
+    strange = Line()
+    strange.fork(0, bundle=blob_id(b"another"))
+    given = _file(strange, [1, 0])
+    yield refused("a fork with another bundle", "lineage-file", given, "bad_lineage")
+    odd = Line()
+    odd.add(0, jump=Jump(1, blob_id(b"nowhere")))
+    yield refused("a jump to nowhere", "lineage-file", _file(odd, [1, 0]), "bad_lineage")
+
+
+def redactions() -> Iterator[Vector]:
+    """Yield which of some blobs a lineage says to be redacted."""
+    blobs = [blob_id(name) for name in (b"first", b"second", b"third", b"fourth")]
+    line = Line()
+    redact = [operation.redact("a.md", blob, "a name") for blob in blobs]
+    line.add(0, done=redact[0])
+    line.add(0, done=redact[1])
+    line.add(1)
+    fork = line.fork(3)
+    line.add(fork, done=redact[2])
+    line.add(0, done=("graft", "a.md", blobs[3]), receipt=blobs[3], message=blobs[3].hex())
+    for name, head, gone in [
+        ("a redaction behind the head", 3, [0]),
+        ("a redaction of the head itself", 2, [1]),
+        ("a redaction before the fork", 5, [0, 2]),
+        ("a lineage without a redaction", 0, []),
+        ("a blob that is named otherwise", 6, []),
+    ]:
+        given = {
+            "snapshots": [encode(one).hex() for one in line.made],
+            "head": id_of(line.made[head]).hex(),
+            "missing": [blob.hex() for blob in blobs],
+        }
+        yield valid(name, "redactions", given, redacted=[blobs[place].hex() for place in gone])
+
+
+def _data(line: Line) -> dict[str, Any]:
+    return {"snapshots": [encode(one).hex() for one in line.made]}
+
+
+def _file(line: Line, places: list[int]) -> dict[str, Any]:
+    parts = [encode(line.made[place]) for place in places]
+    return _hex(MAGIC + b"".join(len(part).to_bytes(4, "big") + part for part in parts))
+
+
+def _hex(data: bytes) -> dict[str, Any]:
+    return {"hex": data.hex()}
