@@ -30,6 +30,7 @@ from . import derived, lining
 from .announced import announce, apply, finish
 from .current import draft_for
 from .files import Progress, no_progress
+from .holdable import refuse_unholdable
 
 if TYPE_CHECKING:
     from ..receipts import Receipt
@@ -113,6 +114,7 @@ class Turn:
         stamp: tuple[str, int | None] = ("", None),
     ) -> bytes:
         session = self.session
+        refuse_unholdable(session, before, after, edits)
         bundle_id = self._store(after)
         author, time = stamp[0] or session.author, stamp[1]
         parent = session.load(self.head)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple
 
+from ..actions.holdable import read_target
 from ..errors import BrainError
 from ..objects import bundle as bundles
-from ..objects import paths
+from ..objects import holding, paths
+from ..objects.bundle import Bundle
 from ..objects.snapshot import Snapshot
 from ..results import Finding
 from ..session import Session
@@ -26,15 +28,15 @@ _said = itemgetter(2, 3)
 
 
 class _Edge(NamedTuple):
-    """A snapshot, and what waits to be looked up for it; `fault` is what is wrong with its trees.
+    """A snapshot, and what waits to be looked up for it; `faults` are what is wrong with its trees.
 
-    It waits too, so that findings come in the order of the snapshots.
+    They wait too, so that findings come in the order of the snapshots.
     """
 
     name: str
     changes: list[Change]
     rise: Rise | None
-    fault: Finding | None
+    faults: list[Finding]
 
 
 class Told(NamedTuple):
@@ -71,9 +73,10 @@ class Edges:
             after = session.bundle(snapshot.bundle)
             before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
             changes = list(trees.check_bundles(session.nodes, before, after))
+            unfit = list(self._unholdable(name, before, after, changes))
         except BrainError as error:
             fault = Finding(error.code, "error", name, "", error.message)
-            self._waiting.append(_Edge(name, [], None, fault))
+            self._waiting.append(_Edge(name, [], None, [fault]))
             self.told.trusting.append(here)
             return
         if any(change.section == paths.TOP and _touches_trust(change) for change in changes):
@@ -81,10 +84,22 @@ class Edges:
         if self._sizes is not None:
             self.told.said.extend(_said(line) for change in changes for line in change.fresh)
         rise = Rise.of(name, snapshot, before, after, changes) if snapshot.parents else None
-        self._waiting.append(_Edge(name, changes, rise, None))
+        self._waiting.append(_Edge(name, changes, rise, unfit))
         self._lines += sum(len(change.fresh) for change in changes)
         if self._lines >= TOGETHER:
             self.settle()
+
+    def _unholdable(
+        self, name: str, before: Bundle, after: Bundle, changes: list[Change]
+    ) -> Iterator[Finding]:
+        """Yield what no folder can hold of the tree after."""
+        session = self._session
+        came = chain.from_iterable(change.came() for change in changes)
+        new = [path for change in changes for path in change.new()]
+        for fault in holding.faults(
+            session.nodes, before, after, came, new, lambda blob: read_target(session, blob)
+        ):
+            yield Finding(fault.code, "error", name, fault.path, fault.message)
 
     def settle(self) -> None:
         """Look up what edges wait for, and tell what is wrong with them."""
@@ -95,8 +110,7 @@ class Edges:
         self._versions.prepare(edge.rise for edge in waiting if edge.rise)
         true = self._sizes or {}
         for edge in waiting:
-            if edge.fault:
-                self.told.findings.append(edge.fault)
+            self.told.findings.extend(edge.faults)
             if lost or true:
                 self._unfit(edge, lost, redacted, true)
             if edge.rise:

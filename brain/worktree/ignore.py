@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from blake3 import blake3
 
 from ..errors import InvalidInput, printable
+from ..objects import paths
 from . import defaults
 from .folders import Root, opened, unreadable
 
@@ -94,7 +95,7 @@ class IgnoreRules:
         return by_name.leaves_out
 
     def _decide_name(self, name: str, is_folder: bool) -> Pattern:
-        if defaults.is_reserved(name):
+        if paths.is_own(name):
             return _RESERVED
         for pattern in reversed(self._names):
             if (is_folder or not pattern.folders_only) and pattern.matches(name):
