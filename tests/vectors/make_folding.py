@@ -41,8 +41,13 @@ def table() -> dict[str, object]:
     }
 
 
+def text() -> str:
+    """Return the table as JSON, in ASCII, a row on a line."""
+    rows = json.dumps(table(), ensure_ascii=True, indent=0, separators=(",", ":"))
+    return rows + "\n"
+
+
 if __name__ == "__main__":
     if unicodedata.unidata_version != "14.0.0":
         raise SystemExit(f"this Python has Unicode {unicodedata.unidata_version}, not 14.0.0")
-    text = json.dumps(table(), ensure_ascii=True, separators=(",", ":"))
-    PLACE.write_text(text.replace('","', '",\n"').replace('":{', '":{\n') + "\n")
+    PLACE.write_text(text())
