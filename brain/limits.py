@@ -6,11 +6,13 @@ They are checked before memory is given out or a file is read.
 MAX_FILES = 1_000_000
 """Files in one brain."""
 MAX_FILE_BYTES = 4 << 30
-"""Size of one file; larger ones are refused from their stat alone."""
+"""Size of one file in a tree; larger ones are refused from their stat alone."""
 MAX_WHOLE_BYTES = 256 << 20
 """Size of a blob that is read into memory as a whole; larger ones are streamed."""
 MAX_PATH_BYTES = 1024
 """UTF-8 bytes in one path, its section included."""
+MAX_NAME_BYTES = 255
+"""UTF-8 bytes in one name of a path, as file systems have it."""
 MAX_DEPTH = 64
 """Folders inside folders."""
 MAX_SECTIONS = 4096

@@ -299,13 +299,33 @@ def head_ref(branch: str) -> str:
 def find(start: Path) -> Path:
     """Return the nearest folder, from `start` upwards, that holds a brain.
 
-    Raises `NoBrain`.
+    One that lies in what another brain holds, such as in a skill, is not that of whoever works
+    there: the outer one is. A `.brain` that is a link is passed over. Raises `NoBrain`.
     """
     here = start.absolute()
+    found: Path | None = None
     for folder in (here, *here.parents):
-        if (folder / CONTROL / "store.db").is_file():
-            return folder
+        if holds_brain(folder) and (found is None or _is_part(folder, found)):
+            found = folder
+    if found is not None:
+        return found
     raise NoBrain(
         f"no brain in {printable(here)} or above",
         hint="make one with `brain init`, or name one with -C",
     )
+
+
+def holds_brain(folder: Path) -> bool:
+    """Tell whether a folder has a store of its own, which it does not reach through a link."""
+    control = folder / CONTROL
+    return (control / "store.db").is_file() and not control.is_symlink()
+
+
+def _is_part(root: Path, folder: Path) -> bool:
+    """Tell whether `folder` is a part of what the brain at `root` holds."""
+    from .worktree.named import is_left_out
+
+    try:
+        return not is_left_out(root, f"{folder.relative_to(root).as_posix()}/x")
+    except InvalidInput:  # rules that cannot be read leave nothing out
+        return True

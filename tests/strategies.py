@@ -6,6 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from brain.errors import InvalidInput
+from brain.objects import paths
+
 numbers = st.one_of(
     st.integers(0, 300), st.integers(0, 2**64 - 1), st.sampled_from([2**16 - 1, 2**16, 2**32])
 )
@@ -30,5 +33,13 @@ _parts = st.one_of(
     ),
 ).filter(lambda part: part not in (".", ".."))
 
-brain_paths = st.lists(_parts, min_size=1, max_size=4).map("/".join)
+
+def _is_path(text: str) -> bool:
+    try:
+        return paths.check(text) == text
+    except InvalidInput:
+        return False
+
+
+brain_paths = st.lists(_parts, min_size=1, max_size=4).map("/".join).filter(_is_path)
 """Paths that a brain may hold."""

@@ -14,12 +14,12 @@ from typing import NamedTuple
 from ..digest import EMPTY
 from ..errors import BrainError, InvalidInput, StoreError, printable
 from ..objects import bundle as bundles
+from ..objects import paths
 from ..objects.entry import LINK, Entry
 from ..session import Session
 from ..store.protocol import Pending, Transaction
 from ..worktree import links, reading, stats
 from ..worktree.folders import Folders, opened
-from ..worktree.writing import check_writable
 from . import files, folder
 from .files import NOTHING, Progress, no_progress
 
@@ -31,8 +31,8 @@ _AGAIN = "it is recorded; the next command that writes tries again"
 def announce(session: Session, tx: Transaction, writes: Mapping[str, Entry | None]) -> None:
     """Put the files to be written on the list that survives a crash.
 
-    Raises `InvalidInput` (`name_too_long`, `unsafe_path`, `link_outside`) for one that could
-    then not be written, and would keep all writers after this one waiting.
+    Raises `InvalidInput` (`name_too_long`, `link_outside`, and what `paths.check` raises) for
+    one that could then not be written, and would keep all writers after this one waiting.
     """
     there = {path: entry for path, entry in writes.items() if entry}
     refuse_long_names(session, there)
@@ -51,13 +51,13 @@ def announce(session: Session, tx: Transaction, writes: Mapping[str, Entry | Non
     )
 
 
-def refuse_long_names(session: Session, paths: Iterable[str]) -> None:
+def refuse_long_names(session: Session, wanted: Iterable[str]) -> None:
     """Refuse names that the file system of the folder cannot hold; others may, so a brain can.
 
     Raises `InvalidInput` (`name_too_long`).
     """
     longest = os.pathconf(session.root, "PC_NAME_MAX")
-    for path in paths:
+    for path in wanted:
         if _has_long_name(path, longest):
             raise InvalidInput(
                 f"a name of more than {longest} bytes: {printable(path)}",
@@ -69,10 +69,9 @@ def refuse_long_names(session: Session, paths: Iterable[str]) -> None:
 def _refuse_unsafe(session: Session, there: Mapping[str, Entry]) -> None:
     """Refuse names of version control itself, and links that lead outside."""
     for path, entry in there.items():
-        check_writable(path)
+        paths.check(path)
         if entry.kind == LINK:
-            text = session.reader.read_blob(entry.blob, entry.size)
-            links.encode_target(path, text.decode("utf-8", "surrogateescape"))
+            links.refuse_outside(path, session.reader.read_blob(entry.blob, entry.size))
 
 
 def _refuse_ways(

@@ -12,6 +12,7 @@ from ..session import Session, head_ref
 from . import folder, midst
 from .byhand import record_by_hand
 from .files import Progress, no_progress
+from .holdable import refuse_target
 from .redacted import left_out
 from .revisions import resolve
 from .turn import locked, log_operation, recording, transaction
@@ -110,6 +111,7 @@ def switch(session: Session, name: str, progress: Progress = no_progress) -> Swi
             at = _standing(session, name)
             if name != mine.branch:
                 target = session.bundle_of(at)
+                refuse_target(session, mine.bundle, target)
                 differing = [d.path for d in bundles.compare(session.nodes, mine.bundle, target)]
                 record_by_hand(mine, folder.edits_at(session, mine.tx, mine.bundle, differing))
                 found = bundles.compare(session.nodes, mine.bundle, target)

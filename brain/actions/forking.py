@@ -26,6 +26,7 @@ from ..store.protocol import Kind, Pending, Transaction
 from . import streams
 from .create import begin, sync
 from .files import Progress, no_progress
+from .holdable import refuse_target
 from .revisions import resolve
 from .turn import locked
 
@@ -73,6 +74,7 @@ def _build(session: Session, staging: Path, origin: bytes, progress: Progress) -
         child = Session(staging, store, session.author)
         child.sign_with = session.sign_with
         bundle = session.bundle_of(origin)
+        refuse_target(session, bundles.EMPTY, bundle)
         size = bundles.total(bundle).bytes
         with store.transaction(expected_bytes=size) as tx:
             child.reader = tx

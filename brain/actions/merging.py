@@ -17,6 +17,7 @@ from ..skills import version
 from . import appended, derived, folder, kept, lineage_cache, midst
 from .byhand import record_by_hand
 from .files import Progress, no_progress
+from .holdable import refuse_target
 from .midst import Midst, Row
 from .reconcile import Choose, Clash, Merger, Outcome, paths_of
 from .revisions import resolve
@@ -147,6 +148,7 @@ def _merge(session: Session, asked: Midst, choose: Choose, progress: Progress) -
         if clashes:
             asked = asked._replace(rows=_rows(work.outcome, asked.rows))
         elif fast_forward and asked.theirs != ours:
+            refuse_target(session, mine.bundle, session.bundle_of(asked.theirs))
             mine.advance(asked.theirs)
             mine.writes.update(work.outcome.edits)
         elif work.bases != [asked.theirs]:

@@ -31,6 +31,7 @@ from . import cache_update, lineage_cache
 from .announced import announce, apply, finish
 from .current import draft_for
 from .files import Progress, no_progress
+from .holdable import refuse_unholdable
 
 if TYPE_CHECKING:
     from ..receipts import Receipt
@@ -114,6 +115,7 @@ class Turn:
         stamp: tuple[str, int | None] = ("", None),
     ) -> bytes:
         session = self.session
+        refuse_unholdable(session, before, after, edits)
         bundle_id = self._store(after)
         author, time = stamp[0] or session.author, stamp[1]
         parent = session.load(self.head)

@@ -25,6 +25,7 @@ from ..store.protocol import OperationRow, Reader, Transaction
 from . import folder
 from .announced import announce, apply
 from .branches import PROPOSALS
+from .holdable import refuse_unholdable
 from .restore import restored
 from .turn import locked, log_operation, transaction
 
@@ -223,6 +224,7 @@ def _move(
 def _writes(session: Session, tx: Transaction, from_: bytes, to: bytes) -> dict[str, Entry | None]:
     was, will = session.bundle_of(from_), session.bundle_of(to)
     found = list(bundles.compare(session.nodes, was, will))
+    refuse_unholdable(session, was, will, {path: now for path, _, now in found})
     touched = folder.edits_at(session, tx, was, [difference.path for difference in found])
     if touched:
         names = ", ".join(map(printable, sorted(touched)[:5]))

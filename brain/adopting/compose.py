@@ -8,9 +8,9 @@ from typing import NamedTuple
 from ..brain import Brain
 from ..errors import InvalidInput
 from ..objects.entry import LINK
+from ..objects.links import stays_inside
 from ..results import Notice
 from ..skills.strict import conforming
-from ..worktree.links import stays_inside
 from .plan import Plan, Planned
 from .protocol import File
 from .published import Written, state_of
@@ -87,9 +87,8 @@ def make(brain: Brain, snapshot: str, planned: Planned, form: Form) -> File:
     if planned.is_main:
         content = conforming(content, planned.slug, form.keeps)
     if planned.kind == LINK:
-        text = content.decode()
         inner = planned.inside.partition("/")[2]
-        if not inner or not stays_inside(inner, text):
+        if not inner or not stays_inside(inner, content):
             raise InvalidInput("a link that leads out of its skill", code="link_outside")
     return File(planned.kind, content)
 

@@ -13,6 +13,7 @@ from .collections import PLAIN
 from .gitcommit import Commit
 from .gitfiles import Files, Wanted
 from .gitrepo import Listed, Repository, folder_of
+from .gittrees import Paths
 from .layouts import COLLECTION, Layout
 from .protocol import File, Found, Notice, Step, Taker, Taking
 from .reading import MAX_BYTES
@@ -92,6 +93,7 @@ def read_history(found: Found, since: str | None, allow: Collection[str], layout
             raise InvalidInput(f"{printable(found.path)} is no repository", code="bad_repository")
         with Repository(folder) as repository:
             head = repository.head()
+            Paths(repository).refuse_many([repository.tree(head)])
             chosen = layout(found.path, repository, head)
             files = Files(repository, chosen, rows, placed, allow)
             yield from _history(repository, head, chosen, since, files)
@@ -140,6 +142,7 @@ def _history(
     listed = list(repository.commits(head, paths))
     known = _known(listed, since)
     states = list(_states(repository, listed, known))
+    Paths(repository).refuse_many(state.commit.tree for state in states)
     pairs = ((state.before, state.commit.tree) for state in states)
     changes = repository.changes(pairs, paths)
     for group in _groups(zip(states, map(files.wanted, changes), strict=True)):

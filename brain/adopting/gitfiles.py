@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..errors import InvalidInput
 from ..objects import paths
 from ..objects.entry import EXECUTABLE, FILE, LINK
-from ..worktree import defaults, links
+from ..worktree import links
 from .gitrepo import Changed, Object, Repository
 from .layout import Layout, usual_reason
 from .left import Left, why_not
@@ -151,7 +151,7 @@ class Files:
     def _reason(self, path: str, is_folder: bool) -> str | None:
         """Return why a file or folder is left out, "" for what is not worth a word, or None."""
         name = path.rpartition("/")[2]
-        if defaults.is_reserved(name):
+        if paths.is_own(name):
             return ""
         return self._layout.reason(path) or usual_reason(name, is_folder) or None
 

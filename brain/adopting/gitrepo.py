@@ -19,6 +19,8 @@ from .gitprocess import BUFFER, Git, Process
 
 MAX_COMMITS = 1_000_000
 """Commits that are taken from one history."""
+MAX_CHANGES = 20_000_000
+"""Changed paths in one history, those of all its commits together."""
 
 _TOGETHER = 256
 """Objects asked for at a time: the questions fit into a pipe, so that nobody waits for ever."""
@@ -99,6 +101,12 @@ class Repository(AbstractContextManager["Repository"]):
                 code="no_commit",
                 hint="commit something first; if there are commits, see what `git fsck` says",
             ) from error
+
+    def tree(self, commit: str) -> str:
+        """Return the id of the tree of a commit."""
+        what = ("--verify", "--end-of-options", f"{commit}^{{tree}}")
+        with self._run("rev-parse", *what, patience=gitprocess.ANSWER) as out:
+            return out.read(128).decode("ascii").strip()
 
     def names(self, commit: str) -> Iterator[bytes]:
         """Yield the paths of all files of a commit."""
@@ -194,13 +202,24 @@ def _until_nul(source: IO[bytes]) -> Iterator[bytes]:
 
 
 def _records(source: IO[bytes], count: int) -> Iterator[list[Changed]]:
-    """Yield the changes of `count` pairs: each is headed by its trees, with no NUL after them."""
+    """Yield the changes of `count` pairs: each is headed by its trees, with no NUL after them.
+
+    Raises `InvalidInput` (`too_many`) for more than `MAX_CHANGES`.
+    """
+    left = MAX_CHANGES
     fields = _until_nul(source)
     field = next(fields, b"")
     for _ in range(count):
         changed: list[Changed] = []
         field = field.partition(b"\n")[2]
         while field.startswith(b":"):
+            left -= 1
+            if left < 0:
+                raise InvalidInput(
+                    f"more than {MAX_CHANGES} changes to take",
+                    code="too_many",
+                    hint="adopt a clone of the newest, as `git clone --depth` makes it",
+                )
             _, mode, _, blob, status = field[1:].split(b" ")
             gone = status[:1] == b"D"
             changed.append(Changed(next(fields), 0 if gone else int(mode, 8), blob.decode()))

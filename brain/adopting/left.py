@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from .. import limits
 from ..errors import InvalidInput
 from ..results import Notice
 
@@ -14,9 +15,11 @@ SHOWN = 50
 
 _SHORTLY = {
     "bad_name": "the name is not UTF-8",
-    "bad_char": "a control character in the name",
+    "bad_char": "a control or invisible character in the name",
     "bad_path": "a name that not every system can have",
-    "link_outside": "the link leads out of the brain",
+    "reserved_name": "a name that belongs to version control",
+    "name_too_long": f"a name of more than {limits.MAX_NAME_BYTES} bytes",
+    "link_outside": "the link leads, or may lead, out of the brain",
 }
 
 

@@ -26,7 +26,7 @@ from . import layout
 from .clients import Client
 from .git import CERTAIN
 from .layout import Layout
-from .left import Left
+from .left import Left, why_not
 from .protocol import File, Found, Notice, Step, Taking
 from .sift import MAX_FILES
 from .unsafe import CODE, first_secret, told
@@ -112,7 +112,10 @@ def _files(
         try:
             paths.check(free)
             content = text.encode()
-        except (InvalidInput, UnicodeEncodeError) as error:
+        except InvalidInput as error:
+            left.add(error.code, source, why_not(error))
+            continue
+        except UnicodeEncodeError as error:
             left.add("bad_path", source, str(error))
             continue
         found = first_secret(content, allow)

@@ -14,7 +14,6 @@ from .. import limits
 from ..errors import InvalidInput, printable
 from ..objects import paths
 from ..objects.entry import LINK
-from ..worktree import defaults
 from ..worktree.folders import Folders, opened
 from .layout import OTHER, RULES, Layout, is_ruling, usual_reason
 from .left import Left, why_not
@@ -166,7 +165,7 @@ class _Walk:
     def _admits(self, folder: str, path: str, name: str, st: os.stat_result) -> bool:
         layout = self._layout
         is_folder = stat.S_ISDIR(st.st_mode)
-        if defaults.is_reserved(name) or path == RECORD:
+        if paths.is_own(name) or path == RECORD:
             return False
         why = layout.reason(path)
         reached = layout.reaches(path) if is_folder else layout.covers(path)

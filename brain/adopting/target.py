@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import InvalidInput, printable
-from ..worktree import defaults
+from ..objects import paths
 from ..worktree.ignore import IgnoreRules
 from . import layouts
 from .clients import Client
@@ -69,7 +69,7 @@ def refuse_own(root: Path, folder: Path, layout: Layout) -> None:
         refused, hint = layout.in_place, "the client reads the files of the brain as they are"
     else:
         kept = not leaves_out(IgnoreRules.load(root), f"{inside.as_posix()}/x")
-        refused = kept or any(map(defaults.is_reserved, inside.parts))
+        refused = kept or any(map(paths.is_reserved, inside.parts))
         hint = "name a folder outside of it, or one that .brainignore leaves out"
     if refused:
         what = "is" if there == root else "lies in"

@@ -5,14 +5,15 @@ The tree, the blobs, that nothing changed but what the operation says, and the v
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple
 
+from ..actions.holdable import read_target
 from ..errors import BrainError
 from ..objects import bundle as bundles
-from ..objects import paths
+from ..objects import holding, paths
 from ..objects.bundle import Bundle
 from ..objects.snapshot import Snapshot
 from ..results import Finding
@@ -81,6 +82,7 @@ class Edges:
             changes = list(trees.check_bundles(session.nodes, before, after))
             edge = self._limited(name, snapshot, before, after, changes)
             faults = list(truth.check(session, edge)) if edge else []
+            faults += self._unholdable(name, before, after, changes)
         except BrainError as error:
             fault = Finding(error.code, "error", name, "", error.message)
             self._waiting.append(_Edge(name, [], None, [fault]))
@@ -112,6 +114,18 @@ class Edges:
         if kind == "redact":
             self._redactions.append(edge)
         return edge
+
+    def _unholdable(
+        self, name: str, before: Bundle, after: Bundle, changes: list[Change]
+    ) -> Iterator[Finding]:
+        """Yield what no folder can hold of the tree after."""
+        session = self._session
+        came = chain.from_iterable(change.came() for change in changes)
+        new = [path for change in changes for path in change.new()]
+        for fault in holding.faults(
+            session.nodes, before, after, came, new, lambda blob: read_target(session, blob)
+        ):
+            yield Finding(fault.code, "error", name, fault.path, fault.message)
 
     def settle(self) -> None:
         """Look up what edges wait for, and tell what is wrong with them."""

@@ -18,6 +18,7 @@ from ..errors import FormatError, InvalidInput, printable
 from ..objects import paths
 from ..objects.bundle import Bundle
 from ..objects.cut import FEWEST, ends_node
+from ..objects.entry import Entry
 from ..objects.node import INNER, LEAF, Line, Node
 from ..objects.nodes import Nodes
 from ..objects.tree import Root
@@ -32,6 +33,15 @@ class Change(NamedTuple):
     section: str
     gone: list[Line]
     fresh: list[Line]
+
+    def came(self) -> Iterator[tuple[str, Entry]]:
+        """Yield the new entries with their full paths."""
+        return ((paths.join(self.section, line[0]), Entry(*line)) for line in self.fresh)
+
+    def new(self) -> Iterator[str]:
+        """Yield the full paths of entries where nothing was before."""
+        gone = {line[0] for line in self.gone}
+        return (paths.join(self.section, line[0]) for line in self.fresh if line[0] not in gone)
 
 
 class _New(NamedTuple):

@@ -8,8 +8,8 @@ FILE = 0
 EXECUTABLE = 1
 LINK = 2
 
-MAX_SIZE = (1 << 63) - 1
-"""Largest size or sum of sizes, in bytes."""
+MAX_SIZE = (1 << 53) - 1
+"""Largest size, count, or sum of either: what JSON numbers hold exactly everywhere."""
 
 
 class Entry(NamedTuple):

@@ -174,7 +174,7 @@ def _check_leaf(entries: Sequence[Line]) -> None:
     _check_column(sizes, int)
     if set(map(len, blobs)) != {SIZE} or min(kinds) < 0 or max(kinds) > LINK:
         raise ValueError
-    if min(sizes) < 0 or max(sizes) > MAX_SIZE:
+    if min(sizes) < 0 or sum(sizes) > MAX_SIZE:
         raise ValueError
     _check_column(paths, str)
     check_order(paths)
@@ -183,7 +183,8 @@ def _check_leaf(entries: Sequence[Line]) -> None:
 def check_children(entries: Sequence[Line]) -> None:
     """Raise unless every line is (text, digest, count ≥ 1, bytes ≥ 0), ascending by text.
 
-    Raises `ValueError` or `TypeError`, and `FormatError` (`not_canonical`) for the order.
+    Neither sum is more than `MAX_SIZE`. Raises `ValueError` or `TypeError`, and
+    `FormatError` (`not_canonical`) for the order.
     """
     names, ids, counts, sizes = zip(*entries, strict=True)
     _check_column(ids, bytes)
@@ -191,7 +192,7 @@ def check_children(entries: Sequence[Line]) -> None:
     _check_column(sizes, int)
     if set(map(len, ids)) != {SIZE} or min(counts) < 1 or min(sizes) < 0:
         raise ValueError
-    if max(counts) > MAX_SIZE or max(sizes) > MAX_SIZE:
+    if sum(counts) > MAX_SIZE or sum(sizes) > MAX_SIZE:
         raise ValueError
     _check_column(names, str)
     check_order(names)

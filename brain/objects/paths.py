@@ -1,32 +1,64 @@
-"""What a path inside a brain may be, and which paths one folder cannot hold together.
+"""What a path inside a brain may be.
 
-A path is UTF-8, relative, separated by `/`, at most `MAX_PATH_BYTES` long, with
-no empty, `.` or `..` part, no control character, no backslash and no drive
-letter, so that it means the same file on every system.
+A path is UTF-8, relative, separated by `/`, at most `MAX_PATH_BYTES` long, its parts at
+most `MAX_NAME_BYTES`, with no empty, `.` or `..` part, no control or invisible character,
+no backslash, no drive letter and no name of version control, so that it means the same
+file on every system and every system can write it.
 """
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Collection
 from operator import methodcaller
 
 from .. import limits
 from ..errors import InvalidInput, printable
+from . import folding
+
+fold = folding.fold
+"""As `folding.fold`: the form in which names, or paths, are compared."""
 
 TOP = "."
 """The section of the files that lie at the top of the brain."""
 
 _slashes = methodcaller("count", "/")
 _FORBIDDEN_PARTS = {"", ".", ".."}
-_CONTROL = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
+CONTROL = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
+"""The control characters C0 and C1."""
+_INVISIBLE = frozenset(
+    map(
+        chr,
+        (
+            *(0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x200B, 0x200E, 0x200F),
+            *range(0x2028, 0x202F),
+            *range(0x2060, 0x2070),
+            *(0x3164, 0xFEFF, 0xFFA0),
+            *range(0xFFF0, 0xFFFC),
+            *range(0x1BCA0, 0x1BCA4),
+            *range(0x1D173, 0x1D17B),
+            *range(0xE0000, 0xE0100),
+        ),
+    )
+)
+"""What no name shows, or what turns the rest of it round; joiners and variation selectors,
+which writing needs, are not among them."""
+_PASSED_OVER = dict.fromkeys(
+    (
+        *(*range(0x180B, 0x180E), 0x180F, 0x200C, 0x200D),
+        *(*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),
+    )
+)
+_OWN = frozenset({".brain", ".brain.new", ".git"})
+_SHORT = frozenset({"brain~1", "git~1"})
+TEMPORARY = ".brain-tmp-"
+"""How the name of every file that is still being written begins."""
 
 
 def check(path: str) -> str:
     """Return `path` if it may stand in a brain.
 
     Raises `InvalidInput` with code `bad_path`, `bad_char`, `bad_name` (not
-    UTF-8) or `too_deep`.
+    UTF-8), `reserved_name`, `name_too_long` or `too_deep`.
     """
     if _is_plain(path):
         return path
@@ -35,10 +67,12 @@ def check(path: str) -> str:
     except UnicodeEncodeError as error:
         raise InvalidInput(f"not UTF-8: {printable(path)}", code="bad_name") from error
     parts = path.split("/")
-    if not _CONTROL.isdisjoint(path):
+    if not CONTROL.isdisjoint(path):
         raise InvalidInput(f"control character in a path: {printable(path)}", code="bad_char")
+    if not path.isascii() and not _INVISIBLE.isdisjoint(path):
+        raise InvalidInput(f"invisible character in a path: {_shown(path)}", code="bad_char")
     drive = path[1:2] == ":"  # Windows can be told to take any character for a drive
-    bad_part = not _FORBIDDEN_PARTS.isdisjoint(parts)
+    bad_part = not _FORBIDDEN_PARTS.isdisjoint(map(seen, parts))
     if size > limits.MAX_PATH_BYTES or "\\" in path or drive or bad_part:
         raise InvalidInput(
             f"not a path of a brain: {printable(path)}",
@@ -48,7 +82,49 @@ def check(path: str) -> str:
         )
     if len(parts) > limits.MAX_DEPTH:
         raise InvalidInput(f"nested too deeply: {printable(path)}", code="too_deep")
+    if size > limits.MAX_NAME_BYTES and any(
+        len(part.encode()) > limits.MAX_NAME_BYTES for part in parts
+    ):
+        raise InvalidInput(
+            f"a name of more than {limits.MAX_NAME_BYTES} bytes: {printable(path)}",
+            code="name_too_long",
+            hint="choose a shorter one: few folders can hold it",
+        )
+    if any(map(is_reserved, parts)):
+        raise InvalidInput(
+            f"a name that belongs to version control: {_shown(path)}", code="reserved_name"
+        )
     return path
+
+
+def is_own(name: str) -> bool:
+    """Tell whether `name`, as it stands, is version control's: of brains, of git, being written."""
+    if not name.startswith("."):
+        return False
+    low = name.lower()
+    return low in _OWN or low.startswith(TEMPORARY)
+
+
+def is_reserved(name: str) -> bool:
+    """Tell whether some system takes `name` for one that `is_own`.
+
+    Windows drops dots and blanks at the end and what follows a colon, and has short names
+    beside the long ones; macOS passes over characters that cannot be seen.
+    """
+    if name[:1] not in ".bBgG" and name.isascii():
+        return False
+    low = seen(name).partition(":")[0].rstrip(" .").lower()
+    return is_own(low) or low in _SHORT
+
+
+def seen(name: str) -> str:
+    """Return a name without the joiners and variation selectors that some systems pass over."""
+    return name if name.isascii() else name.translate(_PASSED_OVER)
+
+
+def _shown(path: str) -> str:
+    """Return a path in which nothing is hidden."""
+    return printable(path if path.isascii() else ascii(path)[1:-1])
 
 
 def _is_plain(path: str) -> bool:
@@ -56,9 +132,10 @@ def _is_plain(path: str) -> bool:
     return (
         path.isascii()
         and path.isprintable()
-        and 2 < len(path) <= limits.MAX_PATH_BYTES
+        and 2 < len(path) <= limits.MAX_NAME_BYTES
         and "/." not in path
         and "//" not in path
+        and "~" not in path
         and "\\" not in path
         and path[0] not in "/."
         and path[1] != ":"
@@ -82,8 +159,9 @@ def are_plain(section: str, inner: Collection[str]) -> bool:
         and "/." not in text
         and "//" not in text
         and "/|" not in text
+        and "~" not in text
         and "\\" not in text
-        and len(section) + max(map(len, inner)) < limits.MAX_PATH_BYTES
+        and max(map(len, inner)) <= limits.MAX_NAME_BYTES
         and max(map(_slashes, inner)) < limits.MAX_DEPTH - 1
     )
 
@@ -97,10 +175,3 @@ def split(path: str) -> tuple[str, str]:
 def join(section: str, inner: str) -> str:
     """Undo `split`."""
     return inner if section == TOP else f"{section}/{inner}"
-
-
-def fold(path: str) -> str:
-    """Return the form in which macOS and Windows compare names: case folded, NFC."""
-    if path.isascii():
-        return path.lower()
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())

@@ -65,6 +65,12 @@ def has_any(nodes: Nodes, root: Root | None, paths: Sequence[str]) -> bool:
     return False
 
 
+def first_from(nodes: Nodes, root: Root | None, path: str) -> str | None:
+    """Return the first path that is not below `path`, or None."""
+    line = _first_from(nodes, root, path)
+    return line[0] if line else None
+
+
 def _first_from(nodes: Nodes, root: Root | None, path: str) -> Line | None:
     """Return the first line whose path is not below `path`, or None."""
     if root is None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 
+from ..objects import paths
 from .folders import FOLDER, Folders
-from .writing import Content, check_writable, create, failure, replace, temporary_name
+from .writing import Content, create, failure, replace, temporary_name
 
 
 class Bulk:
@@ -28,7 +29,7 @@ class Bulk:
 
     def write(self, path: str, kind: int, content: Content) -> None:
         """Write a file, at once or into the staging folder."""
-        check_writable(path)
+        paths.check(path)
         folder, _, name = path.rpartition("/")
         if folder != self._last[0]:
             self._last = (folder, self._is_new(folder))

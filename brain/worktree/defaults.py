@@ -15,13 +15,14 @@ In gitignore syntax, with names compared in lower case:
 
 from __future__ import annotations
 
-TEMPORARY = ".brain-tmp-"
+from ..objects import paths
+
+TEMPORARY = paths.TEMPORARY
 """How the name of every file that is still being written begins."""
 
 VERSION = b"2"
 """Enters the fingerprint of the rules; raised whenever a list below changes."""
 
-_RESERVED = frozenset({".brain", ".brain.new", ".git"})
 _ANY = frozenset({".ds_store", "thumbs.db"})
 _FOLDERS = frozenset(
     {
@@ -47,17 +48,6 @@ _FILE_ENDS = (
     *("-wal", "-shm", "-journal"),
     *(".swp", ".swo", ".swx", "~", ".pyc", ".kate-swp", "___jb_tmp___", "___jb_old___"),
 )
-
-
-def is_reserved(name: str) -> bool:
-    """Tell whether `name` belongs to version control itself, in any case of letters.
-
-    Such names are neither read into a brain nor written from one.
-    """
-    if not name.startswith("."):
-        return False
-    low = name.lower()
-    return low in _RESERVED or low.startswith(TEMPORARY)
 
 
 def left_out(name: str, is_folder: bool) -> bool:

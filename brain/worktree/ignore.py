@@ -10,11 +10,12 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from blake3 import blake3
 
 from ..errors import InvalidInput, printable
+from ..objects import paths
 from . import defaults
 from .folders import Root, opened, unreadable
 
@@ -22,11 +23,11 @@ NAME = ".brainignore"
 MAX_BYTES = 64 << 10
 """Size of a `.brainignore` that is read."""
 
+MAX_PATTERNS = 4096
+"""Lines of a `.brainignore` that are patterns."""
+
 _REMEMBERED = 8192
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-
-if TYPE_CHECKING:
-    import re
 
 
 class Pattern(NamedTuple):
@@ -39,7 +40,7 @@ class Pattern(NamedTuple):
     leaves_out: bool
     folders_only: bool
     by_name: bool
-    matches: Callable[[str], bool]
+    matches: Callable[[str], object]
 
 
 class IgnoreRules:
@@ -94,7 +95,7 @@ class IgnoreRules:
         return by_name.leaves_out
 
     def _decide_name(self, name: str, is_folder: bool) -> Pattern:
-        if defaults.is_reserved(name):
+        if paths.is_own(name):
             return _RESERVED
         for pattern in reversed(self._names):
             if (is_folder or not pattern.folders_only) and pattern.matches(name):
@@ -152,38 +153,22 @@ def _trimmed(line: str) -> str:
 
 
 def _compile(lines: list[tuple[int, str]]) -> list[Pattern]:
-    import re
+    from .patterns import matcher
 
-    from pathspec.patterns.gitignore import GitIgnorePatternError
-    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
-
+    if len(lines) > MAX_PATTERNS:
+        raise _bad(lines[MAX_PATTERNS][0], f"more than {MAX_PATTERNS} patterns")
     patterns = []
     for number, line in lines:
-        body = line.removesuffix("/")
+        text = line.removeprefix("!")
+        body = text.removesuffix("/")
         try:
-            compiled = GitIgnoreSpecPattern(body)
-        except (GitIgnorePatternError, re.error) as error:
+            if not body:
+                raise ValueError
+            matches = matcher(body)
+        except ValueError as error:
             raise _bad(number, f"not a pattern: {printable(line)}") from error
-        if compiled.include is None or compiled.regex is None:
-            raise _bad(number, f"not a pattern: {printable(line)}")
-        by_name = "/" not in body
-        matches = _matcher(compiled.regex)
-        patterns.append(Pattern(number, compiled.include, body != line, by_name, matches))
+        patterns.append(Pattern(number, text == line, body != text, "/" not in body, matches))
     return patterns
-
-
-def _matcher(regex: re.Pattern[str]) -> Callable[[str], bool]:
-    """Return a function that tells whether a path itself, not a folder above it, matches.
-
-    pathspec's expressions match what lies below a folder too, and then, and only then,
-    end in their one named group.
-    """
-
-    def matches(path: str) -> bool:
-        found = regex.search(path)
-        return found is not None and found.lastgroup is None
-
-    return matches
 
 
 def _bad(line: int, message: str) -> InvalidInput:

@@ -11,9 +11,10 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
+from ..objects import paths
 from .bulk import Bulk
 from .folders import Folders, Root, opened
-from .writing import Content, check_writable, failure, replace
+from .writing import Content, failure, replace
 
 Item = tuple[str, int, Content]
 """A path, a kind, and the content."""
@@ -31,7 +32,7 @@ def write_file(root: Root, path: str, kind: int, content: Content) -> None:
     (`path_conflict`) if a folder with something in it is in the way, and `BrainError`
     (`unwritable`).
     """
-    check_writable(path)
+    paths.check(path)
     with opened(root) as root_fd:
         folders = Folders(root_fd)
         try:
@@ -65,7 +66,7 @@ def remove_file(root: Root, path: str) -> None:
     (`unsafe_path`), `Conflict` (`path_conflict`) if there is a folder, and `BrainError`
     (`unwritable`).
     """
-    check_writable(path)
+    paths.check(path)
     folder, _, name = path.rpartition("/")
     with opened(root) as root_fd:
         folders = Folders(root_fd)

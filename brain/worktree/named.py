@@ -35,6 +35,7 @@ def scan_named(
             for path in wanted:
                 if not _below_left_out(rules, path):
                     _visit(folders, path, walk)
+            walk.finish()
         finally:
             folders.close()
             walk.close()

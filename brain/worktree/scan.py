@@ -56,6 +56,7 @@ def scan(
                 walk.enter("", NONE)
             else:
                 revisit.all(root_fd, cache, walk, _ticker(progress, cache.entries))
+            walk.finish()
         finally:
             walk.close()
     return Scan(

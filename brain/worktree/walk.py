@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput, printable
-from ..objects import paths
+from ..objects import holding, paths
 from ..results import Notice
 from . import links, stats
 from .folders import Folders, unreadable
@@ -24,7 +24,11 @@ NONE: frozenset[str] = frozenset()
 """No child of a folder is known."""
 
 _TICK = 1024
-_PLAIN_CHARS = limits.MAX_PATH_BYTES // 4
+_NAMED = 20
+"""Of the names that are refused, or of files with several, so many are told one by one."""
+_PLAIN_CHARS = limits.MAX_NAME_BYTES
+_ODD = frozenset("\\:~")
+_STORES = {".git": "repository", ".brain": "brain"}
 
 
 class Candidate(NamedTuple):
@@ -57,10 +61,29 @@ class Walk:
         self.changed: dict[str, Candidate] = {}
         self.notices: list[Notice] = []
         self.folders: dict[str, bytes] = {}
+        self._refused: list[InvalidInput] = []
+        self._linked = 0
 
     def close(self) -> None:
         """Close the folders that are still open."""
         self._folders.close()
+
+    def finish(self) -> None:
+        """Refuse the names that were met and cannot stand in a brain, all of them in one error.
+
+        To be called once everything was gone through; adds the last notices.
+        """
+        if self._linked > _NAMED:
+            more = f"{self._linked - _NAMED} more files have other names"
+            self._notice("hard_link", "", more)
+        if not self._refused:
+            return
+        first, *others = self._refused
+        if others:
+            named = "; ".join(error.message for error in self._refused[:_NAMED])
+            more = f"; and {len(others) + 1 - _NAMED} more" if len(others) >= _NAMED else ""
+            first = InvalidInput(named + more, code=first.code, hint=first.hint)
+        raise first
 
     def enter(self, folder: str, known: frozenset[str]) -> None:
         """List `folder`, but for its children `known`, and every new folder below it.
@@ -83,9 +106,8 @@ class Walk:
     def meet(self, path: str, st: os.stat_result) -> None:
         """Take what is at a path that was named, or is known, but not as what it is now."""
         is_folder, name = stat.S_ISDIR(st.st_mode), path.rpartition("/")[2]
-        if self._rules.ignored(path, name, is_folder):
+        if self._leaves_out(path, name, is_folder) or not self._allows(path, name):
             return
-        _check(path, name)
         if is_folder:
             self.enter(path, NONE)
         else:
@@ -98,6 +120,8 @@ class Walk:
         if stat.S_ISREG(st.st_mode):
             if st.st_size > limits.MAX_FILE_BYTES:
                 raise too_large(path, st.st_size)
+            if st.st_nlink > 1:
+                self._tell_of_names(path, st.st_nlink)
         elif stat.S_ISDIR(st.st_mode) or not self._is_kept_link(path, st):
             return False
         known = stats.fingerprint(st)
@@ -130,22 +154,48 @@ class Walk:
             if entry.name in known or self._is_part(prefix + entry.name, entry, below)
         ]
         if not known.issuperset(names):
-            refuse_twins(prefix, names)
+            try:
+                refuse_twins(prefix, names)
+            except InvalidInput as error:
+                self._refused.append(error)
         return below
 
     def _is_part(self, path: str, entry: os.DirEntry[str], below: list[str]) -> bool:
         """Tell whether a new entry is not left out; take a file, note a folder in `below`."""
         name = entry.name
         is_folder = entry.is_dir(follow_symlinks=False)
-        if self._rules.ignored(path, name, is_folder):
+        if self._leaves_out(path, name, is_folder) or not self._allows(path, name):
             return False
-        _check(path, name)
         if is_folder:
             below.append(path)
         else:
             with suppress(FileNotFoundError):
                 self.admit(path, entry.stat(follow_symlinks=False))
         return True
+
+    def _leaves_out(self, path: str, name: str, is_folder: bool) -> bool:
+        """Tell whether the rules leave out what is at `path`; name a store or repository inside."""
+        if not self._rules.ignored(path, name, is_folder):
+            return False
+        if "/" in path and name.lower() in _STORES:
+            what = f"left out: {printable(path)} belongs to another {_STORES[name.lower()]}"
+            self._notice("nested", path, what)
+        return True
+
+    def _allows(self, path: str, name: str) -> bool:
+        """Tell whether a name may stand in a brain; if not, it is refused in the end."""
+        try:
+            _check(path, name)
+        except InvalidInput as error:
+            self._refused.append(error)
+            return False
+        return True
+
+    def _tell_of_names(self, path: str, count: int) -> None:
+        self._linked += 1
+        if self._linked <= _NAMED:
+            what = f"{printable(path)} has {count} names: whoever changes one changes this file"
+            self._notice("hard_link", path, what)
 
     def _is_kept_link(self, path: str, st: os.stat_result) -> bool:
         """Tell whether `path` is a link that stays inside; else leave a notice."""
@@ -179,25 +229,20 @@ def refuse_twins(prefix: str, names: list[str]) -> None:
 
     Raises `InvalidInput` (`case_collision`) that names both.
     """
-    joined = "\0".join(names)
-    folded = joined.lower().split("\0") if joined.isascii() else [paths.fold(n) for n in names]
-    if len(set(folded)) == len(folded):
+    if holding.no_twins(names):
         return
-    seen: dict[str, str] = {}
-    for name, key in sorted(zip(names, folded, strict=True)):
-        other = seen.setdefault(key, name)
-        if other != name:
-            raise InvalidInput(
-                f"{printable(prefix + other)} and {printable(prefix + name)} cannot lie in one "
-                "folder on macOS or Windows",
-                code="case_collision",
-                hint="rename one of them",
-            )
+    for other, name in holding.twins(sorted(names)):
+        raise InvalidInput(
+            f"{printable(prefix + other)} and {printable(prefix + name)} cannot lie in one "
+            "folder on macOS or Windows",
+            code="case_collision",
+            hint="rename one of them",
+        )
 
 
 def _check(path: str, name: str) -> None:
     """As `paths.check`, quickly for the plain names that nearly all files have."""
-    plain = name.isascii() and name.isprintable() and "\\" not in name and ":" not in name
+    plain = name.isascii() and name.isprintable() and _ODD.isdisjoint(name) and name[0] != "."
     if not plain or len(path) > _PLAIN_CHARS or path.count("/") >= limits.MAX_DEPTH:
         try:
             paths.check(path)

@@ -13,11 +13,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 
-from ..errors import BrainError, Conflict, InvalidInput, printable
-from ..objects import paths
+from ..errors import BrainError, Conflict, printable
 from ..objects.entry import EXECUTABLE, LINK
 from . import links
-from .defaults import TEMPORARY, is_reserved
+from .defaults import TEMPORARY
 from .folders import Folders, unsafe, unwritable, write_all
 
 Content = bytes | Iterator[bytes]
@@ -28,17 +27,8 @@ _NUMBER = count()
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def check_writable(path: str) -> None:
-    """Refuse a path outside the brain, or one that is version control's own.
-
-    Raises `InvalidInput` (`unsafe_path`, and what `paths.check` raises).
-    """
-    if any(is_reserved(part) for part in paths.check(path).split("/")):
-        raise InvalidInput(f"reserved name in a path: {printable(path)}", code="unsafe_path")
-
-
 def replace(folders: Folders, path: str, kind: int, content: Content) -> None:
-    """Put a file or link at `path`, which `check_writable` let pass, in place of what is there.
+    """Put a file or link at `path`, which `paths.check` let pass, in place of what is there.
 
     Raises `BrainError` as `failure` says, and `InvalidInput` (`link_outside`).
     """
@@ -61,7 +51,7 @@ def create(folder_fd: int, name: str, path: str, kind: int, content: Content) ->
     """Write a new file or link called `name`; `path` is where it will end up."""
     if kind == LINK:
         text = content if isinstance(content, bytes) else b"".join(content)
-        links.encode_target(path, text.decode("utf-8", "surrogateescape"))
+        links.refuse_outside(path, text)
         os.symlink(text, name, dir_fd=folder_fd)
         return
     fd = os.open(name, _CREATE, 0o755 if kind == EXECUTABLE else 0o644, dir_fd=folder_fd)

@@ -251,5 +251,5 @@ def test_checking_imports_neither_store_nor_skills_nor_keys(proof: Path, form: l
     }  # fmt: skip
     results = {name for name in house if name.startswith("brain.results.")}
     assert results == {"brain.results.proofs", "brain.results.words"}
-    heavy = {"apsw", "cryptography", "dataclasses", "pathspec", "rich", "web3", "yaml", "zstandard"}
+    heavy = {"apsw", "cryptography", "dataclasses", "rich", "web3", "yaml", "zstandard"}
     assert not {name.partition(".")[0] for name in modules} & heavy

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
-from unicodedata import normalize
 
 from blake3 import blake3
 
@@ -141,31 +140,6 @@ class _Reader:
         return out
 
 
-# Paths
-
-
-def check_path(raw: bytes) -> str:
-    """Return the path that these bytes are."""
-    try:
-        path = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Refused("not UTF-8") from error
-    parts = path.split("/")
-    require(len(raw) <= 1024 and len(parts) <= 64, "too long")
-    require(not {"", ".", ".."} & set(parts), "a part that is none")
-    codes = {ord(char) for char in path}
-    require(not codes & {*range(0x20), *range(0x7F, 0xA0), ord("\\")}, "a character")
-    require(path[1:2] != ":", "a drive")
-    return path
-
-
-def check_folder(names: list[str]) -> None:
-    """Refuse names that one folder cannot hold everywhere."""
-    composed = [normalize("NFC", name).casefold() for name in names]
-    folded = {normalize("NFC", name) for name in composed}
-    require(len(folded) == len(names), "twins")
-
-
 # Trees
 
 Line = list[Any]
@@ -267,7 +241,7 @@ def is_text(most: int) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, str) and len(value.encode()) <= most
 
 
-_SIZE = (1 << 63) - 1
+_SIZE = (1 << 53) - 1
 _FILE = (is_text(1 << 20), is_number(0, 2), is_bytes(32), is_number(0, _SIZE))
 _BELOW = (is_text(1 << 20), is_bytes(32), is_number(1, _SIZE), is_number(0, _SIZE))
 
@@ -293,22 +267,27 @@ def read_node(data: bytes) -> tuple[int, list[Line]]:
     for line in lines:
         check_record(line, _BELOW if kind else _FILE)
     check_ascending(lines)
+    require(sum(line[3] for line in lines) <= _SIZE, "too many bytes")
+    require(not kind or sum(line[2] for line in lines) <= _SIZE, "too many files")
     return kind, lines
 
 
 def read_bundle(data: bytes) -> list[Line]:
     """Return the sections of an encoded bundle."""
+    from .independent_folders import check_path
+
     value: list[Line] = decode(data)
     require(isinstance(value, list) and len(value) <= 4096, "no bundle")
     for line in value:
         check_record(line, _BELOW)
         require(line[0] == "." or "/" not in check_path(line[0].encode()), "no section")
     check_ascending(value)
+    require(all(sum(line[at] for line in value) <= _SIZE for at in (2, 3)), "sums")
     return value
 
 
-def verify_tree(root: bytes, files: int, size: int, encoded_nodes: list[bytes]) -> None:
-    """Refuse a tree that is not the one its own files make."""
+def verify_tree(root: bytes, files: int, size: int, encoded_nodes: list[bytes]) -> list[Line]:
+    """Return the files of a tree; refuse one that is not the tree its own files make."""
     known = {node_id(*read_node(data)): read_node(data) for data in encoded_nodes}
     found: list[Line] = []
 
@@ -324,3 +303,4 @@ def verify_tree(root: bytes, files: int, size: int, encoded_nodes: list[bytes]) 
     collect(root)
     check_ascending(found)
     require(build(found)[0][1:] == [root, files, size], "another tree than its files make")
+    return found

@@ -8,14 +8,15 @@ from base64 import b64decode, b64encode
 from itertools import pairwise
 from typing import Any
 
-from .independent import Refused, blob_id, check_path, encode, h, inner_hash, require
+from .independent import Refused, blob_id, encode, h, inner_hash, require
+from .independent_folders import check_path
 from .independent_lineage import Read, read_snapshot
 
 Document = dict[str, Any]
 
 _JOIN = "brain v1 merkle join"
 _TYPES = {"file": 0, "executable": 1, "link": 2}
-_MOST = (1 << 63) - 1
+_MOST = (1 << 53) - 1
 _HEAD = {"format", "kind", "brain", "snapshot", "bundle", "encoded"}
 _FILE = {"path", "type", "blob", "size", "climb"}
 _SECTION = {"section", "root", "files", "bytes", "steps"}

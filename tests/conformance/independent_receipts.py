@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from .independent import blob_id, check_path, require
+from .independent import blob_id, require
+from .independent_folders import check_path
 from .independent_proofs import parse_json, read_id
 
 _KINDS = ("llm", "tool", "skill_load", "skill_create", "memory_read", "memory_write")

@@ -19,6 +19,7 @@ from brain.objects.entry import Entry
 from tests.conformance import independent as other
 from tests.conformance import independent_changes as other_changes
 from tests.conformance import independent_evidence as other_evidence
+from tests.conformance import independent_folders as other_folders
 from tests.conformance import independent_lineage as other_lineage
 from tests.conformance import independent_log as other_log
 from tests.conformance import independent_proofs as other_proofs
@@ -112,7 +113,8 @@ def _tree(vector: Vector) -> dict[str, Any]:
 def _tree_nodes(vector: Vector) -> dict[str, Any]:
     root, files, size = (vector.input[name] for name in ("root", "files", "bytes"))
     nodes = list(map(bytes.fromhex, vector.input["nodes"]))
-    other.verify_tree(bytes.fromhex(root), files, size, nodes)
+    found = other.verify_tree(bytes.fromhex(root), files, size, nodes)
+    other_folders.check_files([[f"skills/{line[0]}", *line[1:]] for line in found], {})
     return {}
 
 
@@ -120,6 +122,8 @@ def _brain(vector: Vector) -> dict[str, Any]:
     files = [
         [path, kind, bytes.fromhex(b), size] for path, kind, b, size in vector.input["entries"]
     ]
+    texts = vector.input.get("targets", {}).values()
+    other_folders.check_files(files, {other.blob_id(t): t for t in map(bytes.fromhex, texts)})
     data = other.bundle_of(files)
     return {"bundle": data.hex(), "id": other.bundle_id(data).hex()}
 
@@ -136,13 +140,17 @@ def _roles(vector: Vector) -> dict[str, Any]:
 
 
 def _path(vector: Vector) -> dict[str, Any]:
-    other.check_path(vector.data)
+    other_folders.check_path(vector.data)
     return {}
 
 
 def _folder(vector: Vector) -> dict[str, Any]:
-    other.check_folder(vector.input["names"])
+    other_folders.check_folder(vector.input["names"])
     return {}
+
+
+def _fold(vector: Vector) -> dict[str, Any]:
+    return {"folded": other_folders.fold(vector.input["text"])}
 
 
 def _lineage(vector: Vector) -> dict[str, Any]:
@@ -233,6 +241,7 @@ TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "roles": _roles,
     "path": _path,
     "folder": _folder,
+    "fold": _fold,
     "lineage": _lineage,
     "lineage-file": _lineage_file,
     "redactions": _redactions,
@@ -337,4 +346,4 @@ def test_both_take_and_refuse_the_same_paths(path: str) -> None:
     raw = path.encode("utf-8", "surrogatepass")
     as_read = raw.decode("utf-8", "surrogateescape")
     refused = _refuses(lambda _: library_paths.check(as_read), b"")
-    assert refused == _refuses(other.check_path, raw)
+    assert refused == _refuses(other_folders.check_path, raw)

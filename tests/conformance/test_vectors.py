@@ -21,6 +21,8 @@ from brain.objects import ancestry, exported, lineage, node, operation, paths, s
 from brain.objects import bundle as bundles
 from brain.objects.cut import ends_node
 from brain.objects.entry import FILE, Entry
+from brain.objects.folding import fold
+from brain.objects.holding import refuse
 from brain.objects.node import INNER, join_hashes
 from brain.objects.nodes import Nodes
 from brain.objects.tree import Root
@@ -139,7 +141,10 @@ def _tree(vector: Vector) -> dict[str, Any]:
 def _tree_nodes(vector: Vector) -> dict[str, Any]:
     known = {IDS["node"](data): data for data in map(bytes.fromhex, vector.input["nodes"])}
     root = Root(bytes.fromhex(vector.input["root"]), vector.input["files"], vector.input["bytes"])
-    list(check_bundles(Nodes(known.__getitem__), bundles.EMPTY, {"skills": root}))
+    nodes, after = Nodes(known.__getitem__), {"skills": root}
+    changes = check_bundles(nodes, bundles.EMPTY, after)
+    came = {path: entry for change in changes for path, entry in change.came()}
+    refuse(nodes, bundles.EMPTY, after, came, lambda _: None)
     return {}
 
 
@@ -148,7 +153,11 @@ def _brain(vector: Vector) -> dict[str, Any]:
         Entry(path, kind, bytes.fromhex(blob), size)
         for path, kind, blob, size in vector.input["entries"]
     ]
-    bundle = bundles.build(Shelf().nodes(), entries)
+    nodes = Shelf().nodes()
+    bundle = bundles.build(nodes, entries)
+    targets = {blob: bytes.fromhex(t) for blob, t in vector.input.get("targets", {}).items()}
+    came = {entry.path: entry for entry in entries}
+    refuse(nodes, bundles.EMPTY, bundle, came, lambda blob: targets.get(blob.hex()))
     return {"bundle": bundles.encode(bundle).hex(), "id": bundles.bundle_id(bundle).hex()}
 
 
@@ -175,6 +184,10 @@ def _path(vector: Vector) -> dict[str, Any]:
 def _folder(vector: Vector) -> dict[str, Any]:
     refuse_twins("skills/", vector.input["names"])
     return {}
+
+
+def _fold(vector: Vector) -> dict[str, Any]:
+    return {"folded": fold(vector.input["text"])}
 
 
 def _lineage(vector: Vector) -> dict[str, Any]:
@@ -386,6 +399,7 @@ TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
     "roles": _roles,
     "path": _path,
     "folder": _folder,
+    "fold": _fold,
     "lineage": _lineage,
     "lineage-file": _lineage_file,
     "redactions": _redactions,

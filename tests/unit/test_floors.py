@@ -13,7 +13,6 @@ BREACHES = {
     "no-terminal": ("limits.py", "import rich"),
     "sqlite": ("objects/tree_cache.py", "import apsw"),
     "yaml": ("digest.py", "def f() -> None:\n    import yaml"),
-    "ignore": ("worktree/scanner.py", "import pathspec"),
     "signing": ("trust/signer.py", "import cryptography"),
     "chain": ("chain/evm/watching.py", "def f() -> None:\n    import web3"),
 }

@@ -28,7 +28,7 @@ SCHEMAS = list((Path(__file__).parents[2] / "schemas").glob("*.json"))
 MAPPED = {"cli": "brain_cli", "schemas": "brain._schemas"}
 EXAMPLE = "brain_cli._auditor"
 """Data without modules, so without an __init__.py."""
-HEAVY = "apsw blake3 click cryptography dataclasses msgpack pathspec rich yaml".split()
+HEAVY = "apsw blake3 click cryptography dataclasses msgpack rich yaml".split()
 
 
 def run(*arguments: object, cwd: Path | None = None) -> str:

@@ -47,10 +47,21 @@ def test_one_of_a_skill_is_refused_also_in_a_proposal(brain: Brain) -> None:
     assert is_well(brain)
 
 
-def test_a_merge_that_would_bring_one_in_is_refused(brain: Brain) -> None:
-    take_in(brain, LONG, "memory/new/a.md")
+def test_one_is_refused_where_it_would_be_imported(brain: Brain) -> None:
     head = brain.head
     with pytest.raises(InvalidInput) as raised:
+        take_in(brain, LONG, "memory/new/a.md")
+    assert raised.value.code == "name_too_long"
+    assert brain.head == head and is_well(brain)
+
+
+def test_a_name_that_this_folder_alone_cannot_hold_is_refused_where_it_would_be_written(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_in(brain, "memory/new/a.md", "memory/new/a-longer-name.md")
+    head = brain.head
+    with monkeypatch.context() as here, pytest.raises(InvalidInput) as raised:
+        here.setattr(os, "pathconf", lambda *_: 13)
         brain.merge(SOURCE.branch)
     assert raised.value.code == "name_too_long"
     assert brain.head == head and not (brain.root / "memory/new").exists() and is_well(brain)
@@ -108,37 +119,33 @@ def test_a_recorded_file_gives_way_to_a_folder(brain: Brain, was: str) -> None:
         ("skills/a/link", 2, b""),
     ],
 )
-def test_what_no_brain_writes_is_refused_wherever_it_comes_from(
+def test_what_no_brain_writes_is_refused_before_it_is_recorded(
     brain: Brain, path: str, kind: int, text: bytes
 ) -> None:
-    take_in(brain, path, kind=kind, text=text)
     head = brain.head
     with pytest.raises(InvalidInput) as raised:
-        brain.merge(SOURCE.branch)
-    assert raised.value.code in ("unsafe_path", "link_outside")
+        take_in(brain, path, kind=kind, text=text)
+    assert raised.value.code in ("reserved_name", "link_outside")
     assert brain.head == head and is_well(brain)
 
 
-def test_a_fork_leaves_it_out_and_may_drop_it(brain: Brain, tmp_path: Path) -> None:
-    take_in(brain, LONG, "memory/new/a.md")
-    brain.fork(tmp_path / "fork", SOURCE.branch)
-    with Brain.open(tmp_path / "fork") as fork:
-        assert (fork.root / "memory/new/a.md").read_bytes() == b"text"
-        assert fork.status().removed == [LONG]
-        assert fork.snapshot().removed == 1
-        assert fork.undo() and fork.status().removed == [LONG]
-        fork.snapshot()
-        with pytest.raises(InvalidInput):
-            fork.restore("@~1")
-        assert is_well(fork)
-
-
-def test_a_file_that_cannot_be_there_is_removed_all_the_same(brain: Brain, tmp_path: Path) -> None:
-    take_in(brain, f"skills/a/{NAME}", "skills/a/SKILL.md", text=b"A skill.\n")
-    brain.fork(tmp_path / "fork", SOURCE.branch)
-    with Brain.open(tmp_path / "fork") as fork:
-        fork.delete_skill("a")
-        assert fork.skills() == [] and fork.status().clean and is_well(fork)
+def test_a_fork_leaves_out_what_this_folder_alone_cannot_hold_and_may_drop_it(
+    brain: Brain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "memory/new/a-longer-name.md"
+    take_in(brain, long, "memory/new/a.md")
+    with monkeypatch.context() as here:
+        here.setattr(os, "pathconf", lambda *_: 13)
+        brain.fork(tmp_path / "fork", SOURCE.branch)
+        with Brain.open(tmp_path / "fork") as fork:
+            assert (fork.root / "memory/new/a.md").read_bytes() == b"text"
+            assert fork.status().removed == [long]
+            assert fork.snapshot().removed == 1
+            assert fork.undo() and fork.status().removed == [long]
+            fork.snapshot()
+            with pytest.raises(InvalidInput):
+                fork.restore("@~1")
+            assert is_well(fork)
 
 
 def test_a_link_as_long_as_the_system_takes_can_be_written(brain: Brain) -> None:

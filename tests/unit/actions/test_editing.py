@@ -75,8 +75,8 @@ def test_an_executable_stays_one(brain: Brain) -> None:
     [
         ("../a", "bad_path"),
         ("/a", "bad_path"),
-        (".brain/store.db", "left_out"),
-        (".git/config", "left_out"),
+        (".brain/store.db", "reserved_name"),
+        (".git/config", "reserved_name"),
         ("notes/.env", "left_out"),
         ("secret/a.txt", "left_out"),
         ("link/a.txt", "unsafe_path"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from brain.adopting import adopt, gitprocess
+from brain.adopting import adopt, gitprocess, gitrepo, gittrees
 from brain.errors import InvalidInput
 from tests.repos import SUBMODULE, Put, Repo
 
@@ -116,3 +116,43 @@ def test_a_git_that_waits_for_ever_is_given_up(
         adopt(repo.path, tmp_path / "brain", "git")
     assert caught.value.code == "git_hangs" and "for 0.2 seconds" in caught.value.message
     assert "adopt a clone of it" in caught.value.hint and not (tmp_path / "brain").exists()
+
+
+def test_a_commit_of_very_many_paths_made_of_few_trees_is_refused_before_they_are_listed(
+    repo: Repo, tmp_path: Path
+) -> None:
+    first = repo.commit({SKILL: TEXT % 1})
+    tree = repo.git("rev-parse", f"{first}^{{tree}}").decode().strip()
+    for _ in range(9):
+        rows = "".join(f"040000 tree {tree}\t{number}\n" for number in range(10))
+        tree = repo.git("mktree", stdin=rows.encode()).decode().strip()
+    bomb = repo.git("commit-tree", tree, "-p", first, "-m", "bomb").decode().strip()
+    for head in (bomb, repo.commit({SKILL: TEXT % 2}, bomb)):  # at the end, or on the way there
+        repo.git("update-ref", "refs/heads/main", head)
+        with pytest.raises(InvalidInput) as caught:
+            adopt(repo.path, tmp_path / "brain", "git")
+        assert caught.value.code == "too_many" and not (tmp_path / "brain").exists()
+
+
+def test_folders_nested_without_end_are_refused(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gittrees, "MAX_LEVELS", 40)
+    repo.commit({SKILL: TEXT % 1, "/".join("d" * 42): b"x"})
+    with pytest.raises(InvalidInput) as caught:
+        adopt(repo.path, tmp_path / "brain", "git")
+    assert caught.value.code == "too_deep" and not (tmp_path / "brain").exists()
+
+
+def test_more_changes_than_are_taken_from_one_history_are_refused(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = repo.commit({SKILL: TEXT % 1})
+    for number in range(2, 5):
+        head = repo.commit({SKILL: TEXT % number, f"skills/a/{number}": b"x"}, head)
+    monkeypatch.setattr(gitrepo, "MAX_CHANGES", 6)
+    with pytest.raises(InvalidInput) as caught:
+        adopt(repo.path, tmp_path / "brain", "git")
+    assert caught.value.code == "too_many"
+    monkeypatch.setattr(gitrepo, "MAX_CHANGES", 9)
+    assert adopt(repo.path, tmp_path / "brain", "git").changed

@@ -31,8 +31,8 @@ def of(context: str, data: bytes) -> bytes:
 def test_a_node_is_read_back_as_it_was_written() -> None:
     for node in (
         Node(LEAF, (LINE,)),
-        Node(LEAF, (("a", 0, BLOB, 0), ("b", 1, BLOB, MAX_SIZE), ("c/d", 2, BLOB, 1))),
-        Node(INNER, (("a", BLOB, 1, 0), ("é", BLOB, MAX_SIZE, MAX_SIZE))),
+        Node(LEAF, (("a", 0, BLOB, 0), ("b", 1, BLOB, MAX_SIZE - 1), ("c/d", 2, BLOB, 1))),
+        Node(INNER, (("a", BLOB, 1, 0), ("é", BLOB, MAX_SIZE - 1, MAX_SIZE))),
     ):
         again = decode(node.encode())
         assert (again.kind, again.entries, again.last) == (node.kind, node.entries, node.last)
@@ -140,6 +140,9 @@ def test_nothing_is_taken_over_from_a_node_of_the_other_kind_or_one_never_hashed
         (0, (("a", 0, (0,) * 32, 7),)),
         (0, (("a", 0, BLOB, -1),)),
         (0, (("a", 0, BLOB, MAX_SIZE + 1),)),
+        (0, (("a", 0, BLOB, MAX_SIZE), ("b", 0, BLOB, 1))),
+        (1, (("a", BLOB, MAX_SIZE, 0), ("b", BLOB, 1, 0))),
+        (1, (("a", BLOB, 1, MAX_SIZE), ("b", BLOB, 1, 1))),
         (0, (("a", 0, BLOB, 2**64 - 1),)),
         (0, (("a", 0, BLOB, False),)),
         (0, (("a", 0, BLOB, 7.0),)),

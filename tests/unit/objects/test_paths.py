@@ -33,9 +33,18 @@ def refusal(path: str) -> str:
         "long:name",
         "folder/C:x",
         "emoji 🧠.md",
-        "x" * 1024,
-        "é" * 512,
+        "x" * 255,
+        "é" * 127 + "/" + "x" * 255,
+        "/".join(["x" * 255] * 4),
         "/".join("d" * 64),
+        "❤️.md",
+        "می‌خواهم",
+        ".github/brain",
+        "skills/git/brain.md",
+        ".brain-notes",
+        ".brainignore.d/x",
+        "a/git~2",
+        "con",
     ],
 )
 def test_a_plain_relative_path_is_taken_as_it_is(path: str) -> None:
@@ -66,8 +75,12 @@ def test_a_plain_relative_path_is_taken_as_it_is(path: str) -> None:
         "C:\\x",
         "1:/x",
         "é:/x",
-        "x" * 1025,
-        "é" * 512 + "x",
+        "/".join(["x" * 250] * 4) + "/" + "x" * 21,
+        "/".join(["é" * 125] * 4) + "/" + "é" * 11,
+        "a/\u200d",
+        "\ufe0f/a",
+        ".\u200c./a",
+        "a/.\u200d",
     ],
 )
 def test_a_path_that_could_mean_another_file_is_refused(path: str) -> None:
@@ -83,6 +96,63 @@ def test_no_control_character_is_taken(code: int) -> None:
 def test_a_name_that_is_not_utf8_is_refused() -> None:
     assert refusal(b"\xff\xfe".decode("utf-8", "surrogateescape")) == "bad_name"
     assert refusal("a/\ud800") == "bad_name"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [0xAD, 0x61C, 0x200B, 0x200E, 0x202E, 0x2028, 0x2060, 0x2066, 0x3164, 0xFEFF, 0xE0041],
+)
+def test_no_character_is_taken_that_hides_or_turns_a_name_round(code: int) -> None:
+    for path in (f"skills/{chr(code)}a/SKILL.md", f"s{chr(code)}oul.md", chr(code)):
+        assert refusal(path) == "bad_char"
+
+
+def test_an_invisible_character_is_named_in_the_message() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        paths.check("skills/a\u202eb")
+    assert "a\\u202eb" in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["x" * 256, "é" * 128])
+def test_no_name_is_taken_that_file_systems_cannot_hold(name: str) -> None:
+    for path in (name, f"a/{name}", f"{name}/a"):
+        assert refusal(path) == "name_too_long"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".git",
+        ".GIT",
+        ".brain",
+        ".Brain.New",
+        ".brain-tmp-0",
+        "git~1",
+        "GIT~1",
+        "BRAIN~1",
+        ".git.",
+        ".git . ",
+        ".git::$INDEX_ALLOCATION",
+        "git~1:x",
+        ".g\u200cit",
+        ".\u200dgit\ufe0f",
+        ".bra\U000e0100in",
+        "\u200c.git",
+    ],
+)
+def test_no_name_is_taken_that_some_system_reads_as_one_of_version_control(name: str) -> None:
+    for path in (name, f"skills/a/{name}", f"{name}/config"):
+        assert refusal(path) == "reserved_name"
+
+
+def test_what_folds_to_a_reserved_name_is_reserved() -> None:
+    """The names are told without the folding table, which says the same."""
+    names = (".git", "git~1", ".brain", "brain~1", ".brain.new", ".brain-tmp-")
+    for code in (*range(0x80, 0xD800), *range(0xE000, 0x110000)):
+        char = chr(code)
+        if paths.fold(char).isascii() and paths.fold(char):
+            assert all(paths.fold(char) not in name for name in names), ascii(char)
+        assert bool(paths.fold(char)) == bool(paths.seen(char))
 
 
 def test_65_parts_are_too_deep() -> None:
@@ -139,7 +209,8 @@ def test_paths_found_plain_together_are_each_taken(section: str, inner: list[str
 
 
 def test_usual_paths_are_plain_together() -> None:
-    usual = [f"skill-{number}/SKILL.md" for number in range(60)] + ["x", "x" * 1017]
+    usual = [f"skill-{number}/SKILL.md" for number in range(60)] + ["x", "x" * 255]
     assert paths.are_plain("skills", usual)
-    for bad in ("x" * 1018, "/".join("d" * 64), "/x", "x/", "a//b", "../a", "a\\b", "\x7f", ""):
+    odd = ("/x", "x/", "a//b", "../a", "a\\b", "\x7f", "", ".git/x", "git~1")
+    for bad in ("x" * 256, "/".join("d" * 64), *odd):
         assert not paths.are_plain("skills", [*usual[:30], bad, *usual[30:]])

@@ -68,6 +68,16 @@ REFUSED = [
     pytest.param(raw("a\x85b".encode()), "bad_char", "a\\x85b", id="files-15-c1"),
     pytest.param(raw(b"a\\b"), "bad_path", "a", id="files-15-backslash"),
     pytest.param(twins("a:b", "c"), "bad_path", "a:b", id="files-15-drive"),
+    pytest.param(raw(b"GIT~1"), "reserved_name", "skills/GIT~1", id="short-name"),
+    pytest.param(raw(b".git. "), "reserved_name", "skills/.git. ", id="dots-and-blanks"),
+    pytest.param(raw(b".git:x"), "reserved_name", "skills/.git:x", id="stream"),
+    pytest.param(
+        raw(".g\u200cit".encode()),
+        "reserved_name",
+        "skills/.g\\u200cit",
+        id="invisible",
+    ),
+    pytest.param(raw("a\u202eb".encode()), "bad_char", "skills/a\\u202eb", id="turned-round"),
     pytest.param(raw(b"\xff\xfe"), "bad_name", "skills/", id="files-16"),
     pytest.param(twins("README.md", "readme.md"), "case_collision", "readme.md", id="files-18"),
     pytest.param(twins("s/A/x", "s/a/y"), "case_collision", "s/a", id="files-18-folders"),
@@ -227,3 +237,54 @@ def test_a_path_at_the_limits_of_depth_and_length_is_taken(root: Path) -> None:
     put(root, deepest)
     put(root, longest[: limits.MAX_PATH_BYTES - 1])
     assert len(look(root).changed) == 2
+
+
+def test_all_names_that_are_refused_are_told_at_once(root: Path) -> None:
+    for name in ("a\nb", "GIT~1", "README.md", "readme.md"):
+        put(root, f"skills/x/{name}")
+    put(root, "b\\c")
+    with pytest.raises(InvalidInput) as caught:
+        look(root)
+    for named in ("a\\nb", "GIT~1", "README.md and skills/x/readme.md", "b\\c"):
+        assert named in caught.value.message
+    assert caught.value.message.isprintable()
+
+
+def test_of_very_many_names_that_are_refused_some_are_told(root: Path) -> None:
+    for number in range(50):
+        put(root, f"skills/{number}\n")
+    with pytest.raises(InvalidInput, match=r"; and 30 more$") as caught:
+        look(root)
+    assert len(caught.value.message) < 2000 and caught.value.code == "bad_char"
+
+
+def test_a_store_or_repository_in_a_folder_is_left_out_and_named(root: Path) -> None:
+    put(root, "skills/x/.git/config")
+    put(root, "skills/y/.Brain/store.db")
+    put(root, "skills/z/.git", b"gitdir: elsewhere")
+    put(root, ".git/config")
+    put(root, "skills/x/SKILL.md")
+    found = look(root)
+    assert changed(found) == ["skills/x/SKILL.md"]
+    assert {(row.code, row.path) for row in found.notices} == {
+        ("nested", "skills/x/.git"),
+        ("nested", "skills/y/.Brain"),
+        ("nested", "skills/z/.git"),
+    }
+
+
+def test_a_file_with_more_than_one_name_is_taken_and_noted(root: Path, tmp_path: Path) -> None:
+    os.link(put(tmp_path, "outside"), root / "SOUL.md")
+    put(root, "alone")
+    found = look(root)
+    assert changed(found) == ["SOUL.md", "alone"]
+    assert [(row.code, row.path) for row in found.notices] == [("hard_link", "SOUL.md")]
+    assert "2 names" in found.notices[0].message
+
+
+def test_of_very_many_files_with_more_names_some_are_noted(root: Path) -> None:
+    first = put(root, "0")
+    for number in range(1, 30):
+        os.link(first, root / str(number))
+    notices = look(root).notices
+    assert len(notices) == 21 and "10 more" in notices[0].message

@@ -24,6 +24,18 @@ def _sorted_names() -> tuple[list[str], list[str]]:
 FIRST, SECOND = map(entries, _sorted_names())
 
 
+_UNFIT = [
+    ("a path with a part that is none", "bad_path", ["a/../b"]),
+    ("a path of version control", "bad_path", ["a", "b/.git/config"]),
+    ("a path with an invisible code point", "bad_path", ["a\u2060"]),
+    ("a name of 256 bytes", "bad_path", ["x" * 256]),
+    ("a path that is too long with its section", "bad_path", ["/".join(["x" * 254] * 4)]),
+    ("two names in two cases", "case_collision", ["a/X", "a/b", "a/x"]),
+    ("a file and a folder", "path_conflict", ["a", "a-b", "a/b"]),
+]
+"""Trees that are canonical, and that no folder can hold."""
+
+
 def _leaf(lines: Sequence[Entry]) -> Node:
     return Node(LEAF, tuple(lines))
 
@@ -69,6 +81,8 @@ def vectors() -> Iterator[Vector]:
         *_misplaced(one, two),
     ]:
         yield refused(name, kind, given, "bad_tree")
+    for name, error, names in _UNFIT:
+        yield refused(name, kind, _given(_leaf(entries(sorted(names)))), error)
 
 
 def _cut_elsewhere() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -38,9 +38,57 @@ _GOOD: list[tuple[str, Any]] = [
     ("one section", [LINE]),
     ("files at the top", [TOP]),
     ("two sections", [TOP, LINE]),
-    ("three sections", [TOP, ["memory", ROOT, 2**63 - 1, 2**63 - 1], LINE]),
+    ("three sections", [TOP, ["memory", ROOT, 2**53 - 3, 2**53 - 15], LINE]),
     ("a section beyond ASCII", [["é", ROOT, 1, 0]]),
-    ("a section of 1,024 bytes", [["x" * 1024, ROOT, 1, 0]]),
+    ("a section of 255 bytes", [["x" * 255, ROOT, 1, 0]]),
+]
+
+File = tuple[str, int, bytes]
+"""A path, a kind and a content."""
+
+_TOGETHER = {
+    "one name in two folders": ["a/x", "b/x", "b/X2"],
+    "a folder beside names that begin like it": ["a-b/x", "a.b", "a/x", "ab"],
+    "names in a folder like those at the top": ["a/a", "b"],
+}
+
+_NOT_TOGETHER = {
+    ("case_collision", "two files in two cases"): ["memory/A.md", "memory/a.md"],
+    ("case_collision", "two files at the top"): ["SOUL.md", "Soul.md"],
+    ("case_collision", "two sections"): ["Skills/a/x", "skills/b/x"],
+    ("case_collision", "a section and a file at the top"): ["A", "a/x"],
+    ("case_collision", "two folders"): ["skills/Ab/x", "skills/ab/y"],
+    ("case_collision", "two folders far apart"): [
+        *("s/Ab/x", "s/Z/x", "s/a/x", "s/aa/x", "s/ab/y", "s/b/x")
+    ],
+    ("case_collision", "a file and a folder in two cases"): ["s/a/x", "s/A"],
+    ("case_collision", "composed and decomposed"): ["s/café/x", "s/cafe\u0301/y"],
+    ("case_collision", "with and without a joiner"): ["s/a\u200d", "s/a"],
+    ("path_conflict", "a file and a folder"): ["s/a", "s/a/b"],
+    ("path_conflict", "a file and a folder, others between"): ["s/a", "s/a-b", "s/a.c", "s/a/b"],
+    ("path_conflict", "a section and a file at the top of one name"): ["s", "s/a"],
+    ("reserved_name", "a store inside a skill"): ["skills/a/.brain/store.db"],
+    ("name_too_long", "a name of 256 bytes"): [f"s/{'x' * 256}"],
+}
+
+_LINKS = [
+    *(("a/b/l", text) for text in (b"x", b"./x", b"..", b"../..", b"../../x/y", b"x//y/", b".")),
+    *(("a/b/l", text) for text in (b"...", b"..x/y", "é".encode(), b"ab:c", b"l", b"x" * 4095)),
+    ("l", b"a/l"),
+]
+
+_BAD_LINKS = [
+    *(("a/b/l", text) for text in (b"", b"/", b"/etc/passwd", b"../../..", b"../../../x")),
+    *(("a/b/l", text) for text in (b"x/..", b"x/../y", b"../x/../../../victim", b"./x/./..")),
+    *(("a/b/l", text) for text in (b"c:/x", b"c:", b"a\\b", b"a\0b", b"a\nb", b"\xff")),
+    *(("a/b/l", text) for text in ("\x85".encode(), b"x" * 4096, b"../../.brain/store.db")),
+    *(
+        ("a/b/l", text)
+        for text in (b".GIT/config", b"x/GIT~1", b".git./x", "x/.g\u200cit".encode())
+    ),
+    *(("a/b/l", text) for text in ("../../.\u200d./x".encode(), "x/.\ufe0f.".encode())),
+    ("l", b".."),
+    ("l", b"d1/d2/y/../../../victim"),
 ]
 
 _NO_BUNDLE: list[tuple[str, Any]] = [
@@ -54,15 +102,30 @@ _NO_BUNDLE: list[tuple[str, Any]] = [
     ("a root of 31 bytes", [["skills", ROOT[:31], 1, 7]]),
     ("a root that is text", [["skills", "x" * 32, 1, 7]]),
     ("a section without files", [["skills", ROOT, 0, 0]]),
-    ("a count of 2^63", [["skills", ROOT, 2**63, 7]]),
+    ("a count of 2^53", [["skills", ROOT, 2**53, 7]]),
+    ("counts that sum up to 2^53", [["a", ROOT, 2**53 - 1, 7], LINE]),
+    ("bytes that sum up to 2^53", [["a", ROOT, 1, 2**53 - 1], LINE]),
     ("a count that is true", [["skills", ROOT, True, 7]]),
-    ("bytes of 2^63", [["skills", ROOT, 1, 2**63]]),
+    ("bytes of 2^53", [["skills", ROOT, 1, 2**53]]),
     ("bytes below zero", [["skills", ROOT, 1, -1]]),
     ("bytes that are nil", [["skills", ROOT, 1, None]]),
     ("a name that is bytes", [[b"skills", ROOT, 1, 7]]),
     *(
         (f"the section {name!r}", [[name, ROOT, 1, 7]])
-        for name in ("", "..", "/", "a/b", "a/", "./a", "a\\b", "C:", "a\n", "x" * 1025)
+        for name in (
+            "",
+            "..",
+            "/",
+            "a/b",
+            "a/",
+            "./a",
+            "a\\b",
+            "C:",
+            "a\n",
+            "x" * 256,
+            ".git",
+            "a\u202e",
+        )
     ),
 ]
 
@@ -105,6 +168,54 @@ def _brains() -> Iterator[Vector]:
         given = {"entries": [[path, kind, blob.hex(), size] for path, kind, blob, size in some]}
         encoding, id = bundles.encode(bundle).hex(), bundles.bundle_id(bundle).hex()
         yield valid(name, "brain", given, bundle=encoding, id=id)
+    for name, paths in _TOGETHER.items():
+        yield _brain(name, [(path, 0, b"x") for path in paths], {})
+    for (error, name), paths in _NOT_TOGETHER.items():
+        given = _given([(path, 0, b"x") for path in paths], {})
+        yield refused(name, "brain", given, error)
+    for path, target in _LINKS:
+        yield _brain(_shown(path, target), [(path, 2, target)], {blob_id(target): target})
+    for path, target in _BAD_LINKS:
+        given = _given([(path, 2, target)], {blob_id(target): target})
+        yield refused(_shown(path, target), "brain", given, "link_outside")
+    yield from _large()
+
+
+def _large() -> Iterator[Vector]:
+    for name, size, kind, error in [
+        ("a file of 2^32 bytes", 2**32, 0, ""),
+        ("a file of 2^32 + 1 bytes", 2**32 + 1, 0, "too_large"),
+        ("a link of 4095 bytes, whose text is not there", 4095, 2, ""),
+        ("a link of 4096 bytes, whose text is not there", 4096, 2, "link_outside"),
+        ("a link of no bytes, whose text is not there", 0, 2, "link_outside"),
+    ]:
+        entries = [Entry("a/b", kind, ROOT, size)]
+        given = {"entries": [["a/b", kind, ROOT.hex(), size]]}
+        if error:
+            yield refused(name, "brain", given, error)
+        else:
+            bundle = bundles.build(Shelf().nodes(), entries)
+            encoding, id = bundles.encode(bundle).hex(), bundles.bundle_id(bundle).hex()
+            yield valid(name, "brain", given, bundle=encoding, id=id)
+
+
+def _brain(name: str, files: list[File], targets: dict[bytes, bytes]) -> Vector:
+    entries = [Entry(path, kind, blob_id(text), len(text)) for path, kind, text in files]
+    bundle = bundles.build(Shelf().nodes(), entries)
+    encoding, id = bundles.encode(bundle).hex(), bundles.bundle_id(bundle).hex()
+    return valid(name, "brain", _given(files, targets), bundle=encoding, id=id)
+
+
+def _given(files: list[File], targets: dict[bytes, bytes]) -> dict[str, Any]:
+    entries = [[path, kind, blob_id(text).hex(), len(text)] for path, kind, text in files]
+    if not targets:
+        return {"entries": entries}
+    return {"entries": entries, "targets": {b.hex(): text.hex() for b, text in targets.items()}}
+
+
+def _shown(path: str, target: bytes) -> str:
+    text = ascii(target)[2:-1]
+    return f"a link {path} to {text if len(text) < 60 else f'{text[:20]}… of {len(target)} bytes'}"
 
 
 def confusions() -> Iterator[Vector]:

@@ -1,10 +1,20 @@
-"""Paths: what may stand in a brain and what may not."""
+"""Paths: what may stand in a brain and what may not; how names are compared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from brain.objects.folding import fold
+
 from .vector import Vector, as_hex, refused, valid
+
+INVISIBLE = [
+    *((code, code) for code in (0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E)),
+    *((code, code) for code in (0x200B, 0x200E, 0x200F, 0x3164, 0xFEFF, 0xFFA0)),
+    *((0x2028, 0x202E), (0x2060, 0x206F), (0xFFF0, 0xFFFB), (0x1BCA0, 0x1BCA3)),
+    *((0x1D173, 0x1D17A), (0xE0000, 0xE00FF)),
+]
+"""The code points, first to last, that FORMAT.md calls invisible."""
 
 _GOOD = [
     "SOUL.md",
@@ -21,9 +31,22 @@ _GOOD = [
     "café",
     "cafe\u0301",
     "🧠/ü",
-    "\u202egnp.exe",
-    "x" * 1024,
+    "x" * 255,
+    "é" * 127,
+    "/".join(["x" * 255] * 4),
     "/".join("d" * 64),
+    "❤\ufe0f.md",
+    "می\u200cخواهم",
+    "葛\U000e0100",
+    ".github/x",
+    ".gitignore",
+    ".brain-notes",
+    ".brainless",
+    "git~2",
+    "agit~1",
+    "a/con",
+    "a.",
+    "a ",
 ]
 
 _REFUSED: dict[str, list[bytes]] = {
@@ -48,9 +71,31 @@ _REFUSED: dict[str, list[bytes]] = {
         b"a\\b",
         b"..\\test.txt",
         b"\\\\host\\share",
-        b"x" * 1025,
+        b"/".join([b"x" * 255] * 4) + b"/x",
+        "a/\u200d".encode(),
+        "\ufe0f/a".encode(),
+        ".\u200c".encode(),
+        "a/.\ufe0f./b".encode(),
     ],
-    "bad_char": [b"a\0b", b"a\nb", b"a\tb", b"a\r", b"\x1b[2J", b"a\x7f", "a\x9bb".encode()],
+    "bad_char": [
+        *(b"a\0b", b"a\nb", b"a\tb", b"a\r", b"\x1b[2J", b"a\x7f", "a\x9bb".encode()),
+        *(
+            f"a{chr(code)}b".encode()
+            for first, last in INVISIBLE
+            for code in dict.fromkeys((first, last))
+        ),
+        "\u202egnp.exe".encode(),
+    ],
+    "reserved_name": [
+        *(b".brain", b".git", b".GIT/config", b"skills/a/.Brain/store.db", b".brain.new/x"),
+        *(b".brain-tmp-0", b"a/.Brain-Tmp-", b"git~1", b"GIT~1/x", b"a/BRAIN~1", b".git."),
+        *(b".git . ", b"a/.git::$INDEX_ALLOCATION/x", b"git~1:x", b".brain:x"),
+        *(
+            text.encode()
+            for text in (".g\u200cit", "\u200d.git", ".\ufe0fbrain\U000e01ef", "git~1\u180b")
+        ),
+    ],
+    "name_too_long": [b"x" * 256, "é".encode() * 128, b"a/" + b"x" * 256 + b"/b"],
     "bad_name": [b"\xff\xfe", b"a/\xc3", b"\xed\xa0\x80", b"\xc0\xaf"],
     "too_deep": ["/".join("d" * 65).encode()],
 }
@@ -59,7 +104,33 @@ _TOGETHER = {
     "different letters": ["a", "b", "B2"],
     "names that differ in a sign": ["a-b", "a_b", "ab", "a.b"],
     "with and without an accent": ["cafe", "café"],
+    "a dotless i and an i": ["ı", "i"],
+    "marks of one class in another order": ["a\u0301\u0300", "a\u0300\u0301"],
+    "unassigned in Unicode 14, a pair of cases since": ["\ua7da", "\ua7db"],
 }
+
+_FOLDED = [
+    "README.md",
+    "Straße",
+    "ΑΙΓΛΗ",
+    "ΐ",
+    "\u1fb4",
+    "α\u0345\u0301",
+    "\u1f80\u0323",
+    "a\u0301\u0323\u0300",
+    "\u1ea1\u0301",
+    "각",
+    "\u1100\u1161\u11a8",
+    "힣a가",
+    "\ufb03\u0130",
+    "\u212b\u2126\u212a",
+    "\U0001d15e",
+    "❤\ufe0f\u200d🔥",
+    "葛\U000e0100",
+    "\u0378\U0001fadd\ue000",
+    "Ⴀ\uab70\u13f8",
+    "𐐀𞤀",
+]
 
 _TWINS = {
     "one name in two cases": ["README.md", "readme.md"],
@@ -70,6 +141,11 @@ _TWINS = {
     "a long s and an s": ["\u017fkill", "skill"],
     "a ligature and its letters": ["\ufb01le", "file"],
     "two sigmas": ["\u03c2", "\u03c3"],
+    "an iota below and one beside": ["\u1fb3", "αι"],
+    "marks in another order": ["a\u0301\u0323", "\u1ea1\u0301"],
+    "a syllable and its letters": ["각", "\u1100\u1161\u11a8"],
+    "with and without a joiner": ["a\u200db", "ab"],
+    "with and without a variation selector": ["❤\ufe0f", "❤"],
     "twins among others": ["a", "b", "c", "B"],
 }
 
@@ -80,6 +156,8 @@ def vectors() -> Iterator[Vector]:
         yield valid(name, "folder", {"names": together})
     for name, together in _TWINS.items():
         yield refused(name, "folder", {"names": together}, "case_collision")
+    for text in _FOLDED:
+        yield valid(ascii(text)[1:-1], "fold", {"text": text}, folded=fold(text))
     for path in _GOOD:
         yield valid(_short(path.encode()), "path", as_hex(path.encode()))
     for error, rows in _REFUSED.items():

@@ -1,0 +1,204 @@
+"""What a folder cannot hold is found, at the cost of what came and not of what is there."""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_left
+from collections.abc import Sequence
+
+import pytest
+
+from brain import limits
+from brain.digest import blob_id
+from brain.errors import InvalidInput
+from brain.objects import bundle as bundles
+from brain.objects import holding
+from brain.objects.bundle import Bundle
+from brain.objects.entry import FILE, LINK, Entry
+from brain.objects.folding import fold
+from brain.objects.holding import faults, refuse
+from brain.objects.links import MAX_TARGET_BYTES, stays_inside
+from brain.objects.nodes import Nodes
+
+BLOB = blob_id(b"x")
+LETTERS = (
+    *("a", "A", "b", "B", "-", "k", "K", "\u212a", "s", "S", "ß", "ſ", "é", "e", "\u0301"),
+    *("\u0345", "\u0323", "ι", "α", "\u1fb3", "\u200d", "가", "\u1100", "\u1161", "\u11a8"),
+    *("각", "ﬁ", "f", "i", "中", "Z", ".", "\U0001f9e0", "\ufe0f"),
+)
+
+
+def none_there(_: bytes) -> bytes:
+    raise KeyError
+
+
+def bundle(nodes: Nodes, paths: Sequence[str]) -> Bundle:
+    return bundles.build(nodes, [Entry(path, FILE, BLOB, 1) for path in paths])
+
+
+def codes(nodes: Nodes, before: Bundle, after: Bundle, new: Sequence[str]) -> set[tuple[str, str]]:
+    return {(fault.code, fault.path) for fault in faults(nodes, before, after, (), new, none_there)}
+
+
+MANY = [f"{section}/{name}/x" for section in ("m", "n") for name in range(40)]
+
+
+@pytest.mark.parametrize("others", [[], MANY], ids=["swept", "looked up"])
+@pytest.mark.parametrize(
+    ("there", "new", "found"),
+    [
+        (["README.md"], ["readme.md"], {("case_collision", "readme.md")}),
+        (["skills/a/x"], ["Skills/b/x"], {("case_collision", "Skills")}),
+        (["skills/café/x"], ["skills/cafe\u0301/y"], {("case_collision", "skills/café")}),
+        (["a/b/c"], ["a/b"], {("path_conflict", "a/b")}),
+        (["a/b"], ["a/b/c"], {("path_conflict", "a/b")}),
+        (["a"], ["a/b"], {("path_conflict", "a")}),
+        (["a/b"], ["a"], {("path_conflict", "a")}),
+        (["a/B"], ["a/b/c"], {("case_collision", "a/b")}),
+        (["A"], ["a/b"], {("case_collision", "a")}),
+        (["memory/straße.md"], ["memory/STRASSE.md"], {("case_collision", "memory/straße.md")}),
+        (["a/b/c/x"], ["a/b/c/y", "a/b/d/x", "a/c/X", "d"], set()),
+        (["a/b-c/x"], ["a/b/x", "a/b.c/x", "a/bc"], set()),
+        ([], ["x/a", "x/A"], {("case_collision", "x/a")}),
+        ([], ["x/a/1", "x/a"], {("path_conflict", "x/a")}),
+    ],
+)
+def test_what_cannot_stand_together_is_found(
+    there: list[str], new: list[str], found: set[tuple[str, str]], others: list[str]
+) -> None:
+    nodes = Nodes(none_there)
+    before = bundle(nodes, [*there, *others])
+    after = bundle(nodes, [*there, *new, *others])
+    named = codes(nodes, before, after, new)
+    assert {(code, fold(path)) for code, path in named} == {(c, fold(path)) for c, path in found}
+
+
+def test_looking_up_finds_what_going_through_all_finds() -> None:
+    chance = random.Random(5)
+    for _ in range(6_000):
+        some = chance.sample(LETTERS, chance.randint(2, len(LETTERS)))
+        drawn = ["".join(chance.choices(some, k=chance.randint(1, 4))) for _ in range(8)]
+        name, *names = (one for one in drawn if one not in (".", ".."))
+        tails = ("", "/y", "/Q/z", "/é")
+        paths = sorted({"x", "w/e", *(f"x/{one}{chance.choice(tails)}" for one in names)})
+
+        def first_from(start: str, paths: list[str] = paths) -> str | None:
+            place = bisect_left(paths, start)
+            return paths[place] if place < len(paths) else None
+
+        twins = {one for one in names if one != name and fold(one) == fold(name)}
+        found = holding.alike(first_from, "x/", name)
+        assert found in twins if twins else found is None, (name, paths)
+
+
+def test_a_new_name_is_looked_up_without_going_through_its_folder() -> None:
+    paths = [f"{number:05}-{'abcdefg'[number % 7]}-skill/SKILL.md" for number in range(20_000)]
+    asked = []
+
+    def first_from(start: str) -> str | None:
+        asked.append(start)
+        place = bisect_left(paths, start)
+        return paths[place] if place < len(paths) else None
+
+    assert holding.alike(first_from, "", "10000-b-Skill") is None
+    assert holding.alike(first_from, "", "fresh-skill") is None
+    assert holding.alike(first_from, "", "10003-B-skill") == "10003-b-skill" or len(asked) < 60
+    assert len(asked) < 60
+
+
+def refusal(path: str, target: bytes) -> str:
+    nodes = Nodes(none_there)
+    entry = Entry(path, LINK, BLOB, len(target))
+    after = bundles.build(nodes, [entry])
+    try:
+        refuse(nodes, bundles.EMPTY, after, {path: entry}, lambda _: target)
+    except InvalidInput as error:
+        return error.code
+    return ""
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        b"b", b"./b", b"../b", b"..", b"../..", b"../../c/d", b"c//d/", b".", "é".encode(), b"b/.",
+        b"...", b"..a/b", b"x" * MAX_TARGET_BYTES, b"ab:c", b".github/x",
+    ],
+)  # fmt: skip
+def test_a_link_may_lead_to_any_place_inside(target: bytes) -> None:
+    assert refusal("a/b/l", target) == ""
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        b"", b"/", b"/etc/passwd", b"../../..", b"../../../x", b"b/..", b"b/../../x",
+        b"../b/../../victim", b"c:/x", b"a\\b", b"..\\x", b"a\0b", b"a\nb", b"\x9b",
+        "\x85".encode(),
+        b"\xff", b"../../.brain/store.db", b"../../.GIT/config", b"GIT~1/x", b"x/.git./y",
+        "../../.\u200c./x".encode(), "..\ufe0f/../../../x".encode(), b"x" * (MAX_TARGET_BYTES + 1),
+    ],
+)  # fmt: skip
+def test_a_link_that_may_lead_out_is_refused(target: bytes) -> None:
+    assert refusal("a/b/l", target) == "link_outside"
+
+
+def test_no_chain_of_links_that_are_taken_leads_outside() -> None:
+    """Each is followed as the system does, over many drawn trees."""
+    chance = random.Random(3)
+    parts = ["..", "..", ".", "", "a", "b", "l", "m", "a/l"]
+    followed = 0
+    for _ in range(4_000):
+        links: dict[str, str] = {}
+        for place in chance.sample(["l", "m", "a/l", "a/m", "a/b/l", "b/l", "b/a/m"], 5):
+            target = "/".join(chance.choices(parts, k=chance.randint(1, 5)))
+            if stays_inside(place, target.encode()):
+                links[place] = target
+        for place in links:
+            followed += _follow(links, place)
+    assert followed > 2_000
+
+
+def _follow(links: dict[str, str], start: str) -> bool:
+    here: list[str] = []
+    ahead = start.split("/")
+    for _ in range(200):
+        if not ahead:
+            return True
+        part = ahead.pop(0)
+        if part == "..":
+            assert here, (links, start)
+            here.pop()
+        elif part not in ("", "."):
+            here.append(part)
+            target = links.get("/".join(here))
+            if target is not None:
+                here.pop()
+                ahead = target.split("/") + ahead
+    return False  # round and round, which the system ends as well
+
+
+def test_a_tree_of_more_than_a_brain_takes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = Nodes(none_there)
+    after = bundle(nodes, ["a", "b", "c/d"])
+    edits = {entry.path: entry for entry in bundles.walk(nodes, after)}
+    refuse(nodes, bundles.EMPTY, after, edits, none_there)
+    monkeypatch.setattr(limits, "MAX_FILES", 2)
+    with pytest.raises(InvalidInput) as caught:
+        refuse(nodes, bundles.EMPTY, after, edits, none_there)
+    assert caught.value.code == "too_many"
+
+
+def test_a_file_of_more_than_a_brain_takes_is_refused() -> None:
+    nodes = Nodes(none_there)
+    for size, code in ((limits.MAX_FILE_BYTES, ""), (limits.MAX_FILE_BYTES + 1, "too_large")):
+        entry = Entry("a", FILE, BLOB, size)
+        after = bundles.build(nodes, [entry])
+        found = [f.code for f in faults(nodes, {}, after, [("a", entry)], ["a"], none_there)]
+        assert found == ([code] if code else [])
+
+
+def test_a_link_that_was_redacted_is_let_be() -> None:
+    nodes = Nodes(none_there)
+    entry = Entry("l", LINK, BLOB, 5)
+    after = bundles.build(nodes, [entry])
+    refuse(nodes, bundles.EMPTY, after, {"l": entry}, lambda _: None)
