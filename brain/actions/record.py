@@ -106,9 +106,17 @@ def recorded(mine: Turn, before: Bundle, edits: Edits, notices: list[Notice]) ->
         sum(not was for _, was in pairs),
         sum(was and entry is not None for entry, was in pairs),
         sum(entry is None for entry, _ in pairs),
-        [*notices, *_secrets(session, mine.head, edits)],
+        [*notices, *_secrets(session, mine.head, edits), *_names(mine, before, edits)],
         None,
     )
+
+
+def _names(mine: Turn, before: Bundle, edits: Edits) -> list[Notice]:
+    if not any(path.startswith("skills/") for path in edits):
+        return []
+    from . import lookalikes
+
+    return lookalikes.notices(mine.session, before, mine.bundle, edits)
 
 
 def _secrets(session: Session, snapshot_id: bytes, edits: Edits) -> list[Notice]:

@@ -151,7 +151,13 @@ def _write(mine: Turn, slug: str, path: str, prior: bytes | None, wish: Wish) ->
     new = _new_text(mine, slug, path, prior, wish)
     if wish.check is not None:
         wish.check(prior, new.content)
-    return commit_skill(mine, slug, path, new, wish.receipt, wish.message)
+    done = commit_skill(mine, slug, path, new, wish.receipt, wish.message)
+    if prior is not None and new.name in document.declared_names(prior):
+        return done
+    from . import lookalikes
+
+    named = lookalikes.of_new(mine.session, mine.bundle, path, wish.name)
+    return done._replace(notices=[*done.notices, *named])
 
 
 def _new_text(mine: Turn, slug: str, path: str, prior: bytes | None, wish: Wish) -> document.Upsert:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput, printable
-from . import parts, scripts, version
+from . import names, parts, scripts, version
 from .fields import BLOCK_MAP, FLOW_MAP, NULL, SPECIFIED, TEXT, Field, Head
 from .frontmatter import inspect, no_frontmatter
 from .parts import Parts
@@ -166,6 +166,10 @@ def _typed(head: Head, key: str, kinds: tuple[str, ...]) -> Iterator[_Found]:
 
 def _advice(cut: Parts, head: Head) -> Iterator[Problem]:
     """Yield what breaks no rule, and yet somebody should look at."""
+    name = head.fields.get("name")
+    if name is not None and name.kind == TEXT:
+        for code, message in names.doubts(name.value):
+            yield Problem(code, WARNING, head.line(name), message)
     tools: Field | None = head.fields.get("allowed-tools")
     if tools is not None and tools.kind != NULL:
         message = f"asks for tools: {printable(head.raw(tools).strip())}"

@@ -88,11 +88,14 @@ def same_skill(name_a: str, name_b: str) -> bool:
     Everything else is compared by code points: a pair of normal forms, a
     ligature or "C++" and "C#" are different names even where the slug is one.
     """
-    return name_a == name_b or _identity(name_a) == _identity(name_b)
+    return name_a == name_b or identity(name_a) == identity(name_b)
 
 
-def _identity(name: str) -> str:
-    """Fold case only where it is one to one, so that the Kelvin sign is not a k."""
+def identity(name: str) -> str:
+    """Return what names of one skill have in common.
+
+    Case is folded only where it is one to one, so that the Kelvin sign is not a k.
+    """
     lower = name.lower()
     if not name.isascii():
         known = scripts.settled(name)
