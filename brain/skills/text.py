@@ -23,6 +23,9 @@ _HIDDEN_RANGES = (
 _NONCHARACTERS = "".join(f"\\U{plane:04x}fffe\\U{plane:04x}ffff" for plane in range(1, 15))
 
 
+_SEEN_ASCII = bytes((0x09, 0x0A, *range(0x20, 0x7F)))
+
+
 @cache
 def hidden() -> re.Pattern[str]:
     """Return the pattern of one hidden code point, made when first needed.
@@ -34,6 +37,8 @@ def hidden() -> re.Pattern[str]:
 
 def first_hidden(text: str) -> re.Match[str] | None:
     """Return the first hidden code point of `text`; each different one is looked at once first."""
+    if text.isascii() and not text.encode().translate(None, _SEEN_ASCII):
+        return None
     found = hidden().search("".join(set(text)))
     return found and hidden().search(text)
 
@@ -54,6 +59,11 @@ def clean(text: str) -> str:
     lines = text.splitlines()
     ending = "\n" if text.splitlines(keepends=True)[-1] != lines[-1] else ""
     return hidden().sub("", "\n".join(lines) + ending)
+
+
+def seen(text: str) -> str:
+    """Return `text` without hidden code points, and with the lines it has: none is made."""
+    return text if first_hidden(text) is None else hidden().sub("", text)
 
 
 def fold(text: str) -> str:
