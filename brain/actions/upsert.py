@@ -204,7 +204,8 @@ def commit_skill(
     done = _outcome(mine, slug, new.name, version.value(new.version), previous, path, True)
     from . import leaks
 
-    return done._replace(notices=leaks.in_skill(mine.session, mine.head, path, new.content))
+    found = leaks.in_skill(mine.session, mine.head, path, new.content)
+    return done._replace(notices=[*leaks.in_message(mine.masked), *found])
 
 
 def _put(mine: Turn, path: str, content: bytes) -> Entry:
