@@ -145,7 +145,7 @@ def test_the_name_of_a_memory_forges_no_line_and_no_end_of_the_frame(hostile: Br
     begins = re.findall(r"(?m)^\[memory ([0-9a-f]{16}) begins: .*\]$", text)
     assert len(begins) == 1
     assert text.count(f"[memory {begins[0]} ends]") == 1
-    assert FORGED not in text.partition("# Memory\n\n")[2].partition("\n[memory ")[0]
+    assert "# Memory\n\n[memory " in text
 
 
 def test_a_skill_of_very_many_files_is_shown_within_the_limit(
