@@ -62,9 +62,12 @@ def bump(raw: str, line: int = 0) -> str:
 
 
 def after(text: str, line: int = 0) -> str:
-    """Return the text form of the version after `text`, which is a text form."""
+    """Return the text form of the version after `text`, which is a text form.
+
+    Raises `InvalidInput` (`bad_version`) for any other, as a foreign store may hold it.
+    """
     head, dot, last = text.rpartition(".")
-    number = int(last) + 1
+    number = _numbers(text)[-1] + 1
     if number > MAX_PART:
         raise _bad(text, line, "this version cannot rise any more; write a lower one by hand")
     return f"{head}{dot}{number:0{len(last)}}"
@@ -79,8 +82,8 @@ def render(text: str, like: Form | None = None) -> str:
 
 
 def compare(a: str, b: str) -> int:
-    """Return -1, 0 or 1 for two text forms; a missing number counts as zero."""
-    left, right = [int(n) for n in a.split(".")], [int(n) for n in b.split(".")]
+    """Return -1, 0 or 1 for two text forms; a missing number counts as zero. Raises as `after`."""
+    left, right = _numbers(a), _numbers(b)
     width = max(len(left), len(right))
     left += [0] * (width - len(left))
     right += [0] * (width - len(right))
@@ -98,7 +101,7 @@ def greatest(texts: list[str]) -> str:
 
 def value(text: str) -> int | str:
     """Return a text form as results give it: an integer where it is one, else text."""
-    return int(text) if text.isdigit() else text
+    return int(text) if len(text) < 10 and text.isascii() and text.isdigit() else text
 
 
 def check_entry(text: str, line: int = 0) -> str:
@@ -110,6 +113,13 @@ def check_entry(text: str, line: int = 0) -> str:
     if any(int(number) > MAX_ENTRY for number in text.split(".")):
         raise _bad(text, line, f"a new skill starts at {MAX_ENTRY} or below")
     return text
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(number) for number in text.split(".")]
+    except ValueError:  # also of thousands of digits
+        raise _bad(text, 0, "versions are numbers with dots between") from None
 
 
 def _bad(raw: str, line: int, hint: str) -> InvalidInput:
