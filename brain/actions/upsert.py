@@ -18,6 +18,7 @@ from ..objects.entry import FILE, Entry
 from ..results import Upserted
 from ..session import Session
 from ..skills import document, layout, version
+from ..skills.card import read_card
 from ..skills.slug import fold, same_skill, slugify
 from . import derived, find, folder
 from .byhand import record_by_hand
@@ -152,7 +153,7 @@ def _write(mine: Turn, slug: str, path: str, prior: bytes | None, wish: Wish) ->
     if wish.check is not None:
         wish.check(prior, new.content)
     done = commit_skill(mine, slug, path, new, wish.receipt, wish.message)
-    if prior is not None and new.name in document.declared_names(prior):
+    if prior is not None and read_card(prior, "").name == read_card(new.content, "").name:
         return done
     from . import lookalikes
 

@@ -23,9 +23,6 @@ _HIDDEN_RANGES = (
 _NONCHARACTERS = "".join(f"\\U{plane:04x}fffe\\U{plane:04x}ffff" for plane in range(1, 15))
 
 
-_SEEN_ASCII = bytes((0x09, 0x0A, *range(0x20, 0x7F)))
-
-
 @cache
 def hidden() -> re.Pattern[str]:
     """Return the pattern of one hidden code point, made when first needed.
@@ -37,7 +34,10 @@ def hidden() -> re.Pattern[str]:
 
 def first_hidden(text: str) -> re.Match[str] | None:
     """Return the first hidden code point of `text`; each different one is looked at once first."""
-    if text.isascii() and not text.encode().translate(None, _SEEN_ASCII):
+    plain = text.replace("\n", "").replace("\t", "")
+    if plain.isprintable() and (
+        plain.isascii() or not plain.encode().translate(None, _SURELY_SEEN)
+    ):
         return None
     found = hidden().search("".join(set(text)))
     return found and hidden().search(text)
