@@ -22,7 +22,11 @@ def from_file(name: str) -> bytes | None:
     """Return the receipt in the file `name` ("-": standard input), None if there is no file."""
     from brain.limits import MAX_RECEIPT_BYTES
 
-    return read(name, MAX_RECEIPT_BYTES) if name == "-" or os.path.isfile(name) else None
+    return (
+        read(name, MAX_RECEIPT_BYTES, "the receipt")
+        if name == "-" or os.path.isfile(name)
+        else None
+    )
 
 
 def lines(found: RunInfo) -> Iterator[str]:

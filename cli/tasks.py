@@ -57,5 +57,5 @@ def selection(task: str | None, top: int | None, by: str | None) -> dict[str, An
             raise click.UsageError("--top and --by say how to select for a --task")
         return {}
     if task == "-":
-        task = read("-", MAX_TASK_BYTES).decode("utf-8", "replace")
+        task = read("-", MAX_TASK_BYTES, "the task").decode("utf-8", "replace")
     return {"task": task, "by": by or "", **({} if top is None else {"top": top})}

@@ -14,7 +14,7 @@ from ..objects import bundle as bundles
 from ..objects import lineage, paths
 from ..objects.entry import LINK, Entry
 from ..results import Leak, Leaks, Notice
-from ..secrets import Finding, find, find_each
+from ..secrets import Finding, find, find_each, masked
 from ..session import Session
 from .files import Progress, no_progress
 from .revisions import resolve
@@ -98,6 +98,24 @@ def in_text(session: Session, content: bytes) -> list[Finding]:
     found = find(content)
     accepted = manifest.load(session).accepted if found else ()
     return [one for one in found if one.id not in accepted]
+
+
+def kept_message(session: Session, message: str) -> str:
+    """Return a message with what looks like a secret in it, and is not accepted, taken out."""
+    data = message.encode("utf-8", "surrogatepass")
+    found = find(data)
+    accepted = _accepted(session, session.head()) if found else ()
+    if all(one.id in accepted for one in found):
+        return message
+    return masked(data)[0].decode("utf-8", "surrogatepass")
+
+
+def in_message(was_masked: bool) -> list[Notice]:
+    """Return what is said of a message that was recorded without a secret."""
+    if not was_masked:
+        return []
+    said = "the message held what looks like a secret, and was recorded without it"
+    return [Notice("secret", "", said)]
 
 
 def in_words(path: str, found: Finding) -> str:

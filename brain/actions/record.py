@@ -106,14 +106,23 @@ def recorded(mine: Turn, before: Bundle, edits: Edits, notices: list[Notice]) ->
         sum(not was for _, was in pairs),
         sum(was and entry is not None for entry, was in pairs),
         sum(entry is None for entry, _ in pairs),
-        [*notices, *_secrets(session, mine.head, edits)],
+        [*notices, *_secrets(mine, edits), *_names(mine, before, edits)],
         None,
     )
 
 
-def _secrets(session: Session, snapshot_id: bytes, edits: Edits) -> list[Notice]:
-    if not any(edits.values()):
+def _names(mine: Turn, before: Bundle, edits: Edits) -> list[Notice]:
+    if not any(path.startswith("skills/") for path in edits):
+        return []
+    from . import lookalikes
+
+    return lookalikes.notices(mine.session, before, mine.bundle, edits)
+
+
+def _secrets(mine: Turn, edits: Edits) -> list[Notice]:
+    if not edits:
         return []
     from . import leaks
 
-    return leaks.notices(session, snapshot_id, edits)
+    found = leaks.notices(mine.session, mine.head, edits) if any(edits.values()) else []
+    return [*leaks.in_message(mine.masked), *found]

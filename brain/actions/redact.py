@@ -17,7 +17,7 @@ from ..results import Redacted
 from ..session import Session, checked_text, head_ref
 from ..store.protocol import Kind, Reader
 from ..trust.policy import PATH as TRUST_FILE
-from . import folder, midst
+from . import folder, leaks, midst
 from .revisions import resolve
 from .turn import Turn, locked, recording
 
@@ -51,7 +51,8 @@ def redact(
             _refuse_trust_file(names)
             _refuse_unrecorded(mine, names)
             for blob, there in holders.items():
-                _destroy(mine, operation.redact(path, blob, reason), blob, there)
+                told = leaks.kept_message(session, reason)
+                _destroy(mine, operation.redact(path, blob, told), blob, there)
         if session.shelf is not None:
             session.shelf.close()
         scrubbed = session.store.compact()

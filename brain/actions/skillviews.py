@@ -6,10 +6,10 @@ from .. import limits
 from ..errors import NotFound, printable
 from ..results import Skill, SkillFile, SkillProblem, SkillView
 from ..session import Session
-from ..skills import frontmatter
-from ..skills.check import check
+from ..skills import frontmatter, names
+from ..skills.check import WARNING, check
 from ..skills.near import closest
-from . import derived, editing, find
+from . import derived, editing, find, lookalikes
 from .find import Found
 from .history import at_version
 from .revisions import resolve
@@ -78,6 +78,10 @@ def no_file(slug: str, inner: str, there: list[str]) -> NotFound:
     )
 
 
+def _name(found: Found) -> str:
+    return found.card.name or found.slug
+
+
 def check_skills(session: Session, texts: list[str], strict: bool) -> list[SkillProblem]:
     """Check skills of the head, all or some, against agentskills.io.
 
@@ -87,8 +91,10 @@ def check_skills(session: Session, texts: list[str], strict: bool) -> list[Skill
     every = find.every(session, bundle)
     chosen = [find.one(session, bundle, text) for text in texts] if texts else every
     shared: dict[str, list[str]] = {}
+    called: dict[str, list[str]] = {}
     for found in every:
         shared.setdefault(found.slug, []).append(found.path)
+        called.setdefault(names.seen_as(_name(found)), []).append(found.path)
     content = dict(derived.skill_contents(session, list({found.blob for found in chosen})))
     out: list[SkillProblem] = []
     for found in chosen:
@@ -103,4 +109,8 @@ def check_skills(session: Session, texts: list[str], strict: bool) -> list[Skill
         if others:
             message = f"shares its slug with {', '.join(map(printable, others))}"
             out.append(SkillProblem(found.slug, found.path, "duplicate_slug", "error", 0, message))
+        alike = [path for path in called[names.seen_as(_name(found))] if path != found.path]
+        if alike:
+            message = lookalikes.same_words(_name(found), alike[:_NAMED])
+            out.append(SkillProblem(found.slug, found.path, lookalikes.SAME, WARNING, 0, message))
     return out

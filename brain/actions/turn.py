@@ -36,6 +36,8 @@ from .holdable import refuse_unholdable
 if TYPE_CHECKING:
     from ..receipts import Receipt
 
+_WORDED = ("snapshot", "trust", "import")
+"""Kinds of operations that may be described by a message."""
 LOCK_SECONDS = 60.0
 """How long a writer waits for another one."""
 
@@ -43,7 +45,8 @@ LOCK_SECONDS = 60.0
 class Turn:
     """What a writer sees and does: the head, and new snapshots on top of it.
 
-    `contents` are blobs that `writes` need and that need not be read for it.
+    `contents` are blobs that `writes` need and that need not be read for it. `masked` tells
+    whether a message was recorded without a secret that it held.
     """
 
     def __init__(self, session: Session, tx: Transaction) -> None:
@@ -57,6 +60,7 @@ class Turn:
         self.files_before = self.head
         self.writes: dict[str, Entry | None] = {}
         self.left = False
+        self.masked = False
         self.contents: dict[bytes, bytes] = {}
         self.draft = draft_for(session)
 
@@ -118,6 +122,7 @@ class Turn:
         refuse_unholdable(session, before, after, edits)
         bundle_id = self._store(after)
         author, time = stamp[0] or session.author, stamp[1]
+        message = self.without_secrets(message)
         parent = session.load(self.head)
         parents = [parent, *map(session.load, merged)]
         snapshot = Snapshot(
@@ -141,6 +146,16 @@ class Turn:
         lineage_cache.record(session, snapshot_id, snapshot, before, after, edits)
         self.head, self.bundle = snapshot_id, after
         return snapshot_id
+
+    def without_secrets(self, message: str) -> str:
+        """Return a message as it is recorded: nothing can ever be redacted from it."""
+        if not message:
+            return ""
+        from . import leaks
+
+        kept = leaks.kept_message(self.session, message)
+        self.masked = self.masked or kept != message
+        return kept
 
     def advance(self, snapshot_id: bytes) -> None:
         """Move the head on to a descendant that is recorded already."""
@@ -223,7 +238,8 @@ def recording(
     with transaction(session, expected_bytes) as tx:
         mine = Turn(session, tx)
         yield mine
-        _close(mine, kind, description)
+        words = mine.without_secrets(description) if kind in _WORDED else description
+        _close(mine, kind, words)
     if mine.draft is not None:
         mine.draft.settle()
     apply(session, mine.writes, progress, mine.contents)

@@ -18,6 +18,7 @@ from ..objects.entry import FILE, Entry
 from ..results import Upserted
 from ..session import Session
 from ..skills import document, layout, version
+from ..skills.card import read_card
 from ..skills.slug import fold, same_skill, slugify
 from . import derived, find, folder
 from .byhand import record_by_hand
@@ -151,7 +152,13 @@ def _write(mine: Turn, slug: str, path: str, prior: bytes | None, wish: Wish) ->
     new = _new_text(mine, slug, path, prior, wish)
     if wish.check is not None:
         wish.check(prior, new.content)
-    return commit_skill(mine, slug, path, new, wish.receipt, wish.message)
+    done = commit_skill(mine, slug, path, new, wish.receipt, wish.message)
+    if prior is not None and read_card(prior, "").name == read_card(new.content, "").name:
+        return done
+    from . import lookalikes
+
+    named = lookalikes.of_new(mine.session, mine.bundle, path, wish.name)
+    return done._replace(notices=[*done.notices, *named])
 
 
 def _new_text(mine: Turn, slug: str, path: str, prior: bytes | None, wish: Wish) -> document.Upsert:
@@ -198,7 +205,8 @@ def commit_skill(
     done = _outcome(mine, slug, new.name, version.value(new.version), previous, path, True)
     from . import leaks
 
-    return done._replace(notices=leaks.in_skill(mine.session, mine.head, path, new.content))
+    found = leaks.in_skill(mine.session, mine.head, path, new.content)
+    return done._replace(notices=[*leaks.in_message(mine.masked), *found])
 
 
 def _put(mine: Turn, path: str, content: bytes) -> Entry:

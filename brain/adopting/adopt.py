@@ -217,4 +217,5 @@ def _told(
         [Placed(path, source) for path, source in sorted(taking.placed.items())],
         taking.left,
         conflicts or [],
+        brain.doubtful_names(sorted(taking.placed)) if brain and not conflicts else [],
     )

@@ -131,6 +131,8 @@ def _read(name: str) -> bytes:
             with open(name, "rb") as source:
                 return source.read(MAX_EVIDENCE_BYTES + 1)
         if sys.stdin is not None:
+            if sys.stdin.isatty():
+                sys.stderr.write("Reading the evidence from standard input; end with Ctrl-D\n")
             return sys.stdin.buffer.read(MAX_EVIDENCE_BYTES + 1)
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from error

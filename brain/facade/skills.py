@@ -113,6 +113,12 @@ class Skills(Ledgers):
 
         return self._do(history.skill_history, slug)
 
+    def doubtful_names(self, paths: Sequence[str]) -> list[results.Notice]:
+        """Return notices of skills at these paths whose names deceive, as a snapshot does."""
+        from ..actions import lookalikes
+
+        return self._do(lookalikes.at_head, paths)
+
     def check_skills(
         self, slugs: Sequence[str] = (), *, strict: bool = False
     ) -> list[results.SkillProblem]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .merges import MergeConflict
     from .notices import Notice
 
@@ -34,7 +36,8 @@ class Adopted(NamedTuple):
     `path` is the folder of the brain, `source` what was adopted. `branch` is where the
     states of the source are recorded, None where the brain is the source itself. `steps` is
     how many states were new. `brain` and `snapshot` are None where nothing was to be written.
-    With `conflicts` what is new waits on the branch until they are resolved.
+    With `conflicts` what is new waits on the branch until they are resolved. `notices` name
+    skills among what was taken whose names deceive.
     """
 
     brain: str | None
@@ -49,6 +52,7 @@ class Adopted(NamedTuple):
     taken: list[Placed]
     left_out: list[Notice]
     conflicts: list[MergeConflict]
+    notices: Sequence[Notice] = ()
 
 
 class FileInfo(NamedTuple):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Upserted(NamedTuple):
     """The outcome of an upsert, a revert or a delete of a skill.
 
-    `notices` say what in its text looks like a secret.
+    `notices` say what in its text looks like a secret, and what in its name deceives.
     """
 
     slug: str

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from .expression import expression
 from .finder import MAX_FINDINGS, hits
 from .shapes import Hit
 
 _END_OF_PEM = expression(rb"-----END [A-Z0-9 ]{0,40}-----")
+_SHORTEST = 8
+"""Characters of a part of an address that may be a key, and no word such as `v1` or `rpc`."""
 _ALL = b"[redacted: too many secrets]"
 
 
@@ -31,6 +36,33 @@ def masked(content: bytes) -> tuple[bytes, int]:
         end = max(end, stop)
     kept.append(content[end:])
     return b"".join(kept), count
+
+
+def masked_words(words: str, url: str = "", *keys: str) -> str:
+    """Return what a stranger said, without what was entrusted to them, nor what `masked` finds.
+
+    They may repeat the address at which they were asked, or the parts of it that a provider
+    hides a key in (all but the host), and the keys that they were shown.
+    """
+    for known in sorted({*_parts(url), *filter(None, keys)}, key=len, reverse=True):
+        words = words.replace(known, "[redacted]")
+    return masked(words.encode("utf-8", "backslashreplace"))[0].decode("utf-8", "replace")
+
+
+def _parts(url: str) -> Iterator[str]:
+    """Yield an address, and what follows its host: as a whole and piece by piece, also decoded."""
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # then nobody was asked there
+        return
+    user, at, _ = parts.netloc.rpartition("@")
+    pieces = [*user.split(":"), *parts.path.split("/"), *re.split("[&=]", parts.query)]
+    for text in (url, f"{user}{at}" if at else "", parts.path, parts.query, *pieces):
+        if len(text) >= _SHORTEST:
+            yield text
+            yield unquote(text)
 
 
 def _stop(content: bytes, hit: Hit) -> int:

@@ -72,6 +72,18 @@ _ALSO_WORDS = {"model-api-key", "slack-token", "pypi-token"}
 _NOT_MEANT = expression(rb"(?i)example\.|your[-_]|placeholder|password@|user:pass|xxxx|\.\.\.")
 
 
+_PUTTY = b"Private-Lines:"
+_PUTTY_BODY = expression(rb"Private-Lines: {0,4}[0-9]{1,4}\r?\n([A-Za-z0-9+/=]{16,80})")
+_KEYSTORE = b"kdf"
+_KEYSTORE_BODY = expression(
+    rb"(?:ciphertext|aes-[0-9]{3}-[a-z]{3}[^{}]{0,40}\{[^{}]{0,200}\}[^{}]{0,80}message)"
+    rb"\\?\"\s{0,40}:\s{0,40}\\?\"(?:0x)?([0-9a-fA-F]{32,4096})"
+)
+_KEYSTORE_CHECK = expression(rb"\\?\"(?:mac|checksum)\\?\"\s{0,40}:")
+_KEYSTORE_BYTES = 4096
+"""How far from the name of its function the key in a keystore stands."""
+
+
 class Hit(NamedTuple):
     """A secret, and where it stands: `start` and `stop` in bytes."""
 
@@ -84,6 +96,7 @@ class Hit(NamedTuple):
 def scan(text: bytes, long: list[bytes]) -> Iterator[Hit]:
     """Yield the secrets of a known shape; `long` are long words of `text` that may be some."""
     yield from _keys_in_pem(text)
+    yield from _keys_in_keystores(text)
     if any_in(b"\n".join(long)) or _any_of(_NO_DIGIT, text):
         yield from named(text)
 
@@ -158,3 +171,27 @@ def _keys_in_pem(text: bytes) -> Iterator[Hit]:
             yield Hit("private-key", begin, match.end(), match[1])
             end = match.end()
         at = text.find(_PEM, end)
+    at = text.find(_PUTTY)
+    while at >= 0:
+        match = _PUTTY_BODY().match(text, at)
+        if match and len(set(match[1])) > 4:
+            yield Hit("private-key", at, match.end(), match[1])
+        at = text.find(_PUTTY, at + len(_PUTTY))
+
+
+def _keys_in_keystores(text: bytes) -> Iterator[Hit]:
+    """Yield encrypted keys of Ethereum: keystores of version 3, and of EIP-2335.
+
+    Whoever has one needs only the password, which a person may have chosen.
+    """
+    at, end = text.find(_KEYSTORE), 0
+    while at >= 0:
+        near = text[max(end, at - _KEYSTORE_BYTES) : at + _KEYSTORE_BYTES]
+        match = _KEYSTORE_BODY().search(near)
+        if match and _KEYSTORE_CHECK().search(near):
+            start = max(end, at - _KEYSTORE_BYTES)
+            end = start + match.end()
+            yield Hit("keystore", start + match.start(), end, match[1])
+            at = text.find(_KEYSTORE, max(at + len(_KEYSTORE), end))
+        else:
+            at = text.find(_KEYSTORE, at + _KEYSTORE_BYTES // 2)

@@ -132,6 +132,11 @@ def _card_of(head: Head, fallback_name: str) -> Card:
 def _card(
     name: str, description: str, versions: list[str], flags: list[str], fallback_name: str
 ) -> Card:
+    if not name.isascii() or not name.isprintable():
+        from .names import HIDDEN, has_unseen
+
+        if has_unseen(name):
+            flags.append(HIDDEN)
     name = fold(name)[: limits.MAX_NAME_CHARS]
     description = fold(description)
     if not name:

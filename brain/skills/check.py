@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput, printable
-from . import parts, version
+from . import names, parts, scripts, version
 from .fields import BLOCK_MAP, FLOW_MAP, NULL, SPECIFIED, TEXT, Field, Head
 from .frontmatter import inspect, no_frontmatter
 from .parts import Parts
@@ -121,7 +121,7 @@ def _name_rules(head: Head, folder_name: str | None) -> Iterator[_Found]:
     field = head.fields.get("name")
     if field is None or field.kind != TEXT or not field.value.strip():
         return
-    line, name = head.line(field), unicodedata.normalize("NFKC", field.value.strip())
+    line, name = head.line(field), _normal(field.value.strip())
     shown = printable(name)
     if name != name.lower() or not all(c.isalnum() or c == "-" for c in name):
         message = f"a name has lower-case letters, digits and hyphens only: {shown}"
@@ -129,9 +129,14 @@ def _name_rules(head: Head, folder_name: str | None) -> Iterator[_Found]:
     elif name.startswith("-") or name.endswith("-") or "--" in name:
         message = f"hyphens stand alone and between other characters: {shown}"
         yield _Found("bad_name", True, line, message)
-    if folder_name is not None and unicodedata.normalize("NFKC", folder_name) != name:
+    if folder_name is not None and _normal(folder_name) != name:
         message = f"the name {shown} is not that of its folder, {printable(folder_name)}"
         yield _Found("name_mismatch", True, line, message)
+
+
+def _normal(name: str) -> str:
+    """Return the normal form of a name, as every Python knows it."""
+    return unicodedata.normalize("NFKC", scripts.settled(name))
 
 
 def _other_rules(head: Head) -> Iterator[_Found]:
@@ -161,6 +166,10 @@ def _typed(head: Head, key: str, kinds: tuple[str, ...]) -> Iterator[_Found]:
 
 def _advice(cut: Parts, head: Head) -> Iterator[Problem]:
     """Yield what breaks no rule, and yet somebody should look at."""
+    name = head.fields.get("name")
+    if name is not None and name.kind == TEXT:
+        for code, message in names.doubts(name.value):
+            yield Problem(code, WARNING, head.line(name), message)
     tools: Field | None = head.fields.get("allowed-tools")
     if tools is not None and tools.kind != NULL:
         message = f"asks for tools: {printable(head.raw(tools).strip())}"

@@ -1,19 +1,24 @@
 """Text of others in a frame: where it begins and ends, whose it is, and that it is data.
 
 Nothing inside can close the frame or open another one, for the lines of the frame bear a
-tag that follows from the text and does not occur in it.
+tag that follows from all that stands in it and does not occur there.
 """
 
 from __future__ import annotations
 
 from ..digest import blob_id
+from .text import fold
 
 _DIGITS = 16
 
 
 def framed(kind: str, about: str, text: str) -> str:
-    """Return `text` between two lines that name its `kind`; the first says what it is `about`."""
-    tag = _tag(text)
+    """Return `text` between two lines that name its `kind`; the first says what it is `about`.
+
+    What it is about may name what others named, and is shown on one line.
+    """
+    about = fold(about)
+    tag = _tag(f"{about}\n{text}")
     return f"[{kind} {tag} begins: {about}]\n{text}\n[{kind} {tag} ends]"
 
 

@@ -4,6 +4,10 @@ A slug is lower-case ASCII letters and digits with single hyphens between, at
 most 64 characters. A name that could mean a path, an option, a reserved file or
 something unseen is refused, before and after compatibility normalisation, so
 that nothing dangerous reaches the file system in another form.
+
+The slug of a name is the same under every Python: what Unicode 14 has not assigned is
+passed over (`scripts.settled`), the rest keeps its normal form for ever, and
+letters become ASCII by the fixed table of text-unidecode 1.3.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import unicodedata
 
 from ..errors import InvalidInput, printable
 from ..limits import MAX_NAME_CHARS, MAX_SLUG
+from . import scripts
 from .text import hidden
 
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -60,11 +65,10 @@ def slugify(name: str) -> str:
 def fold(name: str) -> str:
     """Return the slug form of any text, or "" where nothing is left; checks nothing."""
     if not name.isascii():
-        from slugify import slugify as transliterate
+        from text_unidecode import unidecode
 
-        name = transliterate(
-            unicodedata.normalize("NFKC", name), entities=False, decimal=False, hexadecimal=False
-        )
+        plain = unicodedata.normalize("NFKD", scripts.settled(name)).replace("'", "-")
+        name = unidecode(plain).replace("'", "")
     return _RUNS.sub("-", name.lower()).strip("-")[:MAX_SLUG].rstrip("-")
 
 
@@ -84,19 +88,24 @@ def same_skill(name_a: str, name_b: str) -> bool:
     Everything else is compared by code points: a pair of normal forms, a
     ligature or "C++" and "C#" are different names even where the slug is one.
     """
-    return name_a == name_b or _identity(name_a) == _identity(name_b)
+    return name_a == name_b or identity(name_a) == identity(name_b)
 
 
-def _identity(name: str) -> str:
-    """Fold case only where it is one to one, so that the Kelvin sign is not a k."""
+def identity(name: str) -> str:
+    """Return what names of one skill have in common.
+
+    Case is folded only where it is one to one, so that the Kelvin sign is not a k.
+    """
     lower = name.lower()
     if not name.isascii():
-        lower = "".join(c.lower() if c.lower().upper() == c else c for c in name)
+        known = scripts.settled(name)
+        pairs = zip(name, known, strict=True)
+        lower = "".join(k.lower() if k.lower().upper() == k == c else c for c, k in pairs)
     return _SEPARATORS.sub("-", lower).strip("-")
 
 
 def _check(name: str) -> None:
-    normal = unicodedata.normalize("NFKC", name)
+    normal = unicodedata.normalize("NFKC", scripts.settled(name))
     if _RESERVED.fullmatch(_undisguised(name)):
         raise _refusal(name, "reserved_name", "the name is reserved")
     if _CONTROL.search(name) or hidden().search(name):
@@ -114,7 +123,8 @@ def _check(name: str) -> None:
 
 def _undisguised(name: str) -> str:
     """Return what a careless file system could take `name` for."""
-    seen = hidden().sub("", unicodedata.normalize("NFKD", hidden().sub("", name)))
+    known = scripts.settled(hidden().sub("", name))
+    seen = hidden().sub("", unicodedata.normalize("NFKD", known))
     bare = "".join(c for c in seen if not unicodedata.combining(c)).casefold()
     return re.split(r"[:/\\]", bare, maxsplit=1)[0].rstrip(" .\t\r\n").lstrip()
 
@@ -123,8 +133,8 @@ def _has_piled_marks(name: str) -> bool:
     if name.isascii():
         return False
     run = 0
-    for char in unicodedata.normalize("NFD", name):
-        run = run + 1 if unicodedata.category(char) in ("Mn", "Me") else 0
+    for char in unicodedata.normalize("NFD", scripts.settled(name)):
+        run = run + 1 if scripts.is_mark(char) else 0
         if run > MAX_MARKS:
             return True
     return False

@@ -15,6 +15,7 @@ import yaml
 
 from .. import limits
 from ..errors import InvalidInput, printable
+from .scripts import settled
 
 MAX_NESTING = 16
 """Maps and lists inside each other."""
@@ -177,7 +178,7 @@ def _check_keys(node: yaml.MappingNode, first_line: int) -> None:
         if not is_text(key):
             shown = printable(key.value) if isinstance(key, yaml.ScalarNode) else "a list or map"
             _refuse(line, f"a key that is not text: {shown}", "bad_key")
-        normal = unicodedata.normalize("NFKC", key.value)
+        normal = unicodedata.normalize("NFKC", settled(key.value))
         if normal in seen:
             _refuse(line, f"a key twice in one map: {printable(key.value)}", "duplicate_key")
         seen.add(normal)

@@ -17,7 +17,7 @@ _HIDDEN_RANGES = (
     "\\u0890\\u0891\\u08e2\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f"
     "\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ud800-\\uf8ff\\ufdd0-\\ufdef\\ufe00-\\ufe0f"
     "\\ufeff\\uffa0\\ufff0-\\ufffb\\ufffe\\uffff\\U000110bd\\U000110cd"
-    "\\U00013430-\\U0001345f\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a"
+    "\\U00013430-\\U0001343f\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a"
     "\\U000e0000-\\U000e0fff\\U000f0000-\\U0010ffff"
 )
 _NONCHARACTERS = "".join(f"\\U{plane:04x}fffe\\U{plane:04x}ffff" for plane in range(1, 15))
@@ -34,6 +34,11 @@ def hidden() -> re.Pattern[str]:
 
 def first_hidden(text: str) -> re.Match[str] | None:
     """Return the first hidden code point of `text`; each different one is looked at once first."""
+    plain = text.replace("\n", "").replace("\t", "")
+    if plain.isprintable() and (
+        plain.isascii() or not plain.encode().translate(None, _SURELY_SEEN)
+    ):
+        return None
     found = hidden().search("".join(set(text)))
     return found and hidden().search(text)
 
@@ -54,6 +59,11 @@ def clean(text: str) -> str:
     lines = text.splitlines()
     ending = "\n" if text.splitlines(keepends=True)[-1] != lines[-1] else ""
     return hidden().sub("", "\n".join(lines) + ending)
+
+
+def seen(text: str) -> str:
+    """Return `text` without hidden code points, and with the lines it has: none is made."""
+    return text if first_hidden(text) is None else hidden().sub("", text)
 
 
 def fold(text: str) -> str:

@@ -64,9 +64,12 @@ def bump(raw: str, line: int = 0) -> str:
 
 
 def after(text: str, line: int = 0) -> str:
-    """Return the text form of the version after `text`, which is a text form."""
+    """Return the text form of the version after `text`, which is a text form.
+
+    Raises `InvalidInput` (`bad_version`) for any other, as a foreign store may hold it.
+    """
     head, dot, last = text.rpartition(".")
-    number = int(last) + 1
+    number = _numbers(text)[-1] + 1
     if number > MAX_PART:
         raise _bad(text, line, "this version cannot rise any more; write a lower one by hand")
     return f"{head}{dot}{number:0{len(last)}}"

@@ -16,7 +16,7 @@ from ..output import emit
 from ..params import Once, TextType
 from ..terminal import escape
 from ..text import count, short
-from ..words import conflict, crowds
+from ..words import conflict, crowds, notices
 
 if TYPE_CHECKING:
     from brain.results import Adopted
@@ -106,6 +106,7 @@ def _lines(done: Adopted) -> Iterator[str]:
     if done.left_out:
         yield "Left out:"
         yield from (f"  {line}" for line in crowds(done.left_out))
+    yield from notices(done.notices)
     yield from map(conflict, done.conflicts)
 
 

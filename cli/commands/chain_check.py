@@ -68,7 +68,7 @@ def command(
     from brain.chain.evidence import report
     from brain.limits import MAX_EVIDENCE_BYTES
 
-    data = read(file, MAX_EVIDENCE_BYTES)
+    data = read(file, MAX_EVIDENCE_BYTES, "the evidence")
     said: dict[str, Any] = {name: value or "" for name, value in known.items()}
     found = _checked(data, content, {**said, "witnesses": witnesses})
     emit(app, found, report.as_text(found).splitlines())

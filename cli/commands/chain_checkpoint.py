@@ -73,7 +73,7 @@ def command(
         kept: Sequence[Cosigned] = ()
         if cosigned is not None:
             kept = log.add_cosignature(
-                read(cosigned, _MAX_NOTE).decode("utf-8", "replace"), witnesses
+                read(cosigned, _MAX_NOTE, "the checkpoint").decode("utf-8", "replace"), witnesses
             )
         text = log.checkpoint()
         size = _size(text)

@@ -35,7 +35,7 @@ def command(app: App, file: str, ledger: str | None, dry_run: bool) -> None:
     and no right to it: the signature has them, your key only pays.
     """
     chain = chains.needed(app, ledger)
-    said = _permit(read(file, _MOST))
+    said = _permit(read(file, _MOST, "the permit"))
     if dry_run:
         price = chains.quoted(chain, chain.quote_relay(said))
         emit(app, price, priced(price))

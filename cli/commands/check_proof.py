@@ -55,7 +55,7 @@ def command(
     """
     from brain.limits import MAX_PROOF_BYTES
 
-    data = read(file, MAX_PROOF_BYTES)
+    data = read(file, MAX_PROOF_BYTES, "the proof")
     if _is_of_equivocation(data):
         if content is not None:
             raise click.UsageError("A proof of equivocation says nothing of a content.")

@@ -15,6 +15,7 @@ from ..output import emit
 from ..params import CountType, Once, TextType
 from ..reading import standard_input
 from ..serving import Address, AddressType, desk, private_stdout, rules, token_place
+from ..terminal import is_terminal
 
 
 @brain_command(
@@ -95,6 +96,8 @@ def command(
     running.check_extra()
     if http is None:
         source = standard_input().fileno()
+        if is_terminal(sys.stdin):
+            app.note("Waiting for a client on standard input; agents start this by themselves")
         with private_stdout() as out, desk(app, read_only, approve, budget) as served:
             running.serve_pipes(served, source, out)
         return

@@ -69,7 +69,7 @@ def command(app: App, file: str, form: str | None, output: str | None, overwrite
     from brain.receipts.document import as_json
     from brain.receipts.transcripts import read as read_transcript
 
-    receipt = read_transcript(read(file, MAX_TRANSCRIPT_BYTES), form or "")
+    receipt = read_transcript(read(file, MAX_TRANSCRIPT_BYTES, "the transcript"), form or "")
     data, told = encode(receipt), as_json(receipt)["source"]
     if output is not None:
         write_file(output, data, overwrite)

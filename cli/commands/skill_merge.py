@@ -64,7 +64,7 @@ def command(
         slug,
         other,
         description=description,
-        body=None if file is None else read(file, limits.MAX_SKILL_BYTES),
+        body=None if file is None else read(file, limits.MAX_SKILL_BYTES, "the skill"),
         message=message or "",
     )
     emit(app, done, _lines(done))

@@ -80,7 +80,7 @@ def command(
     commitment fails, the snapshot stands all the same. Skills that a new one is much
     like are named, and so is what looks like a secret in its text.
     """
-    body = None if file is None else read(file, limits.MAX_SKILL_BYTES)
+    body = None if file is None else read(file, limits.MAX_SKILL_BYTES, "the skill")
     similar = app.brain.similar_skills(name, description, body)
     done = app.brain.upsert_skill(
         name,
@@ -106,7 +106,7 @@ def _receipt(name: str) -> Receipt | bytes:
     """Return the receipt in a file, or what else stands in it."""
     from brain.receipts import of_bytes
 
-    return of_bytes(read(name, limits.MAX_FILE_BYTES))
+    return of_bytes(read(name, limits.MAX_FILE_BYTES, "the receipt"))
 
 
 def _lines(done: Upserted) -> Iterator[str]:

@@ -33,6 +33,10 @@ def command(app: App, name: str, arguments: str) -> None:
     """
     from brain.serve.tools import Toolbox
 
-    given: str | bytes = arguments if arguments != "-" else read("-", limits.MAX_CALL_BYTES)
+    given: str | bytes = (
+        arguments
+        if arguments != "-"
+        else read("-", limits.MAX_CALL_BYTES, "the arguments, as JSON,")
+    )
     answer = Toolbox(app.brain).call(name, given)
     emit(app, answer, [escape_lines(answer.text.rstrip("\n"))])

@@ -16,7 +16,11 @@ COMMAND_LINE = ("-m", "brain_cli")
 
 
 def at_terminal(
-    folder: Path, *call: str, program: tuple[str, ...] = COMMAND_LINE, **settings: str
+    folder: Path,
+    *call: str,
+    program: tuple[str, ...] = COMMAND_LINE,
+    typed: bytes = b"",
+    **settings: str,
 ) -> str:
     """Run the command line at a pseudo-terminal and return what it showed."""
     ours, theirs = pty.openpty()
@@ -29,6 +33,7 @@ def at_terminal(
         env=environment(TERM="xterm", COLUMNS="60", **settings),
     )
     os.close(theirs)
+    os.write(ours, typed)
     shown = b""
     try:
         while chunk := os.read(ours, 65536):
@@ -37,7 +42,7 @@ def at_terminal(
         pass  # Linux reports the end of a pseudo-terminal as EIO
     finally:
         os.close(ours)
-    assert process.wait(timeout=60) in (0, 1, 2)
+    assert process.wait(timeout=60) in (0, 1, 2, 3)
     return shown.decode().replace("\r\n", "\n")
 
 
@@ -97,3 +102,35 @@ def test_short_work_and_json_show_no_bar(tmp_path: Path, wait: int, as_json: boo
 
 def test_json_at_a_terminal_is_indented(agent: Path) -> None:
     assert at_terminal(agent, "index", "--json").startswith('{\n  "index"')
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        (["skill", "upsert", "oracle", "-f", "-"], "the skill"),
+        (["skill", "merge", "a", "b", "-f", "-"], "the skill"),
+        (["skill", "upsert", "oracle", "-d", "x", "--receipt", "-"], "the receipt"),
+        (["tools", "call", "skills_list", "-"], "the arguments, as JSON,"),
+        (["check-proof", "-"], "the proof"),
+        (["index", "--task", "-"], "the task"),
+        (["receipt", "import", "-"], "the transcript"),
+        (["receipt", "show", "-"], "the receipt"),
+        (["chain", "check", "-"], "the evidence"),
+    ],
+)
+def test_what_waits_for_input_says_what_it_waits_for(
+    agent: Path, call: list[str], what: str
+) -> None:
+    shown = at_terminal(agent, *call, typed=b"x\n\x04", NO_COLOR="1")
+    assert f"Reading {what} from standard input; end with Ctrl-D\n" in shown
+
+
+def test_the_checker_of_evidence_and_the_server_say_it_too(agent: Path) -> None:
+    checker = ("-m", "brain.chain.check")
+    assert "end with Ctrl-D\n" in at_terminal(agent, "-", program=checker, typed=b"x\n\x04")
+    assert "Waiting for a client on standard input" in at_terminal(agent, "mcp", typed=b"\x04")
+
+
+def test_a_pipe_is_read_without_a_word(agent: Path, process: Call) -> None:
+    told = process("skill", "upsert", "oracle", "-f", "-", cwd=agent, input=b"Check it.\n")
+    assert told.status == 0 and "Reading" not in told.err

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import LedgerError, printable
+from ...secrets import masked_words
 from . import wire
 from .config import host
 from .foreign import contained
@@ -101,7 +102,8 @@ class Node:
         if "error" not in answer:
             return answer["result"]
         error = answer["error"]
-        return Refusal(error["code"], printable(error["message"]), _revert(error.get("data")))
+        words = printable(masked_words(error["message"], self._url))
+        return Refusal(error["code"], words, _revert(error.get("data")))
 
     def _provider(self) -> HTTPProvider:
         if self._web3 is None:

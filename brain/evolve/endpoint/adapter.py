@@ -58,7 +58,7 @@ class Endpoint:
             except ModelError:
                 raise
             except Exception as error:  # noqa: BLE001  whatever the libraries raise, it is told
-                problem = failing.told(self.name, self._key, error)
+                problem = failing.told(self.name, self._key, error, self._settings.base_url)
                 wait = failing.wait_of(error)
                 if wait is None:
                     wait = _FIRST_WAIT * 2 ** (self._settings.retries - left)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic_ai import exceptions as said
 
 from ...errors import ModelError, printable
-from ...secrets import masked
+from ...secrets import masked_words
 from .bounded import TooLarge
 
 _KINDS: tuple[tuple[type[BaseException], str, str, str], ...] = (
@@ -42,8 +42,8 @@ PASSING = ("rate_limited", "unavailable", "unreachable")
 _SHOWN = 160
 
 
-def told(name: str, key: str, error: BaseException) -> ModelError:
-    """Return the typed error for what went wrong while the model `name` was asked."""
+def told(name: str, key: str, error: BaseException, url: str = "") -> ModelError:
+    """Return the typed error for what went wrong while the model `name` was asked at `url`."""
     if isinstance(error, TimeoutError):
         return _error(name, "model_timeout", "no answer in time", "see --timeout")
     for cause in _causes(error):
@@ -51,13 +51,14 @@ def told(name: str, key: str, error: BaseException) -> ModelError:
             return _error(name, "answer_too_large", f"the answer is refused: {cause}", "")
     for kind, code, words, hint in _KINDS:
         if isinstance(error, kind):
-            return _error(name, code, words + _details(error, key), hint)
+            return _error(name, code, words + _details(error, key, url), hint)
     for cause in _causes(error):
         if type(cause).__module__ == "botocore.exceptions":  # such as no region, no credentials
-            words = f"it cannot be used so: {printable(cause, _SHOWN)}"
+            words = printable(masked_words(str(cause), url, key), _SHOWN)
+            words = f"it cannot be used so: {words}"
             return _error(name, "bad_model", words, "see the settings of AWS")
     words = "it does not answer as its protocol says"
-    return _error(name, "bad_answer", words + _details(error, key), "check the address")
+    return _error(name, "bad_answer", words + _details(error, key, url), "check the address")
 
 
 def wait_of(error: BaseException) -> float | None:
@@ -69,14 +70,14 @@ def _error(name: str, code: str, words: str, hint: str) -> ModelError:
     return ModelError(f"{printable(name, 80)}: {words}", code=code, hint=hint)
 
 
-def _details(error: BaseException, key: str) -> str:
+def _details(error: BaseException, key: str, url: str) -> str:
     """Return what the endpoint says of it, cut, and without the key that it may repeat."""
     status = f"status {error.status_code}" if isinstance(error, said.ModelHTTPError) else ""
     body = error.body if isinstance(error, said.ModelAPIError) else None
     inner = body.get("error", body) if isinstance(body, dict) else None
     message = inner.get("message") if isinstance(inner, dict) else None
     text = message if isinstance(message, str) else ""
-    text = masked((text.replace(key, "[key]") if key else text).encode())[0].decode()
+    text = masked_words(text, url, key)
     parts = [part for part in (status, printable(" ".join(text.split()), _SHOWN)) if part]
     return f" ({': '.join(parts)})" if parts else ""
 

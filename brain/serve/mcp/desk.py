@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...errors import Conflict, InvalidInput, NotFound, ToolFailure
 from ...skills.slug import slugify
 from ..tools import TOOLS, Answer, Tool, Toolbox
+from ..tools.reading import shown_text
 from .seat import Seat
 
 if TYPE_CHECKING:
@@ -137,16 +138,15 @@ class Desk:
         return self.brain(client).skills()
 
     def skill(self, client: str, slug: str, version: str = "") -> Served:
-        """Return the text of a skill, now or at a version.
+        """Return the text of a skill, now or at a version, as skill_view shows it.
 
         Raises `NotFound` or `InvalidInput`.
         """
         brain = self.brain(client)
         if version and not version.strip().isprintable():
             raise InvalidInput("not a version", code="bad_version")
-        view = brain.view_skill(f"{slug}@{version}" if version else slug)
-        content = brain.read_file(view.path, view.snapshot)
-        return Served(content.decode("utf-8-sig", "replace"), view.snapshot)
+        found = brain.read_skill(f"{slug}@{version}" if version else slug)
+        return Served(shown_text(found.content), found.snapshot)
 
     def moved(self) -> Changed | None:
         """Return what changed since this was asked last, by whatever process; None if nothing.

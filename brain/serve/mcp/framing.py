@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Any
+from itertools import count
+from typing import Any, cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from . import crowds
 
 HEAD_BYTES = 32 << 10
 """Size of the head of a request."""
 HEAD_SECONDS = 10.0
 """How long the head of a request may take."""
+_ORDER = count()
 _END = b"\r\n\r\n"
 _BARE = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)|\0")
 
@@ -25,10 +29,22 @@ class StrictProtocol(H11Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._last = b""
         self._size = 0
+        self.since = next(_ORDER)
+
+    @property
+    def midst(self) -> int:
+        """What the connection is in the midst of, as `crowds` says it."""
+        if self.cycle is None or self.cycle.response_complete:
+            return crowds.WAITING
+        if self.cycle.more_body:
+            return crowds.READING
+        streams = self.scope["method"] == "GET" and self.cycle.response_started
+        return crowds.STREAMING if streams else crowds.ANSWERING
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first head."""
+        """Begin to wait for the first head; if there are too many, the idlest ends."""
         super().connection_made(transport)
+        crowds.make_room(cast("set[StrictProtocol]", self.connections), self)
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -45,6 +61,7 @@ class StrictProtocol(H11Protocol):
         if self.conn.their_state is h11.IDLE:
             self._await_head()
         else:
+            self.since = next(_ORDER)
             self._head_is_there()
 
     def on_response_complete(self) -> None:
@@ -52,6 +69,7 @@ class StrictProtocol(H11Protocol):
         if self.conn.their_state is h11.DONE and self._fault(self.conn.trailing_data[0]):
             self.transport.close()
         super().on_response_complete()
+        self.since = next(_ORDER)
         if self.conn.their_state is not h11.IDLE:
             self._head_is_there()
 

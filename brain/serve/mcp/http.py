@@ -12,15 +12,13 @@ from types import FrameType
 import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 
+from .crowds import Sessions
 from .desk import Desk
 from .framing import HEAD_BYTES, StrictProtocol
-from .guard import App, Guard, Headers, Receive, Rules, Scope, Send
+from .guard import Guard, Rules
 from .messages import MAX_BYTES
 from .server import BrainServer
 
-MAX_SESSIONS = 256
-"""Sessions of the older revisions, each of which keeps something in memory."""
-MAX_CONNECTIONS = 256
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _IDLE_SECONDS = 1800.0
 _LAST_SECONDS = 3
@@ -34,10 +32,10 @@ async def serve(desk: Desk, sockets: list[socket.socket], rules: Rules) -> int:
         app=made.server,
         session_idle_timeout=_IDLE_SECONDS,
         max_request_body_size=MAX_BYTES,
-        max_sessions=MAX_SESSIONS,
+        max_sessions=None,  # `Sessions` bounds them
     )
     config = uvicorn.Config(
-        Guard(_noting_ends(StreamableHTTPASGIApp(manager), made), rules),
+        Guard(Sessions(StreamableHTTPASGIApp(manager), made.ended), rules),
         http=StrictProtocol,
         ws="none",
         lifespan="off",
@@ -46,7 +44,6 @@ async def serve(desk: Desk, sockets: list[socket.socket], rules: Rules) -> int:
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=MAX_CONNECTIONS,
         h11_max_incomplete_event_size=HEAD_BYTES,
         timeout_keep_alive=15,
         timeout_graceful_shutdown=_LAST_SECONDS,
@@ -59,18 +56,6 @@ async def serve(desk: Desk, sockets: list[socket.socket], rules: Rules) -> int:
         for one in sockets:
             one.close()
     return server.ended_by
-
-
-def _noting_ends(app: App, made: BrainServer) -> App:
-    """Return an application that also tells when a client ends its session."""
-
-    async def noting(scope: Scope, receive: Receive, send: Send) -> None:
-        session = Headers(scope["headers"]).all(b"mcp-session-id")
-        if scope["method"] == "DELETE" and session:
-            await made.ended(session[0])
-        await app(scope, receive, send)
-
-    return noting
 
 
 class _Ending(uvicorn.Server):

@@ -15,6 +15,7 @@ from mcp import types as wire
 
 from ...errors import BrainError
 from ...results import Skill
+from ...skills.text import fold, seen
 from .desk import Desk, Served
 
 INDEX = "brain://index"
@@ -100,7 +101,7 @@ def told(error: BrainError, desk: Desk) -> str:
     """Return the words for an error that no model caused, without places of this machine."""
     from ..tools.failing import without_paths
 
-    return without_paths(error.message, desk.root)
+    return seen(without_paths(error.message, desk.root))
 
 
 def changed(slugs: Iterable[str]) -> list[str]:
@@ -118,6 +119,6 @@ def _described(skill: Skill) -> wire.Resource:
     return wire.Resource(
         name=skill.slug,
         uri=of_skill(skill.slug),
-        description=skill.description or None,
+        description=fold(skill.description) or None,
         mime_type=_MARKDOWN,
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
-from ...errors import BrainError, ToolFailure
+from ...errors import BrainError, ToolFailure, printable
+from ...skills.text import seen
 
 _HINTS = {
     "no_skill": "See skills_list.",
@@ -14,7 +16,12 @@ _HINTS = {
 }
 """What to do, where the hint of the error is a command for people."""
 _COMMAND = "`brain "
-_ABSOLUTE = re.compile(r"(?<![\w./])(?:/|[A-Za-z]:\\)[^\s'\"]*[/\\][^\s'\":,]+")
+_ABSOLUTE = re.compile(
+    r"(?<![\w./])(?:/|[A-Za-z]:\\|\\\\)[^\s'\"]*[/\\][^\s'\":,]+(?: [^\s'\":,]*[/\\][^\s'\":,]*)*"
+)
+"""A path of this machine; what follows a space in it and has a slash is part of it."""
+MOST_SAID = 6000
+"""Characters of a message, and of a hint."""
 
 
 def told(error: BrainError, root: Path) -> ToolFailure:
@@ -31,10 +38,27 @@ def told(error: BrainError, root: Path) -> ToolFailure:
     return failure
 
 
+def shown(failure: ToolFailure) -> ToolFailure:
+    """Return a failure as a model is told it: bounded, and without hidden characters."""
+    made = ToolFailure(_shown(failure.message), code=failure.code, hint=_shown(failure.hint))
+    made.exit_status = failure.exit_status
+    return made
+
+
 def without_paths(text: str, root: Path) -> str:
     """Return `text` without the places of this machine; paths inside the brain stay."""
-    inside = text.replace(f"{root}/", "").replace(str(root), "the brain")
-    return _ABSOLUTE.sub("…", inside)
+    for here in dict.fromkeys(map(str, (root, root.absolute(), root.resolve()))):
+        for name in (here, printable(here, len(here))):
+            text = text.replace(f"{name}/", "").replace(name, "the brain")
+    home = os.path.expanduser("~")
+    if len(home) > 1:
+        text = re.sub(rf"(?<![\w./]){re.escape(home)}(?![\w.-])", "…", text)
+    return _ABSOLUTE.sub("…", text)
+
+
+def _shown(text: str) -> str:
+    plain = seen(text)
+    return plain if len(plain) <= MOST_SAID else f"{plain[:MOST_SAID]} …"
 
 
 def _sentence(text: str) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import printable
 from ...results import words
+from ...skills.text import seen
+from .failing import without_paths
 from .tool import Answer
 
 if TYPE_CHECKING:
@@ -83,7 +85,10 @@ def brain_log(brain: Brain, given: Given) -> Answer:
 def brain_verify(brain: Brain, given: Given) -> Answer:
     """Check the lineage back to its first snapshot."""
     done = brain.verify(bool(given.get("deep")))
-    findings = [finding._asdict() for finding in done.findings[:MOST_FINDINGS]]
+    findings = [
+        {**finding._asdict(), "message": without_paths(finding.message, brain.root)}
+        for finding in done.findings[:MOST_FINDINGS]
+    ]
     data = {
         "ok": done.ok,
         "brain": done.brain,
@@ -139,7 +144,8 @@ def _snapshot(info: SnapshotInfo) -> dict[str, Any]:
 
 def _patch(pieces: Iterable[str]) -> str:
     room, shown = MOST_PATCH, []
-    for piece in pieces:
+    for raw in pieces:
+        piece = seen(raw)  # no path and no text makes a line of its own
         shown.append(piece[:room])
         room -= len(piece)
         if room < 0:

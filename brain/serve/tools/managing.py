@@ -167,7 +167,8 @@ def _answer(done: Upserted, what: str) -> Answer:
         "bundle": done.bundle,
     }
     text = f"{what} {done.slug}, version {done.version} (snapshot {done.snapshot[:12]})."
-    return Answer(text, data, done.changed)
+    notes = [f"Note: {printable(one.path)} {one.message}." for one in done.notices]
+    return Answer("\n".join([text, *notes]), data, done.changed)
 
 
 _ACTS = {

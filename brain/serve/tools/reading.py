@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import printable
@@ -12,14 +13,19 @@ if TYPE_CHECKING:
     from ...brain import Brain
 
 MOST_SHOWN = 200_000
-"""Characters of one file that are shown."""
+"""Characters that are shown of a file, the names of other files among them."""
+MOST_FILES = 200
+"""Files of a skill that are named."""
+_NOTE = 60
+"""Room for the line that says how much was cut."""
 
 
 def skill_view(brain: Brain, given: dict[str, Any]) -> Answer:
     """Read a skill, or one of its files, now or at an earlier version."""
     name, version = given["name"], given.get("version", "")
     found = brain.read_skill(f"{name}@{version}" if version != "" else name, file_of(given))
-    shown = _shown(found.content)
+    files = _listed(found.files) if not found.file else ""
+    shown = shown_text(found.content, MOST_SHOWN - len(files))
     data = {
         "slug": found.slug,
         "name": found.name,
@@ -31,10 +37,7 @@ def skill_view(brain: Brain, given: dict[str, Any]) -> Answer:
         "content": shown,
         "files": found.files,
     }
-    files = ", ".join(map(printable, found.files))
-    if files and not found.file:
-        shown += f"\n\nFiles, to be read with file_path: {files}"
-    return Answer(shown, data, False)
+    return Answer(shown + files, data, False)
 
 
 def file_of(given: dict[str, Any]) -> str:
@@ -43,12 +46,23 @@ def file_of(given: dict[str, Any]) -> str:
     return "" if path == "SKILL.md" else path
 
 
-def _shown(content: bytes) -> str:
+def shown_text(content: bytes, most: int = MOST_SHOWN) -> str:
+    """Return a file as a model is shown it: what nobody sees left out, at most so long."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         return f"(not a text: {len(content)} bytes)"
     text = clean(text)
-    if len(text) <= MOST_SHOWN:
+    if len(text) <= most:
         return text
-    return f"{text[:MOST_SHOWN]}\n(cut: {MOST_SHOWN} of {len(text)} characters)"
+    kept = most - _NOTE
+    return f"{text[:kept]}\n(cut: {kept} of {len(text)} characters)"
+
+
+def _listed(files: Sequence[str]) -> str:
+    """Return the line that names the files of a skill, as many as there is room for."""
+    if not files:
+        return ""
+    names = ", ".join(map(printable, files[:MOST_FILES]))
+    more = f" ({MOST_FILES} of {len(files)} files)" if len(files) > MOST_FILES else ""
+    return f"\n\nFiles, to be read with file_path: {names}{more}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError, ToolFailure, printable
 from ...skills.near import closest
+from ...skills.text import seen
 from . import arguments, failing
 from .definitions import TOOLS
 from .guarding import refuse_secrets
@@ -52,12 +53,21 @@ class Toolbox:
         """Call a tool; the arguments may be a JSON text, as some interfaces hand them over.
 
         Raises `ToolFailure`, whose `text` is for the model, for everything that a model
-        can get wrong and a brain can refuse.
+        can get wrong and a brain can refuse. Neither its text nor that of an answer holds
+        a hidden character.
         """
         if self._task is None:
-            return self._call(name, given)
+            return self._shown(name, given)
         with self._task.going_on():
-            return noted(self._task, name, given, self._call)
+            return noted(self._task, name, given, self._shown)
+
+    def _shown(self, name: str, given: Given) -> Answer:
+        """Call a tool; whatever it says goes through the one filter."""
+        try:
+            answer = self._call(name, given)
+        except ToolFailure as failure:
+            raise failing.shown(failure) from failure.__cause__
+        return answer._replace(text=seen(answer.text))
 
     def _call(self, name: str, given: Given) -> Answer:
         act = _ACTS.get(name)

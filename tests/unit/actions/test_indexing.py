@@ -133,7 +133,7 @@ def test_memory_in_the_prompt_cannot_leave_its_frame(brain: Brain) -> None:
     write(brain, "manifest.yaml", "name: agent\nprompt:\n  memory:\n  - path: memory/MEMORY.md\n")
     brain.snapshot()
     lines = brain.prompt().prompt.split("\n")
-    start = lines.index("# Memory: memory/MEMORY.md") + 2
+    start = lines.index("# Memory") + 2
     tag = lines[start].split()[1]
     assert lines[start].startswith(f"[memory {tag} begins: data of the brain ")
     assert lines[-2:] == [f"[memory {tag} ends]", ""]

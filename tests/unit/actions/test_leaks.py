@@ -138,3 +138,41 @@ def test_a_manifest_that_cannot_be_read_keeps_no_snapshot_from_being_made(brain:
     made = brain.snapshot()
     assert made.changed and [one.code for one in made.notices] == ["secret"]
     assert brain.status().clean
+
+
+def test_a_secret_in_a_message_is_never_recorded_for_nothing_could_redact_it(brain: Brain) -> None:
+    write(brain, "memory/notes.md", "nothing\n")
+    done = brain.snapshot(f"Use {KEY} from now on")
+    assert [(one.code, one.path) for one in done.notices] == [("secret", "")]
+    assert next(brain.log(limit=1)).message == "Use [redacted: github-token] from now on"
+    made = brain.upsert_skill("deploy", b"Ship it.\n", message=f"with {OTHER}")
+    assert [one.code for one in made.notices] == ["secret"]
+    assert OTHER not in next(brain.log(limit=1)).message
+    for data in (brain.root / ".brain").rglob("*"):
+        assert not data.is_file() or KEY.encode() not in data.read_bytes()
+
+
+def test_a_message_says_what_it_says_where_a_person_accepted_it(brain: Brain) -> None:
+    write(brain, "memory/notes.md", KEY)
+    brain.snapshot()
+    accept(brain, *(one.id for one in brain.secrets().findings))
+    brain.snapshot()
+    write(brain, "memory/notes.md", "nothing\n")
+    done = brain.snapshot(f"Remove {KEY}")
+    assert done.notices == [] and next(brain.log(limit=1)).message == f"Remove {KEY}"
+
+
+def test_the_reason_of_a_redaction_does_not_repeat_the_secret(brain: Brain) -> None:
+    write(brain, "memory/notes.md", f"use {KEY}\n")
+    brain.snapshot()
+    brain.redact("memory/notes.md", reason=f"it held {KEY}")
+    assert KEY not in repr(list(brain.log()))
+
+
+def test_a_keystore_in_the_folder_is_noticed(brain: Brain) -> None:
+    hexed = "5318b4d5bcd28de64ee5559e671353e16f075ecae9f99c7a79a38af5f869aa46"
+    name = "UTC--2026-01-01T00-00-00.000Z--008aeeda4d805471df9b2a5b0f38a0c3bcba786b"
+    keystore = f'{{"crypto": {{"ciphertext": "{hexed}", "kdf": "scrypt", "mac": "{hexed}"}}}}'
+    write(brain, name, keystore)
+    (notice,) = brain.snapshot().notices
+    assert notice.path == name and "keystore" in notice.message

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from brain.secrets import MAX_FINDINGS, find, masked
+from brain.secrets import MAX_FINDINGS, find, masked, masked_words
 from tests import planted
 
 PEM = "-----BEGIN RSA {0}-----\n{1}-----END RSA {0}-----\n".format(
@@ -38,3 +38,30 @@ def test_content_full_of_secrets_goes_as_a_whole() -> None:
     keys = ("ghp_" + "".join(rng.choices(letters, k=36)) for _ in range(MAX_FINDINGS + 1))
     left, count = masked("\n".join(keys).encode())
     assert (left, count) == (b"[redacted: too many secrets]", MAX_FINDINGS)
+
+
+URL = "https://user:hunter22x@rpc.example:8545/v3/9aa3d95b3bc440fa88ea12eaa4456161?key=abcdefgh1"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"no such project at {URL}",
+        "POST /v3/9aa3d95b3bc440fa88ea12eaa4456161 is over its limit",
+        "project 9aa3d95b3bc440fa88ea12eaa4456161 is unknown",
+        "key=abcdefgh1 and hunter22x",
+        f"token {'ghp_' + 'a1B2c3D4e5F6' * 3} expired",
+        "the key MYKEY-of-the-user",
+    ],
+)
+def test_what_was_entrusted_to_a_stranger_is_taken_out_of_what_they_say(words: str) -> None:
+    said = masked_words(words, URL, "MYKEY-of-the-user")
+    assert "[redacted" in said
+    for secret in ("9aa3d95b", "hunter22x", "abcdefgh1", "a1B2c3", "MYKEY"):
+        assert secret not in said
+
+
+def test_the_rest_of_what_they_say_stays() -> None:
+    words = "execution reverted: v3 of the pool at rpc.example is paused"
+    assert masked_words(words, URL) == words
+    assert masked_words("half \ud800 a pair", "http://[bad") == "half \\ud800 a pair"

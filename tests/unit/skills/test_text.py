@@ -78,3 +78,8 @@ def test_cleaned_text_keeps_its_lines_and_tabs(text: str, cleaned: str) -> None:
 def test_the_first_hidden_character_is_the_one_the_pattern_finds(text: str) -> None:
     found, expected = first_hidden(text), hidden().search(text)
     assert (found and found.span()) == (expected and expected.span())
+
+
+def test_letters_that_this_python_may_not_know_yet_are_kept_by_all_and_controls_by_none() -> None:
+    assert fold("a\U00013441b") == clean("a\U00013441b") == "a\U00013441b"
+    assert fold("a\U0001343fb") == clean("a\U0001343fb") == "ab"

@@ -104,3 +104,12 @@ def test_version_14_a_new_skill_cannot_start_near_the_top() -> None:
         with pytest.raises(InvalidInput) as caught:
             version.check_entry(text)
         assert caught.value.code == "bad_version"
+
+
+@pytest.mark.parametrize("text", ["9" * 4301, "1\u202e", "", "x", "²"])
+def test_what_a_foreign_store_gives_for_a_version_is_refused_or_shown_as_it_is(text: str) -> None:
+    assert version.value(text) == text
+    for act in (version.after, lambda other: version.compare(other, "1")):
+        with pytest.raises(InvalidInput) as caught:
+            act(text)
+        assert caught.value.code == "bad_version" and len(caught.value.message) < 400

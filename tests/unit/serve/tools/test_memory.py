@@ -106,7 +106,7 @@ def test_what_is_remembered_is_in_the_prompt_unless_the_manifest_says_otherwise(
     agent: Agent,
 ) -> None:
     add(agent, "Wants tabs.", target="user")
-    assert "# Memory: memory/USER.md\n\n[memory " in agent.brain.prompt().prompt
+    assert "# Memory\n\n[memory " in agent.brain.prompt().prompt
     assert "\nWants tabs.\n" in agent.brain.prompt().prompt
     write(agent, "manifest.yaml", "prompt:\n  memory: []\n")
     agent.brain.snapshot()
