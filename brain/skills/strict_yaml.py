@@ -176,7 +176,8 @@ def _check_keys(node: yaml.MappingNode, first_line: int) -> None:
         line = key.start_mark.line + first_line
         if not is_text(key):
             shown = printable(key.value) if isinstance(key, yaml.ScalarNode) else "a list or map"
-            _refuse(line, f"a key that is not text: {shown}", "bad_key")
+            hint = "put quotes around it" if isinstance(key, yaml.ScalarNode) else ""
+            _refuse(line, f"a key that is not text: {shown}", "bad_key", hint)
         normal = unicodedata.normalize("NFKC", key.value)
         if normal in seen:
             _refuse(line, f"a key twice in one map: {printable(key.value)}", "duplicate_key")
@@ -196,5 +197,5 @@ def _bad_yaml(error: yaml.YAMLError, first_line: int) -> InvalidInput:
     return InvalidInput(f"line {first_line}: a character that YAML does not allow", code="bad_char")
 
 
-def _refuse(line: int, what: str, code: str) -> NoReturn:
-    raise InvalidInput(f"line {line}: {what}", code=code)
+def _refuse(line: int, what: str, code: str, hint: str = "") -> NoReturn:
+    raise InvalidInput(f"line {line}: {what}", code=code, hint=hint)
