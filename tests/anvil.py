@@ -26,7 +26,7 @@ import pytest
 PROGRAMS = Path(sys.prefix) / "node" / "node_modules"
 """Where `make test` installs the programs of npm, beside this Python."""
 
-MOMENT = 20.0
+MOMENT = 60.0
 """Seconds to wait for a node that starts, answers or ends, before giving up."""
 
 
