@@ -15,9 +15,7 @@ from brain.store import encoder
 from brain.store.opening import create_store, open_reader
 from brain.store.protocol import Kind
 from brain.store.sqlite import BULK, SqliteStore
-
-MOMENT = 60.0
-"""Seconds to wait for what surely comes."""
+from tests.patience import PATIENCE
 
 SKILLS = [
     b"---\nname: skill-%d\ndescription: Say hello in %d ways\n---\n# Steps\n\n- say %d\n"
@@ -105,7 +103,7 @@ def test_what_is_learned_while_a_batch_waits_for_the_worker_is_not_used_for_it(
     pack = encoder._pack
 
     def waiting(*arguments: Any) -> Any:
-        assert late.wait(MOMENT)
+        assert late.wait(PATIENCE)
         return pack(*arguments)
 
     with store.transaction(BULK) as tx:
