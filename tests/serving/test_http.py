@@ -303,6 +303,7 @@ def test_many_at_once_are_served_or_told_to_come_later(served: Served) -> None:
     assert served.is_well()
 
 
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # its child is safe
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
 def test_another_user_of_the_machine_gets_neither_in_nor_the_token(served: Served) -> None:
     child = os.fork()

@@ -33,6 +33,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / ".brain"
 
 
+# What the children here do is safe whatever threads the tests before have left.
+pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+
 NOISE = [(b"%032d" % number, random.Random(number).randbytes(100_000)) for number in range(80)]
 """Blobs that do not shrink."""
 
