@@ -17,7 +17,6 @@ from brain.serve.mcp import resources
 from brain.serve.mcp.desk import Desk
 from brain.serve.mcp.server import BrainServer
 from brain.serve.tools import TOOLS
-from tests.patience import PATIENCE
 
 ERAS = ["legacy", "auto"]
 """The handshake of before 2026, and the revision of 2026."""
@@ -33,9 +32,9 @@ async def connected(
         yield client
 
 
-def within(act: Callable[[], Awaitable[None]]) -> None:
+def within(seconds: float, act: Callable[[], Awaitable[None]]) -> None:
     async def bounded() -> None:
-        with anyio.fail_after(PATIENCE):
+        with anyio.fail_after(seconds):
             await act()
 
     anyio.run(bounded)
@@ -59,7 +58,7 @@ def test_a_session_lists_views_creates_improves_and_sees_it_recorded(
             given = {"action": "patch", "name": "fuzz", "old_string": "F.", "new_string": "G."}
             assert "version 2" in text(await client.call_tool("skill_manage", given))
 
-    within(session)
+    within(60, session)
     with Brain.open(folder) as brain:
         assert [(row.version, row.author) for row in brain.skill_history("fuzz")] == [
             (2, "tester"),
@@ -89,7 +88,7 @@ def test_the_tools_are_those_of_the_table_with_their_hints(desk: Desk, era: str)
             assert hints.destructive_hint is tool.destructive
             assert hints.idempotent_hint is tool.idempotent
 
-    within(session)
+    within(60, session)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -106,7 +105,7 @@ def test_the_index_comes_with_the_instructions_and_is_that_of_now(desk: Desk, er
         async with connected(desk, era) as client:
             assert "▸ b: About b\n" in (client.instructions or "")
 
-    within(session)
+    within(60, session)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -136,7 +135,7 @@ def test_resources_are_the_index_and_each_skill_at_each_version(desk: Desk, era:
                 assert isinstance(found, wire.TextResourceContents) and what in found.text
                 assert found.uri == uri
 
-    within(session)
+    within(60, session)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +164,7 @@ def test_an_address_that_leads_nowhere_is_said_so_without_a_place_of_the_machine
             assert str(desk.root) not in caught.value.error.message
             assert text(await client.call_tool("skills_list"))
 
-    within(session)
+    within(60, session)
 
 
 def test_many_skills_are_listed_in_pages(folder: Path, desk: Desk) -> None:
@@ -185,7 +184,7 @@ def test_many_skills_are_listed_in_pages(folder: Path, desk: Desk) -> None:
             uris = [row.uri for row in (*first.resources, *rest.resources)]
             assert len(uris) == len(set(uris)) == resources.PAGE + 5
 
-    within(session)
+    within(60, session)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -201,7 +200,7 @@ def test_the_prompt_is_the_system_prompt(desk: Desk, era: str) -> None:
             with pytest.raises(MCPError):
                 await client.get_prompt("other")
 
-    within(session)
+    within(60, session)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +230,7 @@ def test_arguments_that_cannot_be_taken_are_errors_of_the_tool_in_words(
             assert told and "Traceback" not in told and str(desk.root) not in told
             assert "File " not in told and ".py" not in told
 
-    within(session)
+    within(60, session)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -250,7 +249,7 @@ def test_for_reading_only_nothing_that_writes_is_offered_or_done(
 
     with Brain.open(folder) as brain:
         head = brain.head
-        within(session)
+        within(60, session)
         assert brain.head == head
 
 
@@ -276,13 +275,13 @@ def test_what_is_proposed_is_read_back_by_its_author_alone_until_it_is_accepted(
 
     with Brain.open(folder) as brain:
         head = brain.head
-        within(propose)
+        within(60, propose)
         assert brain.head == head and file.read_bytes() == before
         (found,) = brain.proposals()
         assert (found.name, found.made[0].author) == ("claude-code", "claude-code")
         brain.accept_proposal(found.snapshot)
         assert "Three." in file.read_text()
-    within(see)
+    within(60, see)
 
 
 @pytest.mark.parametrize("name", ["", "...", "../../x", "a" * 300, "Ünï Cödé", "\x00"])
@@ -292,7 +291,7 @@ def test_a_client_may_call_itself_anything(proposing: Desk, folder: Path, name: 
             given = {"action": "create", "name": "x", "content": "X."}
             assert not (await client.call_tool("skill_manage", given)).is_error
 
-    within(session)
+    within(60, session)
     with Brain.open(folder) as brain:
         assert len(brain.proposals()) == 1
 
@@ -346,7 +345,7 @@ def test_who_listens_hears_of_what_another_program_changed(
                     return
             raise AssertionError(f"the stream ended without {left}")
 
-    within(legacy if era == "legacy" else modern)
+    within(60, legacy if era == "legacy" else modern)
 
 
 def test_what_one_client_writes_another_hears_of(desk: Desk) -> None:
@@ -364,4 +363,4 @@ def test_what_one_client_writes_another_hears_of(desk: Desk) -> None:
                 return
             raise AssertionError("the stream ended without a word")
 
-    within(session)
+    within(60, session)
