@@ -23,6 +23,7 @@ MAX_NODES = 2000
 FIRST_LINE = 2
 """The head of a document starts on its second line."""
 
+_HINTS = {"bad_key": "put quotes around it"}
 _MAX_OPEN = 256
 """Brackets open at once, counted in quoted text too; PyYAML's work grows with their square."""
 _TEXT = "tag:yaml.org,2002:str"
@@ -176,8 +177,7 @@ def _check_keys(node: yaml.MappingNode, first_line: int) -> None:
         line = key.start_mark.line + first_line
         if not is_text(key):
             shown = printable(key.value) if isinstance(key, yaml.ScalarNode) else "a list or map"
-            hint = "put quotes around it" if isinstance(key, yaml.ScalarNode) else ""
-            _refuse(line, f"a key that is not text: {shown}", "bad_key", hint)
+            _refuse(line, f"a key that is not text: {shown}", "bad_key")
         normal = unicodedata.normalize("NFKC", key.value)
         if normal in seen:
             _refuse(line, f"a key twice in one map: {printable(key.value)}", "duplicate_key")
@@ -197,5 +197,5 @@ def _bad_yaml(error: yaml.YAMLError, first_line: int) -> InvalidInput:
     return InvalidInput(f"line {first_line}: a character that YAML does not allow", code="bad_char")
 
 
-def _refuse(line: int, what: str, code: str, hint: str = "") -> NoReturn:
-    raise InvalidInput(f"line {line}: {what}", code=code, hint=hint)
+def _refuse(line: int, what: str, code: str) -> NoReturn:
+    raise InvalidInput(f"line {line}: {what}", code=code, hint=_HINTS.get(code, ""))

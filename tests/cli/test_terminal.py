@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE
-
 from .conftest import Call, environment
 
 COMMAND_LINE = ("-m", "brain_cli")
@@ -39,7 +37,7 @@ def at_terminal(
         pass  # Linux reports the end of a pseudo-terminal as EIO
     finally:
         os.close(ours)
-    assert process.wait(timeout=PATIENCE) in (0, 1, 2)
+    assert process.wait(timeout=60) in (0, 1, 2)
     return shown.decode().replace("\r\n", "\n")
 
 
