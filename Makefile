@@ -1,6 +1,7 @@
 # make demo     the whole story on a fresh machine
 # make test     what the tests need, then ruff, mypy, import-linter and pytest
 # make lint     the first three of them
+# make fuzz     what chance finds: SEED=7 SECONDS=600, both optional; see tests/README.md
 # make bench    side by side with git and b3sum: SIZES="100 10000" REPEATS=5 LAYOUTS="directory" ROWS="…"
 # make docs     docs/cli.md from the commands themselves
 # make vectors  the golden vectors of tests/vectors from their generator
@@ -14,20 +15,27 @@ REPEATS ?= 5
 ROWS    ?=
 WORK    ?= .bench
 OUT     ?= docs/performance.md
+SEED    ?=
+SECONDS ?= 600
 ARGS    ?=
 
 PIP     := -m pip --disable-pip-version-check --quiet
 NPM     := solc@0.8.37 @foundry-rs/anvil@1.7.1 @modelcontextprotocol/inspector@2.12.0
 APT     := DEBIAN_FRONTEND=noninteractive apt-get --quiet --quiet
 
-.PHONY: demo test lint bench docs vectors clean
+.PHONY: demo test lint fuzz bench docs vectors clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
 	@$(BIN)/brain demo
 
+# The same each time: each file in its order on one process, hashes of text without chance.
 test: $(VENV)/tools lint
-	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
+	@PYTHONHASHSEED=0 $(BIN)/python -m pytest --numprocesses auto --dist loadfile \
+		--no-loadscope-reorder $(ARGS)
+
+fuzz: $(VENV)/tools $(VENV)/test
+	@$(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS) $(ARGS)
 
 lint: $(VENV)/test
 	@$(BIN)/ruff check .

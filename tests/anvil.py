@@ -23,11 +23,10 @@ from typing import IO, Any, Self
 
 import pytest
 
+from tests.patience import PATIENCE
+
 PROGRAMS = Path(sys.prefix) / "node" / "node_modules"
 """Where `make test` installs the programs of npm, beside this Python."""
-
-MOMENT = 20.0
-"""Seconds to wait for a node that starts, answers or ends, before giving up."""
 
 
 class Refused(Exception):
@@ -109,7 +108,7 @@ class Anvil:
         if self.process.poll() is None:
             ask()
         try:
-            self.process.wait(MOMENT)
+            self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -136,7 +135,7 @@ class Anvil:
         with self._lock:
             if self._connection is None:
                 self._connection = http.client.HTTPConnection(
-                    "127.0.0.1", self.port, timeout=MOMENT
+                    "127.0.0.1", self.port, timeout=PATIENCE
                 )
             try:
                 self._connection.request("POST", "/", body, {"Content-Type": "application/json"})

@@ -11,11 +11,24 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
-# A slow moment of the machine is not a failure of the property.
-settings.register_profile("brain", deadline=None)
+# A slow moment of the machine is not a failure of the property, and the same tests draw the
+# same values each time. `make fuzz` draws others, by its seed.
+settings.register_profile(
+    "brain",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("fuzz", settings.get_profile("brain"), derandomize=False, print_blob=True)
 settings.load_profile("brain")
+
+# Hypothesis also draws constants of the modules that were imported so far, so what it draws
+# would depend on the tests before.
+providers._get_local_constants = lambda: providers._local_constants
 
 _homes = itertools.count()
 _RECURSION = sys.getrecursionlimit()

@@ -24,6 +24,7 @@ MAX_NODES = 2000
 FIRST_LINE = 2
 """The head of a document starts on its second line."""
 
+_HINTS = {"bad_key": "put quotes around it"}
 _MAX_OPEN = 256
 """Brackets open at once, counted in quoted text too; PyYAML's work grows with their square."""
 _TEXT = "tag:yaml.org,2002:str"
@@ -198,4 +199,4 @@ def _bad_yaml(error: yaml.YAMLError, first_line: int) -> InvalidInput:
 
 
 def _refuse(line: int, what: str, code: str) -> NoReturn:
-    raise InvalidInput(f"line {line}: {what}", code=code)
+    raise InvalidInput(f"line {line}: {what}", code=code, hint=_HINTS.get(code, ""))

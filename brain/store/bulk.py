@@ -59,13 +59,13 @@ class BulkTransaction(SqliteTransaction):
             self._worker = ThreadPoolExecutor(1, "load")
         while len(self._work) > WAITING:
             self._insert_oldest()
-        self._work.append(self._worker.submit(encoder.encode, new))
+        self._work.append(self._worker.submit(encoder.packer.pack, new))
 
     def packing(self, samples: list[bytes]) -> Packing:
         """See `Transaction.packing`."""
         encoder = self._encoder = self._encoder or Encoder(self._connection)
         encoder.learn(samples)
-        return Packing(partial(encoder.encode, threads=1), self._insert)
+        return Packing(partial(encoder.packer.pack, threads=1), self._insert)
 
     def _insert_oldest(self) -> None:
         rows = self._work.popleft().result()

@@ -8,6 +8,7 @@ load, and kept in the store. Level 3 is the last one that costs little.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdError, train_dictionary
 
@@ -33,21 +34,48 @@ WORTH = 15 / 16
 """What does not shrink to less than this part stays as it is."""
 
 
+class Packer(NamedTuple):
+    """The compressors of one moment; a worker that has one is not touched by later training."""
+
+    plain: ZstdCompressor
+    tuned: ZstdCompressor | None = None
+    number: int = 0
+    """The dictionary of `tuned`."""
+
+    def pack(self, batch: list[tuple[bytes, bytes]], threads: int = PACKERS) -> list[Row]:
+        """Return the rows of a batch, in any order."""
+        rows: list[Row] = []
+        tuned: list[tuple[bytes, bytes]] = []
+        plain: list[tuple[bytes, bytes]] = []
+        for id, content in batch:
+            if len(content) < SMALLEST:
+                rows.append((id, RAW, content))
+            elif self.tuned and len(content) < LONGEST:
+                tuned.append((id, content))
+            else:
+                plain.append((id, content))
+        if self.tuned:
+            rows += _pack(self.tuned, ZSTD + self.number, tuned, threads)
+        rows += _pack(self.plain, ZSTD, plain, threads)
+        return rows
+
+
 class Encoder:
-    """Packs batches of blobs, with the latest dictionary of the store."""
+    """Holds the packer with the latest dictionary of the store, and trains the first one."""
 
     def __init__(self, db: Connection) -> None:
         self._db = db
-        self._plain = ZstdCompressor(level=LEVEL)
-        self._number = 0
-        self._tuned: ZstdCompressor | None = None
+        self.packer = Packer(ZstdCompressor(level=LEVEL))
         ((self._latest,),) = db.all("SELECT ifnull(max(number), 0) FROM dictionaries")
         if self._latest and (dictionary := load_dictionary(db, self._latest)):
             self._use(self._latest, dictionary)
-        self._settled = self._tuned is not None
+        self._settled = self.packer.tuned is not None
 
     def learn(self, contents: Iterable[bytes]) -> None:
-        """Train a dictionary on the first contents that serve, if there is none, and keep it."""
+        """Train a dictionary on the first contents that serve, if there is none, and keep it.
+
+        Packers that were taken before go on without it.
+        """
         if self._settled:
             return
         short: list[bytes | bytearray | memoryview] = [
@@ -65,27 +93,10 @@ class Encoder:
         save_dictionary(self._db, number, dictionary.as_bytes())
         self._use(number, dictionary)
 
-    def encode(self, batch: list[tuple[bytes, bytes]], threads: int = PACKERS) -> list[Row]:
-        """Return the rows of a batch, in any order; does not use the connection."""
-        rows: list[Row] = []
-        tuned: list[tuple[bytes, bytes]] = []
-        plain: list[tuple[bytes, bytes]] = []
-        for id, content in batch:
-            if len(content) < SMALLEST:
-                rows.append((id, RAW, content))
-            elif self._tuned and len(content) < LONGEST:
-                tuned.append((id, content))
-            else:
-                plain.append((id, content))
-        if self._tuned:
-            rows += _pack(self._tuned, ZSTD + self._number, tuned, threads)
-        rows += _pack(self._plain, ZSTD, plain, threads)
-        return rows
-
     def _use(self, number: int, dictionary: ZstdCompressionDict) -> None:
         dictionary.precompute_compress(level=LEVEL)
-        self._number = number
-        self._tuned = ZstdCompressor(level=LEVEL, dict_data=dictionary, write_dict_id=False)
+        tuned = ZstdCompressor(level=LEVEL, dict_data=dictionary, write_dict_id=False)
+        self.packer = self.packer._replace(tuned=tuned, number=number)
 
 
 def _pack(
@@ -112,4 +123,4 @@ def absent(db: Connection, batch: list[tuple[bytes, bytes]]) -> list[tuple[bytes
 
 def keep(db: Connection, encoder: Encoder, batch: list[tuple[bytes, bytes]]) -> None:
     """Pack and insert those blobs of a batch that are not in the store."""
-    db.run_many(INSERT, encoder.encode(absent(db, batch)))
+    db.run_many(INSERT, encoder.packer.pack(absent(db, batch)))

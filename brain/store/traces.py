@@ -96,7 +96,7 @@ def _pack_anew(db: Connection, number: int) -> None:
             unpacked.append((id, content))
         db.run_many(
             "UPDATE blobs SET codec = ?, data = ? WHERE id = ?",
-            [(codec, data, id) for id, codec, data in encoder.encode(unpacked)],
+            [(codec, data, id) for id, codec, data in encoder.packer.pack(unpacked)],
         )
 
 

@@ -18,8 +18,8 @@ from brain.chain.evm import EvmLedger, files
 from brain.chain.evm.account import Account
 from brain.chain.evm.config import parse
 from brain.chain.evm.nodes import Nodes
-from tests import anvil
 from tests.chain.registry import Registry
+from tests.patience import PATIENCE
 
 MOMENTS = ("before the journal", "between sign and broadcast", "after the broadcast")
 
@@ -82,7 +82,7 @@ def main(moment: str, url: str, genesis: str, contract: str, key: str, *rest: st
     folder, brain, *ids = rest
     said = {"chain_id": 31337, "genesis": genesis, "rpc": url, "contract": contract}
     config = parse("local", said)
-    made = EvmLedger(config, Path(folder), Account(bytes.fromhex(key)), patience=anvil.MOMENT)
+    made = EvmLedger(config, Path(folder), Account(bytes.fromhex(key)), patience=PATIENCE)
     id, snapshots = bytes.fromhex(brain), [bytes.fromhex(one) for one in ids]
     head = made.head(id)
     assert head is not None

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from brain.chain.evm import Account, EvmLedger, LedgerConfig
 from brain.chain.evm.config import parse
-from tests import anvil
 from tests.anvil import Anvil
 from tests.chain.registry import Registry, wallet
+from tests.patience import PATIENCE
 
 FINAL = 70
 """Blocks after which, by the node's default, a block is final: two epochs of 32, and some."""
@@ -41,7 +41,7 @@ def patient(
     config: LedgerConfig, folder: Path, key: Account | None = None, **options: Any
 ) -> EvmLedger:
     """Return a ledger that waits for a node which mines each transaction, a moment later."""
-    return EvmLedger(config, folder, key, **{"patience": anvil.MOMENT} | options)
+    return EvmLedger(config, folder, key, **{"patience": PATIENCE} | options)
 
 
 def ledger(registry: Registry, folder: Path, name: str = "owner", **changes: Any) -> EvmLedger:
@@ -52,7 +52,7 @@ def ledger(registry: Registry, folder: Path, name: str = "owner", **changes: Any
 
 def until(found: Callable[[], Found]) -> Found:
     """Return the first thing found that is true, asking again and again for a while."""
-    deadline = time.monotonic() + anvil.MOMENT
+    deadline = time.monotonic() + PATIENCE
     while not (it := found()):
         assert time.monotonic() < deadline, "it did not come about"
     return it

@@ -17,6 +17,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests.patience import PATIENCE
+
 Alter = Callable[[Any, list[Any]], Any]
 """What makes of a result, and of the parameters of the call, the result that is told."""
 
@@ -110,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
             return json.dumps(_error(0, "too many calls in a batch")).encode()
         if isinstance(call, dict) and call["method"] in self.server.refusals:
             return json.dumps(_error(call["id"], self.server.refusals[call["method"]])).encode()
-        connection = http.client.HTTPConnection(self.server.target, timeout=20)
+        connection = http.client.HTTPConnection(self.server.target, timeout=PATIENCE)
         try:
             connection.request("POST", "/", asked, {"Content-Type": "application/json"})
             answer = json.load(connection.getresponse())

@@ -14,6 +14,7 @@ import pytest
 
 from tests import anvil
 from tests.chain.registry import Registry, encoded, word
+from tests.patience import PATIENCE
 
 ROOTS = [word("root 0"), word("root 1")]
 
@@ -56,7 +57,7 @@ def test_a_node_ends_with_the_process_that_started_it() -> None:
 
 def waited(handle: int) -> bool:
     """Wait for a process that is not ours to end."""
-    ready, _, _ = select.select([handle], [], [], anvil.MOMENT)
+    ready, _, _ = select.select([handle], [], [], PATIENCE)
     os.close(handle)
     return bool(ready)
 

@@ -44,7 +44,7 @@ def opened(registry: Registry, tmp_path: Path, brain: bytes, liar: Liar) -> EvmL
     """A ledger behind one liar, in which the brain was opened while it was honest."""
     node = registry.node
     config = configured(node, registry.address, rpc=liar.url, finality=FINAL)
-    made = patient(config, tmp_path, account(node, "captures"), timeout=5)
+    made = patient(config, tmp_path, account(node, "captures"))
     made.open(brain, S[0])
     return made
 

@@ -12,9 +12,9 @@ import pytest
 from brain.chain.evm import EvmLedger
 from brain.chain.protocol import FINALIZED, INCLUDED, NO_PARENT, PENDING, SAFE
 from brain.errors import Conflict, InvalidInput, NotFound
-from tests import anvil
 from tests.chain.evm import FINAL, account, configured, ledger, patient
 from tests.chain.registry import Registry, word
+from tests.patience import PATIENCE
 
 BRAIN = word("a brain")
 S = [word(f"snapshot {n}") for n in range(8)]
@@ -229,7 +229,7 @@ def test_pending_is_told_until_a_block_comes(
         registry.node.mine()
     finally:
         registry.node.automine(True)
-    opened._patience = anvil.MOMENT
+    opened._patience = PATIENCE
     done = opened.status(brain, S[1])
     assert (done.status, done.transaction) == (INCLUDED, made.transaction)
     assert opened.commit(brain, S[2], S[1]).seq == 3

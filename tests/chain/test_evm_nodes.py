@@ -46,7 +46,7 @@ def opened(registry: Registry, liar: Liar, tmp_path: Path, request: Any) -> EvmL
     """A ledger behind one liar, in which `BRAIN` was opened while it was honest."""
     node = registry.node
     key = account(node, request.node.nodeid)
-    made = patient(configured(node, registry.address, rpc=liar.url), tmp_path, key, timeout=2)
+    made = patient(configured(node, registry.address, rpc=liar.url), tmp_path, key)
     made.open(BRAIN, S[0])
     return made
 

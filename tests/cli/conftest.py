@@ -14,6 +14,8 @@ import brain._schemas
 import pytest
 from brain_cli.run import run
 
+from tests.patience import PATIENCE
+
 
 class Outcome(NamedTuple):
     """What one call of the command line did."""
@@ -75,7 +77,7 @@ def process(tmp_path: Path) -> Call:
         if "input" in options:
             del options["stdin"]
         done = subprocess.run(
-            [*COMMAND, *arguments], capture_output=True, timeout=60, check=False, **options
+            [*COMMAND, *arguments], capture_output=True, timeout=PATIENCE, check=False, **options
         )
         return Outcome(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode())
 

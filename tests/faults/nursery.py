@@ -26,7 +26,7 @@ from .scenarios import SCENARIOS
 
 DONE, REFUSED, UNTYPED = 0, 1, 70
 """Exit statuses of a child: acknowledged, ended by a `BrainError`, by anything else."""
-SECONDS = 60
+SECONDS = 300
 """After so long SIGALRM ends a child that hangs."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 
 import pytest
@@ -99,7 +100,9 @@ def test_a_collection_makes_room_on_a_full_disk(tmp_path: Path, log: str) -> Non
         SCENARIOS["gc"].prepare(folder)
         with opened(folder) as brain:
             for number in range(8):
-                (folder / "memory" / f"{number}.bin").write_bytes(os.urandom(100_000))
+                (folder / "memory" / f"{number}.bin").write_bytes(
+                    random.Random(number).randbytes(100_000)
+                )
                 brain.snapshot()
                 brain.undo()
             match log:

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.patience import PATIENCE
+
 from .aftermath import files_of, state_of
 from .scenarios import SCENARIOS, opened, write
 
@@ -46,7 +48,7 @@ def run(
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
 

@@ -262,7 +262,9 @@ def test_what_a_collection_removes_as_it_is_written_again_is_there_afterwards(
 
     def collect() -> None:
         with Brain.open(brain.root) as other:
-            while not over.is_set():
+            last = False
+            while not last:
+                last = over.is_set()
                 removed.append(other.gc(grace=0).removed)
 
     collector = threading.Thread(target=collect)

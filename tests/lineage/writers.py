@@ -143,7 +143,7 @@ def read(folder: Path) -> tuple[int, list[str]]:
     faults: list[str] = []
     looks = last = 0
     with Brain.open(folder) as brain:
-        while not over.is_set():
+        while not (looks and over.is_set()):
             looks += 1
             view = brain.view_skill(SHARED)
             assert isinstance(view.version, int)

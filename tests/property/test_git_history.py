@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brain import Brain
@@ -62,7 +62,7 @@ def recorded(folder: Path, files: Files) -> str:
         return brain.snapshot().bundle
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10)
 @given(_HISTORIES, st.integers(0, 5))
 @example([(_THIRD, []), (_THIRD, []), ({**_THIRD, "skills/a/SKILL.md": Put(b"x")}, [])], 1)
 def test_each_commit_has_the_bundle_of_a_snapshot_of_its_checkout(

@@ -15,9 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tests.patience import PATIENCE
+
 COMMAND = (sys.executable, "-P", "-m", "brain_cli")
-PATIENCE = 60.0
-"""Seconds until a peer that does not answer fails the test."""
 
 INITIALIZE = {
     "protocolVersion": "2025-11-25",

@@ -15,8 +15,9 @@ import pytest
 from brain import Brain
 from brain.serve.mcp import running, stdio
 from brain.serve.mcp.desk import READS, Answer, Desk
+from tests.patience import PATIENCE
 
-from .peers import INITIALIZE, PATIENCE, request
+from .peers import INITIALIZE, request
 
 
 class Busy(Desk):

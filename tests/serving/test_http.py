@@ -18,6 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from brain import Brain
 from brain.serve.mcp import framing, guard
 from brain.serve.mcp.messages import MAX_BYTES
+from tests.patience import PATIENCE
 
 from .peers import INITIALIZE, Served, read_answer, request
 
@@ -48,7 +49,7 @@ def test_a_client_with_the_token_works_and_one_without_does_not(served: Served, 
     async def session(token: str) -> str:
         headers = {"Authorization": f"Bearer {token}"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http,
             Client(streamable_http_client(served.url, http_client=http), mode=era) as client,
         ):
             given = {"action": "create", "name": f"by-{era}", "content": "X."}
@@ -161,7 +162,7 @@ def test_nothing_that_is_printed_holds_the_token(folder: Path) -> None:
         made.post(HELLO, token="wrong")
         made.raw(f"GET /mcp?token={made.token} HTTP/1.1\r\nHost: {made.host}\r\n\r\n".encode())
         made.process.terminate()
-        out, err = made.process.communicate(timeout=60)
+        out, err = made.process.communicate(timeout=PATIENCE)
         assert made.token.encode() not in out + err
         assert made.process.returncode == 143
 
@@ -273,7 +274,7 @@ def test_what_is_sent_too_slowly_is_given_up(folder: Path, monkeypatch: pytest.M
         future = portal.start_task_soon(serve, desk, sockets, rules)
         head = b"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
         for start in (b"", head[:20], head + b"{"):
-            with socket.create_connection(("127.0.0.1", port), 60) as made:
+            with socket.create_connection(("127.0.0.1", port), PATIENCE) as made:
                 made.sendall(start)
                 assert read_answer(made)[0] == 408
         future.cancel()
@@ -302,6 +303,7 @@ def test_many_at_once_are_served_or_told_to_come_later(served: Served) -> None:
     assert served.is_well()
 
 
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # its child is safe
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
 def test_another_user_of_the_machine_gets_neither_in_nor_the_token(served: Served) -> None:
     child = os.fork()

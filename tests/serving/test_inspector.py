@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from brain.serve.tools import TOOLS
+from tests.patience import PATIENCE
 
 from .peers import COMMAND, Served
 
@@ -27,7 +28,7 @@ def inspect(*words: str) -> Any:
         [str(PROGRAM), "--cli", "--quiet", *words],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr.decode()

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
+from tests.patience import PATIENCE
 
 from .peers import COMMAND, INITIALIZE, Piped, request
 
@@ -131,7 +132,7 @@ def test_whoever_closes_at_once_gets_every_answer_first(folder: Path) -> None:
         given = {"action": "create", "name": f"s{number}", "content": "X."}
         lines.append(request("tools/call", id=number, name="skill_manage", arguments=given))
     with Piped(folder) as piped:
-        out, _ = piped.process.communicate(b"\n".join(lines), timeout=60)
+        out, _ = piped.process.communicate(b"\n".join(lines), timeout=PATIENCE)
     answers = [json.loads(line) for line in out.splitlines()]
     assert {found["id"] for found in answers} == {"hello", *range(100)}
     assert all("result" in found for found in answers)
@@ -163,7 +164,7 @@ def test_the_server_ends_without_a_word_when_its_client_is_gone(folder: Path) ->
     )
     os.close(write)
     os.close(read)  # nobody will read an answer
-    _, err = process.communicate(request("initialize", **INITIALIZE) + b"\n", timeout=60)
+    _, err = process.communicate(request("initialize", **INITIALIZE) + b"\n", timeout=PATIENCE)
     assert (process.returncode, err) == (0, b"")
 
 
@@ -193,7 +194,7 @@ def test_a_server_with_little_memory_survives_a_flood(folder: Path) -> None:
         [*COMMAND, "-C", str(folder), "mcp"],
         input=flood,
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=True,
         preexec_fn=limit,
         env={**os.environ},

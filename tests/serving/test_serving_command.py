@@ -14,6 +14,7 @@ import platformdirs
 import pytest
 
 from brain import Brain
+from tests.patience import PATIENCE
 
 from .peers import COMMAND, Piped, Served, request
 
@@ -23,7 +24,7 @@ def refused(folder: Path, *options: str) -> dict[str, str]:
         [*COMMAND, "--json", "-C", str(folder), "mcp", *options],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode in (1, 2) and done.stdout == b""
@@ -62,7 +63,7 @@ def test_pipes_that_are_closed_are_an_error(folder: Path, closed: str, name: str
         ["sh", "-c", f'"$@" {closed}', "sh", *COMMAND, "-C", str(folder), "mcp"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert (done.returncode, done.stderr) == (1, f"Error: standard {name} is closed\n".encode())
@@ -73,7 +74,7 @@ def test_a_client_that_closes_standard_error_is_served(folder: Path) -> None:
         ["sh", "-c", '"$@" 2>&-', "sh", *COMMAND, "-C", str(folder), "mcp"],
         input=request("tools/list", "last"),
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0 and json.loads(done.stdout)["id"] == "last"

@@ -150,9 +150,12 @@ def test_jobs_that_no_child_answers_for_are_left_to_the_caller() -> None:
 
 
 def test_answers_nobody_waits_for_any_more_end_the_children() -> None:
+    before = children()
     asked = answers(2, 100, lambda job: bytes(1 << 20))
-    next(asked)
+    assert next(asked)[1] == bytes(1 << 20)
+    assert len(children() - before) == 2
     asked.close()
+    assert children() == before
 
 
 @pytest.mark.parametrize("most", [1, 3])

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, BrainError, Conflict, InvalidInput, NotFound, limits
+from tests.patience import PATIENCE
 
 from .conftest import skill, write
 
@@ -159,6 +160,6 @@ def test_processes_that_change_a_file_at_once_lose_nothing(brain: Brain, project
         subprocess.Popen([sys.executable, "-c", code, str(brain.root)], cwd=project)
         for _ in range(3)
     ]
-    assert [process.wait(60) for process in started] == [0, 0, 0]
+    assert [process.wait(PATIENCE) for process in started] == [0, 0, 0]
     lines = (brain.root / "memory/a.jsonl").read_text().split()
     assert sorted(lines) == sorted("01234" * 3) and brain.status().clean and brain.verify().ok

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+from tests.patience import PATIENCE
+
 SCRIPT = """
 import shutil, tempfile
 from pathlib import Path
@@ -37,7 +39,7 @@ def test_it_is_said_to_be_recorded_and_what_somebody_wrote_since_is_no_part_of_i
     command = [sys.executable, "-c", SCRIPT]
     if os.geteuid() == 0:  # root may write everything
         command = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *command]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
     path = "skills/a/SKILL.md"
     assert done.stdout.splitlines() == [
         "unwritable: it is recorded; the next command that writes tries again",

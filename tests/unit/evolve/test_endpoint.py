@@ -16,6 +16,7 @@ from brain.evolve.endpoint import adapter, opened
 from brain.evolve.endpoint.bounded import MAX_BYTES
 from brain.evolve.settings import Settings, parse
 from tests.endpoint import Reply, Served, completion, failure, serving
+from tests.patience import PATIENCE
 
 KEY = "local-key-4711"
 REQUEST = Request(
@@ -150,7 +151,7 @@ def test_an_endpoint_that_never_answers_is_left(served: Served) -> None:
     over = threading.Event()
 
     def silent() -> Reply:
-        over.wait(60)
+        over.wait(PATIENCE)
         return completion("late")
 
     served.replies.append(silent)

@@ -3,12 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from skills_ref.validator import validate
 
 from brain.errors import InvalidInput
 from brain.skills import frontmatter
+from brain.skills.scalar import write
 from brain.skills.strict import conforming
 from tests.homes import skill
 
@@ -109,7 +110,7 @@ def test_any_readable_skill_becomes_valid_and_then_stays(tmp_path: Path, content
     assert conforming(made, "a") == made
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.dictionaries(
         st.from_regex(r"[a-z][a-z-]{0,9}", fullmatch=True)
@@ -118,13 +119,15 @@ def test_any_readable_skill_becomes_valid_and_then_stays(tmp_path: Path, content
         max_size=6,
     )
 )
+@example({"no": "x"})
+@example({"null": "x", "version": "0"})
 def test_what_a_skill_says_is_all_there(
     tmp_path_factory: pytest.TempPathFactory, fields: dict[str, str]
 ) -> None:
     import json
 
     lines = "".join(
-        f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in fields.items()
+        f"{write(key)}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in fields.items()
     )
     content = f"---\n{lines}---\nBody.\n".encode()
     try:
@@ -138,6 +141,18 @@ def test_what_a_skill_says_is_all_there(
     for key, value in fields.items():
         if key not in ("name", "version") and value.strip():
             assert value.strip() in (str(said.get(key)), str(inside.get(key)).strip()), key
+
+
+@pytest.mark.parametrize("key", ["no", "on", "Yes", "null", "~", "1", "2026-01-01"])
+def test_a_key_that_yaml_reads_as_no_text_is_refused_unless_it_stands_in_quotes(
+    tmp_path: Path, key: str
+) -> None:
+    with pytest.raises(InvalidInput, match=f"line 4: a key that is not text: {key}") as refused:
+        conforming(skill("a", "b", f"{key}: x\n").encode(), "a")
+    assert (refused.value.code, refused.value.hint) == ("bad_key", "put quotes around it")
+    made = conforming(skill("a", "b", f"'{key}': x\n").encode(), "a")
+    assert told(made)["metadata"] == {key: "x"}
+    assert is_valid(tmp_path, made)
 
 
 def test_front_matter_that_cannot_be_read_is_refused() -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from brain.digest import blob_id
 from brain.errors import BrainError
+from brain.store import encoder
 from brain.store.opening import create_store, open_reader
 from brain.store.protocol import Kind
 from brain.store.sqlite import BULK, SqliteStore
+from tests.patience import PATIENCE
 
 SKILLS = [
     b"---\nname: skill-%d\ndescription: Say hello in %d ways\n---\n# Steps\n\n- say %d\n"
@@ -91,6 +94,26 @@ def test_the_dictionary_waits_for_a_batch_that_serves(store: SqliteStore) -> Non
         tx.put_blobs(pairs(SKILLS[50:]))
     rows: dict[int, int] = dict(store._db.all("SELECT codec, count(*) FROM blobs GROUP BY codec"))
     assert rows[3] == len(SKILLS) - 50
+
+
+def test_what_is_learned_while_a_batch_waits_for_the_worker_is_not_used_for_it(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = threading.Event()
+    pack = encoder._pack
+
+    def waiting(*arguments: Any) -> Any:
+        assert late.wait(PATIENCE)
+        return pack(*arguments)
+
+    with store.transaction(BULK) as tx:
+        monkeypatch.setattr(encoder, "_pack", waiting)
+        tx.put_blobs(pairs([b"one line\n" * 5000]))
+        tx.put_blobs(pairs(SKILLS[:50]))
+        tx.put_blobs(pairs(SKILLS[50:]))
+        late.set()
+    rows: dict[int, int] = dict(store._db.all("SELECT codec, count(*) FROM blobs GROUP BY codec"))
+    assert rows == {0: 50, 2: 1, 3: len(SKILLS) - 50}
 
 
 def test_a_batch_with_nothing_in_common_needs_no_dictionary(store: SqliteStore) -> None:

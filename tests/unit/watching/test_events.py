@@ -15,14 +15,13 @@ from brain.errors import BrainError, NoBrain
 from brain.watching.events import Events, Seen
 from brain.watching.notified import Notified
 from brain.worktree.ignore import IgnoreRules
+from tests.patience import PATIENCE
 
 KINDS: list[Callable[[Path, IgnoreRules], Events]] = [Notified]
 if sys.platform == "linux":
     from brain.watching.inotify import Inotify
 
     KINDS.append(Inotify)
-
-PATIENCE = 30.0
 
 
 @pytest.fixture

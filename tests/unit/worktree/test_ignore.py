@@ -178,7 +178,8 @@ TREE = [
 
 
 @settings(
-    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(lines=st.lists(LINES, min_size=1, max_size=5))
 def test_the_syntax_is_that_of_git(lines: list[str], tmp_path: Path) -> None:

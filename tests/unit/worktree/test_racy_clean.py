@@ -93,7 +93,8 @@ def act(root: Path, what: str, path: Path, other: Path, content: bytes) -> None:
 
 
 @settings(
-    max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=120,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(acts=st.lists(ACTS, min_size=1, max_size=25))
 def test_what_the_cache_leads_to_is_what_a_scan_of_everything_finds(

@@ -51,7 +51,10 @@ def outside(brain: Brain) -> dict[str, bytes]:
 
 
 @given(calls=st.lists(CALLS, min_size=1, max_size=8))
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 def test_any_call_gives_an_answer_or_a_failure_and_writes_nowhere_else(
     calls: list[tuple[str, Any]], agent: Agent
 ) -> None:

@@ -1,0 +1,114 @@
+"""Where chance is at home: `python -m tests.fuzz --seed 1 --seconds 600`, or `make fuzz`.
+
+Runs the tests that draw values, in an order that is drawn too, and then a slice of every
+campaign. The same seed draws the same; without one it is drawn, and printed. What fails is
+named at the end with the command that shows it again. The exit status is 1 if anything does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pytest
+
+TESTS = "pytest -q -m hypothesis -p tests.fuzz -p randomly --hypothesis-profile=fuzz"
+
+
+class Campaign(NamedTuple):
+    """Arguments of `python -m` with places for `seed` and `seconds`, and a share of the time."""
+
+    command: str
+    share: float
+
+
+CAMPAIGNS = (
+    Campaign(
+        f"{TESTS} --hypothesis-seed={{seed}} --randomly-seed={{seed}} --seconds={{seconds}}", 6
+    ),
+    Campaign("tests.lineage model --seed {seed} --budget {seconds}", 3),
+    Campaign("tests.lineage texts --seed {seed} --budget {seconds}", 1),
+    Campaign("tests.faults --seed {seed} --budget {seconds}", 3),
+    Campaign("tests.faults.powercut --seed {seed} --images 100", 1),
+    Campaign("tests.serving.campaign --seed {seed} --budget {seconds}", 2),
+    Campaign("tests.chain.campaign --seed {seed} --budget {seconds}", 2),
+    Campaign("tests.chain.mutants --seed {seed} --count 1000", 1),
+    Campaign("tests.property.test_skills_index {seed} 2000", 1),
+)
+"""Those that know no time are run with one seed after another, until theirs is over."""
+
+
+def run(campaign: Campaign, seed: int, seconds: float) -> list[str]:
+    """Run a campaign for about so many seconds; return the commands that failed."""
+    failed = []
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        command = campaign.command.format(seed=seed, seconds=round(left))
+        say(f"== {command}")
+        words = [sys.executable, "-m", *shlex.split(command)]
+        hashes = str(seed % 2**32)
+        if subprocess.run(
+            words, env={**os.environ, "PYTHONHASHSEED": hashes}, check=False
+        ).returncode:
+            failed.append(f"PYTHONHASHSEED={hashes} python -m {command}")
+        seed += 1
+    return failed
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run everything, print what failed. Return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
+    parser.add_argument("--seconds", type=float, default=600.0)
+    options = parser.parse_args(arguments)
+    say(f"seed {options.seed}, {options.seconds:.0f} seconds")
+    each = options.seconds / sum(campaign.share for campaign in CAMPAIGNS)
+    failed = [
+        command
+        for campaign in CAMPAIGNS
+        for command in run(campaign, options.seed, each * campaign.share)
+    ]
+    say(
+        f"seed {options.seed}: "
+        + ("\n  ".join(["failed", *failed]) if failed else "nothing failed")
+    )
+    return 1 if failed else 0
+
+
+def say(line: str) -> None:
+    """Print a line before what a process prints that starts now."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+# As a plugin of pytest, it ends the tests in time.
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option `--seconds`."""
+    parser.addoption("--seconds", type=float, help="pass over the tests that are left by then")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin to count."""
+    config.stash[END] = time.monotonic() + config.getoption("--seconds")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """Pass over a test once the time is up."""
+    return True if time.monotonic() > item.config.stash[END] else None
+
+
+END = pytest.StashKey[float]()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""`make fuzz` says by which seed it draws, and how to see again what failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests import fuzz
+from tests.fuzz import Campaign
+
+
+def test_what_fails_is_named_at_the_end_with_its_seed_and_command(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(project)
+    good, bad = Campaign("tests.patience", 1), Campaign("tests.no_such_campaign {seed}", 1)
+    monkeypatch.setattr(fuzz, "CAMPAIGNS", (good, bad))
+    assert fuzz.main(["--seed", "7", "--seconds", "0.01"]) == 1
+    out = capfd.readouterr().out
+    assert out.startswith("seed 7, ")
+    again = "PYTHONHASHSEED=7 python -m tests.no_such_campaign 7"
+    assert out.endswith(f"seed 7: failed\n  {again}\n")
+
+
+def test_without_a_seed_one_is_drawn_and_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn: list[int] = []
+    monkeypatch.setattr(fuzz, "CAMPAIGNS", (Campaign("", 1),))
+    monkeypatch.setattr(fuzz, "run", lambda campaign, seed, seconds: drawn.append(seed) or [])
+    assert fuzz.main([]) == 0
+    assert (
+        capsys.readouterr().out
+        == f"seed {drawn[0]}, 600 seconds\nseed {drawn[0]}: nothing failed\n"
+    )
