@@ -1,0 +1,45 @@
+// Bytes, text and what is refused. Ids are lower-case hex wherever they are compared or kept.
+
+/** What this reader does not take. Anything else that is thrown is a fault of the reader. */
+export class Refused extends Error {}
+
+export function need(truth, why) {
+  if (!truth) throw new Refused(why);
+}
+
+export const MAX_COUNT = 2n ** 63n - 1n;
+export const MAX_TIME = 253402300799999;
+
+const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Return the text of well-formed UTF-8. */
+export function text(bytes) {
+  try {
+    return strict.decode(bytes);
+  } catch {
+    throw new Refused("text that is not UTF-8");
+  }
+}
+
+export const utf8 = (string) => Buffer.from(string, "utf8");
+export const wellFormed = (string) => !/\p{Surrogate}/u.test(string);
+export const hex = (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
+export const unhex = (string) => Buffer.from(string, "hex");
+export const isHex = (value, size) =>
+  typeof value === "string" && value.length === 2 * size && /^[0-9a-f]*$/.test(value);
+
+/** Order texts by their UTF-8 bytes, which JavaScript's `<` does not. */
+export const compare = (one, other) => Buffer.compare(utf8(one), utf8(other));
+
+/** Return whether each item stands before the next. */
+export const ascending = (items, order = compare) =>
+  items.every((item, place) => place === 0 || order(items[place - 1], item) < 0);
+
+export const isBytes = (value, size) => value instanceof Uint8Array && value.length === size;
+export const isText = (value, most = Infinity) =>
+  typeof value === "string" && Buffer.byteLength(value) <= most;
+
+/** A number is a Number where that is exact and a BigInt above it. */
+export const isNumber = (value, least, most) =>
+  (typeof value === "number" || typeof value === "bigint") && value >= least && value <= most;
+export const number = (big) => (big <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(big) : big);

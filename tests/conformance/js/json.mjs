@@ -1,0 +1,139 @@
+// Strict JSON (RFC 8259): no key twice, integers alone, well-formed text, a limit in bytes.
+
+import { isHex, need, number, text, wellFormed } from "./bytes.mjs";
+
+const MAX_DEPTH = 32;
+const ESCAPES = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
+
+/** Return the value of a text in UTF-8; objects have no prototype, so any key is a plain one. */
+export function parse(bytes, limit = Infinity) {
+  need(bytes.length <= limit, "a document above the limit");
+  const reader = new Reader(text(bytes));
+  const value = reader.value(0);
+  reader.space();
+  need(reader.at === reader.text.length, "text after the document");
+  return value;
+}
+
+class Reader {
+  constructor(text) {
+    this.text = text;
+    this.at = 0;
+  }
+
+  /** Return what `pattern` (sticky) matches here and pass it, or null. */
+  match(pattern) {
+    pattern.lastIndex = this.at;
+    const found = pattern.exec(this.text);
+    if (found !== null) this.at = pattern.lastIndex;
+    return found && found[0];
+  }
+
+  space() {
+    this.match(/[ \t\n\r]*/y);
+  }
+
+  take(sign) {
+    this.space();
+    const there = this.text[this.at] === sign;
+    if (there) this.at += 1;
+    return there;
+  }
+
+  value(depth) {
+    need(depth <= MAX_DEPTH, "too deep");
+    if (this.take("{")) return this.object(depth + 1);
+    if (this.take("[")) return this.array(depth + 1);
+    if (this.take('"')) return this.string();
+    const word = this.match(/-?(0|[1-9][0-9]*)(?![0-9.eE])|true|false|null/y);
+    need(word !== null && word !== "-0", "not a value");
+    if (word === "null") return null;
+    if (word === "true" || word === "false") return word === "true";
+    return word.length < 16 ? Number(word) : number(BigInt(word));
+  }
+
+  object(depth) {
+    const fields = Object.create(null);
+    if (this.take("}")) return fields;
+    do {
+      need(this.take('"'), "not a key");
+      const key = this.string();
+      need(!(key in fields), "a key twice");
+      need(this.take(":"), "no colon");
+      fields[key] = this.value(depth);
+    } while (this.take(","));
+    need(this.take("}"), "an object that does not end");
+    return fields;
+  }
+
+  array(depth) {
+    const items = [];
+    if (this.take("]")) return items;
+    do items.push(this.value(depth));
+    while (this.take(","));
+    need(this.take("]"), "an array that does not end");
+    return items;
+  }
+
+  string() {
+    let out = "";
+    for (;;) {
+      out += this.match(/[^"\\\u0000-\u001f]*/y);
+      const sign = this.text[this.at++];
+      if (sign === '"') break;
+      need(sign === "\\", "text that does not end, or a control character");
+      const escape = this.text[this.at++];
+      if (escape === "u") {
+        const code = this.match(/[0-9a-fA-F]{4}/y);
+        need(code !== null, "an escape that is cut off");
+        out += String.fromCharCode(parseInt(code, 16));
+      } else {
+        need(Object.hasOwn(ESCAPES, escape), "an unknown escape");
+        out += ESCAPES[escape];
+      }
+    }
+    need(wellFormed(out), "half a character");
+    return out;
+  }
+}
+
+/** Return the canonical text of a value (RFC 8785); Maps count as objects. */
+export function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (value === null || typeof value !== "object") {
+    return typeof value === "bigint" ? String(value) : JSON.stringify(value);
+  }
+  const pairs = value instanceof Map ? [...value] : Object.entries(value);
+  pairs.sort(([one], [other]) => (one < other ? -1 : 1));
+  return `{${pairs.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(",")}}`;
+}
+
+/** Require an object of these fields: all of `required`, any of `optional`. */
+export function fields(value, required, optional = []) {
+  need(value !== null && typeof value === "object" && !Array.isArray(value), "not an object");
+  for (const name of required) need(name in value, `${name} is missing`);
+  for (const name in value) {
+    need(required.includes(name) || optional.includes(name), `${name} is not a field`);
+  }
+  return value;
+}
+
+/** Require a list, of at most so many items. */
+export function list(value, most = Infinity) {
+  need(Array.isArray(value) && value.length <= most, "not a list");
+  return value;
+}
+
+/** Require an id or hash. */
+export function id(value) {
+  need(isHex(value, 32), "not an id");
+  return value;
+}
+
+/** Return the bytes of base64 with padding and without unused bits. */
+export function base64(value) {
+  need(typeof value === "string", "not text");
+  const bytes = Buffer.from(value, "base64");
+  need(bytes.toString("base64") === value, "not base64");
+  return bytes;
+}

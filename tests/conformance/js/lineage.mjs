@@ -1,0 +1,83 @@
+// Snapshots, and lineages of them.
+
+import { MAX_TIME, hex, isBytes, isNumber, isText, need } from "./bytes.mjs";
+import { digest } from "./digest.mjs";
+import { decode } from "./msgpack.mjs";
+import { readOperation } from "./operations.mjs";
+
+/** Return a snapshot with its id; ids are hex, and `home` is the brain, of a genesis its own id. */
+export function readSnapshot(data) {
+  const value = decode(data);
+  need(Array.isArray(value) && value[0] === 1, "another format");
+  need(value.length === 11, "not a snapshot");
+  const [, brain, bundle, parents, generation, jump, author, time, operation, message, receipt] = value;
+  need(isBytes(brain, 0) || isBytes(brain, 32), "not a brain id");
+  need(isBytes(bundle, 32), "not a bundle id");
+  need(Array.isArray(parents) && parents.length <= 16, "not 0 to 16 parents");
+  need(parents.every((parent) => isBytes(parent, 32)), "a parent is not an id");
+  need(new Set(parents.map(hex)).size === parents.length, "a parent twice");
+  need(isNumber(generation, 0, 2 ** 48), "not a generation");
+  need(Array.isArray(jump) && jump.length === 2 && isNumber(jump[0], 0, generation), "not a jump");
+  need(isBytes(jump[1], 0) || isBytes(jump[1], 32), "not the target of a jump");
+  need(isText(author, 1024) && isText(message, 65_536), "an author or message above its limit");
+  need(isNumber(time, 0, MAX_TIME), "not a time");
+  need(isBytes(receipt, 0) || isBytes(receipt, 32), "not a receipt");
+  const kind = readOperation(operation);
+  const marks = [parents.length === 0, brain.length === 0, generation === 0, jump[0] === 0];
+  marks.push(jump[1].length === 0, kind === "genesis");
+  need(new Set(marks).size === 1, "neither a genesis nor another snapshot");
+  const id = hex(digest("brain v1 snapshot", data));
+  return {
+    ...{ id, data, isGenesis: marks[0], home: marks[0] ? id : hex(brain), bundle: hex(bundle) },
+    ...{ parents: parents.map(hex), generation, depth: jump[0], target: hex(jump[1]), author },
+    ...{ operation, kind, origin: kind === "genesis" ? hex(operation[2]) : "", receipt: hex(receipt) },
+  };
+}
+
+/** Require that a snapshot fits its parents, by what `get` returns (undefined for none) for an id. */
+export function checkPlace(snapshot, get) {
+  if (snapshot.isGenesis) return;
+  const load = (id) => {
+    const found = get(id);
+    need(found !== undefined, "a snapshot is missing");
+    return found;
+  };
+  const parents = snapshot.parents.map(load);
+  for (const parent of parents) need(parent.home === snapshot.home, "a parent of another brain");
+  need(snapshot.generation === 1 + Math.max(...parents.map((parent) => parent.generation)), "not its generation");
+  const [first] = parents;
+  need(snapshot.depth === first.depth + 1 && snapshot.target === target(first, load), "not its jump");
+}
+
+/** Return where a snapshot with this first parent jumps to. */
+function target(parent, load) {
+  if (parent.isGenesis) return parent.id;
+  const jumped = load(parent.target);
+  if (jumped.isGenesis) return parent.id;
+  const again = load(jumped.target);
+  return parent.depth - jumped.depth === jumped.depth - again.depth ? again.id : parent.id;
+}
+
+/** Return the depth that a snapshot of this depth jumps to. */
+export function jumpDepth(depth) {
+  let left = depth;
+  let weight = 0;
+  while (left > 0) {
+    weight = 1;
+    while (2 * weight + 1 <= left) weight = 2 * weight + 1;
+    left -= weight;
+  }
+  return depth - weight;
+}
+
+/** Return encoded snapshots of one brain by their ids, all places checked; the first is the genesis. */
+export function readLineage(encoded) {
+  const snapshots = new Map(encoded.map(readSnapshot).map((snapshot) => [snapshot.id, snapshot]));
+  const [genesis] = snapshots.values();
+  need(genesis !== undefined && genesis.isGenesis, "no genesis");
+  for (const snapshot of snapshots.values()) {
+    need(snapshot.home === genesis.id, "a snapshot of another brain");
+    checkPlace(snapshot, (id) => snapshots.get(id));
+  }
+  return snapshots;
+}

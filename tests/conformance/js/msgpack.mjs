@@ -1,0 +1,110 @@
+// MessagePack in the one encoding the format allows. The library encodes; it decodes too
+// generously (long forms, lone surrogates, keys in any order), so decoding is done here.
+
+import { compare, hex, need, number, text } from "./bytes.mjs";
+import { Encoder } from "./packages.mjs";
+
+const MAX_BYTES = 1_048_576;
+const MAX_ITEMS = 65_536;
+const MAX_VALUES = 100_000;
+const MAX_DEPTH = 32;
+
+// Tags that a length or number follows: what they begin, its width, the least it may be.
+const WIDE = new Map([
+  [0xcc, ["number", 1, 2 ** 7]],
+  [0xcd, ["number", 2, 2 ** 8]],
+  [0xce, ["number", 4, 2 ** 16]],
+  [0xcf, ["number", 8, 2 ** 32]],
+  [0xd9, ["text", 1, 2 ** 5]],
+  [0xda, ["text", 2, 2 ** 8]],
+  [0xdb, ["text", 4, 2 ** 16]],
+  [0xc4, ["bytes", 1, 0]],
+  [0xc5, ["bytes", 2, 2 ** 8]],
+  [0xc6, ["bytes", 4, 2 ** 16]],
+  [0xdc, ["array", 2, 2 ** 4]],
+  [0xdd, ["array", 4, 2 ** 16]],
+  [0xde, ["map", 2, 2 ** 4]],
+  [0xdf, ["map", 4, 2 ** 16]],
+]);
+
+/** Return the one value in `data`: numbers, strings, Buffers, arrays and Maps. */
+export function decode(data) {
+  need(data.length <= MAX_BYTES, "an object above the limit");
+  const reader = new Reader(data);
+  const value = reader.value(0);
+  need(reader.at === data.length, "bytes after the value");
+  return value;
+}
+
+class Reader {
+  constructor(data) {
+    this.data = data;
+    this.at = 0;
+    this.values = 0;
+  }
+
+  take(count) {
+    need(count <= this.data.length - this.at, "bytes are missing");
+    this.at += count;
+    return this.data.subarray(this.at - count, this.at);
+  }
+
+  value(depth) {
+    need(++this.values <= MAX_VALUES, "too many values");
+    const tag = this.take(1)[0];
+    if (tag < 0x80) return tag;
+    if (tag < 0x90) return this.map(tag & 0x0f, depth + 1);
+    if (tag < 0xa0) return this.array(tag & 0x0f, depth + 1);
+    if (tag < 0xc0) return text(this.take(tag & 0x1f));
+    need(WIDE.has(tag), "a type the format does not know");
+    const [kind, width, least] = WIDE.get(tag);
+    const bytes = this.take(width);
+    const count = width === 8 ? number(bytes.readBigUInt64BE()) : bytes.readUIntBE(0, width);
+    need(count >= least, "a longer form than needed");
+    if (kind === "number") return count;
+    if (kind === "text") return text(this.take(count));
+    if (kind === "bytes") return this.take(count);
+    return kind === "array" ? this.array(count, depth + 1) : this.map(count, depth + 1);
+  }
+
+  array(count, depth) {
+    need(count <= MAX_ITEMS && depth <= MAX_DEPTH, "too many items or too deep");
+    return Array.from({ length: count }, () => this.value(depth));
+  }
+
+  map(count, depth) {
+    need(count <= MAX_ITEMS && depth <= MAX_DEPTH, "too many pairs or too deep");
+    const pairs = new Map();
+    let last;
+    for (let left = count; left > 0; left--) {
+      const key = this.value(depth);
+      need(typeof key === "string", "a key that is not text");
+      need(last === undefined || compare(last, key) < 0, "keys out of order");
+      pairs.set(key, this.value(depth));
+      last = key;
+    }
+    return pairs;
+  }
+}
+
+const encoder = new Encoder({ useBigInt64: true });
+
+/** Return the encoding of arrays, texts, bytes and numbers. */
+export function encode(value) {
+  return Buffer.from(encoder.encode(narrow(value)));
+}
+
+/** The library writes a Number of 2^32 and more as a float, and a BigInt always in nine bytes. */
+function narrow(value) {
+  if (Array.isArray(value)) return value.map(narrow);
+  if (typeof value !== "number" && typeof value !== "bigint") return value;
+  return value < 2 ** 32 ? Number(value) : BigInt(value);
+}
+
+/** Return what a vector says of a value: byte strings are `{"bin": hex}`. */
+export function plain(value) {
+  if (value instanceof Uint8Array) return { bin: hex(value) };
+  if (Array.isArray(value)) return value.map(plain);
+  if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, plain(item)]));
+  return value;
+}

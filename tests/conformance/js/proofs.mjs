@@ -1,0 +1,169 @@
+// Proofs: of a path, an absence, a section, a descent; and of equivocation.
+
+import { MAX_COUNT, compare, isHex, isNumber, need, unhex } from "./bytes.mjs";
+import { blobId, digest, join } from "./digest.mjs";
+import { base64, fields, id, list, parse } from "./json.mjs";
+import { jumpDepth, readSnapshot } from "./lineage.mjs";
+import { path, section, split } from "./paths.mjs";
+import { isKey, message, verify } from "./signatures.mjs";
+import { innerHash, leafHash, sectionHash } from "./trees.mjs";
+
+const MAX_BYTES = 4_194_304;
+const HEAD = ["format", "kind", "brain", "snapshot", "bundle", "encoded"];
+const FILE = ["path", "type", "blob", "size", "climb"];
+const SECTION = ["section", "root", "files", "bytes", "steps"];
+const TYPES = ["file", "executable", "link"];
+
+const KINDS = { path: pathProof, absence: absenceProof, section: sectionProof, descent: descentProof };
+
+/** Return what the text of a proof shows. */
+export function readProof(data) {
+  const proof = parse(data, MAX_BYTES);
+  need(proof?.format === "brain v1 proof", "another format");
+  need(typeof proof.kind === "string" && Object.hasOwn(KINDS, proof.kind), "an unknown kind of proof");
+  return KINDS[proof.kind](proof);
+}
+
+function head(proof) {
+  const snapshot = readSnapshot(base64(proof.encoded));
+  need(snapshot.id === id(proof.snapshot), "another snapshot");
+  need(snapshot.bundle === id(proof.bundle), "another bundle");
+  need(snapshot.home === id(proof.brain), "another brain");
+  return { brain: proof.brain, snapshot: proof.snapshot, bundle: proof.bundle };
+}
+
+function counts(value) {
+  need(isNumber(value.files, 1, MAX_COUNT) && isNumber(value.bytes, 0, MAX_COUNT), "not files and bytes");
+  return [value.files, value.bytes];
+}
+
+function step(from, value, sides) {
+  need(typeof value === "string" && sides.includes(value[0]) && isHex(value.slice(1), 32), "not a step");
+  const sibling = unhex(value.slice(1));
+  return value[0] === "l" ? join(sibling, from) : join(from, sibling);
+}
+
+function open(from, value) {
+  fields(value, ["last", "files", "bytes"]);
+  return innerHash(unhex(id(value.last)), from, ...counts(value));
+}
+
+const walk = (from, steps, sides = "lr") => list(steps).reduce((at, value) => step(at, value, sides), from);
+const climb = (from, steps, sides = "lr") =>
+  list(steps).reduce((at, value) => (typeof value === "string" ? step(at, value, sides) : open(at, value)), from);
+
+/** Return the digest of the bundle that a section's root leads to by `tree`. */
+function toBundle(name, node, tree) {
+  fields(tree, ["files", "bytes", "steps"]);
+  return walk(sectionHash([name, node, ...counts(tree)]), tree.steps);
+}
+
+function fileHash(file) {
+  need(TYPES.includes(file.type), "an unknown type of file");
+  need(isNumber(file.size, 0, MAX_COUNT), "not a size");
+  const [, inner] = split(path(file.path));
+  return leafHash([inner, TYPES.indexOf(file.type), unhex(id(file.blob)), file.size]);
+}
+
+const hashOfSection = (value) => sectionHash([section(value.section), unhex(id(value.root)), ...counts(value)]);
+
+function pathProof(proof) {
+  fields(proof, [...HEAD, ...FILE, "tree"]);
+  const shown = head(proof);
+  const node = climb(fileHash(proof), proof.climb);
+  need(toBundle(split(proof.path)[0], node, proof.tree).equals(unhex(proof.bundle)), "it leads elsewhere");
+  return { ...shown, path: proof.path, type: TYPES.indexOf(proof.type), blob: proof.blob, size: proof.size };
+}
+
+function sectionProof(proof) {
+  fields(proof, [...HEAD, ...SECTION]);
+  const shown = head(proof);
+  need(walk(hashOfSection(proof), proof.steps).equals(unhex(proof.bundle)), "it leads elsewhere");
+  return { ...shown, section: proof.section, root: proof.root, files: proof.files, bytes: proof.bytes };
+}
+
+function absenceProof(proof) {
+  const inTree = "tree" in proof;
+  const way = inTree ? "climb" : "steps";
+  fields(proof, [...HEAD, "path", "before", "after", way, ...(inTree ? ["tree"] : [])]);
+  const shown = head(proof);
+  const [home, inner] = split(path(proof.path));
+  const sided = (value, sides, order) => {
+    if (value === null) return null;
+    fields(value, inTree ? FILE : SECTION);
+    const start = inTree ? fileHash(value) : hashOfSection(value);
+    const [its, name] = inTree ? split(value.path) : [home, value.section];
+    need(its === home, "a path of another section");
+    need(compare(name, inTree ? inner : home) === order, "a neighbour on the wrong side");
+    return (inTree ? climb : walk)(start, value[way], sides);
+  };
+  const before = sided(proof.before, "l", -1);
+  const after = sided(proof.after, "r", 1);
+  if (before === null || after === null) need(list(proof[way]).length === 0, "a way on from the end");
+  let at = before ?? after;
+  if (before !== null && after !== null) {
+    const openings = (value) => value.climb.filter((item) => typeof item !== "string").length;
+    need(!inTree || openings(proof.before) === openings(proof.after), "neighbours on different levels");
+    at = join(before, after);
+  } else if (at === null) {
+    need(!inTree, "an empty tree");
+    at = digest("brain v1 merkle join");
+  }
+  at = (inTree ? climb : walk)(at, proof[way]);
+  if (inTree) at = toBundle(home, at, proof.tree);
+  need(at.equals(unhex(proof.bundle)), "it leads elsewhere");
+  return { ...shown, absent: proof.path };
+}
+
+function descentProof(proof) {
+  fields(proof, ["format", "kind", "brain", "snapshot", "ancestor", "chain"]);
+  const chain = list(proof.chain).map((encoded) => readSnapshot(base64(encoded)));
+  need(chain.length >= 1, "an empty chain");
+  const [first, last] = [chain[0], chain.at(-1)];
+  need(first.id === id(proof.snapshot) && first.home === id(proof.brain), "another snapshot or brain");
+  need(last.id === id(proof.ancestor), "another ancestor");
+  chain.slice(1).forEach((to, place) => need(isLink(chain[place], to), "snapshots that are not linked"));
+  return { brain: first.home, snapshot: first.id, ancestor: last.id, from: last.home };
+}
+
+function isLink(from, to) {
+  if (from.isGenesis) return from.origin === to.id && from.bundle === to.bundle;
+  if (from.home !== to.home || to.generation >= from.generation) return false;
+  const isParent = from.parents.includes(to.id);
+  if (isParent && (from.parents[0] !== to.id || to.depth === from.depth - 1)) return true;
+  return from.target === to.id && to.depth === jumpDepth(from.depth);
+}
+
+/** Require that a proof of a path is about this content. */
+export function checkContent(data, content) {
+  const { blob, size } = readProof(data);
+  need(blob === blobId(content) && size === content.length, "another content");
+}
+
+/** Return what the text of a proof of equivocation shows. */
+export function readEquivocation(data) {
+  const proof = fields(parse(data, MAX_BYTES), ["format", "brain", "parent", "key", "signed"]);
+  need(proof.format === "brain v1 equivocation", "another format");
+  const key = publicKey(proof.key);
+  need(list(proof.signed).length === 2, "not two snapshots");
+  const both = proof.signed.map((value) => {
+    fields(value, ["encoded", "signature"]);
+    const snapshot = readSnapshot(base64(value.encoded));
+    need(isHex(value.signature, 64), "not a signature");
+    need(snapshot.home === id(proof.brain) && snapshot.parents[0] === id(proof.parent), "of another brain or parent");
+    need(verify(key, message(proof.brain, snapshot.id), value.signature), "a signature that does not fit");
+    return snapshot;
+  });
+  const [one, other] = both;
+  need(one.id < other.id, "the lower id is not first");
+  need(!one.parents.includes(other.id) && !other.parents.includes(one.id), "one is a parent of the other");
+  need(Math.abs(one.generation - other.generation) <= 1, "one may descend from the other");
+  return { brain: proof.brain, parent: proof.parent, key: proof.key, snapshots: [one.id, other.id] };
+}
+
+/** Return the hex of a public key in text. */
+export function publicKey(value) {
+  need(typeof value === "string" && value.startsWith("ed25519:") && isHex(value.slice(8), 32), "not a public key");
+  need(isKey(value.slice(8)), "not a key, or one of small order");
+  return value.slice(8);
+}
