@@ -1,13 +1,12 @@
-// Answers questions over a pipe. Each line asks `{"kind": …, "input": …}`; the answer is a
-// line of `{"ok": …}`, `{"refused": why}`, or `{"fault": …}` where this reader itself failed.
+// Answers questions over a pipe. A line asks `[[kind, input], …]`, and is answered by a line of
+// `{"ok": …}`, `{"refused": why}`, or `{"fault": …}` where this reader itself failed, for each.
 
 import { createInterface } from "node:readline";
 import { Refused, utf8 } from "./bytes.mjs";
 import { canonical, parse } from "./json.mjs";
 import { KINDS } from "./vectors.mjs";
 
-function answer(line) {
-  const { kind, input } = parse(utf8(line));
+function answer([kind, input]) {
   try {
     return { ok: KINDS[kind](input) };
   } catch (error) {
@@ -16,5 +15,5 @@ function answer(line) {
 }
 
 for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
-  process.stdout.write(`${canonical(answer(line))}\n`);
+  process.stdout.write(`${canonical(parse(utf8(line)).map(answer))}\n`);
 }
