@@ -1,6 +1,6 @@
 // Snapshots, and lineages of them.
 
-import { MAX_TIME, hex, isBytes, isNumber, isText, need } from "./bytes.mjs";
+import { MAX_TIME, hex, isBytes, isNumber, isText, need, utf8 } from "./bytes.mjs";
 import { digest } from "./digest.mjs";
 import { decode } from "./msgpack.mjs";
 import { readOperation } from "./operations.mjs";
@@ -80,4 +80,41 @@ export function readLineage(encoded) {
     checkPlace(snapshot, (id) => snapshots.get(id));
   }
   return snapshots;
+}
+
+const MAGIC = utf8("brain lineage 1\n");
+
+/** Return the items of `data`, each behind its length in four bytes. */
+export function frames(data) {
+  const items = [];
+  for (let at = 0; at < data.length; ) {
+    need(data.length - at >= 4, "a length that is cut off");
+    const size = data.readUInt32BE(at);
+    need(size <= data.length - at - 4, "an item that is cut off");
+    items.push(data.subarray(at + 4, at + 4 + size));
+    at += 4 + size;
+  }
+  return items;
+}
+
+/** Return the snapshots of a lineage file by their ids, ancestors first; the last is the head. */
+export function readLineageFile(data) {
+  need(data.subarray(0, MAGIC.length).equals(MAGIC), "not a lineage file");
+  const snapshots = new Map();
+  const reached = new Set();
+  for (const snapshot of frames(data.subarray(MAGIC.length)).map(readSnapshot)) {
+    need(!snapshots.has(snapshot.id), "a snapshot twice");
+    need(!snapshots.size || reached.has(snapshot.id), "a snapshot that nothing before it descends from");
+    snapshots.set(snapshot.id, snapshot);
+    for (const id of [...snapshot.parents, snapshot.origin]) reached.add(id);
+  }
+  need(snapshots.size > 0, "no snapshot");
+  const known = new Map();
+  for (const snapshot of [...snapshots.values()].reverse()) {
+    checkPlace(snapshot, (id) => known.get(id));
+    const origin = known.get(snapshot.origin);
+    need(origin === undefined || origin.bundle === snapshot.bundle, "a fork with another bundle");
+    known.set(snapshot.id, snapshot);
+  }
+  return known;
 }

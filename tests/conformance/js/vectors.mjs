@@ -3,7 +3,7 @@
 
 import { hex, need, text, unhex, utf8 } from "./bytes.mjs";
 import { blobId, digest, root } from "./digest.mjs";
-import { readLineage, readSnapshot } from "./lineage.mjs";
+import { readLineage, readLineageFile, readSnapshot } from "./lineage.mjs";
 import { decode, plain } from "./msgpack.mjs";
 import { path } from "./paths.mjs";
 import { checkContent, readEquivocation, readProof } from "./proofs.mjs";
@@ -72,6 +72,7 @@ export const KINDS = {
   bundle: (input) => ({ id: readBundle(bytes(input)).id }),
   snapshot: (input) => ({ id: readSnapshot(bytes(input)).id }),
   operation: (input) => ({ id: hex(digest("brain v1 operation", unhex(input.previous), unhex(input.data))) }),
+  "lineage-file": (input) => ({ ids: [...readLineageFile(bytes(input)).keys()].reverse() }),
   path: (input) => path(text(bytes(input))) && {},
   proof: (input) => readProof(bytes(input)),
   "proof-content": (input) => checkContent(bytes(input), unhex(input.content)) ?? { ok: true },
