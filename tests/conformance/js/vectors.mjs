@@ -2,6 +2,7 @@
 // Bytes come as `{"hex": …}`; the paths of a tree are all listed.
 
 import { hex, need, text, unhex, utf8 } from "./bytes.mjs";
+import { checkBrain } from "./brain.mjs";
 import { blobId, digest, root } from "./digest.mjs";
 import { readLineage, readLineageFile, readSnapshot } from "./lineage.mjs";
 import { decode, plain } from "./msgpack.mjs";
@@ -64,6 +65,7 @@ function record(input) {
 }
 
 export const KINDS = {
+  written: checkBrain,
   kinds: () => Object.keys(KINDS),
   blob: (input) => ({ id: blobId(bytes(input)) }),
   domain: (input) => ({ id: hex(digest(input.context, bytes(input))) }),
