@@ -40,12 +40,21 @@ class Peer:
 
     def ask(self, questions: Sequence[Question]) -> list[Answer]:
         """Return an answer to each question."""
+        self.send(questions)
+        answers = self.receive()
+        assert len(answers) == len(questions)
+        return answers
+
+    def send(self, questions: Sequence[Question]) -> None:
+        """Ask questions, to be answered while something else is done."""
         self._requests.write(json.dumps(questions).encode() + b"\n")
         self._requests.flush()
+
+    def receive(self) -> list[Answer]:
+        """Return the answers to what was sent."""
         line = self._answers.readline()
         assert line, "node ended before it answered"
         answers: list[Answer] = json.loads(line)
-        assert len(answers) == len(questions)
         return answers
 
 

@@ -49,7 +49,7 @@ def ours(question: Question) -> Answer:
         if kind == "tree":
             given = {"paths": given["paths"]}
         vector = Vector("", kind, True, given, {"anything": True}, "")
-        return {"ok": take(vector)}
+        return {"ok": json.loads(json.dumps(take(vector)))}
     except BrainError as error:
         return {"refused": error.code}
     except KeyError:
@@ -66,8 +66,10 @@ def campaign(
     for start in range(first, first + count, BATCH):
         numbers = range(start, min(start + BATCH, first + count))
         asked = [questions.number(number) for number in numbers]
-        for number, question, theirs in zip(numbers, asked, peer.ask(asked), strict=True):
-            mine = json.loads(json.dumps(ours(question)))
+        peer.send(asked)
+        answers = [ours(question) for question in asked]
+        rows = zip(numbers, asked, answers, peer.receive(), strict=True)
+        for number, question, mine, theirs in rows:
             same = mine == theirs if "ok" in mine else "refused" in theirs
             outcome = "taken" if "ok" in mine else "refused"
             disagreement = None if same else Disagreement(number, question, mine, theirs)

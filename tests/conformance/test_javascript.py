@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conformance import javascript
+from brain.store.protocol import Kind
+from brain.trust.statement import key_text
+from tests.conformance import javascript, mutants
 from tests.conformance.javascript import Peer, Question
 from tests.conformance.reading import Vector, paths_of, read, title
+from tests.conformance.written import lived, written
+from tests.signing import KEYS
 
 ELSEWHERE = {"entry", "inclusion", "consistency", "evidence"}
 """Kinds of vectors that are none of its: what logs and chains record."""
@@ -79,3 +84,45 @@ def test_every_kind_of_vector_is_checked_or_named_as_left_out(peer: Peer) -> Non
     asked = {kind for vector in VECTORS for kind, _ in questions(vector)}
     (kinds_known,) = peer.ask([("kinds", None)])
     assert asked <= set(kinds_known["ok"])
+
+
+def test_it_finds_in_a_real_brain_what_verify_finds(peer: Peer, tmp_path: Path) -> None:
+    roots = [key_text(KEYS[0])]
+    with lived(tmp_path / "brain") as brain:
+        found = brain.verify(deep=True, roots=roots)
+        folder = written(brain, tmp_path / "written")
+        objects = list(brain._session.reader.objects())
+        ids = sorted(row.snapshot for row in brain.log())
+        (gone,) = brain._session.reader.all_redacted()
+    (answer,) = peer.ask([("written", {"folder": str(folder), "roots": roots})])
+    told = answer["ok"]
+    assert (told["brain"], told["head"], told["ids"]) == (found.brain, found.head, ids)
+    assert told["gone"] == [gone.hex()]
+    for kind, name in ((Kind.NODE, "nodes"), (Kind.BUNDLE, "bundles"), (Kind.BLOB, "blobs")):
+        assert told[name] == sorted(id.hex() for one, id in objects if one == kind)
+    ours = [(row.snapshot, row.code, row.severity) for row in found.findings]
+    assert sorted(map(tuple, told["findings"])) == sorted(
+        row for row in ours if row[1] != "redacted"
+    )
+    assert {code for _, code, _ in ours} >= {"revoked_key", "unsigned", "redacted"}
+
+
+@pytest.mark.parametrize("name", ["lineage", "nodes", "bundles", "blobs"])
+def test_it_refuses_a_brain_of_which_something_is_missing(
+    peer: Peer, tmp_path: Path, name: str
+) -> None:
+    with lived(tmp_path / "brain", skills=3) as brain:
+        folder = written(brain, tmp_path / "written")
+    whole = (folder / name).read_bytes()
+    length = 4 + int.from_bytes(whole[:4], "big")
+    (folder / name).write_bytes(whole[:-30] if name == "lineage" else whole[length:])
+    (answer,) = peer.ask([("written", {"folder": str(folder), "roots": []})])
+    assert "refused" in answer
+
+
+def test_both_agree_on_mutants_of_the_vectors(peer: Peer) -> None:
+    outcomes = list(mutants.campaign(peer, seed=11, first=0, count=4_000))
+    assert [found for _, _, found in outcomes if found] == []
+    taken = {kind for kind, outcome, _ in outcomes if outcome == "taken"}
+    refused = {kind for kind, outcome, _ in outcomes if outcome == "refused"}
+    assert taken >= refused

@@ -44,6 +44,6 @@ export function checkBrain({ folder }) {
   const records = frames(read("signatures")).map(readRecord);
   return {
     ...{ brain: head.home, head: head.id, ids: [...snapshots.keys()].sort(), gone: [...gone].sort() },
-    ...{ bundles: [...bundles.keys()].sort(), signed: records.map(({ snapshot }) => snapshot).sort() },
+    ...{ nodes: [...nodes.keys()].sort(), bundles: [...bundles.keys()].sort(), blobs: [...blobs.keys()].sort() },
   };
 }

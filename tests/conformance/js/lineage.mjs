@@ -22,7 +22,7 @@ export function readSnapshot(data) {
   need(isText(author, 1024) && isText(message, 65_536), "an author or message above its limit");
   need(isNumber(time, 0, MAX_TIME), "not a time");
   need(isBytes(receipt, 0) || isBytes(receipt, 32), "not a receipt");
-  const kind = readOperation(operation);
+  const kind = readOperation(operation, parents.length);
   const marks = [parents.length === 0, brain.length === 0, generation === 0, jump[0] === 0];
   marks.push(jump[1].length === 0, kind === "genesis");
   need(new Set(marks).size === 1, "neither a genesis nor another snapshot");
@@ -47,6 +47,22 @@ export function checkPlace(snapshot, get) {
   need(snapshot.generation === 1 + Math.max(...parents.map((parent) => parent.generation)), "not its generation");
   const [first] = parents;
   need(snapshot.depth === first.depth + 1 && snapshot.target === target(first, load), "not its jump");
+  if (snapshot.kind !== "merge") return;
+  const bases = snapshot.operation[1].map(hex);
+  need(bases.join() === commonAncestors(...snapshot.parents, load).join(), "not the bases of a merge");
+}
+
+/** Return the ids of best common ancestors: those that no other common one descends from. */
+function commonAncestors(one, other, load) {
+  const ancestors = (start) => {
+    const found = new Set([start]);
+    for (const id of found) for (const parent of load(id).parents) found.add(parent);
+    return found;
+  };
+  const both = ancestors(other);
+  const best = new Set([...ancestors(one)].filter((id) => both.has(id)));
+  for (const id of [...best]) for (const parent of load(id).parents) best.delete(parent);
+  return [...best].sort();
 }
 
 /** Return where a snapshot with this first parent jumps to. */
@@ -113,6 +129,7 @@ export function readLineageFile(data) {
   for (const snapshot of [...snapshots.values()].reverse()) {
     checkPlace(snapshot, (id) => known.get(id));
     const origin = known.get(snapshot.origin);
+    need(snapshots.has(snapshot.origin) === (origin !== undefined), "an origin before its fork");
     need(origin === undefined || origin.bundle === snapshot.bundle, "a fork with another bundle");
     known.set(snapshot.id, snapshot);
   }

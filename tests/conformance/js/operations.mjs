@@ -1,36 +1,55 @@
 // What a snapshot says was done.
 
-import { ascending, hex, isBytes, isText, need } from "./bytes.mjs";
+import { ascending, compare, hex, isBytes, isText, need } from "./bytes.mjs";
+import { blobId } from "./digest.mjs";
+import { isPath } from "./paths.mjs";
+import { isKey } from "./signatures.mjs";
 
-const text = (value) => isText(value);
-const id = (value) => isBytes(value, 32);
-const noneOrId = (value) => id(value) || isBytes(value, 0);
-const list = (value) => Array.isArray(value);
+const OUTCOMES = ["success", "failure", "cancelled", "unknown"];
+const bytes = (size) => (value) => isBytes(value, size);
+const text = (least, most) => (value) => isText(value, most) && Buffer.byteLength(value) >= least;
+const orEmpty = (fits) => (value) => value.length === 0 || fits(value);
+const id = bytes(32);
+const slug = (value) => isText(value, 64) && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(value);
+const version = (value) => isText(value) && /^(?!0$)(0|[1-9][0-9]{0,8})(\.[0-9]{1,9}){0,3}$/.test(value);
+const versionOrNone = orEmpty(version);
+const bases = (value) => Array.isArray(value) && value.length >= 1 && value.every(id) && ascending(value.map(hex));
+const isSkill = (value) => Array.isArray(value) && value.length === 4 && slug(value[0]) && value.slice(1).every(versionOrNone);
+const notBefore = (one, other) => {
+  const field = one.findIndex((value, place) => value !== other[place]);
+  return field < 0 || compare(one[field], other[field]) < 0 ? -1 : 1;
+};
+const skills = (value) =>
+  Array.isArray(value) && value.length <= 4096 && value.every(isSkill) && ascending(value, notBefore);
+const few = new Set([blobId(Buffer.of()), ...Array.from({ length: 256 }, (_, byte) => blobId(Buffer.of(byte)))]);
+const blob = (value) => id(value) && !few.has(hex(value));
+const verdict = [slug, versionOrNone, versionOrNone, id];
+const binding = [(value) => id(value) && isKey(hex(value)), text(1, 1024), id];
 
 const KINDS = {
-  genesis: [(nonce) => isBytes(nonce, 16), noneOrId],
+  genesis: [bytes(16), (origin) => isBytes(origin, 0) || id(origin)],
   snapshot: [],
-  upsert: [text, text, text],
-  delete: [text, text],
+  upsert: [slug, versionOrNone, version],
+  delete: [slug, version],
   restore: [id],
-  merge: [
-    (bases) => list(bases) && bases.every(id) && ascending(bases.map(hex)),
-    (skills) => list(skills) && skills.every((skill) => list(skill) && skill.length === 4 && skill.every(text)),
-  ],
-  redact: [text, id, text],
-  task: [text, text],
-  absorb: [text, text, text, text, text],
-  import: [text, text, text],
+  merge: [bases, skills],
+  redact: [isPath, blob, text(1, 65_536)],
+  task: [text(1, 1024), (outcome) => OUTCOMES.includes(outcome)],
+  absorb: [slug, versionOrNone, version, slug, version],
+  import: [text(1, 1024), text(1, 1024), text(0, 1024)],
+  ...{ admit: verdict, reject: verdict, retire: verdict, reinstate: verdict, bind: binding, unbind: binding },
 };
+const PARENTS = { genesis: [0, 0], merge: [2, 2], import: [1, 16] };
 
-/** Return the kind of an operation; one of an unknown kind has any fields. */
-export function readOperation(value) {
-  need(Array.isArray(value) && isText(value[0]) && value[0] !== "", "not an operation");
+/** Return the kind of an operation that so many parents allow; one of an unknown kind has any fields. */
+export function readOperation(value, parents) {
+  need(Array.isArray(value) && text(1, 64)(value[0]), "not an operation");
   const [kind, ...given] = value;
-  if (Object.hasOwn(KINDS, kind)) {
-    const wanted = KINDS[kind];
-    need(given.length === wanted.length, `${kind} has other fields`);
-    need(wanted.every((fits, place) => fits(given[place])), `a field of ${kind} is not what it has to be`);
-  }
+  const known = Object.hasOwn(KINDS, kind);
+  const [least, most] = PARENTS[kind] ?? (known ? [1, 1] : [1, 16]);
+  need(parents >= least && parents <= most, `${kind} has another number of parents`);
+  if (!known) return kind;
+  need(given.length === KINDS[kind].length, `${kind} has other fields`);
+  need(KINDS[kind].every((fits, place) => fits(given[place])), `a field of ${kind} is not what it has to be`);
   return kind;
 }

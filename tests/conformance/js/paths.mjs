@@ -13,6 +13,14 @@ export function path(value) {
   return value;
 }
 
+export function isPath(value) {
+  try {
+    return path(value) === value;
+  } catch {
+    return false;
+  }
+}
+
 /** Return the section and the inner path of a path. */
 export function split(value) {
   const slash = value.indexOf("/");

@@ -19,7 +19,7 @@ const oneOf = (...values) => (value) => values.includes(value);
 
 // What a field may be if it is there: never its default, for that is left out.
 const RECEIPT = {
-  ...{ format: oneOf("brain v1 receipt"), run: anyText(1024), task: text(8192), agent: text(1024), model: text(1024) },
+  ...{ format: oneOf("brain v1 receipt"), run: text(1024), task: text(8192), agent: text(1024), model: text(1024) },
   ...{ started: time, ended: time, snapshot_before: digest, bundle_before: digest, bundle_after: digest },
   ...{ part: count, previous: digest, steps: some(50_000), reason: text(8192), source: () => true },
   outcome: oneOf("success", "failure", "cancelled", "unknown"),
