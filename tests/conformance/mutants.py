@@ -45,7 +45,7 @@ def ours(question: Question) -> Answer:
     try:
         if kind == "lineage-file":
             found = exported.read(io.BytesIO(bytes.fromhex(given["hex"])))
-            return {"ok": {"ids": [id.hex() for id in found.snapshots]}}
+            return {"ok": {"head": found.head.hex(), "snapshots": len(found.snapshots)}}
         if kind == "tree":
             given = {"paths": given["paths"]}
         vector = Vector("", kind, True, given, {"anything": True}, "")

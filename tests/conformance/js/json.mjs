@@ -3,7 +3,6 @@
 import { isHex, need, number, text, wellFormed } from "./bytes.mjs";
 
 const MAX_DEPTH = 32;
-const ESCAPES = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
 /** Return the value of a text in UTF-8; objects have no prototype, so any key is a plain one. */
 export function parse(bytes, limit = Infinity) {
@@ -44,7 +43,7 @@ class Reader {
     need(depth <= MAX_DEPTH, "too deep");
     if (this.take("{")) return this.object(depth + 1);
     if (this.take("[")) return this.array(depth + 1);
-    if (this.take('"')) return this.string();
+    if (this.text[this.at] === '"') return this.string();
     const word = this.match(/-?(0|[1-9][0-9]*)(?![0-9.eE])|true|false|null/y);
     need(word !== null && word !== "-0", "not a value");
     if (word === "null") return null;
@@ -56,7 +55,7 @@ class Reader {
     const fields = Object.create(null);
     if (this.take("}")) return fields;
     do {
-      need(this.take('"'), "not a key");
+      this.space();
       const key = this.string();
       need(!(key in fields), "a key twice");
       need(this.take(":"), "no colon");
@@ -76,24 +75,11 @@ class Reader {
   }
 
   string() {
-    let out = "";
-    for (;;) {
-      out += this.match(/[^"\\\u0000-\u001f]*/y);
-      const sign = this.text[this.at++];
-      if (sign === '"') break;
-      need(sign === "\\", "text that does not end, or a control character");
-      const escape = this.text[this.at++];
-      if (escape === "u") {
-        const code = this.match(/[0-9a-fA-F]{4}/y);
-        need(code !== null, "an escape that is cut off");
-        out += String.fromCharCode(parseInt(code, 16));
-      } else {
-        need(Object.hasOwn(ESCAPES, escape), "an unknown escape");
-        out += ESCAPES[escape];
-      }
-    }
-    need(wellFormed(out), "half a character");
-    return out;
+    const word = this.match(/"[^"\\\u0000-\u001f]*(\\(["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y);
+    need(word !== null, "not text");
+    const value = JSON.parse(word);
+    need(wellFormed(value), "half a character");
+    return value;
   }
 }
 

@@ -135,3 +135,15 @@ export function readLineageFile(data) {
   }
   return known;
 }
+
+/** Return the blobs that the lineage of a snapshot, back through forks, says to be redacted. */
+export function redactedBefore(head, snapshots) {
+  const reached = new Set([head]);
+  const blobs = new Set();
+  for (const id of reached) {
+    const { parents, origin, kind, operation } = snapshots.get(id) ?? { parents: [], origin: id };
+    for (const next of [...parents, origin]) reached.add(next);
+    if (kind === "redact") blobs.add(hex(operation[2]));
+  }
+  return blobs;
+}

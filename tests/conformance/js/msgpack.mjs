@@ -9,23 +9,14 @@ const MAX_ITEMS = 65_536;
 const MAX_VALUES = 100_000;
 const MAX_DEPTH = 32;
 
-// Tags that a length or number follows: what they begin, its width, the least it may be.
-const WIDE = new Map([
-  [0xcc, ["number", 1, 2 ** 7]],
-  [0xcd, ["number", 2, 2 ** 8]],
-  [0xce, ["number", 4, 2 ** 16]],
-  [0xcf, ["number", 8, 2 ** 32]],
-  [0xd9, ["text", 1, 2 ** 5]],
-  [0xda, ["text", 2, 2 ** 8]],
-  [0xdb, ["text", 4, 2 ** 16]],
-  [0xc4, ["bytes", 1, 0]],
-  [0xc5, ["bytes", 2, 2 ** 8]],
-  [0xc6, ["bytes", 4, 2 ** 16]],
-  [0xdc, ["array", 2, 2 ** 4]],
-  [0xdd, ["array", 4, 2 ** 16]],
-  [0xde, ["map", 2, 2 ** 4]],
-  [0xdf, ["map", 4, 2 ** 16]],
-]);
+// Tags that a length or number of some width follows, and the least it may be.
+const WIDE = new Map();
+const widths = (kind, first, ...sizes) => sizes.forEach(([width, least], place) => WIDE.set(first + place, [kind, width, least]));
+widths("bytes", 0xc4, [1, 0], [2, 2 ** 8], [4, 2 ** 16]);
+widths("number", 0xcc, [1, 2 ** 7], [2, 2 ** 8], [4, 2 ** 16], [8, 2 ** 32]);
+widths("text", 0xd9, [1, 2 ** 5], [2, 2 ** 8], [4, 2 ** 16]);
+widths("array", 0xdc, [2, 2 ** 4], [4, 2 ** 16]);
+widths("map", 0xde, [2, 2 ** 4], [4, 2 ** 16]);
 
 /** Return the one value in `data`: numbers, strings, Buffers, arrays and Maps. */
 export function decode(data) {

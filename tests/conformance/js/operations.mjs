@@ -3,7 +3,6 @@
 import { ascending, compare, hex, isBytes, isText, need } from "./bytes.mjs";
 import { blobId } from "./digest.mjs";
 import { isPath } from "./paths.mjs";
-import { isKey } from "./signatures.mjs";
 
 const OUTCOMES = ["success", "failure", "cancelled", "unknown"];
 const bytes = (size) => (value) => isBytes(value, size);
@@ -24,7 +23,7 @@ const skills = (value) =>
 const few = new Set([blobId(Buffer.of()), ...Array.from({ length: 256 }, (_, byte) => blobId(Buffer.of(byte)))]);
 const blob = (value) => id(value) && !few.has(hex(value));
 const verdict = [slug, versionOrNone, versionOrNone, id];
-const binding = [(value) => id(value) && isKey(hex(value)), text(1, 1024), id];
+const binding = [id, text(1, 1024), id];
 
 const KINDS = {
   genesis: [bytes(16), (origin) => isBytes(origin, 0) || id(origin)],

@@ -3,13 +3,15 @@
 
 import { hex, need, text, unhex, utf8 } from "./bytes.mjs";
 import { checkBrain } from "./brain.mjs";
+import { checkChange } from "./changes.mjs";
 import { blobId, digest, root } from "./digest.mjs";
-import { readLineage, readLineageFile, readSnapshot } from "./lineage.mjs";
+import { readLineage, readLineageFile, readSnapshot, redactedBefore } from "./lineage.mjs";
 import { decode, plain } from "./msgpack.mjs";
 import { path } from "./paths.mjs";
 import { checkContent, readEquivocation, readProof } from "./proofs.mjs";
 import { outline } from "./receipts.mjs";
 import { message, readRecord, verify } from "./signatures.mjs";
+import { judge, outlineTrust, readIfGood } from "./trust.mjs";
 import { build, buildBundle, ends, readBundle, readNode, readTree, totals } from "./trees.mjs";
 
 const bytes = (input) => unhex(input.hex);
@@ -59,6 +61,23 @@ function brain(input) {
   return { bundle: hex(bundle), id: readBundle(bundle).id };
 }
 
+function change({ operation, before, after, source }) {
+  const byPath = (entries) => entries && new Map(entries.map(([name, kind, blob, size]) => [name, [kind, unhex(blob), size]]));
+  checkChange(decode(unhex(operation)), byPath(before), byPath(after), byPath(source));
+  return {};
+}
+
+function rights({ snapshots: encoded, files, trust, signatures, roots }) {
+  const snapshots = new Map(encoded.map(unhex).map(readSnapshot).map((one) => [one.id, one]));
+  const ids = [...snapshots.keys()];
+  const read = files.map((file) => readIfGood(utf8(file)));
+  const policies = new Map(trust.map((place, number) => [ids[number], read[place]]).filter(([, policy]) => policy !== undefined));
+  const signed = signatures.map(([place, key, signature]) => [ids[place], key, signature]);
+  const { standings, findings } = judge({ snapshots, policies, signatures: signed, roots });
+  const rows = findings.map(([id, ...rest]) => [ids.indexOf(id), ...rest]);
+  return { standings: ids.map((id) => standings.get(id)), findings: rows.sort((one, other) => (`${one}` < `${other}` ? -1 : 1)) };
+}
+
 function record(input) {
   const { snapshot, signed } = readRecord(bytes(input));
   return { snapshot, keys: signed.map(([key]) => key) };
@@ -66,6 +85,7 @@ function record(input) {
 
 export const KINDS = {
   written: checkBrain,
+  rights,
   kinds: () => Object.keys(KINDS),
   blob: (input) => ({ id: blobId(bytes(input)) }),
   domain: (input) => ({ id: hex(digest(input.context, bytes(input))) }),
@@ -74,11 +94,19 @@ export const KINDS = {
   bundle: (input) => ({ id: readBundle(bytes(input)).id }),
   snapshot: (input) => ({ id: readSnapshot(bytes(input)).id }),
   operation: (input) => ({ id: hex(digest("brain v1 operation", unhex(input.previous), unhex(input.data))) }),
-  "lineage-file": (input) => ({ ids: [...readLineageFile(bytes(input)).keys()].reverse() }),
+  "lineage-file": (input) => {
+    const ids = [...readLineageFile(bytes(input)).keys()];
+    return { head: ids.at(-1), snapshots: ids.length };
+  },
+  redactions: ({ snapshots, head, missing }) => {
+    const gone = redactedBefore(head, new Map(snapshots.map(unhex).map(readSnapshot).map((one) => [one.id, one])));
+    return { redacted: missing.filter((blob) => gone.has(blob)) };
+  },
+  trust: (input) => outlineTrust(bytes(input)),
   path: (input) => path(text(bytes(input))) && {},
   proof: (input) => readProof(bytes(input)),
   "proof-content": (input) => checkContent(bytes(input), unhex(input.content)) ?? { ok: true },
   equivocation: (input) => readEquivocation(bytes(input)),
   receipt: (input) => outline(bytes(input)),
-  ...{ cut, node, tree, "tree-nodes": treeNodes, brain, lineage, signature, signatures: record },
+  ...{ change, cut, node, tree, "tree-nodes": treeNodes, brain, lineage, signature, signatures: record },
 };

@@ -1,0 +1,111 @@
+// Trust files, and who had the right to sign what.
+
+import { Refused, isNumber, isText, need } from "./bytes.mjs";
+import { fields, id, list, parse } from "./json.mjs";
+import { publicKey } from "./proofs.mjs";
+import { message, verify } from "./signatures.mjs";
+
+const MAX_BYTES = 65_536;
+
+/** Return `{threshold, keys}` of a trust file; `keys` are lines by the hex of the key. */
+export function readTrust(data) {
+  const value = fields(parse(data, MAX_BYTES), ["format", "threshold", "keys"]);
+  need(value.format === "brain v1 trust", "another format");
+  const lines = list(value.keys, 256);
+  const keys = new Map(lines.map((line) => [publicKey(fields(line, ["name", "key"], ["from", "until", "revoked"]).key), line]));
+  need(keys.size === lines.length && new Set(lines.map(({ name }) => name)).size === lines.length, "a key or name twice");
+  for (const { name, from, until, revoked } of lines) {
+    need(isWords(name, 64) && name !== "", "not a name");
+    for (const mark of [from, until]) if (mark !== undefined) id(mark);
+    if (revoked === undefined) continue;
+    need(isWords(fields(revoked, ["reason"], ["since"]).reason, 256), "not a reason");
+    if (revoked.since !== undefined) id(revoked.since);
+  }
+  const going = lines.filter(({ until, revoked }) => until === undefined && revoked === undefined);
+  need(isNumber(value.threshold, 1, going.length), "not a threshold");
+  return { threshold: value.threshold, keys };
+}
+
+/** Return a trust file, or null for a bad one. */
+export function readIfGood(data) {
+  try {
+    return readTrust(data);
+  } catch (error) {
+    if (error instanceof Refused) return null;
+    throw error;
+  }
+}
+
+const isWords = (value, most) => isText(value, most) && !/[\u0000-\u001f\u007f-\u009f]/.test(value);
+
+/** Return what a vector says of a trust file. */
+export function outlineTrust(data) {
+  const { threshold, keys } = readTrust(data);
+  const row = ({ name, key, from = "", until = "", revoked }) => {
+    return { name, key, from, until, revoked: revoked ? [revoked.since ?? "", revoked.reason] : null };
+  };
+  return { threshold, keys: [...keys.values()].map(row) };
+}
+
+/**
+ * Return how each snapshot of a brain stands, and what is found. `snapshots` are all by id, ancestors
+ * first and the head last; `policies` has the trust file of those that have one, null for a bad one;
+ * `signatures` are `[snapshot, key, signature]`.
+ */
+export function judge({ snapshots, policies, signatures, roots }) {
+  const line = [...snapshots.values()];
+  const since = new Map();
+  const isFrom = (start, id) => {
+    if (!since.has(start)) {
+      const found = new Set([start]);
+      for (const one of line) if (one.parents.some((parent) => found.has(parent))) found.add(one.id);
+      since.set(start, found);
+    }
+    return since.get(start).has(id);
+  };
+  const revocations = [...policies.values()].flatMap((policy) => [...(policy?.keys ?? [])]).filter(([, { revoked }]) => revoked);
+  const isRevoked = (key, id) =>
+    revocations.some(([one, { revoked }]) => one === key && (!revoked.since || isFrom(revoked.since, id)));
+  const against = (policy, key, id) => {
+    if (!policy.keys.has(key)) return "unknown_key";
+    const { from, until } = policy.keys.get(key);
+    if (isRevoked(key, id)) return "revoked_key";
+    return (from && !isFrom(from, id)) || (until && isFrom(until, id)) ? "expired_rights" : "";
+  };
+  // What is in force after a snapshot: its own file, or while that is bad, what was in force before.
+  const after = new Map();
+  const before = new Map();
+  for (const { id, parents } of line) {
+    before.set(id, [...new Set(parents.flatMap((parent) => after.get(parent)))]);
+    after.set(id, !policies.has(id) ? [] : policies.get(id) ? [policies.get(id)] : before.get(id));
+  }
+  const isFirst = ({ id }) => before.get(id).length === 0 && after.get(id).length > 0;
+  const reached = new Set(line.filter(isFirst).flatMap(({ parents }) => parents));
+  for (const { id, parents } of [...line].reverse()) if (reached.has(id)) for (const parent of parents) reached.add(parent);
+  const head = line.at(-1);
+  const isBad = (id) => policies.get(id) === null;
+  const standings = new Map();
+  const findings = [];
+  for (const snapshot of line) {
+    const { id, parents, author, home } = snapshot;
+    const tell = (code, severity = "error") => findings.push([id, code, severity]);
+    const given = signatures.filter(([one]) => one === id);
+    const fitting = given.filter(([, key, signature]) => verify(key, message(home, id), signature)).map(([, key]) => key);
+    given.slice(fitting.length).forEach(() => tell("bad_signature"));
+    const standing = fitting.filter((key) => !isRevoked(key, id));
+    if (author.startsWith("ed25519:") && !standing.includes(author.slice(8))) tell("forged_author");
+    if (isBad(id) && !parents.some(isBad)) tell("bad_trust", isBad(head.id) ? "error" : "warning");
+    const inForce = isFirst(snapshot) ? after.get(id) : before.get(id);
+    const enough = (policy) => fitting.filter((key) => !against(policy, key, id)).length >= policy.threshold;
+    const byRoots = roots.length > 0 && (isFirst(snapshot) || (inForce.length === 0 && snapshot === head));
+    const holds = byRoots ? isFirst(snapshot) && roots.every((key) => standing.includes(key)) : inForce.every(enough);
+    if (!inForce.length && !byRoots) standings.set(id, reached.has(id) ? "vouched" : "unsigned");
+    else standings.set(id, holds ? "trusted" : "refused");
+    if (standings.get(id) === "refused") tell(given.length ? "below_threshold" : "unsigned");
+    for (const key of inForce.length ? fitting : []) {
+      const why = inForce.map((policy) => against(policy, key, id));
+      if (why.every(Boolean)) tell(why.sort()[0], holds ? "warning" : "error");
+    }
+  }
+  return { standings, findings };
+}
