@@ -3,65 +3,55 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { hex, need } from "./bytes.mjs";
-import { blobId } from "./digest.mjs";
 import { checkChange } from "./changes.mjs";
-import { frames, readLineageFile, redactedBefore } from "./lineage.mjs";
+import { blobId } from "./digest.mjs";
+import { byId, frames, readLineageFile, redactedBefore } from "./lineage.mjs";
 import { joined } from "./paths.mjs";
-import { publicKey } from "./proofs.mjs";
-import { readRecord } from "./signatures.mjs";
-import { judge, readIfGood } from "./trust.mjs";
+import { publicKey, readRecord } from "./signatures.mjs";
 import { readBundle, readNode, readTree } from "./trees.mjs";
-
-const indexed = (items) => new Map(items.map((item) => [item.id, item]));
+import { judge, readIfGood } from "./trust.mjs";
 
 /** Return what is found in the brain whose files are in `folder`; refuses one that is not whole. */
 export function checkBrain({ folder, roots }) {
   const read = (name) => readFileSync(join(folder, name));
   const snapshots = readLineageFile(read("lineage"));
-  const nodes = indexed(frames(read("nodes")).map(readNode));
-  const bundles = indexed(frames(read("bundles")).map(readBundle));
-  const blobs = indexed(frames(read("blobs")).map((content) => ({ id: blobId(content), content })));
+  const nodes = byId(frames(read("nodes")).map(readNode));
+  const bundles = byId(frames(read("bundles")).map(readBundle));
+  const blobs = new Map(frames(read("blobs")).map((content) => [blobId(content), content]));
   const head = [...snapshots.values()].at(-1);
   const redacted = redactedBefore(head.id, snapshots);
-  const load = (id, all) => {
-    need(all.has(id), "an object is missing");
-    return all.get(id);
-  };
   const trees = new Map();
   const files = (name, tree) => {
-    const key = `${name} ${tree.id} ${tree.files} ${tree.bytes}`;
-    if (!trees.has(key)) trees.set(key, readTree(name, tree, (id) => load(id, nodes)));
+    const load = (id) => nodes.get(id) ?? need(false, "a node is missing");
+    const key = `${name} ${Object.values(tree)}`;
+    if (!trees.has(key)) trees.set(key, readTree(name, tree, load));
     return trees.get(key);
   };
-  const gone = new Set();
   const held = new Map();
-  for (const { id: here, bundle } of snapshots.values()) {
-    const entries = new Map();
-    for (const [name, tree] of load(bundle, bundles).sections) {
-      for (const [inner, kind, blob, size] of files(name, tree)) {
-        const id = hex(blob);
-        entries.set(joined(name, inner), [kind, blob, size]);
-        if (blobs.has(id)) need(blobs.get(id).content.length === size, "a blob of another size");
-        else need(redacted.has(id), "a blob is missing");
-        if (!blobs.has(id)) gone.add(id);
-      }
+  const gone = new Set();
+  for (const { id, bundle } of snapshots.values()) {
+    need(bundles.has(bundle), "a bundle is missing");
+    const entries = bundles.get(bundle).sections.flatMap(([name, tree]) =>
+      files(name, tree).map(([inner, ...rest]) => [joined(name, inner), rest]),
+    );
+    for (const [, [, blob, size]] of entries) {
+      const content = blobs.get(hex(blob));
+      need(content ? content.length === size : redacted.has(hex(blob)), "a blob is missing, or of another size");
+      if (!content) gone.add(hex(blob));
     }
-    held.set(here, entries);
+    held.set(id, new Map(entries));
   }
   for (const { id, parents, operation } of snapshots.values()) {
     const source = operation[0] === "restore" ? held.get(hex(operation[1])) : undefined;
     if (parents.length) checkChange(operation, held.get(parents[0]), held.get(id), source);
   }
   const own = new Map([...snapshots].filter(([, { home }]) => home === head.home));
-  const policy = ([kind, blob]) => (kind !== 2 && blobs.has(hex(blob)) ? readIfGood(blobs.get(hex(blob)).content) : null);
+  const policy = ([kind, blob]) => (kind !== 2 && blobs.has(hex(blob)) ? readIfGood(blobs.get(hex(blob))) : null);
   const trusting = [...own.keys()].filter((id) => held.get(id).has("trust.json"));
   const policies = new Map(trusting.map((id) => [id, policy(held.get(id).get("trust.json"))]));
   const records = frames(read("signatures")).map(readRecord);
   const signatures = records.flatMap(({ snapshot, signed }) => signed.map((one) => [snapshot, ...one]));
-  const { standings, findings } = judge({ snapshots: own, policies, signatures, roots: roots.map(publicKey) });
-  return {
-    ...{ brain: head.home, head: head.id, ids: [...snapshots.keys()].sort(), gone: [...gone].sort() },
-    ...{ nodes: [...nodes.keys()].sort(), bundles: [...bundles.keys()].sort(), blobs: [...blobs.keys()].sort() },
-    ...{ standings, findings },
-  };
+  const sorted = Object.entries({ ids: snapshots, gone, nodes, bundles, blobs }).map(([name, all]) => [name, [...all.keys()].sort()]);
+  const judged = judge({ snapshots: own, policies, signatures, roots: roots.map(publicKey) });
+  return { brain: head.home, head: head.id, ...Object.fromEntries(sorted), ...judged };
 }

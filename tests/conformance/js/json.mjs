@@ -1,16 +1,17 @@
 // Strict JSON (RFC 8259): no key twice, integers alone, well-formed text, a limit in bytes.
 
-import { isHex, need, number, text, wellFormed } from "./bytes.mjs";
+import { isHex, need, number, text } from "./bytes.mjs";
 
 const MAX_DEPTH = 32;
+const TEXT = /"[^"\\\u0000-\u001f]*(\\(["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y;
+const WORD = /-?(0|[1-9][0-9]*)(?![0-9.eE])|true|false|null/y;
 
 /** Return the value of a text in UTF-8; objects have no prototype, so any key is a plain one. */
 export function parse(bytes, limit = Infinity) {
   need(bytes.length <= limit, "a document above the limit");
   const reader = new Reader(text(bytes));
   const value = reader.value(0);
-  reader.space();
-  need(reader.at === reader.text.length, "text after the document");
+  need(reader.match(/[ \t\n\r]*$/y) !== null, "text after the document");
   return value;
 }
 
@@ -28,12 +29,9 @@ class Reader {
     return found && found[0];
   }
 
-  space() {
-    this.match(/[ \t\n\r]*/y);
-  }
-
+  /** Pass white space, and then `sign` if it is there; return whether it was. */
   take(sign) {
-    this.space();
+    this.match(/[ \t\n\r]*/y);
     const there = this.text[this.at] === sign;
     if (there) this.at += 1;
     return there;
@@ -44,7 +42,7 @@ class Reader {
     if (this.take("{")) return this.object(depth + 1);
     if (this.take("[")) return this.array(depth + 1);
     if (this.text[this.at] === '"') return this.string();
-    const word = this.match(/-?(0|[1-9][0-9]*)(?![0-9.eE])|true|false|null/y);
+    const word = this.match(WORD);
     need(word !== null && word !== "-0", "not a value");
     if (word === "null") return null;
     if (word === "true" || word === "false") return word === "true";
@@ -55,7 +53,7 @@ class Reader {
     const fields = Object.create(null);
     if (this.take("}")) return fields;
     do {
-      this.space();
+      this.take("");
       const key = this.string();
       need(!(key in fields), "a key twice");
       need(this.take(":"), "no colon");
@@ -75,10 +73,10 @@ class Reader {
   }
 
   string() {
-    const word = this.match(/"[^"\\\u0000-\u001f]*(\\(["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y);
+    const word = this.match(TEXT);
     need(word !== null, "not text");
     const value = JSON.parse(word);
-    need(wellFormed(value), "half a character");
+    need(!/\p{Surrogate}/u.test(value), "half a character");
     return value;
   }
 }
@@ -86,9 +84,8 @@ class Reader {
 /** Return the canonical text of a value (RFC 8785); Maps count as objects. */
 export function canonical(value) {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (value === null || typeof value !== "object") {
-    return typeof value === "bigint" ? String(value) : JSON.stringify(value);
-  }
+  if (typeof value === "bigint") return String(value);
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
   const pairs = value instanceof Map ? [...value] : Object.entries(value);
   pairs.sort(([one], [other]) => (one < other ? -1 : 1));
   return `{${pairs.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(",")}}`;
@@ -98,9 +95,7 @@ export function canonical(value) {
 export function fields(value, required, optional = []) {
   need(value !== null && typeof value === "object" && !Array.isArray(value), "not an object");
   for (const name of required) need(name in value, `${name} is missing`);
-  for (const name in value) {
-    need(required.includes(name) || optional.includes(name), `${name} is not a field`);
-  }
+  for (const name in value) need(required.includes(name) || optional.includes(name), `${name} is not a field`);
   return value;
 }
 

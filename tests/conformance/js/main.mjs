@@ -2,15 +2,15 @@
 // `{"ok": …}`, `{"refused": why}`, or `{"fault": …}` where this reader itself failed, for each.
 
 import { createInterface } from "node:readline";
-import { Refused, utf8 } from "./bytes.mjs";
+import { tried, utf8 } from "./bytes.mjs";
 import { canonical, parse } from "./json.mjs";
 import { KINDS } from "./vectors.mjs";
 
 function answer([kind, input]) {
   try {
-    return { ok: KINDS[kind](input) };
+    return tried(() => ({ ok: KINDS[kind](input) }), (error) => ({ refused: error.message }));
   } catch (error) {
-    return error instanceof Refused ? { refused: error.message } : { fault: String(error.stack) };
+    return { fault: String(error.stack) };
   }
 }
 

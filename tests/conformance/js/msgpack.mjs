@@ -4,14 +4,11 @@
 import { compare, hex, need, number, text } from "./bytes.mjs";
 import { Encoder } from "./packages.mjs";
 
-const MAX_BYTES = 1_048_576;
-const MAX_ITEMS = 65_536;
-const MAX_VALUES = 100_000;
-const MAX_DEPTH = 32;
+const [MAX_BYTES, MAX_ITEMS, MAX_VALUES, MAX_DEPTH] = [1_048_576, 65_536, 100_000, 32];
 
 // Tags that a length or number of some width follows, and the least it may be.
 const WIDE = new Map();
-const widths = (kind, first, ...sizes) => sizes.forEach(([width, least], place) => WIDE.set(first + place, [kind, width, least]));
+const widths = (kind, tag, ...forms) => forms.forEach((form, place) => WIDE.set(tag + place, [kind, ...form]));
 widths("bytes", 0xc4, [1, 0], [2, 2 ** 8], [4, 2 ** 16]);
 widths("number", 0xcc, [1, 2 ** 7], [2, 2 ** 8], [4, 2 ** 16], [8, 2 ** 32]);
 widths("text", 0xd9, [1, 2 ** 5], [2, 2 ** 8], [4, 2 ** 16]);
@@ -29,9 +26,7 @@ export function decode(data) {
 
 class Reader {
   constructor(data) {
-    this.data = data;
-    this.at = 0;
-    this.values = 0;
+    Object.assign(this, { data, at: 0, values: 0 });
   }
 
   take(count) {
@@ -54,8 +49,7 @@ class Reader {
     need(count >= least, "a longer form than needed");
     if (kind === "number") return count;
     if (kind === "text") return text(this.take(count));
-    if (kind === "bytes") return this.take(count);
-    return kind === "array" ? this.array(count, depth + 1) : this.map(count, depth + 1);
+    return kind === "bytes" ? this.take(count) : this[kind](count, depth + 1);
   }
 
   array(count, depth) {
@@ -66,13 +60,10 @@ class Reader {
   map(count, depth) {
     need(count <= MAX_ITEMS && depth <= MAX_DEPTH, "too many pairs or too deep");
     const pairs = new Map();
-    let last;
-    for (let left = count; left > 0; left--) {
+    for (let last; pairs.size < count; ) {
       const key = this.value(depth);
-      need(typeof key === "string", "a key that is not text");
-      need(last === undefined || compare(last, key) < 0, "keys out of order");
-      pairs.set(key, this.value(depth));
-      last = key;
+      need(typeof key === "string" && (last === undefined || compare(last, key) < 0), "not a key in order");
+      pairs.set((last = key), this.value(depth));
     }
     return pairs;
   }
@@ -81,9 +72,7 @@ class Reader {
 const encoder = new Encoder({ useBigInt64: true });
 
 /** Return the encoding of arrays, texts, bytes and numbers. */
-export function encode(value) {
-  return Buffer.from(encoder.encode(narrow(value)));
-}
+export const encode = (value) => Buffer.from(encoder.encode(narrow(value)));
 
 /** The library writes a Number of 2^32 and more as a float, and a BigInt always in nine bytes. */
 function narrow(value) {
@@ -96,6 +85,5 @@ function narrow(value) {
 export function plain(value) {
   if (value instanceof Uint8Array) return { bin: hex(value) };
   if (Array.isArray(value)) return value.map(plain);
-  if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, plain(item)]));
-  return value;
+  return value instanceof Map ? new Map([...value].map(([key, item]) => [key, plain(item)])) : value;
 }

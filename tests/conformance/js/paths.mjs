@@ -1,25 +1,19 @@
 // Paths of a brain.
 
-import { isText, need } from "./bytes.mjs";
+import { isText, need, tried } from "./bytes.mjs";
 
 /** Require a path. */
 export function path(value) {
   need(isText(value, 1024), "a path above 1,024 bytes");
   const parts = value.split("/");
   need(parts.length <= 64, "a path of more than 64 parts");
-  need(!parts.some((part) => part === "" || part === "." || part === ".."), "an empty or dotted part");
+  need(!parts.some((part) => ["", ".", ".."].includes(part)), "an empty or dotted part");
   need(!/[\u0000-\u001f\u007f-\u009f\\]/.test(value), "a control character or backslash");
   need([...value.slice(0, 3)][1] !== ":", "a drive");
   return value;
 }
 
-export function isPath(value) {
-  try {
-    return path(value) === value;
-  } catch {
-    return false;
-  }
-}
+export const isPath = (value) => tried(() => path(value) === value, () => false);
 
 /** Return the section and the inner path of a path. */
 export function split(value) {
@@ -35,6 +29,6 @@ export function joined(section, inner) {
 
 /** Require the name of a section. */
 export function section(value) {
-  need(value === "." || (typeof value === "string" && !value.includes("/")), "not a section");
-  return value === "." ? value : path(value);
+  need(value === "." || (isText(value) && !value.includes("/") && isPath(value)), "not a section");
+  return value;
 }

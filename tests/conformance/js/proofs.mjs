@@ -5,7 +5,7 @@ import { blobId, digest, join } from "./digest.mjs";
 import { base64, fields, id, list, parse } from "./json.mjs";
 import { jumpDepth, readSnapshot } from "./lineage.mjs";
 import { path, section, split } from "./paths.mjs";
-import { isKey, message, verify } from "./signatures.mjs";
+import { message, publicKey, verify } from "./signatures.mjs";
 import { innerHash, leafHash, sectionHash } from "./trees.mjs";
 
 const MAX_BYTES = 4_194_304;
@@ -13,7 +13,6 @@ const HEAD = ["format", "kind", "brain", "snapshot", "bundle", "encoded"];
 const FILE = ["path", "type", "blob", "size", "climb"];
 const SECTION = ["section", "root", "files", "bytes", "steps"];
 const TYPES = ["file", "executable", "link"];
-
 const KINDS = { path: pathProof, absence: absenceProof, section: sectionProof, descent: descentProof };
 
 /** Return what the text of a proof shows. */
@@ -24,11 +23,12 @@ export function readProof(data) {
   return KINDS[proof.kind](proof);
 }
 
-function head(proof) {
+/** Return what the head of a proof shows; the digest that its ways lead to has to be that of the bundle. */
+function head(proof, led) {
   const snapshot = readSnapshot(base64(proof.encoded));
-  need(snapshot.id === id(proof.snapshot), "another snapshot");
-  need(snapshot.bundle === id(proof.bundle), "another bundle");
+  need(snapshot.id === id(proof.snapshot) && snapshot.bundle === id(proof.bundle), "another snapshot or bundle");
   need(snapshot.home === id(proof.brain), "another brain");
+  need(led.equals(unhex(proof.bundle)), "it leads elsewhere");
   return { brain: proof.brain, snapshot: proof.snapshot, bundle: proof.bundle };
 }
 
@@ -59,26 +59,22 @@ function toBundle(name, node, tree) {
 }
 
 function fileHash(file) {
-  need(TYPES.includes(file.type), "an unknown type of file");
-  need(isNumber(file.size, 0, MAX_COUNT), "not a size");
-  const [, inner] = split(path(file.path));
-  return leafHash([inner, TYPES.indexOf(file.type), unhex(id(file.blob)), file.size]);
+  need(TYPES.includes(file.type) && isNumber(file.size, 0, MAX_COUNT), "not a type and size");
+  return leafHash([split(path(file.path))[1], TYPES.indexOf(file.type), unhex(id(file.blob)), file.size]);
 }
 
 const hashOfSection = (value) => sectionHash([section(value.section), unhex(id(value.root)), ...counts(value)]);
 
 function pathProof(proof) {
   fields(proof, [...HEAD, ...FILE, "tree"]);
-  const shown = head(proof);
   const node = climb(fileHash(proof), proof.climb);
-  need(toBundle(split(proof.path)[0], node, proof.tree).equals(unhex(proof.bundle)), "it leads elsewhere");
+  const shown = head(proof, toBundle(split(proof.path)[0], node, proof.tree));
   return { ...shown, path: proof.path, type: TYPES.indexOf(proof.type), blob: proof.blob, size: proof.size };
 }
 
 function sectionProof(proof) {
   fields(proof, [...HEAD, ...SECTION]);
-  const shown = head(proof);
-  need(walk(hashOfSection(proof), proof.steps).equals(unhex(proof.bundle)), "it leads elsewhere");
+  const shown = head(proof, walk(hashOfSection(proof), proof.steps));
   return { ...shown, section: proof.section, root: proof.root, files: proof.files, bytes: proof.bytes };
 }
 
@@ -86,33 +82,27 @@ function absenceProof(proof) {
   const inTree = "tree" in proof;
   const way = inTree ? "climb" : "steps";
   fields(proof, [...HEAD, "path", "before", "after", way, ...(inTree ? ["tree"] : [])]);
-  const shown = head(proof);
   const [home, inner] = split(path(proof.path));
+  const on = inTree ? climb : walk;
   const sided = (value, sides, order) => {
     if (value === null) return null;
     fields(value, inTree ? FILE : SECTION);
-    const start = inTree ? fileHash(value) : hashOfSection(value);
-    const [its, name] = inTree ? split(value.path) : [home, value.section];
-    need(its === home, "a path of another section");
-    need(compare(name, inTree ? inner : home) === order, "a neighbour on the wrong side");
-    return (inTree ? climb : walk)(start, value[way], sides);
+    const [its, name] = inTree ? split(path(value.path)) : [home, section(value.section)];
+    need(its === home && compare(name, inTree ? inner : home) === order, "not a neighbour on its side");
+    return on(inTree ? fileHash(value) : hashOfSection(value), value[way], sides);
   };
-  const before = sided(proof.before, "l", -1);
-  const after = sided(proof.after, "r", 1);
-  if (before === null || after === null) need(list(proof[way]).length === 0, "a way on from the end");
+  const [before, after] = [sided(proof.before, "l", -1), sided(proof.after, "r", 1)];
   let at = before ?? after;
   if (before !== null && after !== null) {
-    const openings = (value) => value.climb.filter((item) => typeof item !== "string").length;
-    need(!inTree || openings(proof.before) === openings(proof.after), "neighbours on different levels");
+    const openings = (value) => value[way].filter((item) => typeof item !== "string").length;
+    need(openings(proof.before) === openings(proof.after), "neighbours on different levels");
     at = join(before, after);
-  } else if (at === null) {
-    need(!inTree, "an empty tree");
-    at = digest("brain v1 merkle join");
+  } else {
+    need(list(proof[way]).length === 0 && (at !== null || !inTree), "a way on from the end, or an empty tree");
+    at ??= digest("brain v1 merkle join");
   }
-  at = (inTree ? climb : walk)(at, proof[way]);
-  if (inTree) at = toBundle(home, at, proof.tree);
-  need(at.equals(unhex(proof.bundle)), "it leads elsewhere");
-  return { ...shown, absent: proof.path };
+  at = on(at, proof[way]);
+  return { ...head(proof, inTree ? toBundle(home, at, proof.tree) : at), absent: proof.path };
 }
 
 function descentProof(proof) {
@@ -146,7 +136,7 @@ export function readEquivocation(data) {
   need(proof.format === "brain v1 equivocation", "another format");
   const key = publicKey(proof.key);
   need(list(proof.signed).length === 2, "not two snapshots");
-  const both = proof.signed.map((value) => {
+  const [one, other] = proof.signed.map((value) => {
     fields(value, ["encoded", "signature"]);
     const snapshot = readSnapshot(base64(value.encoded));
     need(isHex(value.signature, 64), "not a signature");
@@ -154,16 +144,8 @@ export function readEquivocation(data) {
     need(verify(key, message(proof.brain, snapshot.id), value.signature), "a signature that does not fit");
     return snapshot;
   });
-  const [one, other] = both;
   need(one.id < other.id, "the lower id is not first");
   need(!one.parents.includes(other.id) && !other.parents.includes(one.id), "one is a parent of the other");
   need(Math.abs(one.generation - other.generation) <= 1, "one may descend from the other");
   return { brain: proof.brain, parent: proof.parent, key: proof.key, snapshots: [one.id, other.id] };
-}
-
-/** Return the hex of a public key in text. */
-export function publicKey(value) {
-  need(typeof value === "string" && value.startsWith("ed25519:") && isHex(value.slice(8), 32), "not a public key");
-  need(isKey(value.slice(8)), "not a key, or one of small order");
-  return value.slice(8);
 }

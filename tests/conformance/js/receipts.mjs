@@ -2,37 +2,36 @@
 
 import { MAX_TIME, ascending, isHex, isNumber, isText, need } from "./bytes.mjs";
 import { blobId } from "./digest.mjs";
-import { canonical, fields, list, parse } from "./json.mjs";
+import { canonical, fields, parse } from "./json.mjs";
 import { path } from "./paths.mjs";
 
-const MAX_BYTES = 33_554_432;
-const MAX_WRITES = 4096;
+const [MAX_BYTES, MAX_WRITES] = [33_554_432, 4096];
 
+// What a field may be if it is there: never its default, for that is left out.
+const anyText = (value) => isText(value);
 const text = (most) => (value) => isText(value, most) && value !== "";
-const anyText = (most) => (value) => isText(value, most);
-const count = (value) => isNumber(value, 1, Number.MAX_SAFE_INTEGER);
 const anyCount = (value) => isNumber(value, 0, Number.MAX_SAFE_INTEGER);
+const count = (value) => anyCount(value) && value > 0;
 const time = (value) => isNumber(value, 1, MAX_TIME);
 const digest = (value) => isHex(value, 32);
 const some = (most) => (value) => Array.isArray(value) && value.length >= 1 && value.length <= most;
 const oneOf = (...values) => (value) => values.includes(value);
-
-// What a field may be if it is there: never its default, for that is left out.
+const anything = () => true;
 const RECEIPT = {
   ...{ format: oneOf("brain v1 receipt"), run: text(1024), task: text(8192), agent: text(1024), model: text(1024) },
   ...{ started: time, ended: time, snapshot_before: digest, bundle_before: digest, bundle_after: digest },
-  ...{ part: count, previous: digest, steps: some(50_000), reason: text(8192), source: () => true },
+  ...{ part: count, previous: digest, steps: some(50_000), reason: text(8192), source: anything },
   outcome: oneOf("success", "failure", "cancelled", "unknown"),
 };
 const STEP = {
   kind: oneOf("llm", "tool", "skill_load", "skill_create", "memory_read", "memory_write"),
   ...{ at: time, took: count, name: text(1024), version: text(1024), from_version: text(1024) },
-  ...{ input: () => true, output: () => true, error: text(2048), tokens_in: count, tokens_out: count },
+  ...{ input: anything, output: anything, error: text(2048), tokens_in: count, tokens_out: count },
   ...{ writes: some(MAX_WRITES), omitted: count },
 };
 const TEXT = { digest, size: anyCount, excerpt: text(2048), redacted: count };
-const SOURCE = { format: anyText(), digest, records: anyCount, unknown: count };
-const WRITE = { path: anyText(1024), blob: digest };
+const SOURCE = { format: anyText, digest, records: anyCount, unknown: count };
+const WRITE = { path: anyText, blob: digest };
 
 /** Return an object whose fields are all as `shape` says; those of `required` are there. */
 function shaped(value, shape, required) {
@@ -41,8 +40,7 @@ function shaped(value, shape, required) {
   return value;
 }
 
-/** Return a receipt. */
-export function readReceipt(data) {
+function readReceipt(data) {
   const receipt = shaped(parse(data, MAX_BYTES), RECEIPT, ["format", "run"]);
   need(data.equals(Buffer.from(canonical(receipt))), "not the canonical text");
   const has = (name) => name in receipt;
@@ -50,41 +48,33 @@ export function readReceipt(data) {
   need(has("previous") === has("part"), "a part and what it follows do not fit");
   need(has("outcome") || !(has("ended") || has("reason")), "an end without an outcome");
   if (has("source")) shaped(receipt.source, SOURCE, ["format", "digest", "records"]);
-  const steps = receipt.steps ?? [];
-  steps.forEach(checkStep);
-  const writes = steps.reduce((sum, step) => sum + (step.writes ?? []).length, 0);
-  need(writes <= MAX_WRITES, "too many writes");
+  const writes = (receipt.steps ?? []).flatMap(checkStep);
+  need(writes.length <= MAX_WRITES, "too many writes");
   return receipt;
 }
 
+/** Return what a step wrote. */
 function checkStep(step) {
-  shaped(step, STEP, ["kind"]);
-  if (step.kind !== "skill_create" && step.kind !== "memory_write") {
-    need(!("writes" in step) && !("omitted" in step), `${step.kind} that writes`);
+  const { kind, writes = [], input, output } = shaped(step, STEP, ["kind"]);
+  const mayWrite = kind === "skill_create" || kind === "memory_write";
+  need(mayWrite || !("writes" in step || "omitted" in step), `${kind} that writes`);
+  for (const value of [input, output].filter((one) => one !== undefined)) {
+    const { digest, size, excerpt } = shaped(value, TEXT, ["digest", "size"]);
+    const isWhole = () => Buffer.byteLength(excerpt) === size && blobId(Buffer.from(excerpt)) === digest;
+    need(excerpt === undefined || size > 2048 || isWhole(), "an excerpt that is not the whole");
   }
-  for (const value of [step.input, step.output].filter((one) => one !== undefined)) checkText(value);
-  const writes = list(step.writes ?? []);
-  for (const write of writes) path(shaped(write, WRITE, ["path"]).path);
-  need(ascending(writes.map((write) => write.path)), "writes out of order");
-}
-
-function checkText(value) {
-  const { digest, size, excerpt } = shaped(value, TEXT, ["digest", "size"]);
-  if (excerpt === undefined || size > 2048) return;
-  const whole = Buffer.from(excerpt);
-  need(whole.length === size && blobId(whole) === digest, "an excerpt that is not the whole");
+  const paths = writes.map((write) => path(shaped(write, WRITE, ["path"]).path));
+  need(ascending(paths), "writes out of order");
+  return paths;
 }
 
 /** Return what a vector says of a receipt. */
 export function outline(data) {
-  const receipt = readReceipt(data);
-  const steps = receipt.steps ?? [];
-  const named = (kind) => steps.filter((step) => step.kind === kind);
+  const { run, part = 0, steps = [] } = readReceipt(data);
+  const named = (of) => steps.filter(({ kind }) => kind === of);
   const tools = new Map();
   for (const { name = "" } of named("tool")) tools.set(name, (tools.get(name) ?? 0) + 1);
   const skills = (kind) => named(kind).map(({ name = "", version = "" }) => `${name}@${version}`);
-  return {
-    ...{ id: blobId(data), run: receipt.run, part: receipt.part ?? 0, steps: steps.length, tools },
-    ...{ skills_loaded: skills("skill_load"), skills_created: skills("skill_create") },
-  };
+  const [loaded, created] = [skills("skill_load"), skills("skill_create")];
+  return { id: blobId(data), run, part, steps: steps.length, tools, skills_loaded: loaded, skills_created: created };
 }

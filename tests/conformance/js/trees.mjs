@@ -1,56 +1,47 @@
 // Nodes, trees and bundles.
 
-import { MAX_COUNT, ascending, compare, hex, isBytes, isNumber, isText, need, number, utf8 } from "./bytes.mjs";
+import { MAX_COUNT, ascending, compare, hex, isBytes, isNumber, isText, need, number, unhex, utf8 } from "./bytes.mjs";
 import { digest, root } from "./digest.mjs";
 import { decode, encode } from "./msgpack.mjs";
 import { joined, section, split } from "./paths.mjs";
 
-const LEAF = 0;
-const INNER = 1;
+const [LEAF, INNER] = [0, 1];
 
-export const leafHash = (entry) => digest("brain v1 tree leaf", encode(entry));
 export const lastHash = (last) => digest("brain v1 tree last", utf8(last));
-export const innerHash = (last, node, files, bytes) =>
-  digest("brain v1 tree inner", encode([last, node, files, bytes]));
+export const leafHash = (entry) => digest("brain v1 tree leaf", encode(entry));
+export const innerHash = (...entry) => digest("brain v1 tree inner", encode(entry));
 export const sectionHash = (entry) => digest("brain v1 bundle section", encode(entry));
+const entryHash = { [LEAF]: leafHash, [INNER]: ([last, ...rest]) => innerHash(lastHash(last), ...rest) };
+const nodeId = (kind, entries) => root(entries.map(entryHash[kind]));
 
-const hashes = {
-  [LEAF]: leafHash,
-  [INNER]: ([last, node, files, bytes]) => innerHash(lastHash(last), node, files, bytes),
-};
-const nodeId = (kind, entries) => root(entries.map(hashes[kind]));
+const isSize = (value) => isNumber(value, 0, MAX_COUNT);
+const isBelow = ([node, files, bytes]) => isBytes(node, 32) && isNumber(files, 1, MAX_COUNT) && isSize(bytes);
+const isFile = ([kind, blob, size]) => isNumber(kind, 0, 2) && isBytes(blob, 32) && isSize(size);
 
-const counted = (files, bytes) => isNumber(files, 1, MAX_COUNT) && isNumber(bytes, 0, MAX_COUNT);
-const isEntry = {
-  [LEAF]: ([path, kind, blob, size]) =>
-    isText(path) && isNumber(kind, 0, 2) && isBytes(blob, 32) && isNumber(size, 0, MAX_COUNT),
-  [INNER]: ([last, node, files, bytes]) =>
-    isText(last) && isBytes(node, 32) && counted(files, bytes),
-};
+/** Require a list of `[name, …]` in the order of names, whose other three fields `fits` takes. */
+function lines(value, most, fits) {
+  need(Array.isArray(value) && value.length <= most, "not a list, or too long");
+  for (const line of value) {
+    need(Array.isArray(line) && line.length === 4 && isText(line[0]) && fits(line.slice(1)), "not an entry");
+  }
+  need(ascending(value.map(([name]) => name)), "entries out of order");
+  return value;
+}
 
 /** Return `{id, kind, entries}` of an encoded node. */
 export function readNode(data) {
   const value = decode(data);
-  need(Array.isArray(value) && value.length === 2, "not a node");
+  need(Array.isArray(value) && value.length === 2 && isNumber(value[0], LEAF, INNER), "not a node");
   const [kind, entries] = value;
-  need(kind === LEAF || kind === INNER, "an unknown kind of node");
-  need(Array.isArray(entries) && entries.length >= 1 && entries.length <= 162, "not 1 to 162 entries");
-  for (const entry of entries) {
-    need(Array.isArray(entry) && entry.length === 4 && isEntry[kind](entry), "not an entry");
-  }
-  need(ascending(entries.map((entry) => entry[0])), "entries out of order");
+  lines(entries, 162, kind === LEAF ? isFile : isBelow);
+  need(entries.length >= 1, "no entry");
   return { id: hex(nodeId(kind, entries)), kind, entries };
 }
 
-/** Return the files and bytes of entries: of files, or of nodes and sections. */
+/** Return the files and bytes of entries. */
 export function totals(kind, entries) {
-  let files = 0n;
-  let bytes = 0n;
-  for (const entry of entries) {
-    files += kind === LEAF ? 1n : BigInt(entry[2]);
-    bytes += BigInt(entry[3]);
-  }
-  return [number(files), number(bytes)];
+  const sum = (of) => number(entries.reduce((before, entry) => before + BigInt(of(entry)), 0n));
+  return [sum((entry) => (kind === LEAF ? 1 : entry[2])), sum((entry) => entry[3])];
 }
 
 /** Return whether a node may end at a name that is the `count`-th since the last cut. */
@@ -64,28 +55,16 @@ export function ends(level, name, count) {
 export function build(files) {
   const levels = [];
   for (let entries = files, kind = LEAF; ; kind = INNER) {
-    const nodes = cut(levels.length, entries);
+    const nodes = [[]];
+    entries.forEach((entry, place) => {
+      nodes.at(-1).push(entry);
+      if (place + 1 < entries.length && ends(levels.length, entry[0], nodes.at(-1).length)) nodes.push([]);
+    });
     levels.unshift(nodes);
     entries = nodes.map((run) => [run.at(-1)[0], nodeId(kind, run), ...totals(kind, run)]);
-    if (nodes.length === 1) {
-      const [[, id, count, bytes]] = entries;
-      return { id: hex(id), files: count, bytes, levels };
-    }
+    const [[, id, count, bytes]] = entries;
+    if (nodes.length === 1) return { id: hex(id), files: count, bytes, levels };
   }
-}
-
-function cut(level, entries) {
-  const nodes = [];
-  let run = [];
-  for (const entry of entries) {
-    run.push(entry);
-    if (ends(level, entry[0], run.length)) {
-      nodes.push(run);
-      run = [];
-    }
-  }
-  if (run.length) nodes.push(run);
-  return nodes;
 }
 
 /**
@@ -94,37 +73,25 @@ function cut(level, entries) {
  */
 export function readTree(name, { id, files, bytes }, load) {
   const found = [];
-  const waiting = [id];
-  while (waiting.length) {
-    const node = load(waiting.pop());
-    if (node.kind === INNER) {
-      waiting.push(...node.entries.map((entry) => hex(entry[1])).reverse());
-      continue;
-    }
-    for (const entry of node.entries) {
-      need(!found.length || compare(found.at(-1)[0], entry[0]) < 0, "paths out of order");
-      joined(name, entry[0]);
-      found.push(entry);
+  for (const waiting = [id]; waiting.length; ) {
+    const { kind, entries } = load(waiting.pop());
+    if (kind === INNER) waiting.push(...entries.map((entry) => hex(entry[1])).reverse());
+    else {
+      need(!found.length || compare(found.at(-1)[0], entries[0][0]) < 0, "paths out of order");
+      for (const [path] of entries) joined(name, path);
+      found.push(...entries);
     }
   }
   const built = build(found);
   need(built.id === id, "a tree that is not the one of its files");
-  need(built.files === files && built.bytes === bytes, "a tree of other files or bytes than is said");
+  need(built.files === files && built.bytes === bytes && isSize(bytes), "a tree of other files or bytes than is said");
   return found;
 }
 
 /** Return the sections of an encoded bundle as `{id, sections: [[name, {id, files, bytes}], …]}`. */
 export function readBundle(data) {
-  const value = decode(data);
-  need(Array.isArray(value) && value.length <= 4096, "not a bundle");
-  for (const line of value) {
-    need(Array.isArray(line) && line.length === 4, "not a section");
-    const [name, node, files, bytes] = line;
-    section(name);
-    need(isBytes(node, 32) && counted(files, bytes), "not a section");
-  }
-  need(ascending(value.map((line) => line[0])), "sections out of order");
-  const sections = value.map(([name, node, files, bytes]) => [name, { id: hex(node), files, bytes }]);
+  const value = lines(decode(data), 4096, isBelow);
+  const sections = value.map(([name, node, files, bytes]) => [section(name), { id: hex(node), files, bytes }]);
   return { id: hex(root(value.map(sectionHash))), sections };
 }
 
@@ -133,12 +100,9 @@ export function buildBundle(entries) {
   const sections = new Map();
   for (const [path, ...rest] of entries) {
     const [name, inner] = split(path);
-    if (!sections.has(name)) sections.set(name, []);
-    sections.get(name).push([inner, ...rest]);
+    sections.set(name, [...(sections.get(name) ?? []), [inner, ...rest]]);
   }
-  const lines = [...sections].sort(([one], [other]) => compare(one, other)).map(([name, files]) => {
-    const tree = build(files.sort(([one], [other]) => compare(one, other)));
-    return [name, Buffer.from(tree.id, "hex"), tree.files, tree.bytes];
-  });
-  return encode(lines);
+  const byName = ([one], [other]) => compare(one, other);
+  const line = ([name, files]) => [name, build(files.sort(byName))];
+  return encode([...sections].sort(byName).map(line).map(([name, tree]) => [name, unhex(tree.id), tree.files, tree.bytes]));
 }

@@ -1,11 +1,10 @@
 // Trust files, and who had the right to sign what.
 
-import { Refused, isNumber, isText, need } from "./bytes.mjs";
+import { isNumber, isText, need, tried } from "./bytes.mjs";
 import { fields, id, list, parse } from "./json.mjs";
-import { publicKey } from "./proofs.mjs";
-import { message, verify } from "./signatures.mjs";
+import { message, publicKey, verify } from "./signatures.mjs";
 
-const MAX_BYTES = 65_536;
+const MAX_BYTES = 524_288;
 
 /** Return `{threshold, keys}` of a trust file; `keys` are lines by the hex of the key. */
 export function readTrust(data) {
@@ -27,16 +26,9 @@ export function readTrust(data) {
 }
 
 /** Return a trust file, or null for a bad one. */
-export function readIfGood(data) {
-  try {
-    return readTrust(data);
-  } catch (error) {
-    if (error instanceof Refused) return null;
-    throw error;
-  }
-}
+export const readIfGood = (data) => tried(() => readTrust(data), () => null);
 
-const isWords = (value, most) => isText(value, most) && !/[\u0000-\u001f\u007f-\u009f]/.test(value);
+const isWords = (value, most) => isText(value, most) && !/[\u0000-\u001f\u007f-\u009f]|\p{Noncharacter_Code_Point}/u.test(value);
 
 /** Return what a vector says of a trust file. */
 export function outlineTrust(data) {
@@ -90,21 +82,22 @@ export function judge({ snapshots, policies, signatures, roots }) {
     const { id, parents, author, home } = snapshot;
     const tell = (code, severity = "error") => findings.push([id, code, severity]);
     const given = signatures.filter(([one]) => one === id);
-    const fitting = given.filter(([, key, signature]) => verify(key, message(home, id), signature)).map(([, key]) => key);
-    given.slice(fitting.length).forEach(() => tell("bad_signature"));
+    const fits = ([, key, signature]) => verify(key, message(home, id), signature);
+    const fitting = [...new Set(given.filter(fits).map(([, key]) => key))];
+    for (const one of given) if (!fits(one)) tell("bad_signature");
     const standing = fitting.filter((key) => !isRevoked(key, id));
     if (author.startsWith("ed25519:") && !standing.includes(author.slice(8))) tell("forged_author");
     if (isBad(id) && !parents.some(isBad)) tell("bad_trust", isBad(head.id) ? "error" : "warning");
     const inForce = isFirst(snapshot) ? after.get(id) : before.get(id);
     const enough = (policy) => fitting.filter((key) => !against(policy, key, id)).length >= policy.threshold;
     const byRoots = roots.length > 0 && (isFirst(snapshot) || (inForce.length === 0 && snapshot === head));
-    const holds = byRoots ? isFirst(snapshot) && roots.every((key) => standing.includes(key)) : inForce.every(enough);
+    const holds = byRoots ? roots.every((key) => standing.includes(key)) : inForce.every(enough);
     if (!inForce.length && !byRoots) standings.set(id, reached.has(id) ? "vouched" : "unsigned");
     else standings.set(id, holds ? "trusted" : "refused");
     if (standings.get(id) === "refused") tell(given.length ? "below_threshold" : "unsigned");
-    for (const key of inForce.length ? fitting : []) {
-      const why = inForce.map((policy) => against(policy, key, id));
-      if (why.every(Boolean)) tell(why.sort()[0], holds ? "warning" : "error");
+    for (const key of fitting) {
+      const why = inForce.length ? inForce.map((policy) => against(policy, key, id)) : [isRevoked(key, id) && "revoked_key"];
+      if (why.every(Boolean)) tell(why.sort()[0], standings.get(id) === "refused" ? "error" : "warning");
     }
   }
   return { standings, findings };
