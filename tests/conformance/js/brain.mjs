@@ -9,7 +9,7 @@ import { byId, frames, readLineageFile, redactedBefore } from "./lineage.mjs";
 import { joined } from "./paths.mjs";
 import { publicKey, readRecord } from "./signatures.mjs";
 import { readBundle, readNode, readTree } from "./trees.mjs";
-import { judge, readIfGood } from "./trust.mjs";
+import { UNREADABLE, judge, readIfGood } from "./trust.mjs";
 
 /** Return what is found in the brain whose files are in `folder`; refuses one that is not whole. */
 export function checkBrain({ folder, roots }) {
@@ -32,12 +32,11 @@ export function checkBrain({ folder, roots }) {
   for (const { id, bundle } of snapshots.values()) {
     need(bundles.has(bundle), "a bundle is missing");
     const entries = bundles.get(bundle).sections.flatMap(([name, tree]) =>
-      files(name, tree).map(([inner, ...rest]) => [joined(name, inner), rest]),
+      files(name, tree).map(([inner, kind, blob, size]) => [joined(name, inner), [kind, hex(blob), size]]),
     );
     for (const [, [, blob, size]] of entries) {
-      const content = blobs.get(hex(blob));
-      need(content ? content.length === size : redacted.has(hex(blob)), "a blob is missing, or of another size");
-      if (!content) gone.add(hex(blob));
+      need(blobs.has(blob) ? blobs.get(blob).length === size : redacted.has(blob), "a blob is missing, or of another size");
+      if (!blobs.has(blob)) gone.add(blob);
     }
     held.set(id, new Map(entries));
   }
@@ -46,7 +45,7 @@ export function checkBrain({ folder, roots }) {
     if (parents.length) checkChange(operation, held.get(parents[0]), held.get(id), source);
   }
   const own = new Map([...snapshots].filter(([, { home }]) => home === head.home));
-  const policy = ([kind, blob]) => (kind !== 2 && blobs.has(hex(blob)) ? readIfGood(blobs.get(hex(blob))) : null);
+  const policy = ([kind, blob]) => (kind === 2 ? null : blobs.has(blob) ? readIfGood(blobs.get(blob)) : UNREADABLE);
   const trusting = [...own.keys()].filter((id) => held.get(id).has("trust.json"));
   const policies = new Map(trusting.map((id) => [id, policy(held.get(id).get("trust.json"))]));
   const records = frames(read("signatures")).map(readRecord);

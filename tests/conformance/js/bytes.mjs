@@ -39,6 +39,6 @@ export function text(bytes) {
   try {
     return strict.decode(bytes);
   } catch {
-    throw new Refused("text that is not UTF-8");
+    return need(false, "text that is not UTF-8");
   }
 }

@@ -4,37 +4,31 @@
 import { hex, need } from "./bytes.mjs";
 import { blobId } from "./digest.mjs";
 
-const SPELLINGS = ["SKILL.md", "skill.md", "Skill.md", "SKILL.MD"];
 const isAscii = (name) => /^[\0-\x7f]*$/.test(name);
 
 /** Return the slug of a name that is ASCII throughout. */
 function slugOf(name) {
   const made = name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 64).replace(/-$/, "");
-  return made === "" || /^(con|prn|aux|nul|(com|lpt)[0-9])$/.test(made) ? `skill-${blobId(Buffer.from(name)).slice(0, 8)}` : made;
+  return /^(con|prn|aux|nul|(com|lpt)[0-9]|)$/.test(made) ? `skill-${blobId(Buffer.from(name)).slice(0, 8)}` : made;
 }
 
 /** Return the folder of a `SKILL.md`, or undefined; paths begin with their section. */
-function folderOf(path) {
-  const parts = path.split("/");
-  return parts[0] === "skills" && parts.length > 2 && SPELLINGS.includes(parts.at(-1)) ? parts.slice(0, -1).join("/") : undefined;
-}
+const folderOf = (path) => /^(skills\/.+)\/(SKILL\.md|skill\.md|Skill\.md|SKILL\.MD)$/.exec(path)?.[1];
 
 /** Return the name of the skill whose text is at `path`, or undefined. */
-function textName(path) {
-  const flat = /^skills\/(?:[^/]+\/)?([^/]*)\.md$/i.exec(path);
-  return folderOf(path)?.split("/").at(-1) ?? (path.startsWith("skills/") && flat ? flat[1] : undefined);
-}
+const textName = (path) => folderOf(path)?.split("/").at(-1) ?? /^skills\/(?:[^/]+\/)?([^/]*)\.[mM][dD]$/.exec(path)?.[1];
 
-/** Require that what changed between the entries of two bundles, by path, is what `operation` may change. */
+/** Require that `operation` may change what differs between two bundles: `[kind, blob, size]` by path, blobs in hex. */
 export function checkChange(operation, before, after, source) {
   const [kind, ...fields] = operation;
-  const same = (one, other) => one === other || (one !== undefined && other !== undefined && one.join() === other.join());
-  const changed = [...new Set([...before.keys(), ...after.keys()])].filter((path) => !same(before.get(path), after.get(path)));
+  const same = (one, other) => one?.join() === other?.join();
+  const paths = [...new Set([...before.keys(), ...after.keys()])];
+  const changed = paths.filter((path) => !same(before.get(path), after.get(path)));
   const removed = changed.filter((path) => !after.has(path));
-  const folders = new Set([...before.keys(), ...after.keys()].map(folderOf));
+  const folders = new Set(paths.map(folderOf));
   const names = (path) => {
-    const above = path.split("/").map((_, end, parts) => parts.slice(0, end).join("/")).filter((folder) => folders.has(folder));
-    return [textName(path), ...above.map((folder) => folder.split("/").at(-1))].filter((name) => name !== undefined);
+    const above = path.split("/").filter((_, end, parts) => folders.has(parts.slice(0, end + 1).join("/")));
+    return [textName(path), ...above].filter((name) => name !== undefined);
   };
   // A name beyond ASCII may have any slug, but only where no ASCII name has it, and only one such name.
   const readings = (slug) => {
@@ -48,13 +42,14 @@ export function checkChange(operation, before, after, source) {
     const below = (path) => path === text || path.startsWith(`${folder}/`);
     return changed.every(below) && removed.length === changed.length && ![...after.keys()].some(below);
   };
-  const ofSkill = () => changed.length === 0 || readings(fields[0]).some((fits) => changed.every((path) => names(path).some(fits)));
+  const nothing = () => changed.length === 0;
+  const ofSkill = () => nothing() || readings(fields[0]).some((fits) => changed.every((path) => names(path).some(fits)));
   const rules = {
-    ...{ task: () => changed.length === 0, bind: () => changed.length === 0, unbind: () => changed.length === 0 },
+    ...{ task: nothing, bind: nothing, unbind: nothing },
     ...{ upsert: ofSkill, admit: ofSkill, reject: ofSkill, retire: ofSkill, reinstate: ofSkill },
     restore: () => !source || changed.every((path) => same(after.get(path), source.get(path))),
     redact: () => {
-      const held = (entry) => hex(entry[1]) === hex(fields[1]);
+      const held = (entry) => entry[1] === hex(fields[1]);
       const gone = (path) => !after.has(path) && held(before.get(path)) && path !== "trust.json";
       return changed.every(gone) && ![...after.values()].some(held);
     },

@@ -8,13 +8,10 @@ const contexts = new Map();
 /** Return the digest of `parts`, joined, in a context. */
 export function digest(context, ...parts) {
   if (!contexts.has(context)) contexts.set(context, blake3.create({ context }));
-  const hasher = contexts.get(context).clone();
-  for (const part of parts) hasher.update(part);
-  return Buffer.from(hasher.digest());
+  return Buffer.from(contexts.get(context).clone().update(Buffer.concat(parts)).digest());
 }
 
 export const blobId = (content) => hex(blake3(content));
-
 export const join = (left, right) => digest("brain v1 merkle join", left, right);
 
 /** Return the Merkle root of digests; of none, that of the empty bundle. */

@@ -17,8 +17,7 @@ export function parse(bytes, limit = Infinity) {
 
 class Reader {
   constructor(text) {
-    this.text = text;
-    this.at = 0;
+    Object.assign(this, { text, at: 0 });
   }
 
   /** Return what `pattern` (sticky) matches here and pass it, or null. */
@@ -44,9 +43,7 @@ class Reader {
     if (this.text[this.at] === '"') return this.string();
     const word = this.match(WORD);
     need(word !== null && word !== "-0", "not a value");
-    if (word === "null") return null;
-    if (word === "true" || word === "false") return word === "true";
-    return word.length < 16 ? Number(word) : number(BigInt(word));
+    return /^[a-z]/.test(word) ? JSON.parse(word) : number(BigInt(word));
   }
 
   object(depth) {
@@ -100,16 +97,10 @@ export function fields(value, required, optional = []) {
 }
 
 /** Require a list, of at most so many items. */
-export function list(value, most = Infinity) {
-  need(Array.isArray(value) && value.length <= most, "not a list");
-  return value;
-}
+export const list = (value, most = Infinity) => need(Array.isArray(value) && value.length <= most, "not a list") ?? value;
 
 /** Require an id or hash. */
-export function id(value) {
-  need(isHex(value, 32), "not an id");
-  return value;
-}
+export const id = (value) => need(isHex(value, 32), "not an id") ?? value;
 
 /** Return the bytes of base64 with padding and without unused bits. */
 export function base64(value) {

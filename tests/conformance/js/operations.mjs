@@ -4,22 +4,19 @@ import { ascending, compare, hex, isBytes, isText, need } from "./bytes.mjs";
 import { blobId } from "./digest.mjs";
 import { isPath } from "./paths.mjs";
 
-const OUTCOMES = ["success", "failure", "cancelled", "unknown"];
 const bytes = (size) => (value) => isBytes(value, size);
 const text = (least, most) => (value) => isText(value, most) && Buffer.byteLength(value) >= least;
-const orEmpty = (fits) => (value) => value.length === 0 || fits(value);
 const id = bytes(32);
 const slug = (value) => isText(value, 64) && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(value);
 const version = (value) => isText(value) && /^(?!0$)(0|[1-9][0-9]{0,8})(\.[0-9]{1,9}){0,3}$/.test(value);
-const versionOrNone = orEmpty(version);
-const bases = (value) => Array.isArray(value) && value.length >= 1 && value.every(id) && ascending(value.map(hex));
-const isSkill = (value) => Array.isArray(value) && value.length === 4 && slug(value[0]) && value.slice(1).every(versionOrNone);
-const notBefore = (one, other) => {
-  const field = one.findIndex((value, place) => value !== other[place]);
-  return field < 0 || compare(one[field], other[field]) < 0 ? -1 : 1;
-};
+const versionOrNone = (value) => value === "" || version(value);
+const list = (least, most, fits) => (value) =>
+  Array.isArray(value) && value.length >= least && value.length <= most && value.every(fits);
+const bases = (value) => list(1, Infinity, id)(value) && ascending(value.map(hex));
+const isSkill = (value) => list(4, 4, (one) => isText(one))(value) && slug(value[0]) && value.slice(1).every(versionOrNone);
+// Nothing in a skill sorts before U+0000, so that joined by it they sort field by field.
 const skills = (value) =>
-  Array.isArray(value) && value.length <= 4096 && value.every(isSkill) && ascending(value, notBefore);
+  list(0, 4096, isSkill)(value) && ascending(value.map((skill) => skill.join("\0")), (one, other) => compare(one, other) || -1);
 const few = new Set([blobId(Buffer.of()), ...Array.from({ length: 256 }, (_, byte) => blobId(Buffer.of(byte)))]);
 const blob = (value) => id(value) && !few.has(hex(value));
 const verdict = [slug, versionOrNone, versionOrNone, id];
@@ -33,7 +30,7 @@ const KINDS = {
   restore: [id],
   merge: [bases, skills],
   redact: [isPath, blob, text(1, 65_536)],
-  task: [text(1, 1024), (outcome) => OUTCOMES.includes(outcome)],
+  task: [text(1, 1024), (outcome) => ["success", "failure", "cancelled", "unknown"].includes(outcome)],
   absorb: [slug, versionOrNone, version, slug, version],
   import: [text(1, 1024), text(1, 1024), text(0, 1024)],
   ...{ admit: verdict, reject: verdict, retire: verdict, reinstate: verdict, bind: binding, unbind: binding },

@@ -1,12 +1,12 @@
 // Proofs: of a path, an absence, a section, a descent; and of equivocation.
 
-import { MAX_COUNT, compare, isHex, isNumber, need, unhex } from "./bytes.mjs";
+import { compare, isHex, need, unhex } from "./bytes.mjs";
 import { blobId, digest, join } from "./digest.mjs";
 import { base64, fields, id, list, parse } from "./json.mjs";
 import { jumpDepth, readSnapshot } from "./lineage.mjs";
 import { path, section, split } from "./paths.mjs";
 import { message, publicKey, verify } from "./signatures.mjs";
-import { innerHash, leafHash, sectionHash } from "./trees.mjs";
+import { innerHash, isCount, isSize, leafHash, sectionHash } from "./trees.mjs";
 
 const MAX_BYTES = 4_194_304;
 const HEAD = ["format", "kind", "brain", "snapshot", "bundle", "encoded"];
@@ -24,58 +24,51 @@ export function readProof(data) {
 }
 
 /** Return what the head of a proof shows; the digest that its ways lead to has to be that of the bundle. */
-function head(proof, led) {
-  const snapshot = readSnapshot(base64(proof.encoded));
-  need(snapshot.id === id(proof.snapshot) && snapshot.bundle === id(proof.bundle), "another snapshot or bundle");
-  need(snapshot.home === id(proof.brain), "another brain");
-  need(led.equals(unhex(proof.bundle)), "it leads elsewhere");
-  return { brain: proof.brain, snapshot: proof.snapshot, bundle: proof.bundle };
+function head({ brain, snapshot, bundle, encoded }, led) {
+  const found = readSnapshot(base64(encoded));
+  need(found.id === id(snapshot) && found.bundle === id(bundle), "another snapshot or bundle");
+  need(found.home === id(brain) && led.equals(unhex(bundle)), "another brain, or it leads elsewhere");
+  return { brain, snapshot, bundle };
 }
 
-function counts(value) {
-  need(isNumber(value.files, 1, MAX_COUNT) && isNumber(value.bytes, 0, MAX_COUNT), "not files and bytes");
-  return [value.files, value.bytes];
+function counts({ files, bytes }) {
+  need(isCount(files) && isSize(bytes), "not files and bytes");
+  return [files, bytes];
 }
 
-function step(from, value, sides) {
-  need(typeof value === "string" && sides.includes(value[0]) && isHex(value.slice(1), 32), "not a step");
-  const sibling = unhex(value.slice(1));
-  return value[0] === "l" ? join(sibling, from) : join(from, sibling);
+/** Return the hash that steps lead to from one; a climb has openings among them. */
+function walk(from, steps, sides = "lr", isClimb = false) {
+  return list(steps).reduce((at, value) => {
+    if (isClimb && typeof value !== "string") {
+      return innerHash(unhex(id(fields(value, ["last", "files", "bytes"]).last)), at, ...counts(value));
+    }
+    need(typeof value === "string" && sides.includes(value[0]) && isHex(value.slice(1), 32), "not a step");
+    const sibling = unhex(value.slice(1));
+    return value[0] === "l" ? join(sibling, at) : join(at, sibling);
+  }, from);
 }
-
-function open(from, value) {
-  fields(value, ["last", "files", "bytes"]);
-  return innerHash(unhex(id(value.last)), from, ...counts(value));
-}
-
-const walk = (from, steps, sides = "lr") => list(steps).reduce((at, value) => step(at, value, sides), from);
-const climb = (from, steps, sides = "lr") =>
-  list(steps).reduce((at, value) => (typeof value === "string" ? step(at, value, sides) : open(at, value)), from);
 
 /** Return the digest of the bundle that a section's root leads to by `tree`. */
 function toBundle(name, node, tree) {
-  fields(tree, ["files", "bytes", "steps"]);
-  return walk(sectionHash([name, node, ...counts(tree)]), tree.steps);
+  return walk(sectionHash([name, node, ...counts(fields(tree, ["files", "bytes", "steps"]))]), tree.steps);
 }
 
 function fileHash(file) {
-  need(TYPES.includes(file.type) && isNumber(file.size, 0, MAX_COUNT), "not a type and size");
+  need(TYPES.includes(file.type) && isSize(file.size), "not a type and size");
   return leafHash([split(path(file.path))[1], TYPES.indexOf(file.type), unhex(id(file.blob)), file.size]);
 }
 
 const hashOfSection = (value) => sectionHash([section(value.section), unhex(id(value.root)), ...counts(value)]);
 
 function pathProof(proof) {
-  fields(proof, [...HEAD, ...FILE, "tree"]);
-  const node = climb(fileHash(proof), proof.climb);
-  const shown = head(proof, toBundle(split(proof.path)[0], node, proof.tree));
-  return { ...shown, path: proof.path, type: TYPES.indexOf(proof.type), blob: proof.blob, size: proof.size };
+  const { path, type, blob, size, climb, tree } = fields(proof, [...HEAD, ...FILE, "tree"]);
+  const node = walk(fileHash(proof), climb, "lr", true);
+  return { ...head(proof, toBundle(split(path)[0], node, tree)), path, type: TYPES.indexOf(type), blob, size };
 }
 
 function sectionProof(proof) {
-  fields(proof, [...HEAD, ...SECTION]);
-  const shown = head(proof, walk(hashOfSection(proof), proof.steps));
-  return { ...shown, section: proof.section, root: proof.root, files: proof.files, bytes: proof.bytes };
+  const { section, root, files, bytes, steps } = fields(proof, [...HEAD, ...SECTION]);
+  return { ...head(proof, walk(hashOfSection(proof), steps)), section, root, files, bytes };
 }
 
 function absenceProof(proof) {
@@ -83,13 +76,12 @@ function absenceProof(proof) {
   const way = inTree ? "climb" : "steps";
   fields(proof, [...HEAD, "path", "before", "after", way, ...(inTree ? ["tree"] : [])]);
   const [home, inner] = split(path(proof.path));
-  const on = inTree ? climb : walk;
   const sided = (value, sides, order) => {
     if (value === null) return null;
     fields(value, inTree ? FILE : SECTION);
     const [its, name] = inTree ? split(path(value.path)) : [home, section(value.section)];
     need(its === home && compare(name, inTree ? inner : home) === order, "not a neighbour on its side");
-    return on(inTree ? fileHash(value) : hashOfSection(value), value[way], sides);
+    return walk(inTree ? fileHash(value) : hashOfSection(value), value[way], sides, inTree);
   };
   const [before, after] = [sided(proof.before, "l", -1), sided(proof.after, "r", 1)];
   let at = before ?? after;
@@ -101,7 +93,7 @@ function absenceProof(proof) {
     need(list(proof[way]).length === 0 && (at !== null || !inTree), "a way on from the end, or an empty tree");
     at ??= digest("brain v1 merkle join");
   }
-  at = on(at, proof[way]);
+  at = walk(at, proof[way], "lr", inTree);
   return { ...head(proof, inTree ? toBundle(home, at, proof.tree) : at), absent: proof.path };
 }
 
@@ -119,8 +111,8 @@ function descentProof(proof) {
 function isLink(from, to) {
   if (from.isGenesis) return from.origin === to.id && from.bundle === to.bundle;
   if (from.home !== to.home || to.generation >= from.generation) return false;
-  const isParent = from.parents.includes(to.id);
-  if (isParent && (from.parents[0] !== to.id || to.depth === from.depth - 1)) return true;
+  const isFirst = from.parents[0] === to.id;
+  if (from.parents.includes(to.id) && (!isFirst || to.depth === from.depth - 1)) return true;
   return from.target === to.id && to.depth === jumpDepth(from.depth);
 }
 
@@ -133,19 +125,17 @@ export function checkContent(data, content) {
 /** Return what the text of a proof of equivocation shows. */
 export function readEquivocation(data) {
   const proof = fields(parse(data, MAX_BYTES), ["format", "brain", "parent", "key", "signed"]);
-  need(proof.format === "brain v1 equivocation", "another format");
-  const key = publicKey(proof.key);
-  need(list(proof.signed).length === 2, "not two snapshots");
+  const { brain, parent, key } = proof;
+  need(proof.format === "brain v1 equivocation" && list(proof.signed).length === 2, "another format, or not two");
   const [one, other] = proof.signed.map((value) => {
-    fields(value, ["encoded", "signature"]);
-    const snapshot = readSnapshot(base64(value.encoded));
-    need(isHex(value.signature, 64), "not a signature");
-    need(snapshot.home === id(proof.brain) && snapshot.parents[0] === id(proof.parent), "of another brain or parent");
-    need(verify(key, message(proof.brain, snapshot.id), value.signature), "a signature that does not fit");
+    const snapshot = readSnapshot(base64(fields(value, ["encoded", "signature"]).encoded));
+    need(snapshot.home === id(brain) && snapshot.parents[0] === id(parent), "of another brain or parent");
+    const fits = isHex(value.signature, 64) && verify(publicKey(key), message(brain, snapshot.id), value.signature);
+    need(fits, "a signature that does not fit");
     return snapshot;
   });
   need(one.id < other.id, "the lower id is not first");
   need(!one.parents.includes(other.id) && !other.parents.includes(one.id), "one is a parent of the other");
   need(Math.abs(one.generation - other.generation) <= 1, "one may descend from the other");
-  return { brain: proof.brain, parent: proof.parent, key: proof.key, snapshots: [one.id, other.id] };
+  return { brain, parent, key, snapshots: [one.id, other.id] };
 }

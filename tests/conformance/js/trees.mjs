@@ -14,8 +14,9 @@ export const sectionHash = (entry) => digest("brain v1 bundle section", encode(e
 const entryHash = { [LEAF]: leafHash, [INNER]: ([last, ...rest]) => innerHash(lastHash(last), ...rest) };
 const nodeId = (kind, entries) => root(entries.map(entryHash[kind]));
 
-const isSize = (value) => isNumber(value, 0, MAX_COUNT);
-const isBelow = ([node, files, bytes]) => isBytes(node, 32) && isNumber(files, 1, MAX_COUNT) && isSize(bytes);
+export const isSize = (value) => isNumber(value, 0, MAX_COUNT);
+export const isCount = (value) => isNumber(value, 1, MAX_COUNT);
+const isBelow = ([node, files, bytes]) => isBytes(node, 32) && isCount(files) && isSize(bytes);
 const isFile = ([kind, blob, size]) => isNumber(kind, 0, 2) && isBytes(blob, 32) && isSize(size);
 
 /** Require a list of `[name, …]` in the order of names, whose other three fields `fits` takes. */

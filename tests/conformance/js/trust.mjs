@@ -30,6 +30,9 @@ export const readIfGood = (data) => tried(() => readTrust(data), () => null);
 
 const isWords = (value, most) => isText(value, most) && !/[\u0000-\u001f\u007f-\u009f]|\p{Noncharacter_Code_Point}/u.test(value);
 
+/** A trust file whose content is gone: it gives nobody a right. */
+export const UNREADABLE = { threshold: 1, keys: new Map() };
+
 /** Return what a vector says of a trust file. */
 export function outlineTrust(data) {
   const { threshold, keys } = readTrust(data);
@@ -58,24 +61,20 @@ export function judge({ snapshots, policies, signatures, roots }) {
   const revocations = [...policies.values()].flatMap((policy) => [...(policy?.keys ?? [])]).filter(([, { revoked }]) => revoked);
   const isRevoked = (key, id) =>
     revocations.some(([one, { revoked }]) => one === key && (!revoked.since || isFrom(revoked.since, id)));
-  const against = (policy, key, id) => {
-    if (!policy.keys.has(key)) return "unknown_key";
-    const { from, until } = policy.keys.get(key);
-    if (isRevoked(key, id)) return "revoked_key";
-    return (from && !isFrom(from, id)) || (until && isFrom(until, id)) ? "expired_rights" : "";
+  const hasRight = ({ keys }, key, id) => {
+    const { from, until } = keys.get(key) ?? { from: "unlisted" };
+    return keys.has(key) && (!from || isFrom(from, id)) && !(until && isFrom(until, id));
   };
-  // What is in force after a snapshot: its own file, or while that is bad, what was in force before.
-  const after = new Map();
-  const before = new Map();
+  const [before, after] = [new Map(), new Map()];
   for (const { id, parents } of line) {
     before.set(id, [...new Set(parents.flatMap((parent) => after.get(parent)))]);
     after.set(id, !policies.has(id) ? [] : policies.get(id) ? [policies.get(id)] : before.get(id));
   }
   const isFirst = ({ id }) => before.get(id).length === 0 && after.get(id).length > 0;
-  const reached = new Set(line.filter(isFirst).flatMap(({ parents }) => parents));
-  for (const { id, parents } of [...line].reverse()) if (reached.has(id)) for (const parent of parents) reached.add(parent);
+  const vouched = new Set(line.filter(isFirst).flatMap(({ parents }) => parents));
+  for (const { id, parents } of [...line].reverse()) if (vouched.has(id)) for (const parent of parents) vouched.add(parent);
   const head = line.at(-1);
-  const isBad = (id) => policies.get(id) === null;
+  const isBroken = (id) => policies.get(id) === null;
   const standings = new Map();
   const findings = [];
   for (const snapshot of line) {
@@ -84,21 +83,24 @@ export function judge({ snapshots, policies, signatures, roots }) {
     const given = signatures.filter(([one]) => one === id);
     const fits = ([, key, signature]) => verify(key, message(home, id), signature);
     const fitting = [...new Set(given.filter(fits).map(([, key]) => key))];
-    for (const one of given) if (!fits(one)) tell("bad_signature");
-    const standing = fitting.filter((key) => !isRevoked(key, id));
-    if (author.startsWith("ed25519:") && !standing.includes(author.slice(8))) tell("forged_author");
-    if (isBad(id) && !parents.some(isBad)) tell("bad_trust", isBad(head.id) ? "error" : "warning");
-    const inForce = isFirst(snapshot) ? after.get(id) : before.get(id);
-    const enough = (policy) => fitting.filter((key) => !against(policy, key, id)).length >= policy.threshold;
-    const byRoots = roots.length > 0 && (isFirst(snapshot) || (inForce.length === 0 && snapshot === head));
-    const holds = byRoots ? roots.every((key) => standing.includes(key)) : inForce.every(enough);
-    if (!inForce.length && !byRoots) standings.set(id, reached.has(id) ? "vouched" : "unsigned");
-    else standings.set(id, holds ? "trusted" : "refused");
-    if (standings.get(id) === "refused") tell(given.length ? "below_threshold" : "unsigned");
-    for (const key of fitting) {
-      const why = inForce.length ? inForce.map((policy) => against(policy, key, id)) : [isRevoked(key, id) && "revoked_key"];
-      if (why.every(Boolean)) tell(why.sort()[0], standings.get(id) === "refused" ? "error" : "warning");
+    const unrevoked = fitting.filter((key) => !isRevoked(key, id));
+    const ofRoots = roots.length > 0 && (isFirst(snapshot) || (snapshot === head && before.get(id).length === 0));
+    const inForce = isFirst(snapshot) && !ofRoots ? after.get(id) : before.get(id);
+    const counting = (policy) => unrevoked.filter((key) => hasRight(policy, key, id));
+    const lacking = inForce.filter((policy) => counting(policy).length < policy.threshold);
+    if (ofRoots) lacking.push(...roots.filter((key) => !unrevoked.includes(key)));
+    const held = inForce.length || ofRoots ? "trusted" : vouched.has(id) ? "vouched" : "unsigned";
+    standings.set(id, lacking.length ? "refused" : held);
+    given.filter((one) => !fits(one)).forEach(() => tell("bad_signature"));
+    for (const key of fitting.filter((key) => !inForce.some((policy) => counting(policy).includes(key)))) {
+      const code = inForce.some(({ keys }) => keys.has(key)) ? "expired_rights" : "unknown_key";
+      const severity = lacking.length ? "error" : "warning";
+      if (!unrevoked.includes(key)) tell("revoked_key", severity);
+      else if (inForce.length) tell(code, severity);
     }
+    lacking.forEach(() => tell(given.length ? "below_threshold" : "unsigned"));
+    if (author.startsWith("ed25519:") && !unrevoked.includes(author.slice(8))) tell("forged_author");
+    if (isBroken(id) && !parents.some(isBroken)) tell("bad_trust", isBroken(head.id) ? "error" : "warning");
   }
   return { standings, findings };
 }

@@ -15,7 +15,6 @@ import { build, buildBundle, ends, readBundle, readNode, readTree, totals } from
 import { judge, outlineTrust, readIfGood } from "./trust.mjs";
 
 const ofBytes = (read) => (input) => read(unhex(input.hex));
-const entry = ([name, kind, blob, size]) => [name, kind, unhex(blob), size];
 
 function tree({ paths }) {
   if (paths.length === 0) return { root: "", files: 0, bytes: 0, levels: [] };
@@ -52,12 +51,12 @@ function node(data) {
 }
 
 function brain({ entries }) {
-  const bundle = buildBundle(entries.map(entry));
+  const bundle = buildBundle(entries.map(([name, kind, blob, size]) => [name, kind, unhex(blob), size]));
   return { bundle: hex(bundle), id: readBundle(bundle).id };
 }
 
 function change({ operation, before, after, source }) {
-  const byPath = (entries) => entries && new Map(entries.map(entry).map(([name, ...rest]) => [name, rest]));
+  const byPath = (entries) => entries && new Map(entries.map(([name, ...rest]) => [name, rest]));
   checkChange(decode(unhex(operation)), byPath(before), byPath(after), byPath(source));
   return {};
 }
