@@ -15,7 +15,7 @@ from typing import Any
 
 from brain.digest import blob_id
 from brain.objects import snapshot
-from tests.conformance import alter, anew
+from tests.conformance import alter, anew, rulings
 from tests.conformance.javascript import Question
 from tests.conformance.reading import Vector, paths_of, read
 from tests.vectors.families.snapshots import first_parents
@@ -48,6 +48,9 @@ class Questions:
             (3, self._equivocation),
             (6, self._receipt),
             (2, self._signature),
+            (4, self._trust),
+            (3, lambda draw: ("rights", rulings.rights(draw))),
+            (3, lambda draw: ("change", rulings.change(draw))),
         ]
 
     def number(self, number: int) -> Question:
@@ -164,6 +167,12 @@ class Questions:
             changed = _with_fields(draw, changed)
             return "receipt", _hex(alter.text(draw, changed, alter.compact))
         return "receipt", _hex(alter.data(draw, vector.data))
+
+    def _trust(self, draw: Random) -> Question:
+        vector = self._base(draw, "trust")
+        with suppress(ValueError, RecursionError):
+            return "trust", _hex(rulings.trust_text(draw, json.loads(vector.data)))
+        return "trust", _hex(alter.data(draw, vector.data))
 
     def _signature(self, draw: Random) -> Question:
         given = dict(self._base(draw, "signature").input)

@@ -40,7 +40,7 @@ def _framed(items: Iterable[bytes]) -> bytes:
 
 
 def lived(root: Path, skills: int = 300) -> Brain:
-    """Make a brain with a past: skills, sections, merges, runs, a redaction, keys that came and went."""
+    """Make a brain with a past: sections, merges, runs, a redaction, keys that came and went."""
     with Brain.init(root, author="tester", sign_with=lambda: SEEDS[0]) as brain:
         brain.trust_key(key_text(KEYS[0]), "first")
         for number in range(skills):
