@@ -27,15 +27,16 @@ def written(brain: Brain, folder: Path) -> Path:
         signed[snapshot].append(Signature(key, signature))
     (folder / "lineage").write_bytes(b"".join(brain.export_lineage()))
     for name, kind in (("nodes", Kind.NODE), ("bundles", Kind.BUNDLE)):
-        (folder / name).write_bytes(_framed(data for _, data in reader.structured(kind)))
+        (folder / name).write_bytes(framed(data for _, data in reader.structured(kind)))
     blobs = (reader.read_blob(id) for kind, id in reader.objects() if kind == Kind.BLOB)
-    (folder / "blobs").write_bytes(_framed(blobs))
+    (folder / "blobs").write_bytes(framed(blobs))
     records = (statement.encode(here, rows) for here, rows in signed.items())
-    (folder / "signatures").write_bytes(_framed(records))
+    (folder / "signatures").write_bytes(framed(records))
     return folder
 
 
-def _framed(items: Iterable[bytes]) -> bytes:
+def framed(items: Iterable[bytes]) -> bytes:
+    """Return items, each behind its length."""
     return b"".join(len(data).to_bytes(4, "big") + data for data in items)
 
 
