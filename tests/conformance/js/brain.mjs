@@ -6,7 +6,7 @@ import { hex, need } from "./bytes.mjs";
 import { checkChange } from "./changes.mjs";
 import { blobId } from "./digest.mjs";
 import { byId, frames, readLineageFile, redactedBefore } from "./lineage.mjs";
-import { joined } from "./paths.mjs";
+import { checkFolder, joined } from "./paths.mjs";
 import { publicKey, readRecord } from "./signatures.mjs";
 import { readBundle, readNode, readTree } from "./trees.mjs";
 import { UNREADABLE, judge, readIfGood } from "./trust.mjs";
@@ -34,6 +34,7 @@ export function checkBrain({ folder, roots }) {
     const entries = bundles.get(bundle).sections.flatMap(([name, tree]) =>
       files(name, tree).map(([inner, kind, blob, size]) => [joined(name, inner), [kind, hex(blob), size]]),
     );
+    checkFolder(entries.map(([path, rest]) => [path, ...rest]), blobs);
     for (const [, [, blob, size]] of entries) {
       need(blobs.has(blob) ? blobs.get(blob).length === size : redacted.has(blob), "a blob is missing, or of another size");
       if (!blobs.has(blob)) gone.add(blob);

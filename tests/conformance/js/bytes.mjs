@@ -17,7 +17,6 @@ export function tried(read, otherwise) {
   }
 }
 
-export const MAX_COUNT = 2n ** 63n - 1n;
 export const MAX_TIME = 253402300799999;
 export const utf8 = (string) => Buffer.from(string, "utf8");
 export const hex = (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");

@@ -1,15 +1,44 @@
-// Paths of a brain.
+// Paths of a brain, and which of them a folder can hold.
 
-import { isText, need, tried } from "./bytes.mjs";
+import { readFileSync } from "node:fs";
+import { isText, need, text, tried } from "./bytes.mjs";
+import { parse } from "./json.mjs";
+
+const TABLE = parse(readFileSync(new URL("../../../brain/objects/folding.json", import.meta.url)));
+const MARKS = new RegExp(`[${Object.keys(TABLE.class).join("")}]+`, "gu");
+const INVISIBLE = new RegExp(
+  "[\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0" +
+    "\\ufff0-\\ufffb\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e00ff}]",
+  "u",
+);
+const RESERVED = /^(\.git|git~1|\.brain|brain~1|\.brain\.new|\.brain-tmp-.*)$/s;
+const folded = new Map();
+
+function unfolded(char) {
+  const at = char.codePointAt(0) - 0xac00;
+  if (at < 0 || at >= 11172) return TABLE.fold[char] ?? char;
+  const parts = [0x1100 + Math.floor(at / 588), 0x1161 + Math.floor((at % 588) / 28), 0x11a7 + (at % 28)];
+  return String.fromCodePoint(...parts.slice(0, at % 28 ? 3 : 2));
+}
+
+/** Return the one text for all names that some system takes for one. */
+export function fold(value) {
+  const byClass = (run) => [...run].sort((one, other) => TABLE.class[one] - TABLE.class[other]).join("");
+  if (!folded.has(value)) {
+    folded.set(value, [...value].map(unfolded).join("").replace(MARKS, byClass).replaceAll("\u0345", "\u03b9"));
+  }
+  return folded.get(value);
+}
+
+const isReserved = (name) => RESERVED.test(fold(name).split(":")[0].replace(/[. ]+$/, ""));
+const isPlain = (value) => !/[\u0000-\u001f\u007f-\u009f\\]/.test(value) && [...value.slice(0, 3)][1] !== ":";
 
 /** Require a path. */
 export function path(value) {
-  need(isText(value, 1024), "a path above 1,024 bytes");
+  need(isText(value, 1024) && isPlain(value) && !INVISIBLE.test(value), "a path too long, or with what no path has");
   const parts = value.split("/");
-  need(parts.length <= 64, "a path of more than 64 parts");
-  need(!parts.some((part) => ["", ".", ".."].includes(part)), "an empty or dotted part");
-  need(!/[\u0000-\u001f\u007f-\u009f\\]/.test(value), "a control character or backslash");
-  need([...value.slice(0, 3)][1] !== ":", "a drive");
+  need(parts.length <= 64 && parts.every((part) => isText(part, 255)), "too many parts, or one too long");
+  need(!parts.some((part) => ["", ".", ".."].includes(fold(part)) || isReserved(part)), "an empty, dotted or reserved part");
   return value;
 }
 
@@ -31,4 +60,31 @@ export function joined(section, inner) {
 export function section(value) {
   need(value === "." || (isText(value) && !value.includes("/") && isPath(value)), "not a section");
   return value;
+}
+
+/** Require that a folder can hold files, `[path, kind, blob, size]`; `targets` has blobs, if they are there. */
+export function checkFolder(files, targets) {
+  need(files.length <= 1_000_000, "too many files");
+  const names = new Map();
+  for (const [path, kind, blob, size] of files) {
+    need(size <= 2 ** 32, "a file above 2^32 bytes");
+    const parts = path.split("/");
+    parts.forEach((name, depth) => {
+      const place = `${parts.slice(0, depth).join("/")}/${fold(name)}`;
+      const isFile = depth + 1 === parts.length;
+      const [known, wasFile] = names.get(place) ?? [name, false];
+      need(known === name && !wasFile && !(isFile && names.has(place)), "two names for one, or a file and a folder");
+      names.set(place, [name, isFile]);
+    });
+    const target = targets.get(blob);
+    if (kind === 2) need(target ? isGoodTarget(target, parts.length - 1) : size >= 1 && size <= 4095, "a link that leads out");
+  }
+}
+
+function isGoodTarget(data, depth) {
+  const target = tried(() => text(data), () => "");
+  const parts = target.split("/").filter((part) => !["", "."].includes(fold(part)));
+  const up = parts.filter((part) => fold(part) === "..").length;
+  const isWithin = up <= depth && parts.slice(0, up).every((part) => fold(part) === "..");
+  return data.length <= 4095 && target !== "" && isPlain(target) && target[0] !== "/" && isWithin && !parts.some(isReserved);
 }

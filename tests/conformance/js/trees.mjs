@@ -1,6 +1,6 @@
 // Nodes, trees and bundles.
 
-import { MAX_COUNT, ascending, compare, hex, isBytes, isNumber, isText, need, number, unhex, utf8 } from "./bytes.mjs";
+import { ascending, compare, hex, isBytes, isNumber, isText, need, unhex, utf8 } from "./bytes.mjs";
 import { digest, root } from "./digest.mjs";
 import { decode, encode } from "./msgpack.mjs";
 import { joined, section, split } from "./paths.mjs";
@@ -14,18 +14,19 @@ export const sectionHash = (entry) => digest("brain v1 bundle section", encode(e
 const entryHash = { [LEAF]: leafHash, [INNER]: ([last, ...rest]) => innerHash(lastHash(last), ...rest) };
 const nodeId = (kind, entries) => root(entries.map(entryHash[kind]));
 
-export const isSize = (value) => isNumber(value, 0, MAX_COUNT);
-export const isCount = (value) => isNumber(value, 1, MAX_COUNT);
+export const isSize = (value) => isNumber(value, 0, Number.MAX_SAFE_INTEGER);
+export const isCount = (value) => isNumber(value, 1, Number.MAX_SAFE_INTEGER);
 const isBelow = ([node, files, bytes]) => isBytes(node, 32) && isCount(files) && isSize(bytes);
 const isFile = ([kind, blob, size]) => isNumber(kind, 0, 2) && isBytes(blob, 32) && isSize(size);
 
-/** Require a list of `[name, …]` in the order of names, whose other three fields `fits` takes. */
+/** Require a list of `[name, …]` in the order of names, whose other three fields `fits` takes, and their sums. */
 function lines(value, most, fits) {
   need(Array.isArray(value) && value.length <= most, "not a list, or too long");
   for (const line of value) {
     need(Array.isArray(line) && line.length === 4 && isText(line[0]) && fits(line.slice(1)), "not an entry");
   }
   need(ascending(value.map(([name]) => name)), "entries out of order");
+  need(totals(fits === isFile ? LEAF : INNER, value).every(isSize), "sums above 2^53 - 1");
   return value;
 }
 
@@ -41,7 +42,7 @@ export function readNode(data) {
 
 /** Return the files and bytes of entries. */
 export function totals(kind, entries) {
-  const sum = (of) => number(entries.reduce((before, entry) => before + BigInt(of(entry)), 0n));
+  const sum = (of) => entries.reduce((before, entry) => before + of(entry), 0);
   return [sum((entry) => (kind === LEAF ? 1 : entry[2])), sum((entry) => entry[3])];
 }
 

@@ -7,7 +7,7 @@ import { checkChange } from "./changes.mjs";
 import { blobId, digest, root } from "./digest.mjs";
 import { byId, readLineage, readLineageFile, readSnapshot, redactedBefore } from "./lineage.mjs";
 import { decode, plain } from "./msgpack.mjs";
-import { path } from "./paths.mjs";
+import { checkFolder, fold, path } from "./paths.mjs";
 import { checkContent, readEquivocation, readProof } from "./proofs.mjs";
 import { outline } from "./receipts.mjs";
 import { message, readRecord, verify } from "./signatures.mjs";
@@ -25,7 +25,8 @@ function tree({ paths }) {
 
 function treeNodes({ root: id, files, bytes, nodes: encoded }) {
   const nodes = byId(encoded.map(unhex).map(readNode));
-  readTree("skills", { id, files, bytes }, (node) => nodes.get(node) ?? need(false, "a node is missing"));
+  const found = readTree("skills", { id, files, bytes }, (node) => nodes.get(node) ?? need(false, "a node is missing"));
+  checkFolder(found.map(([inner, ...rest]) => [`skills/${inner}`, ...rest]), new Map());
   return {};
 }
 
@@ -50,7 +51,8 @@ function node(data) {
   return { id, files, bytes };
 }
 
-function brain({ entries }) {
+function brain({ entries, targets = {} }) {
+  checkFolder(entries.map(([name, ...rest]) => [path(name), ...rest]), new Map(Object.entries(targets).map(([id, target]) => [id, unhex(target)])));
   const bundle = buildBundle(entries.map(([name, kind, blob, size]) => [name, kind, unhex(blob), size]));
   return { bundle: hex(bundle), id: readBundle(bundle).id };
 }
@@ -91,6 +93,8 @@ export const KINDS = {
     const gone = redactedBefore(head, byId(snapshots.map(unhex).map(readSnapshot)));
     return { redacted: missing.filter((blob) => gone.has(blob)) };
   },
+  fold: ofBytes((data) => ({ folded: fold(text(data)) })),
+  folder: ({ names }) => checkFolder(names.map((name) => [name, 0, "", 0]), new Map()) ?? {},
   path: ofBytes((data) => path(text(data)) && {}),
   proof: ofBytes(readProof),
   "proof-content": ({ hex: data, content }) => checkContent(unhex(data), unhex(content)) ?? { ok: true },
