@@ -34,7 +34,12 @@ NAMES = (
 def trust_text(draw: Random, given: Any) -> bytes:
     """Return the text of a trust file with something changed."""
     rows = given.get("keys") if isinstance(given, dict) else None
-    if isinstance(rows, list) and rows and isinstance(rows[0], dict) and draw.random() < 0.5:
+    if (
+        isinstance(rows, list)
+        and rows
+        and all(isinstance(row, dict) for row in rows)
+        and draw.random() < 0.5
+    ):
         row = {**draw.choice(rows), "name": "another", "key": key_text(draw.choice(KEYS))}
         field = draw.choice(("name", "key", "from", "until", "revoked", "reason"))
         if field == "name":

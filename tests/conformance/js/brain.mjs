@@ -20,13 +20,7 @@ export function checkBrain({ folder, roots }) {
   const blobs = new Map(frames(read("blobs")).map((content) => [blobId(content), content]));
   const head = [...snapshots.values()].at(-1);
   const redacted = redactedBefore(head.id, snapshots);
-  const trees = new Map();
-  const files = (name, tree) => {
-    const load = (id) => nodes.get(id) ?? need(false, "a node is missing");
-    const key = `${name} ${Object.values(tree)}`;
-    if (!trees.has(key)) trees.set(key, readTree(name, tree, load));
-    return trees.get(key);
-  };
+  const files = (name, tree) => readTree(name, tree, (id) => nodes.get(id) ?? need(false, "a node is missing"));
   const held = new Map();
   const gone = new Set();
   for (const { id, bundle } of snapshots.values()) {

@@ -5,17 +5,14 @@ import { hex, need } from "./bytes.mjs";
 import { blobId } from "./digest.mjs";
 
 const isAscii = (name) => /^[\0-\x7f]*$/.test(name);
-
 /** Return the slug of a name that is ASCII throughout. */
 function slugOf(name) {
   const made = name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 64).replace(/-$/, "");
   return /^(con|prn|aux|nul|(com|lpt)[0-9]|)$/.test(made) ? `skill-${blobId(Buffer.from(name)).slice(0, 8)}` : made;
 }
 
-/** Return the folder of a `SKILL.md`, or undefined; paths begin with their section. */
+// The folder of a `SKILL.md`, and the name of the skill whose text is at a path, or undefined.
 const folderOf = (path) => /^(skills\/.+)\/(SKILL\.md|skill\.md|Skill\.md|SKILL\.MD)$/.exec(path)?.[1];
-
-/** Return the name of the skill whose text is at `path`, or undefined. */
 const textName = (path) => folderOf(path)?.split("/").at(-1) ?? /^skills\/(?:[^/]+\/)?([^/]*)\.[mM][dD]$/.exec(path)?.[1];
 
 /** Require that `operation` may change what differs between two bundles: `[kind, blob, size]` by path, blobs in hex. */
@@ -36,7 +33,7 @@ export function checkChange(operation, before, after, source) {
     const all = changed.flatMap(names);
     return all.some(fits) ? [fits] : [...new Set(all)].filter((name) => !isAscii(name)).map((one) => (name) => name === one);
   };
-  const isText = (path, fits) => textName(path) !== undefined && fits(textName(path));
+  const isTextOf = (fits) => (path) => textName(path) !== undefined && fits(textName(path));
   const isWhole = (text) => {
     const folder = folderOf(text) ?? text;
     const below = (path) => path === text || path.startsWith(`${folder}/`);
@@ -53,15 +50,13 @@ export function checkChange(operation, before, after, source) {
       const gone = (path) => !after.has(path) && held(before.get(path)) && path !== "trust.json";
       return changed.every(gone) && ![...after.values()].some(held);
     },
-    delete: () => readings(fields[0]).some((fits) => removed.some((path) => isText(path, fits) && isWhole(path))),
-    absorb: () =>
-      [...readings(fields[0]), () => false].some((own) =>
-        readings(fields[3]).some((other) => {
-          const rest = changed.filter((path) => !names(path).some(own));
-          const isGone = (path) => !after.has(path) && names(path).some(other);
-          return rest.every(isGone) && removed.some((path) => isText(path, other));
-        }),
-      ),
+    delete: () => readings(fields[0]).some((fits) => removed.filter(isTextOf(fits)).some(isWhole)),
+    absorb: () => {
+      const isGone = (path, other) => !after.has(path) && names(path).some(other);
+      const isEither = (own, other) => changed.every((path) => names(path).some(own) || isGone(path, other));
+      const owns = [...readings(fields[0]), () => false];
+      return readings(fields[3]).some((other) => removed.some(isTextOf(other)) && owns.some((own) => isEither(own, other)));
+    },
   };
   need(!Object.hasOwn(rules, kind) || rules[kind](), `${kind} changed what it may not`);
 }

@@ -1,6 +1,6 @@
 // Strict JSON (RFC 8259): no key twice, integers alone, well-formed text, a limit in bytes.
 
-import { isHex, need, number, text } from "./bytes.mjs";
+import { hex, isHex, need, number, text } from "./bytes.mjs";
 
 const MAX_DEPTH = 32;
 const TEXT = /"[^"\\\u0000-\u001f]*(\\(["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y;
@@ -38,35 +38,28 @@ class Reader {
 
   value(depth) {
     need(depth <= MAX_DEPTH, "too deep");
-    if (this.take("{")) return this.object(depth + 1);
-    if (this.take("[")) return this.array(depth + 1);
+    const [items, fields] = [[], Object.create(null)];
+    if (this.take("{")) return this.members("}", () => this.field(fields, depth + 1)) ?? fields;
+    if (this.take("[")) return this.members("]", () => items.push(this.value(depth + 1))) ?? items;
     if (this.text[this.at] === '"') return this.string();
     const word = this.match(WORD);
     need(word !== null && word !== "-0", "not a value");
     return /^[a-z]/.test(word) ? JSON.parse(word) : number(BigInt(word));
   }
 
-  object(depth) {
-    const fields = Object.create(null);
-    if (this.take("}")) return fields;
-    do {
-      this.take("");
-      const key = this.string();
-      need(!(key in fields), "a key twice");
-      need(this.take(":"), "no colon");
-      fields[key] = this.value(depth);
-    } while (this.take(","));
-    need(this.take("}"), "an object that does not end");
-    return fields;
+  /** Read what stands between a bracket and its `end`, with commas between. */
+  members(end, read) {
+    if (this.take(end)) return;
+    do read();
+    while (this.take(","));
+    need(this.take(end), "a list or object that does not end");
   }
 
-  array(depth) {
-    const items = [];
-    if (this.take("]")) return items;
-    do items.push(this.value(depth));
-    while (this.take(","));
-    need(this.take("]"), "an array that does not end");
-    return items;
+  field(fields, depth) {
+    this.take("");
+    const key = this.string();
+    need(!(key in fields) && this.take(":"), "a key twice, or without a value");
+    fields[key] = this.value(depth);
   }
 
   string() {
@@ -78,8 +71,9 @@ class Reader {
   }
 }
 
-/** Return the canonical text of a value (RFC 8785); Maps count as objects. */
+/** Return the canonical text of a value (RFC 8785); Maps count as objects, and bytes as `{"bin": hex}`. */
 export function canonical(value) {
+  if (value instanceof Uint8Array) return `{"bin":"${hex(value)}"}`;
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value === "bigint") return String(value);
   if (value === null || typeof value !== "object") return JSON.stringify(value);
@@ -96,16 +90,12 @@ export function fields(value, required, optional = []) {
   return value;
 }
 
-/** Require a list, of at most so many items. */
+// Require a list, of at most so many items; and an id or hash.
 export const list = (value, most = Infinity) => need(Array.isArray(value) && value.length <= most, "not a list") ?? value;
-
-/** Require an id or hash. */
 export const id = (value) => need(isHex(value, 32), "not an id") ?? value;
 
 /** Return the bytes of base64 with padding and without unused bits. */
 export function base64(value) {
-  need(typeof value === "string", "not text");
-  const bytes = Buffer.from(value, "base64");
-  need(bytes.toString("base64") === value, "not base64");
-  return bytes;
+  const bytes = Buffer.from(String(value), "base64");
+  return need(bytes.toString("base64") === value, "not base64") ?? bytes;
 }

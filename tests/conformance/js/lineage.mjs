@@ -54,63 +54,49 @@ function target(parent, known) {
   return again !== jumped && parent.depth - jumped.depth === jumped.depth - again.depth ? again.id : parent.id;
 }
 
+/** Return a snapshot and all that `before` leads back to from there. */
+export function reached(start, before) {
+  const found = new Set([start]);
+  for (const id of found) for (const next of before(id)) found.add(next);
+  return found;
+}
+
 /** Return the ids of best common ancestors: those that no other common one descends from. */
 function commonAncestors(one, other, known) {
-  const ancestors = (start) => {
-    const found = new Set([start]);
-    for (const id of found) for (const parent of known.get(id).parents) found.add(parent);
-    return found;
-  };
-  const both = ancestors(other);
-  const best = new Set([...ancestors(one)].filter((id) => both.has(id)));
+  const [mine, yours] = [one, other].map((id) => reached(id, (at) => known.get(at).parents));
+  const best = new Set([...mine].filter((id) => yours.has(id)));
   for (const id of [...best]) for (const parent of known.get(id).parents) best.delete(parent);
   return [...best].sort();
 }
 
-/** Return the depth that a snapshot of this depth jumps to. */
-export function jumpDepth(depth) {
-  let weight = 0;
-  for (let left = depth; left > 0; left -= weight) {
-    weight = 1;
-    while (2 * weight + 1 <= left) weight = 2 * weight + 1;
-  }
-  return depth - weight;
+/** Return the depth that a snapshot of this depth, above 0, jumps to. */
+export function jumpDepth(depth, left = depth) {
+  let weight = 1;
+  while (2 * weight + 1 <= left) weight = 2 * weight + 1;
+  return left === weight ? depth - weight : jumpDepth(depth, left - weight);
 }
 
-/** Return encoded snapshots of one brain by their ids, all places checked; the first is the genesis. */
-export function readLineage(encoded) {
-  const known = byId(encoded.map(readSnapshot));
-  const [genesis] = known.values();
-  need(genesis !== undefined && genesis.isGenesis, "no genesis");
-  for (const snapshot of known.values()) {
-    need(snapshot.home === genesis.id, "a snapshot of another brain");
-    checkPlace(snapshot, known);
-  }
-  return known;
-}
-
-/** Return the items of `data`, each behind its length in four bytes. */
-export function frames(data) {
+/** Return the items of `data` from `at` on, each behind its length in four bytes. */
+export function frames(data, at = 0) {
   const items = [];
-  for (let at = 0; at < data.length; at += 4 + items.at(-1).length) {
+  for (; at < data.length; at += 4 + items.at(-1).length) {
     need(data.length - at >= 4 && data.readUInt32BE(at) <= data.length - at - 4, "an item that is cut off");
     items.push(data.subarray(at + 4, at + 4 + data.readUInt32BE(at)));
   }
   return items;
 }
 
-const MAGIC = utf8("brain lineage 1\n");
 
 /** Return the snapshots of a lineage file by their ids, ancestors first; the last is the head. */
 export function readLineageFile(data) {
-  need(data.subarray(0, MAGIC.length).equals(MAGIC), "not a lineage file");
-  const all = frames(data.subarray(MAGIC.length)).map(readSnapshot);
+  need(data.subarray(0, 16).equals(utf8("brain lineage 1\n")), "not a lineage file");
+  const all = frames(data, 16).map(readSnapshot);
   const ids = new Set(all.map(({ id }) => id));
   need(ids.size === all.length && all.length >= 1 && all.length <= 10_000_000, "a snapshot twice, or none, or too many");
-  const reached = new Set([all[0].id]);
+  const named = new Set([all[0].id]);
   for (const { id, parents, origin } of all) {
-    need(reached.has(id), "a snapshot that nothing before it descends from");
-    for (const next of [...parents, origin]) reached.add(next);
+    need(named.has(id), "a snapshot that nothing before it descends from");
+    for (const next of [...parents, origin]) named.add(next);
   }
   const known = new Map();
   for (const snapshot of all.reverse()) {
@@ -125,12 +111,7 @@ export function readLineageFile(data) {
 
 /** Return the blobs that the lineage of a snapshot, back through forks, says to be redacted. */
 export function redactedBefore(head, known) {
-  const reached = new Set([head]);
-  const blobs = new Set();
-  for (const id of reached) {
-    const { parents, origin, kind, operation } = known.get(id) ?? { parents: [], origin: id };
-    for (const next of [...parents, origin]) reached.add(next);
-    if (kind === "redact") blobs.add(hex(operation[2]));
-  }
-  return blobs;
+  const all = reached(head, (id) => [...(known.get(id)?.parents ?? []), known.get(id)?.origin]);
+  const redactions = [...all].map((id) => known.get(id)).filter((one) => one?.kind === "redact");
+  return new Set(redactions.map(({ operation }) => hex(operation[2])));
 }

@@ -1,19 +1,20 @@
 // MessagePack in the one encoding the format allows. The library encodes; it decodes too
 // generously (long forms, lone surrogates, keys in any order), so decoding is done here.
 
-import { compare, hex, need, number, text } from "./bytes.mjs";
+import { compare, need, number, text } from "./bytes.mjs";
 import { Encoder } from "./packages.mjs";
 
 const [MAX_BYTES, MAX_ITEMS, MAX_VALUES, MAX_DEPTH] = [1_048_576, 65_536, 100_000, 32];
 
-// Tags that a length or number of some width follows, and the least it may be.
+// Tags that a length or number of so many bytes follows, and the least it may be.
 const WIDE = new Map();
-const widths = (kind, tag, ...forms) => forms.forEach((form, place) => WIDE.set(tag + place, [kind, ...form]));
-widths("bytes", 0xc4, [1, 0], [2, 2 ** 8], [4, 2 ** 16]);
-widths("number", 0xcc, [1, 2 ** 7], [2, 2 ** 8], [4, 2 ** 16], [8, 2 ** 32]);
-widths("text", 0xd9, [1, 2 ** 5], [2, 2 ** 8], [4, 2 ** 16]);
-widths("array", 0xdc, [2, 2 ** 4], [4, 2 ** 16]);
-widths("map", 0xde, [2, 2 ** 4], [4, 2 ** 16]);
+const widths = (kind, tag, width, ...leasts) =>
+  leasts.forEach((least, place) => WIDE.set(tag + place, [kind, width << place, least]));
+widths("bytes", 0xc4, 1, 0, 2 ** 8, 2 ** 16);
+widths("number", 0xcc, 1, 2 ** 7, 2 ** 8, 2 ** 16, 2 ** 32);
+widths("text", 0xd9, 1, 2 ** 5, 2 ** 8, 2 ** 16);
+widths("array", 0xdc, 2, 2 ** 4, 2 ** 16);
+widths("map", 0xde, 2, 2 ** 4, 2 ** 16);
 
 /** Return the one value in `data`: numbers, strings, Buffers, arrays and Maps. */
 export function decode(data) {
@@ -79,11 +80,4 @@ function narrow(value) {
   if (Array.isArray(value)) return value.map(narrow);
   if (typeof value !== "number" && typeof value !== "bigint") return value;
   return value < 2 ** 32 ? Number(value) : BigInt(value);
-}
-
-/** Return what a vector says of a value: byte strings are `{"bin": hex}`. */
-export function plain(value) {
-  if (value instanceof Uint8Array) return { bin: hex(value) };
-  if (Array.isArray(value)) return value.map(plain);
-  return value instanceof Map ? new Map([...value].map(([key, item]) => [key, plain(item)])) : value;
 }

@@ -6,10 +6,9 @@ import { parse } from "./json.mjs";
 
 const TABLE = parse(readFileSync(new URL("../../../brain/objects/folding.json", import.meta.url)));
 const MARKS = new RegExp(`[${Object.keys(TABLE.class).join("")}]+`, "gu");
+const HIDDEN = "ad 34f 61c 115f-1160 17b4-17b5 180e 200b 200e-200f 2028-202e 2060-206f 3164 feff ffa0 fff0-fffb";
 const INVISIBLE = new RegExp(
-  "[\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0" +
-    "\\ufff0-\\ufffb\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e00ff}]",
-  "u",
+  `[${`${HIDDEN} 1bca0-1bca3 1d173-1d17a e0000-e00ff`.replace(/[0-9a-f]+/g, "\\u{$&}").replaceAll(" ", "")}]`, "u",
 );
 const RESERVED = /^(\.git|git~1|\.brain|brain~1|\.brain\.new|\.brain-tmp-.*)$/s;
 const folded = new Map();
@@ -57,10 +56,7 @@ export function joined(section, inner) {
 }
 
 /** Require the name of a section. */
-export function section(value) {
-  need(value === "." || (isText(value) && !value.includes("/") && isPath(value)), "not a section");
-  return value;
-}
+export const section = (value) => need(value === "." || (isPath(value) && !value.includes("/")), "not a section") ?? value;
 
 /** Require that a folder can hold files, `[path, kind, blob, size]`; `targets` has blobs, if they are there. */
 export function checkFolder(files, targets) {

@@ -1,7 +1,7 @@
 // Proofs: of a path, an absence, a section, a descent; and of equivocation.
 
 import { compare, isHex, need, unhex } from "./bytes.mjs";
-import { blobId, digest, join } from "./digest.mjs";
+import { digest, join } from "./digest.mjs";
 import { base64, fields, id, list, parse } from "./json.mjs";
 import { jumpDepth, readSnapshot } from "./lineage.mjs";
 import { path, section, split } from "./paths.mjs";
@@ -31,11 +31,7 @@ function head({ brain, snapshot, bundle, encoded }, led) {
   return { brain, snapshot, bundle };
 }
 
-function counts({ files, bytes }) {
-  need(isCount(files) && isSize(bytes), "not files and bytes");
-  return [files, bytes];
-}
-
+const counts = ({ files, bytes }) => need(isCount(files) && isSize(bytes), "not files and bytes") ?? [files, bytes];
 /** Return the hash that steps lead to from one; a climb has openings among them. */
 function walk(from, steps, sides = "lr", isClimb = false) {
   return list(steps).reduce((at, value) => {
@@ -49,9 +45,8 @@ function walk(from, steps, sides = "lr", isClimb = false) {
 }
 
 /** Return the digest of the bundle that a section's root leads to by `tree`. */
-function toBundle(name, node, tree) {
-  return walk(sectionHash([name, node, ...counts(fields(tree, ["files", "bytes", "steps"]))]), tree.steps);
-}
+const toBundle = (name, node, tree) =>
+  walk(sectionHash([name, node, ...counts(fields(tree, ["files", "bytes", "steps"]))]), tree.steps);
 
 function fileHash(file) {
   need(TYPES.includes(file.type) && isSize(file.size), "not a type and size");
@@ -114,12 +109,6 @@ function isLink(from, to) {
   const isFirst = from.parents[0] === to.id;
   if (from.parents.includes(to.id) && (!isFirst || to.depth === from.depth - 1)) return true;
   return from.target === to.id && to.depth === jumpDepth(from.depth);
-}
-
-/** Require that a proof of a path is about this content. */
-export function checkContent(data, content) {
-  const { blob, size } = readProof(data);
-  need(blob === blobId(content) && size === content.length, "another content");
 }
 
 /** Return what the text of a proof of equivocation shows. */

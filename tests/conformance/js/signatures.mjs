@@ -10,20 +10,16 @@ const little = (bytes) => BigInt(`0x${hex(Uint8Array.from(bytes).reverse())}`);
 
 /** Return the point of a key in hex, or null if it is not canonical or of small order. */
 function point(key) {
-  if (!points.has(key)) points.set(key, readPoint(key));
-  return points.get(key);
-}
-
-function readPoint(key) {
   try {
-    const found = Point.fromHex(key, false);
-    return hex(found.toBytes()) === key && !found.isSmallOrder() ? found : null;
+    if (!points.has(key)) points.set(key, Point.fromHex(key, false));
   } catch {
-    return null;
+    points.set(key, null); // no point of the curve
   }
+  const found = points.get(key);
+  return found && hex(found.toBytes()) === key && !found.isSmallOrder() ? found : null;
 }
 
-export const isKey = (key) => point(key) !== null;
+const isKey = (key) => point(key) !== null;
 
 /** Return the hex of a public key in text. */
 export function publicKey(value) {

@@ -69,10 +69,8 @@ export function build(files) {
   }
 }
 
-/**
- * Return the files of the section `name`, all rules checked. A tree is a function of its
- * files: so they are read in order, and what is built from them has to be the tree they stood in.
- */
+// A tree is a function of its files: they are read in order, and what is built from them has to be the same.
+/** Return the files of the section `name`, all rules of its tree checked. */
 export function readTree(name, { id, files, bytes }, load) {
   const found = [];
   for (const waiting = [id]; waiting.length; ) {
@@ -99,12 +97,8 @@ export function readBundle(data) {
 
 /** Return the encoded bundle of entries with full paths. */
 export function buildBundle(entries) {
-  const sections = new Map();
-  for (const [path, ...rest] of entries) {
-    const [name, inner] = split(path);
-    sections.set(name, [...(sections.get(name) ?? []), [inner, ...rest]]);
-  }
-  const byName = ([one], [other]) => compare(one, other);
-  const line = ([name, files]) => [name, build(files.sort(byName))];
-  return encode([...sections].sort(byName).map(line).map(([name, tree]) => [name, unhex(tree.id), tree.files, tree.bytes]));
+  const files = entries.map(([path, ...rest]) => [...split(path), ...rest]).sort(([, one], [, other]) => compare(one, other));
+  const names = [...new Set(files.map(([name]) => name))].sort(compare);
+  const trees = names.map((name) => build(files.filter(([one]) => one === name).map(([, ...file]) => file)));
+  return encode(names.map((name, place) => [name, unhex(trees[place].id), trees[place].files, trees[place].bytes]));
 }
