@@ -20,7 +20,8 @@ SECONDS ?= 600
 ARGS    ?=
 
 PIP     := -m pip --disable-pip-version-check --quiet
-NPM     := solc@0.8.37 @foundry-rs/anvil@1.7.1 @modelcontextprotocol/inspector@2.12.0
+NPM     := solc@0.8.37 @foundry-rs/anvil@1.7.1 @modelcontextprotocol/inspector@2.12.0 \
+	@msgpack/msgpack@3.1.3 @noble/hashes@1.8.0 @noble/curves@1.9.7
 APT     := DEBIAN_FRONTEND=noninteractive apt-get --quiet --quiet
 
 .PHONY: demo test lint fuzz bench docs vectors clean
@@ -73,8 +74,9 @@ $(VENV)/test: $(VENV)/installed
 $(VENV)/tools: $(VENV)/node | $(BIN)/python
 	@touch $@
 
-# The compiler of contracts, a node of Ethereum to run them on, and the inspector of the protocol
-# that agents are served by; nothing of it is for users.
+# The compiler of contracts, a node of Ethereum to run them on, the inspector of the protocol that
+# agents are served by, and what the implementation of the format in JavaScript needs: versions
+# that node 18 runs. Nothing of it is for users.
 $(VENV)/node: $(VENV)/programs
 	@npm install --prefix $@ --silent --no-save --no-package-lock --no-audit --no-fund \
 		$(NPM) || { rm -rf $@; echo "The tests need $(NPM) of npm," \

@@ -1,0 +1,9 @@
+// The packages of npm, found beside this file or by NODE_PATH.
+
+import { createRequire } from "node:module";
+
+const require = createRequire(import.meta.url);
+export const { blake3 } = require("@noble/hashes/blake3");
+export const { sha512 } = require("@noble/hashes/sha2");
+export const { ed25519 } = require("@noble/curves/ed25519");
+export const { Encoder } = require("@msgpack/msgpack");

@@ -1,0 +1,130 @@
+// Proofs: of a path, an absence, a section, a descent; and of equivocation.
+
+import { compare, isHex, need, unhex } from "./bytes.mjs";
+import { digest, join } from "./digest.mjs";
+import { base64, fields, id, list, parse } from "./json.mjs";
+import { jumpDepth, readSnapshot } from "./lineage.mjs";
+import { path, section, split } from "./paths.mjs";
+import { message, publicKey, verify } from "./signatures.mjs";
+import { innerHash, isCount, isSize, leafHash, sectionHash } from "./trees.mjs";
+
+const MAX_BYTES = 4_194_304;
+const HEAD = ["format", "kind", "brain", "snapshot", "bundle", "encoded"];
+const FILE = ["path", "type", "blob", "size", "climb"];
+const SECTION = ["section", "root", "files", "bytes", "steps"];
+const TYPES = ["file", "executable", "link"];
+const KINDS = { path: pathProof, absence: absenceProof, section: sectionProof, descent: descentProof };
+
+/** Return what the text of a proof shows. */
+export function readProof(data) {
+  const proof = parse(data, MAX_BYTES);
+  need(proof?.format === "brain v1 proof", "another format");
+  need(typeof proof.kind === "string" && Object.hasOwn(KINDS, proof.kind), "an unknown kind of proof");
+  return KINDS[proof.kind](proof);
+}
+
+/** Return what the head of a proof shows; the digest that its ways lead to has to be that of the bundle. */
+function head({ brain, snapshot, bundle, encoded }, led) {
+  const found = readSnapshot(base64(encoded));
+  need(found.id === id(snapshot) && found.bundle === id(bundle), "another snapshot or bundle");
+  need(found.home === id(brain) && led.equals(unhex(bundle)), "another brain, or it leads elsewhere");
+  return { brain, snapshot, bundle };
+}
+
+const counts = ({ files, bytes }) => need(isCount(files) && isSize(bytes), "not files and bytes") ?? [files, bytes];
+/** Return the hash that steps lead to from one; a climb has openings among them. */
+function walk(from, steps, sides = "lr", isClimb = false) {
+  return list(steps).reduce((at, value) => {
+    if (isClimb && typeof value !== "string") {
+      return innerHash(unhex(id(fields(value, ["last", "files", "bytes"]).last)), at, ...counts(value));
+    }
+    need(typeof value === "string" && sides.includes(value[0]) && isHex(value.slice(1), 32), "not a step");
+    const sibling = unhex(value.slice(1));
+    return value[0] === "l" ? join(sibling, at) : join(at, sibling);
+  }, from);
+}
+
+/** Return the digest of the bundle that a section's root leads to by `tree`. */
+const toBundle = (name, node, tree) =>
+  walk(sectionHash([name, node, ...counts(fields(tree, ["files", "bytes", "steps"]))]), tree.steps);
+
+function fileHash(file) {
+  need(TYPES.includes(file.type) && isSize(file.size), "not a type and size");
+  return leafHash([split(path(file.path))[1], TYPES.indexOf(file.type), unhex(id(file.blob)), file.size]);
+}
+
+const hashOfSection = (value) => sectionHash([section(value.section), unhex(id(value.root)), ...counts(value)]);
+
+function pathProof(proof) {
+  const { path, type, blob, size, climb, tree } = fields(proof, [...HEAD, ...FILE, "tree"]);
+  const node = walk(fileHash(proof), climb, "lr", true);
+  return { ...head(proof, toBundle(split(path)[0], node, tree)), path, type: TYPES.indexOf(type), blob, size };
+}
+
+function sectionProof(proof) {
+  const { section, root, files, bytes, steps } = fields(proof, [...HEAD, ...SECTION]);
+  return { ...head(proof, walk(hashOfSection(proof), steps)), section, root, files, bytes };
+}
+
+function absenceProof(proof) {
+  const inTree = "tree" in proof;
+  const way = inTree ? "climb" : "steps";
+  fields(proof, [...HEAD, "path", "before", "after", way, ...(inTree ? ["tree"] : [])]);
+  const [home, inner] = split(path(proof.path));
+  const sided = (value, sides, order) => {
+    if (value === null) return null;
+    fields(value, inTree ? FILE : SECTION);
+    const [its, name] = inTree ? split(path(value.path)) : [home, section(value.section)];
+    need(its === home && compare(name, inTree ? inner : home) === order, "not a neighbour on its side");
+    return walk(inTree ? fileHash(value) : hashOfSection(value), value[way], sides, inTree);
+  };
+  const [before, after] = [sided(proof.before, "l", -1), sided(proof.after, "r", 1)];
+  let at = before ?? after;
+  if (before !== null && after !== null) {
+    const openings = (value) => value[way].filter((item) => typeof item !== "string").length;
+    need(openings(proof.before) === openings(proof.after), "neighbours on different levels");
+    at = join(before, after);
+  } else {
+    need(list(proof[way]).length === 0 && (at !== null || !inTree), "a way on from the end, or an empty tree");
+    at ??= digest("brain v1 merkle join");
+  }
+  at = walk(at, proof[way], "lr", inTree);
+  return { ...head(proof, inTree ? toBundle(home, at, proof.tree) : at), absent: proof.path };
+}
+
+function descentProof(proof) {
+  fields(proof, ["format", "kind", "brain", "snapshot", "ancestor", "chain"]);
+  const chain = list(proof.chain).map((encoded) => readSnapshot(base64(encoded)));
+  need(chain.length >= 1, "an empty chain");
+  const [first, last] = [chain[0], chain.at(-1)];
+  need(first.id === id(proof.snapshot) && first.home === id(proof.brain), "another snapshot or brain");
+  need(last.id === id(proof.ancestor), "another ancestor");
+  chain.slice(1).forEach((to, place) => need(isLink(chain[place], to), "snapshots that are not linked"));
+  return { brain: first.home, snapshot: first.id, ancestor: last.id, from: last.home };
+}
+
+function isLink(from, to) {
+  if (from.isGenesis) return from.origin === to.id && from.bundle === to.bundle;
+  if (from.home !== to.home || to.generation >= from.generation) return false;
+  const isFirst = from.parents[0] === to.id;
+  if (from.parents.includes(to.id) && (!isFirst || to.depth === from.depth - 1)) return true;
+  return from.target === to.id && to.depth === jumpDepth(from.depth);
+}
+
+/** Return what the text of a proof of equivocation shows. */
+export function readEquivocation(data) {
+  const proof = fields(parse(data, MAX_BYTES), ["format", "brain", "parent", "key", "signed"]);
+  const { brain, parent, key } = proof;
+  need(proof.format === "brain v1 equivocation" && list(proof.signed).length === 2, "another format, or not two");
+  const [one, other] = proof.signed.map((value) => {
+    const snapshot = readSnapshot(base64(fields(value, ["encoded", "signature"]).encoded));
+    need(snapshot.home === id(brain) && snapshot.parents[0] === id(parent), "of another brain or parent");
+    const fits = isHex(value.signature, 64) && verify(publicKey(key), message(brain, snapshot.id), value.signature);
+    need(fits, "a signature that does not fit");
+    return snapshot;
+  });
+  need(one.id < other.id, "the lower id is not first");
+  need(!one.parents.includes(other.id) && !other.parents.includes(one.id), "one is a parent of the other");
+  need(Math.abs(one.generation - other.generation) <= 1, "one may descend from the other");
+  return { brain, parent, key, snapshots: [one.id, other.id] };
+}

@@ -1,0 +1,165 @@
+"""Questions about who may sign and what may change: lineages and edits made up at random."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+from brain.digest import blob_id
+from brain.encoding import pack
+from brain.objects.snapshot import encode
+from brain.trust.statement import key_text
+from tests.conformance import alter
+from tests.signing import KEYS, NONE, Signing
+
+BROKEN = (b'{"format": "brain v1 trust", "threshold": 0, "keys": []}', b"[", b"")
+NAMES = (
+    "",
+    "a",
+    "A",
+    "é",
+    "e\u0301",
+    " a",
+    "\u202e",
+    "\ufdd0",
+    "\ufdef",
+    "\uffff",
+    "\U0001fffe",
+    "\x7f",
+    "\x85",
+)
+
+
+def trust_text(draw: Random, given: Any) -> bytes:
+    """Return the text of a trust file with something changed."""
+    rows = given.get("keys") if isinstance(given, dict) else None
+    if (
+        isinstance(rows, list)
+        and rows
+        and all(isinstance(row, dict) for row in rows)
+        and draw.random() < 0.5
+    ):
+        row = {**draw.choice(rows), "name": "another", "key": key_text(draw.choice(KEYS))}
+        field = draw.choice(("name", "key", "from", "until", "revoked", "reason"))
+        if field == "name":
+            row[field] = draw.choice(NAMES) * draw.choice((1, 1, 1, 32, 33, 64, 65))
+        elif field == "key":
+            row[field] = "ed25519:" + draw.choice((draw.randbytes(32), *KEYS)).hex()
+        elif field == "revoked":
+            row[field] = {"reason": ""}
+        elif field == "reason":
+            row["revoked"] = {
+                "since": "ab" * 32,
+                "reason": draw.choice(NAMES) * draw.choice((1, 128, 256, 257)),
+            }
+        else:
+            row[field] = "cd" * 32
+        given = {**given, "keys": [*rows[: draw.randrange(len(rows) + 1)], row]}
+    else:
+        given = alter.document(draw, given)
+    return alter.text(draw, given, json.dumps)
+
+
+def rights(draw: Random) -> dict[str, Any]:
+    """Return a lineage with trust files that change, break and are repaired, and its signatures."""
+    line = Signing(_trust(draw, [bytes(32)]), by=_signers(draw))
+    tips = [0]
+    for _ in range(draw.randrange(9)):
+        parent = draw.choice(tips if draw.random() < 0.8 else range(len(line.ids)))
+        tips = [*(tip for tip in tips if tip != parent), _add(draw, line, parent)]
+    while len(tips) > 1:
+        tips = [*tips[2:], _add(draw, line, *draw.sample(tips[:2], 2))]
+    texts = sorted(set(line.files.values()) - {NONE})
+    held = [line.files[line.known[here].bundle] for here in line.ids]
+    rows = [[line.ids.index(here), key.hex(), signed.hex()] for here, key, signed in line.rows]
+    if rows and draw.random() < 0.2:
+        row = draw.choice(rows)
+        row[2] = draw.choice(rows)[2]
+    return {
+        "snapshots": [encode(line.known[here]).hex() for here in line.ids],
+        "files": [text.decode() for text in texts],
+        "trust": [texts.index(text) if text else None for text in held],
+        "signatures": rows,
+        "roots": [key.hex() for key in draw.sample(KEYS[:4], draw.choice((0, 0, 1, 1, 2)))],
+    }
+
+
+def _add(draw: Random, line: Signing, *parents: int) -> int:
+    change = draw.random()
+    trust = _trust(draw, line.ids) if change < 0.5 else None
+    author = key_text(draw.choice(KEYS[:4])) if draw.random() < 0.2 else ""
+    return line.add(*parents, by=_signers(draw), trust=trust, author=author)
+
+
+def _signers(draw: Random) -> list[int]:
+    return draw.sample(range(4), draw.choice((0, 1, 1, 2, 3)))
+
+
+def _trust(draw: Random, ids: list[bytes]) -> bytes:
+    """Return a trust file, no file, or a broken one."""
+    if draw.random() < 0.3:
+        return draw.choice((NONE, NONE, *BROKEN[:2]))
+    rows = []
+    for number in draw.sample(range(4), draw.randint(1, 4)):
+        row: dict[str, Any] = {"name": f"key {number}", "key": key_text(KEYS[number])}
+        for field in ("from", "until"):
+            if draw.random() < 0.15:
+                row[field] = draw.choice(ids).hex()
+        if draw.random() < 0.2:
+            since = {"since": draw.choice(ids).hex()} if draw.random() < 0.7 else {}
+            row["revoked"] = {**since, "reason": "lost"}
+        rows.append(row)
+    going = sum("until" not in row and "revoked" not in row for row in rows)
+    threshold = draw.randint(1, max(1, going))
+    return json.dumps({"format": "brain v1 trust", "threshold": threshold, "keys": rows}).encode()
+
+
+_PATHS = (
+    "SOUL.md", "trust.json", "memory/a.md", "skills/a/SKILL.md", "skills/a/x.py", "skills/a/b/x.py",
+    "skills/a.md", "skills/c/a.md", "skills/c/d/a.md", "skills/A/skill.md", "skills/A!/Skill.md",
+    "skills/a/a/SKILL.md", "skills/b/SKILL.md", "skills/b/x", "skills/b.MD", "skills/á/SKILL.md",
+    "skills/á/x", "skills/ä/SKILL.md", "skills/SKILL.md", "skills/x/skill.MD", "a/SKILL.md",
+)  # fmt: skip
+_BLOBS = [blob_id(f"content {number}".encode()) for number in range(3)]
+
+
+def change(draw: Random) -> dict[str, Any]:
+    """Return an operation and the files before and after."""
+    before = {path: _file(draw) for path in draw.sample(_PATHS, draw.randrange(8))}
+    after = dict(before)
+    for _ in range(draw.randrange(4)):
+        path = draw.choice(_PATHS if draw.random() < 0.5 else sorted(after) or _PATHS)
+        if path in after and draw.random() < 0.6:
+            del after[path]
+        else:
+            after[path] = _file(draw)
+    slug, other, verdict = draw.choice("ab"), draw.choice("ab"), bytes(32)
+    if draw.random() < 0.5:
+        after = {path: row for path, row in after.items() if f"/{other}/" not in path}
+    operation = draw.choice(
+        [
+            *(("upsert", slug, "", "1"), ("upsert", slug, "1", "2"), ("delete", slug, "1")),
+            *(("absorb", slug, "1", "2", other, "1"), ("delete", slug, "1"), ("snapshot",)),
+            *(("redact", "x", draw.choice(_BLOBS), "r"), ("task", "r", "success")),
+            *((kind, slug, "1", "", verdict) for kind in ("admit", "retire")),
+            *(("restore", bytes(32)), ("bind", bytes(32), "x", bytes(32)), ("later", 1)),
+        ]
+    )
+    if operation[0] == "redact" and draw.random() < 0.7:
+        gone = operation[2]
+        after = {path: row for path, row in before.items() if row[1] != gone}
+    given = {"operation": pack(operation).hex(), "before": _rows(before), "after": _rows(after)}
+    if operation[0] == "restore" and draw.random() < 0.7:
+        source = {**before, **after} if draw.random() < 0.7 else before
+        given["source"] = _rows(source)
+    return given
+
+
+def _file(draw: Random) -> tuple[int, bytes, int]:
+    return draw.choice((0, 0, 0, 1)), draw.choice(_BLOBS), draw.choice((9, 9, 9, 10))
+
+
+def _rows(files: dict[str, tuple[int, bytes, int]]) -> list[list[Any]]:
+    ordered = sorted(files.items(), key=lambda item: item[0].encode())
+    return [[path, kind, blob.hex(), size] for path, (kind, blob, size) in ordered]

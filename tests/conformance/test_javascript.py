@@ -1,0 +1,130 @@
+"""A second implementation, in JavaScript and from the specification, agrees with the vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brain.store.protocol import Kind
+from brain.trust.statement import key_text
+from tests.conformance import javascript, mutants
+from tests.conformance.javascript import Peer, Question
+from tests.conformance.reading import Vector, paths_of, read, title
+from tests.conformance.written import framed, lived, written
+from tests.signing import KEYS
+
+ELSEWHERE = {"entry", "inclusion", "consistency", "evidence"}
+"""Kinds of vectors that are none of its: what logs and chains record."""
+
+VECTORS = [vector for vector in read() if vector.kind not in ELSEWHERE]
+
+
+@pytest.fixture(scope="module")
+def peer() -> Generator[Peer]:
+    with javascript.running() as started:
+        yield started
+
+
+def questions(vector: Vector) -> list[Question]:
+    """Return what to ask for a vector: more than one where it stands for many objects."""
+    kind, _, many = vector.kind.partition("-")
+    if many == "prefixes":
+        return [(kind, _hex(vector.data[:end])) for end in range(len(vector.data))]
+    if many == "flips":
+        return [(kind, _hex(vector.data)), *((kind, _hex(data)) for data in _flipped(vector.data))]
+    if vector.kind == "roles":
+        contexts = [name for name in vector.expected if name != "blob"]
+        asked = [("domain", {**_hex(vector.data), "context": name}) for name in contexts]
+        return [("blob", _hex(vector.data)), *asked]
+    if vector.kind == "tree":
+        return [("tree", {"paths": paths_of(vector.input)})]
+    if {"hex", "text", "parts"} & set(vector.input):
+        return [(vector.kind, {**vector.input, **_hex(vector.data)})]
+    return [(vector.kind, vector.input)]
+
+
+def _hex(data: bytes) -> dict[str, str]:
+    return {"hex": data.hex()}
+
+
+def _flipped(data: bytes) -> Generator[bytes]:
+    for bit in range(8 * len(data)):
+        flipped = bytearray(data)
+        flipped[bit // 8] ^= 1 << bit % 8
+        yield bytes(flipped)
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=title)
+def test_it_gives_what_each_vector_says_or_refuses_it(peer: Peer, vector: Vector) -> None:
+    answers = peer.ask(questions(vector))
+    assert not [answer["fault"] for answer in answers if "fault" in answer]
+    if vector.kind.endswith("-flips"):
+        same = [answer for answer in answers if answer == answers[0]]
+        assert len(same) == 1
+    elif vector.kind == "roles":
+        assert [answer["ok"]["id"] for answer in answers] == _roles(vector.expected)
+    elif not vector.valid:
+        assert all("refused" in answer for answer in answers)
+    else:
+        (answer,) = answers
+        assert "ok" in answer
+        assert not vector.expected or answer["ok"] == vector.expected
+
+
+def _roles(expected: dict[str, Any]) -> list[Any]:
+    return [expected["blob"], *(id for name, id in expected.items() if name != "blob")]
+
+
+def test_every_kind_of_vector_is_checked_or_named_as_left_out(peer: Peer) -> None:
+    kinds = {vector.kind for vector in read()}
+    assert kinds >= ELSEWHERE
+    asked = {kind for vector in VECTORS for kind, _ in questions(vector)}
+    (kinds_known,) = peer.ask([("kinds", None)])
+    assert asked <= set(kinds_known["ok"])
+
+
+def test_it_finds_in_a_real_brain_what_verify_finds(peer: Peer, tmp_path: Path) -> None:
+    roots = [key_text(KEYS[0])]
+    with lived(tmp_path / "brain") as brain:
+        found = brain.verify(deep=True, roots=roots)
+        folder = written(brain, tmp_path / "written")
+        objects = list(brain._session.reader.objects())
+        ids = sorted(row.snapshot for row in brain.log())
+        (gone,) = brain._session.reader.all_redacted()
+    (answer,) = peer.ask([("written", {"folder": str(folder), "roots": roots})])
+    told = answer["ok"]
+    assert (told["brain"], told["head"], told["ids"]) == (found.brain, found.head, ids)
+    assert told["gone"] == [gone.hex()]
+    for kind, name in ((Kind.NODE, "nodes"), (Kind.BUNDLE, "bundles"), (Kind.BLOB, "blobs")):
+        assert told[name] == sorted(id.hex() for one, id in objects if one == kind)
+    ours = [(row.snapshot, row.code, row.severity) for row in found.findings]
+    assert sorted(map(tuple, told["findings"])) == sorted(
+        row for row in ours if row[1] != "redacted"
+    )
+    assert {code for _, code, _ in ours} >= {"revoked_key", "unsigned", "redacted"}
+
+
+@pytest.mark.parametrize("name", ["lineage", "nodes", "bundles", "blobs"])
+def test_it_refuses_a_brain_of_which_something_is_missing(
+    peer: Peer, tmp_path: Path, name: str
+) -> None:
+    with lived(tmp_path / "brain", skills=3) as brain:
+        folder = written(brain, tmp_path / "written")
+    whole = (folder / name).read_bytes()
+    first = whole[: 4 + int.from_bytes(whole[:4], "big")]
+    gone = {"lineage": whole[-30:], "blobs": framed([b"Beyond ASCII.\n"])}.get(name, first)
+    assert gone in whole
+    (folder / name).write_bytes(whole.replace(gone, b""))
+    (answer,) = peer.ask([("written", {"folder": str(folder), "roots": []})])
+    assert "refused" in answer
+
+
+def test_both_agree_on_mutants_of_the_vectors(peer: Peer) -> None:
+    outcomes = list(mutants.campaign(peer, seed=11, first=0, count=4_000))
+    assert [found for _, _, found in outcomes if found] == []
+    taken = {kind for kind, outcome, _ in outcomes if outcome == "taken"}
+    refused = {kind for kind, outcome, _ in outcomes if outcome == "refused"}
+    assert taken >= refused
