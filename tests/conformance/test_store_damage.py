@@ -154,7 +154,9 @@ def believed(store: Reader) -> list[str]:
 def signed(snapshot: bytes) -> set[tuple[bytes, bytes]]:
     """Return the signatures that `fill` gave a snapshot."""
     numbers = range(30)
-    return {(digest(b"%d" % n), bytes(64)) for n in numbers if digest(SNAPSHOTS[n // 3]) == snapshot}
+    return {
+        (digest(b"%d" % n), bytes(64)) for n in numbers if digest(SNAPSHOTS[n // 3]) == snapshot
+    }
 
 
 def lost_signatures(store: Reader) -> list[str]:

@@ -150,6 +150,4 @@ def test_vectors_that_do_not_go_together_are_no_answer(library: Brain, toy: Toy)
 
 def test_vectors_are_kept_in_the_users_cache(library: Brain, tmp_path: Path) -> None:
     found(library, "bird")
-    assert [path.name[:8] for path in sorted(folder_of(library).glob("*.bin"))] == [
-        "vectors-"
-    ]
+    assert [path.name[:8] for path in sorted(folder_of(library).glob("*.bin"))] == ["vectors-"]
