@@ -25,7 +25,7 @@ def folder_of(brain: bytes) -> str | None:
         path = os.path.join(_root(), brain.hex())
         os.makedirs(path, mode=0o700, exist_ok=True)
         found = os.lstat(path)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):  # the last if nobody knows the user's home
         return None
     return path if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() else None
 
@@ -35,8 +35,10 @@ def _root() -> str:
     if named:
         return os.path.abspath(named)
     if _SYSTEM == "linux":  # as platformdirs has it, without the 7 ms of importing it
-        base = os.environ.get("XDG_CACHE_HOME", "")
-        return os.path.join(base if base.strip() else os.path.expanduser("~/.cache"), "brain")
+        for name, below in (("XDG_CACHE_HOME", "brain"), ("HOME", ".cache/brain")):
+            base = os.environ.get(name, "")
+            if os.path.isabs(base):  # another would lie wherever a command is run
+                return os.path.join(base, below)
     import platformdirs
 
     return platformdirs.user_cache_dir("brain")
@@ -46,6 +48,6 @@ def clear(folder: str, keep: str) -> None:
     """Delete the files of a cache folder, but for those whose name begins with `keep`."""
     with suppress(FileNotFoundError), os.scandir(folder) as found:
         for file in found:
-            if not file.name.startswith(keep):
+            if not file.name.startswith(keep) and not file.is_dir(follow_symlinks=False):
                 with suppress(FileNotFoundError):
                     os.unlink(file.path)

@@ -86,9 +86,9 @@ def open_memory(version: int) -> Connection:
 
 
 def remove(folder: str) -> None:
-    """Delete the cache file in `folder`, if there is one."""
+    """Delete the cache file in `folder`, if there is one that can be deleted."""
     for ending in SIDE_FILES:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             os.unlink(os.path.join(folder, NAME + ending))
 
 
