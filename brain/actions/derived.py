@@ -243,12 +243,17 @@ def unusual_slugs(path: str, name: str) -> tuple[str, ...]:
     own = _plain_slug(path)
     if own and name in ("", own):
         return ()
-    own = own or place_of(path)
+    return tuple(slug for slug in slugs_of(path, name) if not _is_usual(path, slug))
+
+
+def slugs_of(path: str, name: str) -> tuple[str, ...]:
+    """Return the slugs that a skill answers to: that of its place, and that of its name."""
+    own = place_of(path)
     try:
         other = slugify(name) if name and name != own else own
     except InvalidInput:
         other = own
-    return tuple(slug for slug in dict.fromkeys((own, other)) if not _is_usual(path, slug))
+    return tuple(dict.fromkeys((own, other)))
 
 
 def _is_usual(path: str, slug: str) -> bool:

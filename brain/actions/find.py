@@ -103,7 +103,11 @@ def place(session: Session, bundle: Bundle, text: str) -> str | None:
     """
     for candidates in _candidates(session, text):
         there = [path for path in candidates if bundles.has(session.nodes, bundle, path)]
-        skills = [path for path in there if derived.is_skill(session, bundle, path)]
+        skills = [
+            path
+            for path in there
+            if derived.is_skill(session, bundle, path) and _answers_to(session, bundle, path, text)
+        ]
         if len(skills) > 1:
             raise InvalidInput(
                 f"{printable(text)} may be any of: {', '.join(map(printable, skills))}",
@@ -113,6 +117,18 @@ def place(session: Session, bundle: Bundle, text: str) -> str | None:
         if skills:
             return skills[0]
     return None
+
+
+def _answers_to(session: Session, bundle: Bundle, path: str, text: str) -> bool:
+    """Tell whether the skill at `path` is called so by its place or its name in this bundle."""
+    if "/" in text:
+        return True
+    slug = slugify(text)
+    if derived.place_of(path) == slug:
+        return True
+    entry = bundles.get(session.nodes, bundle, path)
+    card = derived.cards(session, [entry.blob])[entry.blob] if entry else None
+    return card is not None and slug in derived.slugs_of(path, card.name)
 
 
 def at(session: Session, bundle: Bundle, path: str) -> Found:
