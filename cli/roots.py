@@ -6,6 +6,8 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
+from brain.errors import BrainError, of_system
+
 from .context import App
 from .terminal import escape
 
@@ -28,9 +30,19 @@ def pinned(brain: str) -> list[str]:
 
 
 def begin(app: App, brain: str, keys: Collection[str]) -> None:
-    """Pin the first root keys of a brain, and say so; leave those that are pinned already."""
+    """Pin the first root keys of a brain, and say so; leave those that are pinned already.
+
+    What was done before stands if the file of them cannot be read or written, which is
+    said.
+    """
     from brain.trust import roots
 
-    if roots.begin(path(), brain, keys):
-        named = ", ".join(sorted(keys))
-        app.note(f"Pinned for this brain as root, in {escape(str(path()))}: {named}")
+    file, named = path(), ", ".join(sorted(keys))
+    try:
+        done = roots.begin(file, brain, keys)
+    except (BrainError, OSError) as error:
+        reason = (of_system(error) if isinstance(error, OSError) else error).message
+        app.note(f"Note: {named} could not be pinned in {escape(str(file))}: {reason}")
+        return
+    if done:
+        app.note(f"Pinned for this brain as root, in {escape(str(file))}: {named}")

@@ -92,7 +92,8 @@ def is_signed(session: Session, snapshot_id: bytes) -> bool:
     locate = place.locator(session.nodes, session.bundle)
     parents = session.load(snapshot_id).parents
     blobs = {locate(session.load(parent)) for parent in parents} - {b""}
-    policies = [policy.parse(session.reader.read_blob(blob)) for blob in sorted(blobs)]
+    texts = (place.content(session.reader.read_blob, blob) for blob in sorted(blobs))
+    policies = list(map(policy.parse, texts))
     if not policies:
         return bool(signers)
     marks = mark(policies)

@@ -152,7 +152,7 @@ def _good(session: Session, snapshot_id: bytes) -> bytes:
     """
     try:
         blob = place.locator(session.nodes, session.bundle)(session.load(snapshot_id))
-        text = session.reader.read_blob(blob) if blob else b""
+        text = place.content(session.reader.read_blob, blob) if blob else b""
         if text:
             policy.parse(text)
     except InvalidInput as error:

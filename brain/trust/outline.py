@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..errors import BrainError, FormatError
 from ..objects.lineage import Load
 from ..objects.snapshot import Snapshot
-from .place import Locate
+from .place import Locate, content
 from .policy import Policy, parse
 
 Rights = Policy | BrainError | None
@@ -121,7 +121,7 @@ class Outline:
 
     def _read(self, blob: bytes) -> int:
         try:
-            self.rights.append(parse(self._source.read_blob(blob)))
+            self.rights.append(parse(content(self._source.read_blob, blob)))
         except BrainError as error:
             return self._fault(error)
         return len(self.rights) - 1

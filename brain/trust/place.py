@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..digest import blob_id
+from ..errors import StoreError
 from ..objects import bundle as bundles
 from ..objects import paths
 from ..objects.bundle import Bundle
@@ -43,3 +45,14 @@ def locator(nodes: Nodes, bundle: Callable[[bytes], Bundle]) -> Locate:
         return found
 
     return locate
+
+
+def content(read_blob: Callable[[bytes], bytes], blob: bytes) -> bytes:
+    """Return the content of a trust file by its id, whatever the store holds under that.
+
+    Raises `StoreError` (`corrupt_object`) if it has another id, and what `read_blob` raises.
+    """
+    text = read_blob(blob)
+    if blob_id(text) != blob:
+        raise StoreError(f"blob {blob.hex()}: the content is another one", code="corrupt_object")
+    return text

@@ -18,7 +18,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from .. import jsontext, ownfile
-from ..errors import InvalidInput, printable
+from ..errors import InvalidInput, of_system, printable
 from .statement import parse_key
 
 FORMAT = "brain v1 roots"
@@ -43,9 +43,11 @@ def begin(path: Path, brain: str, keys: Collection[str]) -> bool:
 
     Raises as `change`.
     """
+    if not keys or brain in _load(path):
+        return False
     with ownfile.alone(path):
         known = _load(path)
-        if brain in known or not keys:
+        if brain in known:
             return False
         _write(path, known, brain, keys)
         return True
@@ -85,6 +87,8 @@ def _load(path: Path) -> dict[str, list[str]]:
             data = file.read(ownfile.MAX_BYTES + 1)
     except FileNotFoundError:
         return {}
+    except OSError as error:
+        raise of_system(error) from error
 
     def bad(why: str, _: str = "") -> InvalidInput:
         return InvalidInput(

@@ -8,6 +8,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from brain_cli.context import App
+from brain_cli.serving import desk
 
 from tests.homes import hermes
 
@@ -120,6 +122,22 @@ def test_the_prompt_says_who_may_sign_only_on_the_word_of_a_pin(
     assert VOUCHED in frame(cli)
 
 
+@pytest.mark.parametrize(("reads", "approves"), [(False, False), (False, True), (True, False)])
+def test_agents_are_told_by_the_same_pins(
+    strange: list[str], agent: Path, cli: Call, reads: bool, approves: bool
+) -> None:
+    def told() -> list[str]:
+        app = App(str(agent))
+        with desk(app, reads, approves, None) as served:
+            return [served.instructions("x"), served.index("x").text, served.prompt("x")]
+
+    assert all(UNKNOWN in text and VOUCHED not in text for text in told())
+    cli("key", "roots", "--add", "ada")
+    assert all(VOUCHED in text for text in told())
+    cli("key", "roots", "--add", "bob")
+    assert all("signed by nobody who may" in text for text in told())
+
+
 def test_a_brain_that_was_handed_over_is_vouched_for_by_nothing(
     strange: list[str], agent: Path, cli: Call
 ) -> None:
@@ -151,6 +169,20 @@ def test_a_file_of_pins_that_is_broken_stops_what_asks_for_it(
     for call in (["prompt"], ["key", "roots"], ["key", "roots", "--add", "ada"]):
         assert cli(*call, "--json").error["code"] == "bad_roots"
     assert codes(cli) == {"bad_roots"}
+
+
+def test_settings_that_cannot_be_written_stop_nothing_but_the_pin(
+    agent: Path, cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("BRAIN_ROOTS", str(tmp_path / "file" / "roots.json"))
+    new(cli, "ada")
+    monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
+    told = cli("init", "../new")
+    assert told.status == 0 and "could not be pinned" in told.err
+    assert len(codes(cli)) == 1
+    told = cli("key", "roots", "--add", "ada", "--json")
+    assert told.status != 0 and told.error["code"]
 
 
 def test_without_a_file_that_is_named_they_are_with_the_settings(

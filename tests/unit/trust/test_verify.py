@@ -375,6 +375,14 @@ def test_a_revocation_in_a_broken_trust_file_revokes_nothing() -> None:
     assert line.told() == [(1, "bad_trust", WARNING)]
 
 
+def test_another_text_under_the_id_of_a_trust_file_gives_nobody_rights() -> None:
+    line = Signing(policy(0), by=[0])
+    line.add(by=[1])
+    forged = line.source()._replace(read_blob=lambda _: policy(1))
+    found = line.numbered(verify.findings(verify.check(line.brain, line.head, forged, line.rows)))
+    assert found == [(0, "corrupt_object", ERROR), (1, "corrupt_object", ERROR)]
+
+
 def test_of_a_key_that_one_side_does_not_know_the_reason_does_not_depend_on_the_order() -> None:
     line = Signing(policy(0), by=[0])
     known = line.add(0, trust=policy(0, 1, end={1: line.ids[0]}), by=[0])
