@@ -25,7 +25,7 @@ def parse(data: bytes, most_depth: int, most_values: int, refuse: Refuse) -> Any
     """Return the value that `data`, JSON in UTF-8 of a length the caller allows, holds.
 
     Raises what `refuse` makes, with code `too_deep`, `too_many`, `bad_json`,
-    `duplicate_key`, or `bad_field` for a number that is no integer.
+    `duplicate_key`, or `bad_field` for a number that is no integer, or a zero with a sign.
     """
     if depth(data, most_depth) > most_depth:
         raise refuse("nested too deeply", "too_deep")
@@ -41,9 +41,16 @@ def parse(data: bytes, most_depth: int, most_values: int, refuse: Refuse) -> Any
     def no_number(text: str) -> NoReturn:
         raise refuse(f"a number that is no integer: {printable(text)}", "bad_field")
 
+    def integer(text: str) -> int:
+        return int(text) if text != "-0" else no_number(text)
+
     try:
         return json.loads(
-            data.decode(), object_pairs_hook=unique, parse_float=no_number, parse_constant=no_number
+            data.decode(),
+            object_pairs_hook=unique,
+            parse_int=integer,
+            parse_float=no_number,
+            parse_constant=no_number,
         )
     except ValueError as error:
         raise refuse(f"not JSON: {printable(error)}", "bad_json") from error

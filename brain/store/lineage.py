@@ -46,7 +46,7 @@ class LineageWriter(Protocol):
     """The part of `Transaction` that deals with snapshots as such, and with what is to go."""
 
     def put_signature(self, snapshot: bytes, key: bytes, signature: bytes) -> None:
-        """Keep a signature; nothing happens if there is one of that key. Verify it before."""
+        """Keep a signature, which was verified, in place of any other of that key."""
 
     def redact(self, blob: bytes, snapshot: bytes, named: Named) -> None:
         """Destroy the content of a blob, if it is here, and refuse it from now on.

@@ -64,7 +64,7 @@ class MemoryLineageWriter(MemoryLineageReader):
 
     def put_signature(self, snapshot: bytes, key: bytes, signature: bytes) -> None:
         """See `Transaction.put_signature`."""
-        self._state.signatures.setdefault((snapshot, key), signature)
+        self._state.signatures[snapshot, key] = signature
 
     def redact(self, blob: bytes, snapshot: bytes, named: Named) -> None:
         """See `Transaction.redact`; blobs are whole, so no other one is concerned."""

@@ -31,10 +31,11 @@ class SignatureReader(Connected):
 
 
 def put(db: Connection, snapshot: bytes, key: bytes, signature: bytes) -> None:
-    """Keep a signature, unless there is one of that key."""
+    """Keep a signature in place of any other of that key."""
     db.run(
         "INSERT INTO signatures (snapshot, key, signature, checksum) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT DO NOTHING",
+        " ON CONFLICT (snapshot, key) DO UPDATE SET signature = excluded.signature,"
+        " checksum = excluded.checksum",
         (snapshot, key, signature, sums.of_fields(snapshot, key, signature)),
     )
 

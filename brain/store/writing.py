@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from .. import limits
 from ..digest import blob_id
-from ..errors import InvalidInput, StoreError
+from ..errors import BrainError, InvalidInput, StoreError
 from . import facts, mark, oplog, signatures
 from . import pending as notes
 from .codec import INSERT, RAW, RECIPE
@@ -148,11 +148,27 @@ class SqliteTransaction(SqliteReader):
         """Insert blobs, packed if there is enough to make up for loading Zstandard."""
         self._refuse_redacted(batch)
         if sum(len(content) for _, content in batch) < PACKED:
+            self._put_right(batch)
             self._db.run_many(INSERT, [(id, RAW, content) for id, content in batch])
             return
         from .encoder import Encoder, keep
 
         keep(self._db, Encoder(self._db), batch)
+
+    def _put_right(self, batch: list[tuple[bytes, bytes]]) -> None:
+        """Replace what stands under the ids of new blobs and is not their content.
+
+        Somebody who knows what will be recorded may have put it there.
+        """
+        sql = "SELECT id FROM blobs WHERE id IN ({keys})"
+        contents = dict(batch)
+        for (id,) in list(self._db.among(sql, list(contents))):
+            content = contents[id]
+            try:
+                self.read_blob(id, len(content))
+            except BrainError:
+                sql = "UPDATE blobs SET codec = ?, data = ? WHERE id = ?"
+                self._db.run(sql, (RAW, content, id))
 
     def _refuse_redacted(self, rows: Sequence[tuple[bytes, *tuple[Any, ...]]]) -> None:
         """Refuse rows, each of which begins with the id of a blob, that were redacted."""

@@ -306,14 +306,14 @@ def test_settling_forgets_all_pending_files_and_nothing_else(store: Store) -> No
     assert store.ref("main") == b"1" * 32
 
 
-def test_a_snapshot_has_one_signature_for_each_key_and_the_first_one_stays(store: Store) -> None:
+def test_a_snapshot_has_one_signature_for_each_key_and_the_last_one_stays(store: Store) -> None:
     a, b = b"a" * 32, b"b" * 32
     with store.transaction() as tx:
         tx.put_signature(a, b"2" * 32, b"2" * 64)
         tx.put_signature(b, b"2" * 32, b"o" * 64)
         tx.put_signature(a, b"1" * 32, b"1" * 64)
-        tx.put_signature(a, b"2" * 32, b"2" * 64)
         tx.put_signature(a, b"2" * 32, b"l" * 64)
+        tx.put_signature(a, b"2" * 32, b"2" * 64)
         assert tx.signatures(b) == [(b"2" * 32, b"o" * 64)]
     assert store.signatures(a) == [(b"1" * 32, b"1" * 64), (b"2" * 32, b"2" * 64)]
     assert store.signatures(b"c" * 32) == []
