@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -162,10 +163,9 @@ def _near(old: Any, rng: random.Random) -> list[Any]:
 
 def apply(root: Path, change: Change) -> None:
     """Change a value, whatever type the table wants, and make the checksums of the row anew."""
-    with closing(_loosened(root)) as db:
-        names = [row[1] for row in db.execute(f"PRAGMA table_info({change.table})")]
-        casts = ", ".join(f"CAST({name} AS BLOB), typeof({name})" for name in names)
-        found = list(db.execute(f"SELECT {casts} FROM {change.table}"))
+    names = tables(root)[change.table]
+    casts = ", ".join(f"CAST({name} AS BLOB), typeof({name})" for name in names)
+    found = rows(root, f"SELECT {casts} FROM {change.table}")
     all_rows = [
         {name: _as(raw, kind) for name, raw, kind in zip(names, row[::2], row[1::2], strict=True)}
         for row in found
@@ -191,10 +191,6 @@ def apply(root: Path, change: Change) -> None:
         if isinstance(number, int) and 0 <= number < 2**64 and isinstance(id, bytes):
             with contextlib.suppress(UnicodeDecodeError, TypeError):  # another change broke them
                 _set(root, "operations", oplog.pack_head(number, id))
-
-
-def _loosened(root: Path) -> apsw.Connection:
-    return apsw.Connection(str(root / ".brain" / "store.db"))
 
 
 def _as(raw: bytes | None, kind: str) -> Any:
@@ -231,12 +227,8 @@ def _int(value: Any) -> int:
         case None:
             return 0
     text = _bytes(value).decode("ascii", "replace")
-    digits = ""
-    for char in text[:18]:
-        if not (char.isascii() and char.isdigit()):
-            break
-        digits += char
-    return int(digits or 0)
+    digits = re.match("[0-9]{0,18}", text)
+    return int((digits and digits[0]) or 0)
 
 
 def _of_object(row: Row) -> None:
