@@ -338,34 +338,6 @@ def _set(root: Path, name: str, value: bytes) -> None:
     seal(root, found)
 
 
-READING: tuple[tuple[str, ...], ...] = (
-    ("verify",),
-    ("verify", "--deep"),
-    ("status",),
-    ("log",),
-    ("show", "@"),
-    ("diff", "@~1", "@"),
-    ("skill", "list"),
-    ("skill", "view", "skill-0"),
-    ("skill", "history", "skill-0"),
-    ("index",),
-    ("prompt",),
-    ("doctor",),
-    ("op", "log"),
-    ("branch",),
-)
-WRITING: tuple[tuple[str, ...], ...] = (
-    ("redo",),
-    ("restore", "@~1"),
-    ("skill", "upsert", "skill-0", "-d", "Again"),
-    ("snapshot",),
-    ("gc",),
-    ("doctor", "--repair"),
-)
-COMMANDS = READING + WRITING
-"""What is asked of each changed store, in this order."""
-
-
 def _tell(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
@@ -381,7 +353,7 @@ def _passes(arguments: list[str]) -> int:
 def _campaign(seed: int, count: int, show: bool = False) -> int:
     from brain_cli.run import run
 
-    from tests.judging import judged
+    from tests.judging import COMMANDS, judged
 
     rng = random.Random(seed)
     bad = 0
