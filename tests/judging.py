@@ -11,7 +11,6 @@ import click
 from brain_cli.command import Command
 from brain_cli.root import root as program
 
-
 READING: tuple[tuple[str, ...], ...] = (
     ("verify",),
     ("verify", "--deep"),
