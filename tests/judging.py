@@ -11,6 +11,33 @@ import click
 from brain_cli.command import Command
 from brain_cli.root import root as program
 
+READING: tuple[tuple[str, ...], ...] = (
+    ("verify",),
+    ("verify", "--deep"),
+    ("status",),
+    ("log",),
+    ("show", "@"),
+    ("diff", "@~1", "@"),
+    ("skill", "list"),
+    ("skill", "view", "skill-0"),
+    ("skill", "history", "skill-0"),
+    ("index",),
+    ("prompt",),
+    ("doctor",),
+    ("op", "log"),
+    ("branch",),
+)
+WRITING: tuple[tuple[str, ...], ...] = (
+    ("redo",),
+    ("restore", "@~1"),
+    ("skill", "upsert", "skill-0", "-d", "Again"),
+    ("snapshot",),
+    ("gc",),
+    ("doctor", "--repair"),
+)
+COMMANDS = READING + WRITING
+"""What is asked of each changed store, in this order."""
+
 
 def judged(run: Callable[[list[str]], int], brain: Path, arguments: Sequence[str]) -> str:
     """Run a command on a brain in this process; return what is wrong with how it ended."""

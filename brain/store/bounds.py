@@ -34,18 +34,16 @@ _COUNTED = {"operations", "epoch", "redactions", "meta:let-go"}
 
 def of_fact(name: str, value: bytes) -> str:
     """Check one of the facts: a ref, a small setting, a count."""
+    size = _SIZES.get(name)
+    if size is not None:
+        if len(value) != size:
+            return f"it has {len(value)} bytes, not {size}"
+        return "its count is too great" if value[0] >= 0x80 and name in _COUNTED else ""
     if not name.isprintable() or len(name.encode()) > MAX_NAME_BYTES:
         return "its name is too long or cannot be shown"
     if name.startswith(_REF) and not 0 < len(value) <= SIZE:
         return f"a ref of {len(value)} bytes"
-    size = _SIZES.get(name, len(value))
-    if len(value) != size:
-        return f"it has {len(value)} bytes, not {size}"
-    if name in _COUNTED and value[0] >= 0x80:
-        return "its count is too great"
-    if name == _BRANCH and not _is_branch(value):
-        return "it is not the name of a branch"
-    return ""
+    return "it is not the name of a branch" if name == _BRANCH and not _is_branch(value) else ""
 
 
 def _is_branch(value: bytes) -> bool:

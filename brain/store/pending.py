@@ -10,7 +10,7 @@ from .connection import Connection
 from .protocol import Pending
 from .schema import columns
 
-_ROW = columns("path TEXT, kind INTEGER, blob BLOB, before BLOB, checksum BLOB")
+_ROW = columns("path BLOB, kind INTEGER, blob BLOB, before BLOB, checksum BLOB")
 
 
 def load(db: Connection) -> list[Pending]:
@@ -29,8 +29,8 @@ def load_sound(db: Connection) -> tuple[list[Pending], list[str]]:
     """Return the rows by path, and what is wrong with the others."""
     found: list[Pending] = []
     damaged: list[str] = []
-    for *fields, expected in db.all(f"SELECT {_ROW} FROM pending ORDER BY path"):
-        row = Pending._make(fields)
+    for path, *fields, expected in db.all(f"SELECT {_ROW} FROM pending ORDER BY path"):
+        row = Pending(path.decode("utf-8", "surrogateescape"), *fields)
         if (wrong := bounds.of_pending(row)) or _checksum(row) != expected:
             name = printable(row.path, 80)
             why = wrong or "it does not fit its checksum"
@@ -55,4 +55,6 @@ def drop(db: Connection, paths: Iterable[str]) -> None:
 
 
 def _checksum(row: Pending) -> bytes:
-    return sums.of_fields(row.path.encode(), b"%d" % row.kind, row.blob, row.before)
+    return sums.of_fields(
+        row.path.encode("utf-8", "surrogateescape"), b"%d" % row.kind, row.blob, row.before
+    )

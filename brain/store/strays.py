@@ -37,9 +37,9 @@ def _redactions(db: Connection, noted: bytes) -> Iterator[str]:
 
 
 def _dictionaries(db: Connection) -> Iterator[str]:
-    """Each dictionary is there twice, and so is each that blobs are packed with."""
+    """Each dictionary is there twice, or was emptied by a redaction and is not used any more."""
     rows = db.all(f"SELECT {_DICTIONARY} FROM dictionaries ORDER BY number")
-    known = {number: (data, checksum) for number, data, checksum in rows}
+    known = {number: (data, checksum) for number, data, checksum in rows if data or checksum}
     for number, (data, checksum) in known.items():
         if sums.of_fields(b"%d" % abs(number), data) != checksum:
             yield f"a copy of dictionary {abs(number)} does not fit its checksum"

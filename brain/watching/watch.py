@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from ..errors import BrainError, InvalidInput, Locked, NoBrain, of_system
+from ..errors import BrainError, InvalidInput, Locked, NoBrain, StoreError, of_system
 from ..results import Watched
 from ..session import CONTROL
 from ..store.lock import writer_lock
@@ -146,6 +146,10 @@ class Watch:
 def _alone(brain: Brain) -> Iterator[None]:
     """Be the one watcher of a brain. Raises `Locked` (`watched`)."""
     folder = brain.root / CONTROL / FOLDER
+    if folder.is_symlink():
+        raise StoreError(
+            f"{CONTROL}/{FOLDER} is a link", hint="this program did not make it: remove it"
+        )
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:

@@ -14,8 +14,8 @@ import pytest
 from brain_cli.run import run
 
 from brain.encoding import pack
-from tests.judging import judged
-from tests.mutated import COMMANDS, KEPT, READING, Broken, Change, apply, changes, make
+from tests.judging import COMMANDS, READING, judged
+from tests.mutated import KEPT, Broken, Change, apply, changes, make
 from tests.tampering import rows, set_fact, tamper
 
 SEED = 11

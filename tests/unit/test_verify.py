@@ -23,8 +23,7 @@ from brain.objects.snapshot import Jump, Snapshot
 from brain.session import Session
 from brain.store.protocol import Kind
 from brain.verify import verify_folder
-from tests.judging import judged
-from tests.mutated import READING
+from tests.judging import READING, judged
 
 
 @pytest.fixture
@@ -302,8 +301,7 @@ import json, os, sys
 from pathlib import Path
 from brain.verify import verify_folder
 from brain_cli.run import run as command_line
-from tests.judging import judged
-from tests.mutated import READING
+from tests.judging import READING, judged
 forks = []
 os.register_at_fork(before=lambda: forks.append(1))
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(sys.argv[2])])

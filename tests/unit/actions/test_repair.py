@@ -128,6 +128,16 @@ def test_a_note_of_no_path_is_refused_and_dropped(brain: Brain, path: str) -> No
     assert left(brain) == 0 and brain.upsert_skill("a", "A.\n").changed
 
 
+def test_a_note_that_is_not_utf_8_is_dropped_too(brain: Brain) -> None:
+    planted(brain, "memory/a.md", b"")
+    tamper(brain.root, ("UPDATE pending SET path = CAST(x'ff41' AS TEXT)", ()))
+    with pytest.raises(StoreError) as caught:
+        brain.snapshot()
+    assert caught.value.code == "corrupt_pending" and not brain.verify().ok
+    assert len(dropped(brain)) == 1 and left(brain) == 0
+    assert brain.upsert_skill("a", "A.\n").changed and brain.verify().ok
+
+
 def in_the_way(brain: Brain) -> Path:
     """Let a file be to be written whose folder is a link by now."""
     file = write(brain, "memory/new/notes.md", "mine\n")

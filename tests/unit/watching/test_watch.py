@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.errors import Locked
+from brain.errors import Locked, StoreError
 from brain.results import Watched
 from brain.store.lock import writer_lock
 from brain.watching import Failed, Watch
@@ -102,6 +102,14 @@ def test_there_is_one_watcher_a_brain(brain: Brain, watch: Watch) -> None:
     with pytest.raises(Locked, match="by pid") as caught:
         Watch(brain)
     assert caught.value.code == "watched"
+
+
+def test_no_lock_is_taken_through_a_link(brain: Brain, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (brain.root / ".brain/watch").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match="is a link"):
+        Watch(brain)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_a_brain_can_be_watched_again(brain: Brain) -> None:
