@@ -143,15 +143,21 @@ def _held(session: Session, redactions: list[Edge]) -> set[bytes]:
 def _of_skills(session: Session, edge: Edge) -> Iterator[Finding]:
     kind, slug = edge.operation[:2]
     owners = _Owners(session, edge)
-    own = owners.of(slug, edge.changed)
-    others = [path for path in edge.changed if path not in own]
-    if kind == "absorb":
-        absorbed = edge.operation[4]
-        taken = owners.of(absorbed, others) - edge.fresh.keys()
-        others = [path for path in others if path not in taken]
-        if not _texts(edge, absorbed):
-            yield from edge.wrong([f"{_SKILLS}/{absorbed}"], "that skill is not gone with it")
-    yield from edge.wrong(others, f"this is no file of {slug}")
+    changed = edge.changed
+    first = next(iter(edge.fresh), "") if kind == "absorb" else changed[0] if changed else ""
+    left = []
+    for own in owners.choices(slug, changed, first):
+        others = [path for path in changed if path not in own]
+        if kind == "absorb" and others:
+            taken = owners.choices(edge.operation[4], others, others[0])
+            gone = [path - edge.fresh.keys() for path in taken]
+            others = min(([path for path in others if path not in g] for g in gone), key=len)
+        left.append(others)
+    yield from edge.wrong(min(left, key=len), f"this is no file of {slug}")
+    if kind == "absorb" and not edge.fresh:
+        yield from edge.wrong([f"{_SKILLS}/{slug}"], "nothing of it was written")
+    if kind == "absorb" and not _texts(edge, edge.operation[4]):
+        yield from edge.wrong([f"{_SKILLS}/{edge.operation[4]}"], "that skill is not gone with it")
     if kind == "delete":
         yield from _deleted(session, edge)
 
@@ -204,30 +210,33 @@ class _Owners:
         self._edge = edge
         self._skills: dict[str, bool] = {}
 
-    def of(self, slug: str, changed: Iterable[str]) -> set[str]:
-        """Return those paths that are files of one skill with that slug.
+    def choices(self, slug: str, changed: Iterable[str], first: str) -> list[set[str]]:
+        """Return those paths that may be the files of one skill with that slug.
 
-        If its name may have any slug, it is the name of which the most are.
+        If none has an ASCII name with that slug, it may be any one name that `first` has.
         """
-        own: set[str] = set()
-        unsure: dict[str, set[str]] = {}
-        for path in changed:
-            for name in self._names(path):
-                if not name.isascii():
-                    unsure.setdefault(name, set()).add(path)
-                elif fits(name, slug):
-                    own.add(path)
-        return own or max(unsure.values(), key=len, default=set())
+        names = {path: self._names(path) for path in changed}
+        sure = {
+            path
+            for path, own in names.items()
+            if any(name.isascii() and fits(name, slug) for name in own)
+        }
+        if sure or not first:
+            return [sure]
+        unsure = (name for name in dict.fromkeys(names[first]) if not name.isascii())
+        return [{path for path, own in names.items() if name in own} for name in unsure] or [set()]
 
-    def _names(self, path: str) -> Iterator[str]:
-        """Yield the names of the skills that a path belongs to."""
-        inner = _inner(path)
-        *folders, _ = inner.split("/")
-        for depth in range(1, len(folders) + 1):
-            if self._is_skill("/".join(folders[:depth])):
-                yield folders[depth - 1]
+    def _names(self, path: str) -> list[str]:
+        """Return the names of the skills that a path belongs to."""
+        *folders, _ = _inner(path).split("/")
+        names = [
+            folders[depth - 1]
+            for depth in range(1, len(folders) + 1)
+            if self._is_skill("/".join(folders[:depth]))
+        ]
         if len(folders) <= 1 and (name := text_name(path)):
-            yield name
+            names.append(name)
+        return names
 
     def _is_skill(self, folder: str) -> bool:
         """Tell whether a folder below skills/ holds a SKILL.md, before or after."""

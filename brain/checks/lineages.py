@@ -91,8 +91,15 @@ def check(session: Session, here: bytes, snapshot: Snapshot) -> Iterator[Finding
         yield Finding("bad_generation", "error", name, "", "its generation is not its parents' + 1")
     if snapshot.jump != jump:
         yield Finding("bad_jump", "error", name, "", _about_jump(snapshot.jump, jump))
+    if snapshot.operation[0] != "import":  # it keeps the times of its source
+        yield from _about_time(session, name, snapshot, parents)
+
+
+def _about_time(
+    session: Session, name: str, snapshot: Snapshot, parents: list[Snapshot]
+) -> Iterator[Finding]:
     late = max(parent.time for parent in parents) - snapshot.time
-    if late > SKEW and snapshot.operation[0] != "import":  # it keeps the times of its source
+    if late > SKEW:
         message = f"is {late / 1000:.0f} s older than its parent"
         yield Finding("time_backwards", "warning", name, "", message)
     ahead = snapshot.time - session.time()

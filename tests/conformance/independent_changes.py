@@ -36,14 +36,17 @@ def check(operation: list[Any], before: Files, after: Files, source: Files | Non
 def _check_skills(operation: list[Any], before: Files, after: Files, changed: set[str]) -> None:
     kind, slug = operation[:2]
     there = {*before, *after}
-    others = changed - _files_of(slug, changed, there)
-    if kind == "absorb":
-        absorbed = operation[4]
-        taken = {path for path in _files_of(absorbed, others, there) if path not in after}
-        texts = [path for path in changed - set(after) if _may_be(_text_name(path), absorbed)]
-        require(texts, "nothing absorbed")
-        others -= taken
-    require(not others, "changed what is of another")
+    absorbed = operation[4] if kind == "absorb" else ""
+    fine = False
+    for own in _choices(slug, changed, there):
+        others = changed - own
+        taken = _choices(absorbed, others, there) if absorbed else [set()]
+        fine = fine or any(others <= {path for path in one if path not in after} for one in taken)
+    require(fine, "changed what is of another")
+    if absorbed:
+        gone = changed - set(after)
+        require(gone != changed, "nothing written")
+        require(any(_may_be(_text_name(path), absorbed) for path in gone), "nothing absorbed")
     if kind == "delete":
         require(not changed & set(after), "wrote something")
         texts = [path for path in changed if _may_be(_text_name(path), slug)]
@@ -57,16 +60,18 @@ def _check_skills(operation: list[Any], before: Files, after: Files, changed: se
             require(changed == {text}, "of another skill")
 
 
-def _files_of(slug: str, changed: set[str], there: set[str]) -> set[str]:
-    own: set[str] = set()
-    unsure: dict[str, set[str]] = {}
-    for path in changed:
-        for name in _names(path, there):
-            if not name.isascii():
-                unsure.setdefault(name, set()).add(path)
-            elif slug_of(name) == slug:
-                own.add(path)
-    return own or max(unsure.values(), key=len, default=set())
+def _choices(slug: str, changed: set[str], there: set[str]) -> list[set[str]]:
+    """Return what may be the files of one skill with a slug."""
+    names = {path: _names(path, there) for path in changed}
+    sure = {
+        path
+        for path, own in names.items()
+        if any(name.isascii() and slug_of(name) == slug for name in own)
+    }
+    unsure = {name for path in changed for name in names[path] if not name.isascii()}
+    if sure or not unsure:
+        return [sure]
+    return [{path for path, own in names.items() if name in own} for name in unsure]
 
 
 def _names(path: str, there: set[str]) -> list[str]:

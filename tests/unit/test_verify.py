@@ -14,6 +14,8 @@ from brain_cli.run import run as command_line
 from brain import Brain, forking
 from brain.actions.turn import log_operation
 from brain.checks import lineages, stored
+from brain.encoding import pack
+from brain.errors import FormatError
 from brain.objects import bundle as bundles
 from brain.objects import operation
 from brain.objects import snapshot as snapshots
@@ -455,3 +457,33 @@ def test_a_writer_between_the_refs_and_the_log_is_no_mismatch(
 
     monkeypatch.setattr(reader, "refs", refs_before_another_writes)
     assert list(lineages.operations(brain._session)) == []
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        (0, "", "undo", "x", (), (b"", b""), 99),
+        (0, "", "undo", "x", (), (b"", b""), 2**64 - 1),
+        (0, "", "", "x", (), (b"", b""), 0),
+        (0, "", "x" * 65, "x", (), (b"", b""), 0),
+        (0, "x" * 1025, "snapshot", "x", (), (b"", b""), 0),
+        (2**63, "", "snapshot", "x", (), (b"", b""), 0),
+        ("0", "", "snapshot", "x", (), (b"", b""), 0),
+        (0, "", "snapshot", "x", (("heads/main", b"", 7),), (b"", b""), 0),
+        (0, "", "snapshot", "x", (("heads/main", b"x", b""),), (b"", b""), 0),
+        (0, "", "snapshot", "x", (), (b"x", b""), 0),
+        (0, "", "snapshot", "x", (), (b"",), 0),
+        (0, "", "snapshot", "x", ()),
+        7,
+    ],
+)
+def test_an_entry_of_the_log_in_another_shape_is_found_and_refused(
+    brain: Brain, record: object
+) -> None:
+    with session_of(brain).store.transaction() as tx:
+        tx.append_operation(pack(record))
+    assert "bad_operation" in codes(brain)
+    for ask in (brain.undo, brain.redo, brain.operations, brain.gc):
+        with pytest.raises(FormatError) as caught:
+            ask()
+        assert caught.value.code == "bad_operation"

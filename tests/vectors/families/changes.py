@@ -111,6 +111,27 @@ _GOOD: list[tuple[str, operation.Operation, Files, _Edits]] = [
             "skills/seer/notes.md": None,
         },
     ),
+    (
+        "an absorption among names beyond ASCII",
+        _ABSORB,
+        {"skills/найти.md": "1", "skills/поиск/SKILL.md": "1", "skills/поиск/a": "a"},
+        {
+            "skills/найти.md": None,
+            "skills/найти/SKILL.md": "2",
+            "skills/найти/a": "a",
+            "skills/поиск/SKILL.md": None,
+            "skills/поиск/a": None,
+            "skills/поиск/b": None,
+        },
+    ),
+    (
+        "an absorption of what has more files than its own",
+        _ABSORB,
+        {f"skills/поиск/{name}": "1" for name in ("SKILL.md", "a", "b", "c")}
+        | {"skills/найти.md": "1"},
+        {f"skills/поиск/{name}": None for name in ("SKILL.md", "a", "b", "c")}
+        | {"skills/найти.md": "2"},
+    ),
     ("a redaction", _REDACT, _BASE, {"memory/a.md": None}),
     (
         "a redaction of all that held it",
@@ -217,6 +238,12 @@ _BAD: list[tuple[str, operation.Operation, Files, _Edits]] = [
         {"skills/oracle.md": None, "skills/x/oracle.md": None},
     ),
     ("an absorption of what stays", _ABSORB, _BASE, {"skills/oracle/SKILL.md": "2"}),
+    (
+        "an absorption that writes nothing",
+        _ABSORB,
+        _BASE,
+        {"skills/seer/SKILL.md": None, "skills/seer/notes.md": None},
+    ),
     (
         "an absorption that changes the other",
         _ABSORB,
