@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -22,6 +22,9 @@ from .versions import Rise, Versions
 
 TOGETHER = 512
 """Changed entries from which on blobs are looked up, for all edges that wait for it."""
+
+_TOLD = 100
+"""Of what no folder can hold, so much is told of one snapshot."""
 
 _blob_of = itemgetter(2)
 _said = itemgetter(2, 3)
@@ -73,7 +76,7 @@ class Edges:
             after = session.bundle(snapshot.bundle)
             before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
             changes = list(trees.check_bundles(session.nodes, before, after))
-            unfit = list(self._unholdable(name, before, after, changes))
+            unfit = list(islice(self._unholdable(name, before, after, changes), _TOLD))
         except BrainError as error:
             fault = Finding(error.code, "error", name, "", error.message)
             self._waiting.append(_Edge(name, [], None, [fault]))
