@@ -14,6 +14,7 @@ from ..session import Session
 from . import folder, loading
 from .byhand import record_by_hand
 from .files import Progress, no_progress
+from .holdable import refuse_unholdable
 from .redacted import left_out
 from .revisions import resolve
 from .turn import Turn, locked, recording
@@ -28,7 +29,8 @@ def restore(
 
     What would be overwritten unrecorded is recorded first. Files the head does not
     know are left alone unless the revision has them, and so is what was redacted. Raises
-    `NotFound` (`no_path`) for a path that neither the revision nor the head knows.
+    `NotFound` (`no_path`) for a path that neither the revision nor the head knows, and
+    `InvalidInput` for what no folder can hold, also if the head has it already.
     """
     wanted = [paths.check(path.rstrip("/")) for path in wanted]
     with locked(session):
@@ -49,6 +51,7 @@ def restore(
             if edits:
                 mine.commit(edits, operation.restore(source))
             mine.writes = _towards({**known, **disk}, target, gone)
+            refuse_unholdable(session, bundles.EMPTY, mine.bundle, mine.writes)
     return restored(mine.head, mine.writes, gone)
 
 

@@ -23,6 +23,8 @@ from .reading import GONE, CannotTake, read
 
 MAX_FILES = 200_000
 """Files that are taken from one home."""
+MAX_LISTED = 1_000_000
+"""Files that are looked at in one home."""
 MAX_TOTAL_BYTES = 2 << 30
 """Bytes that are taken from one home."""
 
@@ -45,7 +47,7 @@ def sift(root: Path, layout: Layout, left: Left) -> Iterator[Taken]:
         walk = _Walk(folders, os.fstat(fd).st_dev, layout, left)
         seen = _Seen(left)
         size = 0
-        for path in sorted(walk.files(""), key=layout.rank):
+        for path in sorted(_some(walk.files("")), key=layout.rank):
             target = layout.place(path)
             if target is None or not seen.admits(path, target):
                 continue
@@ -59,12 +61,23 @@ def sift(root: Path, layout: Layout, left: Left) -> Iterator[Taken]:
                 continue
             size += len(file.content)
             if seen.count > MAX_FILES or size > MAX_TOTAL_BYTES:
-                raise InvalidInput(
-                    f"more than {MAX_FILES} files or {MAX_TOTAL_BYTES} bytes to take",
-                    code="too_many",
-                    hint="name a smaller folder, such as that of the skills",
-                )
+                raise _too_many(f"{MAX_FILES} files or {MAX_TOTAL_BYTES} bytes to take")
             yield Taken(path, target, file)
+
+
+def _some(found: Iterator[str]) -> Iterator[str]:
+    for number, path in enumerate(found):
+        if number == MAX_LISTED:
+            raise _too_many(f"{MAX_LISTED} files to look at")
+        yield path
+
+
+def _too_many(what: str) -> InvalidInput:
+    return InvalidInput(
+        f"more than {what}",
+        code="too_many",
+        hint="name a smaller folder, such as that of the skills",
+    )
 
 
 def leads_right(layout: Layout, home: str, target: str, text: str) -> bool:

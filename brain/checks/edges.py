@@ -6,7 +6,7 @@ The tree, the blobs, that nothing changed but what the operation says, and the v
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -27,6 +27,9 @@ from .versions import Rise, Versions
 
 TOGETHER = 512
 """Changed entries from which on blobs are looked up, for all edges that wait for it."""
+
+_TOLD = 100
+"""Of what no folder can hold, so much is told of one snapshot."""
 
 _blob_of = itemgetter(2)
 _said = itemgetter(2, 3)
@@ -82,7 +85,7 @@ class Edges:
             changes = list(trees.check_bundles(session.nodes, before, after))
             edge = self._limited(name, snapshot, before, after, changes)
             faults = list(truth.check(session, edge)) if edge else []
-            faults += self._unholdable(name, before, after, changes)
+            faults += islice(self._unholdable(name, before, after, changes), _TOLD)
         except BrainError as error:
             fault = Finding(error.code, "error", name, "", error.message)
             self._waiting.append(_Edge(name, [], None, [fault]))

@@ -86,10 +86,7 @@ def _is_good_link(path: str, entry: Entry, read: Read) -> bool:
 
 
 def _clashes(nodes: Nodes, before: Bundle, after: Bundle, new: Collection[str]) -> Iterator[Fault]:
-    if not new:
-        return
-    if len(new) * _SWEPT >= bundles.total(after).files:
-        yield from _swept(nodes, after)
+    if not new or (len(new) * _SWEPT >= bundles.total(after).files and _all_stand(nodes, after)):
         return
     look = _Looking(nodes, before, after)
     for path in new:
@@ -121,12 +118,12 @@ def no_twins(names: Collection[str]) -> bool:
     return len(set(folded)) == len(names)
 
 
-def _swept(nodes: Nodes, bundle: Bundle) -> Iterator[Fault]:
-    """Look at all paths of a bundle, section by section."""
-    folders = {name for name in bundle if name != paths.TOP}
-    yield from _all("", set(_paths(nodes, bundle.get(paths.TOP))), folders)
-    for section in sorted(folders):
-        yield from _all(f"{section}/", set(_paths(nodes, bundle[section])), set())
+def _all_stand(nodes: Nodes, bundle: Bundle) -> bool:
+    """Tell whether all paths of a bundle can stand together, section by section."""
+    tops = {name for name in bundle if name != paths.TOP}
+    return _stand(set(_paths(nodes, bundle.get(paths.TOP))), tops) and all(
+        _stand(set(_paths(nodes, bundle[section])), set()) for section in tops
+    )
 
 
 def _paths(nodes: Nodes, root: tree.Root | None) -> Iterator[str]:
@@ -134,18 +131,13 @@ def _paths(nodes: Nodes, root: tree.Root | None) -> Iterator[str]:
         yield from leaf.paths
 
 
-def _all(prefix: str, files: set[str], folders: set[str]) -> Iterator[Fault]:
-    """Look at all paths of a section, and the folders above them."""
+def _stand(files: set[str], folders: set[str]) -> bool:
+    """Tell whether the files of a section can stand together, with the folders above them."""
     above = {path.rpartition("/")[0] for path in files} - {""}
     while above:
         folders |= above
         above = {path.rpartition("/")[0] for path in above} - folders - {""}
-    for path in sorted(files & folders):
-        yield _conflict(prefix + path)
-    names = files | folders
-    if not no_twins(names):
-        for one, other in twins(sorted(names)):
-            yield _twins(prefix + other, prefix + one)
+    return files.isdisjoint(folders) and no_twins(files | folders)
 
 
 class _Looking:

@@ -44,11 +44,10 @@ BAD: dict[str, tuple[str, Mapping[str, tuple[str, bytes]]]] = {
 
 
 def plant(brain: Brain, files: Mapping[str, tuple[str, bytes]]) -> str:
-    """Record files on a branch of their own, past all checks; return the snapshot."""
-    with pytest.MonkeyPatch.context() as patched, brain.proposal("agent") as proposed:
+    """Record files where a brain stands, past all checks; return the snapshot."""
+    with pytest.MonkeyPatch.context() as patched:
         patched.setattr(turns, "refuse_unholdable", lambda *_: None)
-        session = proposed._session
-        with turns.turn(session, "snapshot", "planted") as mine:
+        with turns.turn(brain._session, "snapshot", "planted") as mine:
             edits = {
                 path: Entry(path, KINDS[kind], mine.tx.put_blob(text), len(text))
                 for path, (kind, text) in files.items()
@@ -71,7 +70,8 @@ def planted(request: pytest.FixtureRequest, brain: Brain) -> tuple[str, str]:
     """A snapshot that no folder can hold, and the code of the finding."""
     code, files = BAD[request.param]
     brain.upsert_skill("alpha", "Alpha.\n", description="d")
-    return plant(brain, files), code
+    with brain.proposal("agent") as proposed:
+        return plant(proposed, files), code
 
 
 def test_verify_names_it(brain: Brain, planted: tuple[str, str]) -> None:
@@ -168,3 +168,18 @@ def test_restoring_one_spelling_beside_another_is_refused(brain: Brain) -> None:
         brain.restore(old, ["Notes.md"])
     assert caught.value.code == "case_collision" and is_well(brain)
     assert [path.name for path in brain.root.glob("*otes.md")] == ["notes.md"]
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_head_that_no_folder_can_hold_is_not_brought_back_and_gives_way_to_the_folder(
+    brain: Brain, kind: str
+) -> None:
+    brain.upsert_skill("alpha", "Alpha.\n", description="d")
+    planted = plant(brain, BAD[kind][1])
+    before = files(brain)
+    with pytest.raises(InvalidInput):
+        brain.restore("@")
+    assert files(brain) == before and brain.head == planted
+    assert brain.upsert_skill("beta", "Beta.\n", description="d").changed
+    assert brain.snapshot().removed == len(BAD[kind][1])
+    assert is_well(brain) and brain.restore("@").written == []
