@@ -135,7 +135,8 @@ def leaks(
 ) -> Leaks:
     """Look for secrets in the files of a snapshot, or at and below the paths `wanted`.
 
-    With `history` in all that was ever recorded up to it. Raises `NotFound` (`no_path`),
+    With `history` in all that was ever recorded up to it, and in the messages of snapshots,
+    at the path "". Raises `NotFound` (`no_path`),
     `InvalidInput` (`bad_manifest`).
     """
     head = resolve(session, revision)
@@ -155,6 +156,8 @@ def leaks(
         for found in findings
         for path, where in places[blob]
     ]
+    if history and not wanted:
+        rows += _in_messages(session, head)
     told = sorted(row for row in rows if row.id not in accepted)
     return Leaks(not told, head.hex(), files, told, len(rows) - len(told))
 
@@ -172,6 +175,13 @@ def _ever(session: Session, head: bytes) -> Iterator[tuple[str, Entry, bytes]]:
         for path, _, entry in bundles.compare(session.nodes, before, after):
             if entry is not None:
                 yield path, entry, here
+
+
+def _in_messages(session: Session, head: bytes) -> Iterator[Leak]:
+    for here, snapshot in lineage.history(session.load, head):
+        if snapshot.message:
+            for found in find(snapshot.message.encode("utf-8", "surrogatepass")):
+                yield Leak("", found.line, found.column, found.rule, found.id, here.hex())
 
 
 def _is_below(path: str, wanted: Iterable[str]) -> bool:

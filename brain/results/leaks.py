@@ -8,6 +8,8 @@ from typing import NamedTuple
 class Leak(NamedTuple):
     """Something recorded that looks like a secret; it is not told itself.
 
+    `path` is "" for one in the message of a snapshot, from which nothing can be redacted.
+
     `line` and `column` count from 1, the column in bytes. `id` names rule and secret;
     `snapshot` is the one it was found in.
     """

@@ -10,8 +10,6 @@ from bisect import bisect_right
 from collections import Counter
 from functools import cache
 
-from . import unicode_tables
-
 UNKNOWN = "Zzzz"
 COMMON = "Zyyy"
 INHERITED = "Zinh"
@@ -113,17 +111,23 @@ def _within(ranges: tuple[list[int], list[int]], char: str) -> bool:
 
 @cache
 def _table() -> tuple[list[int], list[str]]:
+    from . import unicode_tables  # which only names beyond ASCII need
+
     runs = unicode_tables.SCRIPTS.split()
     return [int(run[:-4], 16) for run in runs], [run[-4:] for run in runs]
 
 
 @cache
 def _since() -> tuple[list[int], list[int]]:
+    from . import unicode_tables
+
     return _ranges(unicode_tables.SINCE)
 
 
 @cache
 def _marks() -> tuple[list[int], list[int]]:
+    from . import unicode_tables
+
     return _ranges(unicode_tables.MARKS)
 
 

@@ -66,6 +66,6 @@ def _lines(done: Leaks, history: bool) -> Iterator[str]:
 
 
 def _line(leak: Leak, history: bool) -> str:
-    place = f"{leak.path}:{leak.line}:{leak.column}"
+    place = f"{leak.path or '(message)'}:{leak.line}:{leak.column}"
     where = f" in {short(leak.snapshot)}" if history else ""
     return f"{escape(place)}: {paint(leak.rule, 'red')} {leak.id}{where}"

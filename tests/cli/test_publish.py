@@ -52,6 +52,20 @@ def test_a_secret_stops_it_until_its_id_is_allowed(agent: Path, cli: Call) -> No
     assert cli("publish", "--to", "agentskills", "../out", "--allow", found).status == 0
 
 
+def test_a_keystore_or_a_key_in_pem_beside_a_skill_stops_it(agent: Path, cli: Call) -> None:
+    key = "5318b4d5bcd28de64ee5559e671353e16f075ecae9f99c7a79a38af5f869aa46"
+    keystore = f'{{"crypto": {{"ciphertext": "{key}", "kdf": "scrypt", "mac": "{key}"}}}}'
+    encrypted = "ENCRYPTED " + "PRIVATE KEY"
+    pem = f"-----BEGIN {encrypted}-----\n{key}\n-----END {encrypted}-----\n"
+    for name, content in (("wallet.json", keystore), ("key.txt", pem)):
+        file = agent / "skills/reentrancy" / name
+        file.write_text(content)
+        assert f"skills/reentrancy/{name}: line 1 looks like a secret" in cli("snapshot").err
+        told = cli("--json", "publish", "--to", "agentskills", "../out")
+        assert told.error["code"] == "secrets_found" and key not in told.err
+        file.unlink()
+
+
 @pytest.mark.parametrize("call", [["--to", "emacs", "out"], ["out"], ["--to", "claude", ""]])
 def test_a_client_and_a_folder_are_needed(agent: Path, cli: Call, call: list[str]) -> None:
     assert cli("publish", *call).status == 2

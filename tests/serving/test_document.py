@@ -11,7 +11,7 @@ from brain_cli.clients.entering import entry_of, snippet
 from brain_cli.clients.places import CLIENTS
 from brain_cli.commands.mcp_serve import command
 
-from brain.serve.mcp import framing, guard, http, messages, server
+from brain.serve.mcp import crowds, framing, guard, messages, server
 from brain.serve.tools import TOOLS
 
 
@@ -41,9 +41,9 @@ def test_the_limits_are_those_of_the_code(text: str) -> None:
         f"{framing.HEAD_BYTES >> 10} kB a head",
         f"{framing.HEAD_SECONDS:.0f} s for a head",
         f"{guard.BODY_SECONDS:.0f} s for a body",
-        f"{http.MAX_CONNECTIONS} connections",
+        f"{crowds.MAX_CONNECTIONS} connections",
         f"{server.LISTENERS} listeners",
         f"{messages.MAX_DEPTH} levels deep",
     ):
         assert words in text, words
-    assert re.search(rf"{http.MAX_SESSIONS}\s+sessions", text)
+    assert re.search(rf"{crowds.MAX_SESSIONS}\s+sessions", text)

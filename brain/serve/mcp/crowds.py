@@ -18,7 +18,7 @@ MAX_SESSIONS = 256
 MAX_CONNECTIONS = 256
 WAITING, READING, STREAMING, ANSWERING = range(4)
 """What a connection is in the midst of: a head, a body, a stream, an answer. In this order
-they give way; an answer is never cut off."""
+they give way; an answer that is taken is never cut off, one that is not counts as a stream."""
 _SESSION = b"mcp-session-id"
 
 

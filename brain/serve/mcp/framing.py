@@ -39,7 +39,8 @@ class StrictProtocol(H11Protocol):
         if self.cycle.more_body:
             return crowds.READING
         streams = self.scope["method"] == "GET" and self.cycle.response_started
-        return crowds.STREAMING if streams else crowds.ANSWERING
+        unread = self.flow.write_paused  # who takes nothing of an answer waits for none
+        return crowds.STREAMING if streams or unread else crowds.ANSWERING
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first head; if there are too many, the idlest ends."""

@@ -176,3 +176,19 @@ def test_a_keystore_in_the_folder_is_noticed(brain: Brain) -> None:
     write(brain, name, keystore)
     (notice,) = brain.snapshot().notices
     assert notice.path == name and "keystore" in notice.message
+
+
+def test_a_secret_in_a_message_of_old_is_found_in_the_history(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(brain, "memory/notes.md", "nothing\n")
+    with monkeypatch.context() as before:  # as programs recorded it that mask nothing
+        before.setattr(leaks, "kept_message", lambda session, message: message)
+        done = brain.snapshot(f"Use\n{KEY} from now on")
+    assert brain.secrets().ok
+    (leak,) = brain.secrets(history=True).findings
+    assert (leak.path, leak.line, leak.rule) == ("", 2, "github-token")
+    assert leak.snapshot == done.snapshot
+    accept(brain, leak.id)
+    brain.snapshot()
+    assert brain.secrets(history=True).ok

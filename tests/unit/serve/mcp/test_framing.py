@@ -11,6 +11,7 @@ import pytest
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
+from brain.serve.mcp import crowds
 from brain.serve.mcp.framing import StrictProtocol
 
 BODY = json.dumps({"lines": "end in LF"}, indent=1).encode()
@@ -88,3 +89,40 @@ def test_a_broken_head_is_refused_wherever_it_is_cut(head: bytes) -> None:
     for pieces in cuts(head + BODY):
         body, answer = taken(pieces)
         assert body == b"" and answer.startswith(b"HTTP/1.1 400 "), pieces
+
+
+def test_what_a_connection_is_in_the_midst_of_says_when_it_gives_way() -> None:
+    seen: list[int] = []
+
+    async def connection() -> None:
+        async def application(scope: Any, receive: Any, send: Any) -> None:
+            seen.append(protocol.midst)
+            while (await receive())["more_body"]:
+                pass
+            seen.append(protocol.midst)
+            protocol.pause_writing()
+            seen.append(protocol.midst)
+            protocol.resume_writing()
+            await send({"type": "http.response.start", "status": 204, "headers": []})
+            await send({"type": "http.response.body"})
+
+        config = Config(application, log_config=None, lifespan="off", ws="none", interface="asgi3")
+        state = ServerState()
+        protocol = StrictProtocol(config, state, {}, asyncio.get_running_loop())
+        protocol.connection_made(Recorder())
+        seen.append(protocol.midst)
+        protocol.data_received(HEAD)
+        await asyncio.sleep(0)
+        protocol.data_received(BODY)
+        await asyncio.gather(*state.tasks)
+        seen.append(protocol.midst)
+        protocol.connection_lost(None)
+
+    asyncio.run(connection())
+    assert seen == [
+        crowds.WAITING,
+        crowds.READING,
+        crowds.ANSWERING,
+        crowds.STREAMING,
+        crowds.WAITING,
+    ]
