@@ -50,7 +50,8 @@ class Session:
 
     Objects are hashed to their ids as they are read. What is derived from them lies in the
     user's `cache`; `staged` has, by snapshot, what of it the open transaction made, and
-    `resolved` the snapshots that were asked about beside those the refs lead to.
+    `resolved` the snapshots that were asked about beside those the refs lead to, and `whole`
+    snapshots behind which nothing is missing.
     `progress`, if set, is told of long work on the cache: what, how much, of how much.
 
     `sign_with`, if set, gives the key that signs each snapshot that is recorded, and
@@ -82,6 +83,7 @@ class Session:
         self.new_cards: dict[bytes, bytes] = {}
         self.resolved: set[bytes] = set()
         self.learned: set[bytes] = set()
+        self.whole: set[bytes] = set()
         self._cache: Cache | None = None
         self.named_otherwise: dict[bytes, str] = {}
         self.cards: dict[bytes, Card] = {}
@@ -202,6 +204,7 @@ class Session:
         self.staged.clear()
         self.new_cards.clear()
         self.learned.clear()
+        self.whole.clear()
 
     def refresh(self) -> None:
         """Forget what was at hand if anything was taken out of the store since."""

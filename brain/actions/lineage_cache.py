@@ -242,9 +242,27 @@ def times_added(session: Session, paths: Iterable[str]) -> list[int]:
 
 
 def present(session: Session, snapshots: Iterable[bytes]) -> set[bytes]:
-    """Return those of some snapshots that are in the store: a cache may know of others."""
+    """Return those of some snapshots that are in the store: a cache may know of others.
+
+    Raises `NotFound` if one was taken out of a lineage that is asked about.
+    """
     wanted = set(snapshots)
-    return wanted - session.reader.missing(wanted)
+    absent = session.reader.missing(wanted)
+    if absent:
+        _refuse_gaps(session)
+    return wanted - absent
+
+
+def _refuse_gaps(session: Session) -> None:
+    """See that nothing is missing behind the head and what was asked about."""
+    asked_about = session.resolved - session.reader.missing(session.resolved)
+    left, seen = [session.head(), *asked_about], set(session.whole)
+    while left:
+        here = left.pop()
+        if here not in seen:
+            seen.add(here)
+            left += session.load(here).parents
+    session.whole = seen
 
 
 def skill_changes(session: Session) -> list[tuple[str, bytes]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -21,9 +23,10 @@ Kind = Callable[[str, list[Call]], Iterator[Point]]
 
 
 class Prepared(NamedTuple):
-    """A brain to be copied, the calls its command makes, and what may become of it."""
+    """A brain and a cache to be copied, the calls its command makes, and what may become of it."""
 
     folder: Path
+    caches: Path
     calls: list[Call]
     sides: Sides
 
@@ -61,15 +64,33 @@ class Arena:
 
     def _prepare(self, scenario: str) -> Prepared:
         folder, done = self._work / f"{scenario}-before", self._work / f"{scenario}-after"
+        caches = self._work / f"{scenario}-caches"
         folder.mkdir()
-        SCENARIOS[scenario].prepare(folder)
-        shutil.copytree(folder, done, symlinks=True)
-        ended = self._tracer.run(scenario, done, WATCHED)
-        if "head" not in ended.said:
-            raise RuntimeError(f"{scenario} fails without a fault: {ended}")
-        found = sides(folder, done, self._work)
-        shutil.rmtree(done)
-        return Prepared(folder, ended.calls, found)
+        caches.mkdir()
+        with self._with(caches):
+            SCENARIOS[scenario].prepare(folder)
+            shutil.copytree(self._tracer.caches, caches, dirs_exist_ok=True)
+            shutil.copytree(folder, done, symlinks=True)
+            ended = self._tracer.run(scenario, done, WATCHED)
+            if "head" not in ended.said:
+                raise RuntimeError(f"{scenario} fails without a fault: {ended}")
+            found = sides(folder, done, self._work)
+            shutil.rmtree(done)
+        return Prepared(folder, caches, ended.calls, found)
+
+    @contextmanager
+    def _with(self, caches: Path) -> Iterator[None]:
+        """Let commands, and who judges them, begin with a copy of these caches."""
+        shutil.rmtree(self._tracer.caches, ignore_errors=True)
+        shutil.copytree(caches, self._tracer.caches)
+        before = os.environ.get("BRAIN_CACHE_DIR")
+        os.environ["BRAIN_CACHE_DIR"] = str(self._tracer.caches)
+        try:
+            yield
+        finally:
+            os.environ.pop("BRAIN_CACHE_DIR")
+            if before is not None:
+                os.environ["BRAIN_CACHE_DIR"] = before
 
     def strike(self, point: Point) -> Struck:
         """Let one fault happen, and judge what is left."""
@@ -77,8 +98,10 @@ class Arena:
 
     def leave(self, point: Point, folder: Path) -> None:
         """Let one fault happen to a copy in `folder`, and leave it there."""
-        shutil.copytree(self.prepared(point.scenario).folder, folder, symlinks=True)
-        self._tracer.run(point.scenario, folder, (point.call,), point.expression)
+        prepared = self.prepared(point.scenario)
+        shutil.copytree(prepared.folder, folder, symlinks=True)
+        with self._with(prepared.caches):
+            self._tracer.run(point.scenario, folder, (point.call,), point.expression)
 
     def limit(self, scenario: str, limits: Mapping[str, int]) -> Struck:
         """Run a command under limits of `resource.setrlimit`, and judge what is left."""
@@ -92,9 +115,10 @@ class Arena:
         shutil.copytree(prepared.folder, copy, symlinks=True)
         filler = fill(place, room)
         try:
-            ended = self._tracer.run(scenario, copy)
-            filler.unlink()
-            wrong = judge(copy, ended, prepared.sides)
+            with self._with(prepared.caches):
+                ended = self._tracer.run(scenario, copy)
+                filler.unlink()
+                wrong = judge(copy, ended, prepared.sides)
             return Struck(Point(scenario, "disk", room, "full"), ended, wrong)
         finally:
             shutil.rmtree(copy)
@@ -106,8 +130,9 @@ class Arena:
         copy = self._work / "struck"
         shutil.copytree(prepared.folder, copy, symlinks=True)
         try:
-            ended = self._tracer.run(point.scenario, copy, calls, fault, limits)
-            return Struck(point, ended, judge(copy, ended, prepared.sides))
+            with self._with(prepared.caches):
+                ended = self._tracer.run(point.scenario, copy, calls, fault, limits)
+                return Struck(point, ended, judge(copy, ended, prepared.sides))
         finally:
             shutil.rmtree(copy)
 

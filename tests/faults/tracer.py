@@ -39,12 +39,18 @@ class Ended(NamedTuple):
 class Tracer:
     """Runs commands one after the other; each in a child of one prepared process.
 
-    `work` is a folder for what the children and the tracer write.
+    `work` is a folder for what the children and the tracer write; their cache is in `caches`.
     """
 
     def __init__(self, work: Path) -> None:
         self._work = work
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
+        self.caches = work / "caches"
+        environment = {
+            **os.environ,
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONHASHSEED": "0",
+            "BRAIN_CACHE_DIR": str(self.caches),
+        }
         self._nursery = subprocess.Popen(
             [sys.executable, "-m", "tests.faults.nursery"],
             cwd=PROJECT,
