@@ -50,6 +50,8 @@ class Questions:
             (2, self._signature),
             (4, self._trust),
             (3, lambda draw: ("rights", rulings.rights(draw))),
+            (1, lambda draw: ("fold", rulings.folded(draw))),
+            (3, lambda draw: ("brain", rulings.folder(draw))),
             (3, lambda draw: ("change", rulings.change(draw))),
         ]
 

@@ -1,4 +1,4 @@
-"""Questions about who may sign and what may change: lineages and edits made up at random."""
+"""Questions about who may sign, what may change and what a folder can hold, made up at random."""
 
 from __future__ import annotations
 
@@ -163,3 +163,70 @@ def _file(draw: Random) -> tuple[int, bytes, int]:
 def _rows(files: dict[str, tuple[int, bytes, int]]) -> list[list[Any]]:
     ordered = sorted(files.items(), key=lambda item: item[0].encode())
     return [[path, kind, blob.hex(), size] for path, (kind, blob, size) in ordered]
+
+
+_PARTS = (
+    *(
+        "a",
+        "A",
+        "b",
+        "B.md",
+        "á",
+        "a\u0301",
+        "Á",
+        "ß",
+        "SS",
+        "ﬀ",
+        "ff",
+        "\u212a",
+        "k",
+        "\u1fb3",
+        "αι",
+    ),
+    *(
+        "각",
+        "\u1100\u1161\u11a8",
+        "a\u200d",
+        "❤\ufe0f",
+        "❤",
+        ".git",
+        "GIT~1",
+        ".Git.",
+        ".g\u200cit",
+    ),
+    *(".brain", ".brain-tmp-1", ".brain.new", ".gitx", ".git:x", ".git .", ".", "..", ".\u200d."),
+    *("\u200d", "", "x\u202e", "x\ufeff", "con", "a.", "a ", "x" * 255, "x" * 256, "a\u0345\u0301"),
+    *("a\u0301\u0323", "ạ\u0301", "\ua7da", "\ua7db", "c:", "a\\b", "a\x85"),
+)
+
+
+def folded(draw: Random) -> dict[str, str]:
+    """Return a text to fold."""
+    spans = (
+        (0x20, 0x250),
+        (0x300, 0x370),
+        (0x370, 0x590),
+        (0x1E00, 0x2000),
+        (0xAC00, 0xD7A4),
+        (0, 0x30000),
+    )
+    points = [draw.randrange(*draw.choice(spans)) for _ in range(draw.randrange(8))]
+    text = "".join(chr(point) for point in points if not 0xD800 <= point < 0xE000)
+    text += draw.choice(_PARTS)
+    return {"hex": text.encode().hex(), "text": text}
+
+
+def folder(draw: Random) -> dict[str, Any]:
+    """Return files and links that a folder can hold, or not."""
+    few = draw.choice((("a", "A", "b", "á", "a\u0301"), _PARTS))
+    paths = {"/".join(draw.choices(few, k=draw.randint(1, 3))) for _ in range(draw.randint(1, 4))}
+    entries, targets = [], {}
+    for path in sorted(paths, key=str.encode):
+        target = "/".join(draw.choices((*_PARTS, "..", "..", "x"), k=draw.randint(1, 4))).encode()
+        blob = blob_id(target).hex()
+        kind = draw.choice((0, 0, 1, 2, 2))
+        if kind == 2 and draw.random() < 0.8:
+            targets[blob] = target.hex()
+        size = len(target) if kind == 2 else draw.choice((0, 2**32, 2**32 + 1, 2**53 - 1))
+        entries.append([path, kind, blob, size])
+    return {"entries": entries, "targets": targets}

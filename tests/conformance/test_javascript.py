@@ -128,3 +128,9 @@ def test_both_agree_on_mutants_of_the_vectors(peer: Peer) -> None:
     taken = {kind for kind, outcome, _ in outcomes if outcome == "taken"}
     refused = {kind for kind, outcome, _ in outcomes if outcome == "refused"}
     assert taken >= refused
+
+
+def test_it_is_short_enough_to_be_read() -> None:
+    files = sorted(javascript.MAIN.parent.iterdir())
+    assert {file.suffix for file in files} == {".mjs"}
+    assert sum(len(file.read_text("utf-8").splitlines()) for file in files) <= 1_200

@@ -53,8 +53,9 @@ export function checkChange(operation, before, after, source) {
     delete: () => readings(fields[0]).some((fits) => removed.filter(isTextOf(fits)).some(isWhole)),
     absorb: () => {
       const isGone = (path, other) => !after.has(path) && names(path).some(other);
+      const isWritten = (own) => changed.some((path) => after.has(path) && names(path).some(own));
       const isEither = (own, other) => changed.every((path) => names(path).some(own) || isGone(path, other));
-      const owns = [...readings(fields[0]), () => false];
+      const owns = readings(fields[0]).filter(isWritten);
       return readings(fields[3]).some((other) => removed.some(isTextOf(other)) && owns.some((own) => isEither(own, other)));
     },
   };

@@ -57,7 +57,7 @@ export function outline(data) {
   const named = (of) => steps.filter(({ kind }) => kind === of);
   const tools = new Map();
   for (const { name = "" } of named("tool")) tools.set(name, (tools.get(name) ?? 0) + 1);
-  const skills = (kind) => [...new Set(named(kind).map(({ name = "", version = "" }) => `${name}@${version}`))];
+  const skills = (kind) => [...new Set(named(kind).map(({ name = "", version = "" }) => [name, version].filter(Boolean).join("@")))];
   const [loaded, created] = [skills("skill_load"), skills("skill_create")];
   return { id: blobId(data), run, part, steps: steps.length, tools, skills_loaded: loaded, skills_created: created };
 }
