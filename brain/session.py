@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +39,7 @@ _KEPT_SNAPSHOTS = 4096
 _KEPT_BUNDLES = 64
 _KEPT_CARDS = 4096
 _KEPT_INDEXES = 4
+_KEPT_RESOLVED = 32
 
 
 def now() -> int:
@@ -50,7 +52,7 @@ class Session:
 
     Objects are hashed to their ids as they are read. What is derived from them lies in the
     user's `cache`; `staged` has, by snapshot, what of it the open transaction made, and
-    `resolved` the snapshots that were asked about beside those the refs lead to, and `whole`
+    `resolved` the last snapshots that were asked about beside those the refs lead to, and `whole`
     snapshots behind which nothing is missing.
     `progress`, if set, is told of long work on the cache: what, how much, of how much.
 
@@ -81,7 +83,7 @@ class Session:
         self.progress: Callable[[str, int, int], None] | None = None
         self.staged: dict[bytes, Staged] = {}
         self.new_cards: dict[bytes, bytes] = {}
-        self.resolved: set[bytes] = set()
+        self.resolved: deque[bytes] = deque(maxlen=_KEPT_RESOLVED)
         self.learned: set[bytes] = set()
         self.whole: set[bytes] = set()
         self._cache: Cache | None = None
@@ -162,6 +164,15 @@ class Session:
             found = proven.snapshot(snapshot_id, self.reader.get(Kind.SNAPSHOT, snapshot_id))
             self.keep(snapshot_id, found)
         return found
+
+    def is_at_hand(self, snapshot_id: bytes) -> bool:
+        """Tell whether a snapshot was loaded lately, and so is in the store."""
+        return snapshot_id in self._snapshots
+
+    def ask_about(self, snapshot_id: bytes) -> None:
+        """Note that the lineage of a snapshot may be asked about."""
+        if snapshot_id not in self.resolved:
+            self.resolved.append(snapshot_id)
 
     def keep(self, snapshot_id: bytes, snapshot: Snapshot) -> None:
         """Keep a snapshot at hand."""

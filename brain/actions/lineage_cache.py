@@ -247,7 +247,7 @@ def present(session: Session, snapshots: Iterable[bytes]) -> set[bytes]:
     Raises `NotFound` if one was taken out of a lineage that is asked about.
     """
     wanted = set(snapshots)
-    absent = session.reader.missing(wanted)
+    absent = session.reader.missing({one for one in wanted if not session.is_at_hand(one)})
     if absent:
         _refuse_gaps(session)
     return wanted - absent
@@ -255,7 +255,7 @@ def present(session: Session, snapshots: Iterable[bytes]) -> set[bytes]:
 
 def _refuse_gaps(session: Session) -> None:
     """See that nothing is missing behind the head and what was asked about."""
-    asked_about = session.resolved - session.reader.missing(session.resolved)
+    asked_about = set(session.resolved) - session.reader.missing(session.resolved)
     left, seen = [session.head(), *asked_about], set(session.whole)
     while left:
         here = left.pop()

@@ -22,7 +22,7 @@ def resolve(session: Session, revision: str) -> bytes:
     (`no_revision`).
     """
     found = _resolved(session, revision)
-    session.resolved.add(found)  # its lineage may be asked about
+    session.ask_about(found)
     return found
 
 

@@ -19,7 +19,7 @@ class Within:
     def __init__(self, session: Session, head: bytes) -> None:
         self._session = session
         self._head = head
-        session.resolved.add(head)
+        session.ask_about(head)
 
     def __contains__(self, snapshot_id: bytes) -> bool:
         load = self._session.load

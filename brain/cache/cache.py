@@ -160,10 +160,10 @@ class Cache:
                 map(_stored, one.rows),
             )
             names = {(slug, row.path) for row in one.rows for slug in row.slugs}
-            self._db.run_many(
-                "INSERT OR IGNORE INTO names (slug, path) VALUES (?, ?)",
-                sorted(names.union(one.names)),
-            )
+            if names := names.union(one.names):
+                self._db.run_many(
+                    "INSERT OR IGNORE INTO names (slug, path) VALUES (?, ?)", sorted(names)
+                )
             if one.merge is not None:
                 self._db.run(
                     "INSERT OR REPLACE INTO merges (snapshot, generation, checksum)"
