@@ -19,7 +19,7 @@ _SHORTLY = {
     "bad_path": "a name that not every system can have",
     "reserved_name": "a name that belongs to version control",
     "name_too_long": f"a name of more than {limits.MAX_NAME_BYTES} bytes",
-    "link_outside": "the link leads, or may lead, out of the brain",
+    "link_outside": "the link leads out of the brain",
 }
 
 

@@ -45,9 +45,8 @@ def refuse(
     Raises `InvalidInput` with the code of the first of `faults`, or as `paths.check`.
     """
     came = {path: entry for path, entry in edits.items() if entry is not None}
-    for path in came:
-        paths.check(path)
-    new = [path for path in came if not bundles.has(nodes, before, path)]
+    paths.check_all(came)
+    new = [path for path in came if not (before and bundles.has(nodes, before, path))]
     for fault in faults(nodes, before, after, came.items(), new, read):
         raise InvalidInput(fault.message, code=fault.code, hint="rename it, or leave it out")
 
@@ -86,7 +85,8 @@ def _is_good_link(path: str, entry: Entry, read: Read) -> bool:
 
 
 def _clashes(nodes: Nodes, before: Bundle, after: Bundle, new: Collection[str]) -> Iterator[Fault]:
-    if not new or (len(new) * _SWEPT >= bundles.total(after).files and _all_stand(nodes, after)):
+    are_many = len(new) * _SWEPT >= bundles.total(after).files
+    if not new or (are_many and _swept(nodes, before, after, new)):
         return
     look = _Looking(nodes, before, after)
     for path in new:
@@ -118,11 +118,13 @@ def no_twins(names: Collection[str]) -> bool:
     return len(set(folded)) == len(names)
 
 
-def _all_stand(nodes: Nodes, bundle: Bundle) -> bool:
-    """Tell whether all paths of a bundle can stand together, section by section."""
-    tops = {name for name in bundle if name != paths.TOP}
-    return _stand(set(_paths(nodes, bundle.get(paths.TOP))), tops) and all(
-        _stand(set(_paths(nodes, bundle[section])), set()) for section in tops
+def _swept(nodes: Nodes, before: Bundle, after: Bundle, new: Collection[str]) -> bool:
+    """Tell whether all paths of `after` can stand together, section by section."""
+    if not before:
+        return _stand(set(new), set())
+    tops = {name for name in after if name != paths.TOP}
+    return _stand(set(_paths(nodes, after.get(paths.TOP))), tops) and all(
+        _stand(set(_paths(nodes, after[section])), set()) for section in tops
     )
 
 
@@ -214,6 +216,9 @@ def _following(here: str, rest: str) -> str | None:
     ways = [0]
     for char in here:
         done = ways[-1]
+        if char == rest[done : done + 1]:
+            ways.append(done + 1)
+            continue
         size = fits(char, rest[done:]) if char != "/" else -1
         if size < 0:
             break

@@ -166,6 +166,21 @@ def are_plain(section: str, inner: Collection[str]) -> bool:
     )
 
 
+def check_all(whole: Collection[str]) -> None:
+    """Check all these full paths, at little cost where they are plain. Raises as `check`."""
+    text = f"/{'|/'.join(whole)}|"
+    plain = (
+        text.isascii()
+        and text.isprintable()
+        and not any(sign in text for sign in ("/.", "//", "/|", "~", "\\", ":"))
+        and max(map(len, whole), default=0) <= limits.MAX_NAME_BYTES
+        and max(map(_slashes, whole), default=0) < limits.MAX_DEPTH
+    )
+    if not plain:
+        for path in whole:
+            check(path)
+
+
 def split(path: str) -> tuple[str, str]:
     """Return the section of `path` and the path inside that section."""
     section, slash, inner = path.partition("/")

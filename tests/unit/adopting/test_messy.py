@@ -95,7 +95,7 @@ def test_an_untidy_home_is_the_same_in_place_as_in_a_brain_of_its_own(
         "skills/EMPTY": "skills/empty is there already",
         "skills/case": "skills/Case is there already",
         "skills/lat\udce9": "the name is not UTF-8",
-        "skills/new\nline": "a control character in the name",
+        "skills/new\nline": "a control or invisible character in the name",
     }
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -214,3 +216,17 @@ def test_usual_paths_are_plain_together() -> None:
     odd = ("/x", "x/", "a//b", "../a", "a\\b", "\x7f", "", ".git/x", "git~1")
     for bad in ("x" * 256, "/".join("d" * 64), *odd):
         assert not paths.are_plain("skills", [*usual[:30], bad, *usual[30:]])
+
+
+@given(st.lists(INNER, max_size=4))
+def test_many_paths_are_checked_as_each_is(whole: list[str]) -> None:
+    def refusals(check: Callable[[], object]) -> str:
+        try:
+            check()
+        except InvalidInput as error:
+            return error.message
+        return ""
+
+    assert refusals(lambda: paths.check_all(whole)) == refusals(
+        lambda: [paths.check(path) for path in whole]
+    )
