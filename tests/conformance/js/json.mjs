@@ -96,6 +96,6 @@ export const id = (value) => need(isHex(value, 32), "not an id") ?? value;
 
 /** Return the bytes of base64 with padding and without unused bits. */
 export function base64(value) {
-  const bytes = Buffer.from(String(value), "base64");
+  const bytes = Buffer.from(typeof value === "string" ? value : "", "base64");
   return need(bytes.toString("base64") === value, "not base64") ?? bytes;
 }
