@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from . import limits
 from .cache.version import VERSION
+from .digest import blob_id
 from .errors import InvalidInput, NoBrain, StoreError, printable
 from .objects import proven
 from .objects import snapshot as snapshots
@@ -87,6 +88,8 @@ class Session:
         self.learned: set[bytes] = set()
         self.whole: set[bytes] = set()
         self._cache: Cache | None = None
+        self._cache_without = b""
+        self._redacted = (0, b"")
         self.named_otherwise: dict[bytes, str] = {}
         self.cards: dict[bytes, Card] = {}
         self.indexes: dict[object, IndexText] = {}
@@ -106,12 +109,35 @@ class Session:
 
     @property
     def cache(self) -> Cache:
-        """The user's cache of this brain, opened when it is first asked for."""
-        if self._cache is None:
+        """The user's cache of this brain, opened when it is first asked for.
+
+        Another one takes its place as soon as something was redacted.
+        """
+        cache = self._cache
+        if cache is None or (self._is_settled and self._redactions() != self._cache_without):
             from .cache.cache import open_cache
 
-            self._cache = open_cache(self.brain_id(), VERSION)
-        return self._cache
+            cache = open_cache(self.brain_id(), VERSION, self._redactions())
+            self.use_cache(cache)
+        return cache
+
+    def follow_redactions(self) -> None:
+        """Forget what is derived and at hand if something was redacted since."""
+        _ = self.cache
+
+    @property
+    def _is_settled(self) -> bool:
+        """Whether neither the store nor the cache is in the midst of a transaction."""
+        in_cache = self._cache is not None and self._cache.is_changing
+        return self.reader is self.store and not in_cache
+
+    def _redactions(self) -> bytes:
+        """Return a digest of the ids of all redacted blobs, empty if there are none."""
+        epoch = self.reader.epoch()
+        if epoch != self._redacted[0]:
+            gone = sorted(self.reader.all_redacted())
+            self._redacted = epoch, blob_id(b"".join(gone))[:16] if gone else b""
+        return self._redacted[1]
 
     def report(self, what: str, done: int, total: int) -> None:
         """Tell of long work on the cache; `total` is 0 where it is not known."""
@@ -126,9 +152,10 @@ class Session:
 
     def use_cache(self, cache: Cache) -> None:
         """Go on with another cache."""
+        self.shelf = None  # not closed: it may be what asks
         if self._cache is not None:
             self._cache.close()
-        self._cache = cache
+        self._cache, self._cache_without = cache, self._redactions()
         self.learned.clear()
         self.cards.clear()
         self.indexes.clear()

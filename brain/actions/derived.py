@@ -60,6 +60,7 @@ def is_skill(session: Session, bundle: Bundle, path: str) -> bool:
 def cards(session: Session, blobs: Iterable[bytes]) -> dict[bytes, Card]:
     """Return the cards of SKILL.md blobs; what the cache does not know is read anew."""
     wanted = list(dict.fromkeys(blobs))
+    session.follow_redactions()
     known = session.cards
     out = {blob: known[blob] for blob in wanted if blob in known}
     unknown = [blob for blob in wanted if blob not in out] if out else wanted

@@ -83,6 +83,7 @@ def _kept(session: Session, snapshot_id: bytes, measure: Measure) -> IndexText:
     if measure.budget is None:
         return _text(session, snapshot_id, measure, None)
     key = snapshot_id, measure
+    session.follow_redactions()
     made = session.indexes.get(key)
     if made is None:
         made = _text(session, snapshot_id, measure, None)

@@ -191,7 +191,24 @@ def learned_of(session: Session, here: bytes) -> Learned:
     ]
     if len(changed) >= BULK:
         _note_names(session, changed)
-    return _learned(session, here, snapshot, before, after, changed)
+    found = _learned(session, here, snapshot, before, after, changed)
+    return found._replace(rows=_as_told(session, snapshot, changed, found.rows))
+
+
+def _as_told(
+    session: Session, snapshot: Snapshot, changed: list[Difference], rows: list[SkillRow]
+) -> list[SkillRow]:
+    """Take the version of a skill whose content was redacted from the operation that wrote it.
+
+    So no version is given a second time.
+    """
+    new = {pair.after.blob: pair.path for pair in changed if pair.after}
+    gone = session.reader.redacted(list(new)) if len(changed) < BULK else {}
+    number = operation.version_given(snapshot.operation)
+    if len(gone) != 1 or not number:
+        return rows
+    path = new[next(iter(gone))]
+    return [row._replace(version=number) if row.path == path else row for row in rows]
 
 
 def _note_names(session: Session, changed: list[Difference]) -> None:

@@ -91,10 +91,15 @@ class Cache:
         self._db = db
         self.folder = folder
 
+    @property
+    def is_changing(self) -> bool:
+        """Whether something is being put in, by `changing`."""
+        return self._db.in_transaction
+
     @contextmanager
     def changing(self) -> Iterator[None]:
         """Hold other writers off; what is put in meanwhile is kept together or not at all."""
-        if self._db.in_transaction:
+        if self.is_changing:
             yield
             return
         try:
@@ -270,12 +275,13 @@ class Cache:
         self._db.close()
 
 
-def open_cache(brain: bytes, version: int) -> Cache:
+def open_cache(brain: bytes, version: int, redacted: bytes = b"") -> Cache:
     """Open the user's cache of the brain with this id, in memory where no file can be had.
 
-    `version` is that of how things are derived; what another one made is not used.
+    `version` is that of how things are derived; what another one made is not used, nor is
+    what was made while other blobs were `redacted` (a digest, empty for none).
     """
-    folder = folders.folder_of(brain)
+    folder = folders.folder_of(brain, redacted)
     db = tables.open_file(folder, version) if folder is not None else None
     return Cache(db, folder) if db is not None else in_memory(version, folder)
 

@@ -16,18 +16,35 @@ VARIABLE = "BRAIN_CACHE_DIR"
 _SYSTEM: str = sys.platform
 
 
-def folder_of(brain: bytes) -> str | None:
+def folder_of(brain: bytes, redacted: bytes = b"") -> str | None:
     """Return the cache folder of the brain with this id, made for its owner alone.
 
-    None where there can be none: no rights, or the folder belongs to somebody else.
+    `redacted` stands for what was redacted in it: folders of before then are cleared, for
+    they may hold that, and are no longer used. None where there can be no folder: no
+    rights, or it belongs to somebody else.
     """
     try:
-        path = os.path.join(_root(), brain.hex())
+        root, name = _root(), brain.hex()
+        path = os.path.join(root, f"{name}-{redacted.hex()}" if redacted else name)
         os.makedirs(path, mode=0o700, exist_ok=True)
         found = os.lstat(path)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            return None
+        if redacted:
+            _clear_others(root, name, path)
     except (OSError, ValueError, RuntimeError):  # the last if nobody knows the user's home
         return None
-    return path if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() else None
+    return path
+
+
+def _clear_others(root: str, name: str, kept: str) -> None:
+    with os.scandir(root) as found:
+        others = [other.path for other in found if other.name.partition("-")[0] == name]
+    for other in others:
+        if other != kept and not os.path.islink(other):
+            clear(other, "\0")
+            with suppress(OSError):
+                os.rmdir(other)
 
 
 def _root() -> str:

@@ -177,6 +177,11 @@ def upsert(slug: str, from_version: str, to_version: str) -> Operation:
     return ("upsert", slug, from_version, to_version)
 
 
+def version_given(done: Operation) -> str:
+    """Return the version that a skill was written with, "" if none was."""
+    return str(done[3]) if done[0] in ("upsert", "absorb") else ""
+
+
 def delete(slug: str, version: str) -> Operation:
     """A skill was removed at `version`."""
     return ("delete", slug, version)

@@ -106,6 +106,8 @@ def test_the_named_brain_is_used_and_said_where_another_is_nearer(
     inner = agent / "inner"
     assert cli("init", "inner").status == 0
     monkeypatch.chdir(inner)
+    assert f" in {agent}\n" in cli("status").out  # what lies in a brain is a part of it
+    (agent / ".brainignore").write_text("/inner/\n")
     told = cli("-C", str(agent), "status")
     assert told.status == 0 and f" in {agent}\n" in told.out
     assert f"Note: working on the brain in {agent}, not on the one in {inner}\n" in told.err

@@ -104,3 +104,21 @@ def test_what_is_cleared_are_the_files_of_one_brain_but_for_those_that_are_kept(
     folders.clear(str(tmp_path), "derived.db")
     assert sorted(os.listdir(tmp_path)) == ["derived.db", "derived.db-wal", "folder"]
     folders.clear(str(tmp_path / "gone"), "derived.db")
+
+
+def test_a_redaction_takes_another_folder_and_clears_those_of_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "caches"))
+    other = folders.folder_of(bytes(32))
+    first, second = folders.folder_of(BRAIN), folders.folder_of(BRAIN, b"one" * 5)
+    assert first is not None and second is not None and other is not None
+    assert sorted(os.listdir(tmp_path / "caches")) == sorted(map(os.path.basename, (other, second)))
+    (Path(second) / "words.db").touch()
+    (tmp_path / "caches" / f"{BRAIN.hex()}-link").symlink_to(second)
+    third = folders.folder_of(BRAIN, b"two" * 5)
+    assert third is not None
+    assert not os.path.exists(second)
+    assert os.path.exists(other)
+    assert folders.folder_of(BRAIN) == first  # as of a copy that knows nothing of it
+    assert os.path.exists(third)

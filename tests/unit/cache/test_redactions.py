@@ -1,0 +1,153 @@
+"""What was redacted is in no cache of anybody who knows of it, and in no answer."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from tests.answers import answers, opened
+
+from .conftest import Grown
+
+WORD = "quetzal7391"
+"""What was redacted; no ending that a stemmer would take off."""
+
+
+def holding(folder: Path) -> list[str]:
+    """Return the files below a folder that hold the word."""
+    return [
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and WORD.encode() in path.read_bytes()
+    ]
+
+
+@pytest.fixture
+def told(grown: Grown, caches: Path) -> Path:
+    """A brain that knows the word: in a name, a description, a version of before and now."""
+    with opened(grown.root) as brain:
+        brain.upsert_skill("Bird", "Watch.\n", description="Watch it")
+        brain.upsert_skill("Bird", f"Watch {WORD}.\n", description=f"Watch the {WORD}")
+        file = grown.root / f"skills/folder-of-{WORD}/SKILL.md"
+        file.parent.mkdir()
+        file.write_text("---\nname: Other\ndescription: Its path has it\n---\n")
+    return grown.root
+
+
+def fill(root: Path) -> None:
+    """Bring all that the cache keeps up to date."""
+    answers(root)
+    with opened(root) as brain:
+        brain.select(WORD)
+        brain.index()
+
+
+ASK: dict[str, Callable[[Brain], object]] = {
+    "index": lambda brain: brain.index(),
+    "index of before": lambda brain: brain.index("@~1"),
+    "prompt": lambda brain: brain.prompt(),
+    "skills": lambda brain: brain.skills(),
+    "select": lambda brain: brain.select("penguins"),
+    "history": lambda brain: brain.skill_history("alpha"),
+    "view": lambda brain: brain.view_skill("alpha"),
+    "upsert": lambda brain: brain.upsert_skill("Alpha", "Do.\n"),
+}
+
+
+ASK_FIRST = [ask for name, ask in ASK.items() if name != "upsert"]
+
+
+@pytest.mark.parametrize("ask", ASK)
+def test_another_user_who_learns_of_a_redaction_keeps_nothing_of_it(
+    told: Path, caches: Path, monkeypatch: pytest.MonkeyPatch, ask: str
+) -> None:
+    users = [caches / "one", caches / "another"]
+    (told / f"skills/folder-of-{WORD}/SKILL.md").unlink()
+    (told / f"skills/folder-of-{WORD}").rmdir()
+    for user in users:
+        monkeypatch.setenv("BRAIN_CACHE_DIR", str(user))
+        fill(told)
+        assert holding(user)
+    monkeypatch.setenv("BRAIN_CACHE_DIR", str(users[0]))
+    with opened(told) as brain:
+        brain.redact("skills/bird/SKILL.md", reason="a name")
+    assert holding(users[0]) == []
+    assert holding(told) == []
+    monkeypatch.setenv("BRAIN_CACHE_DIR", str(users[1]))
+    with opened(told) as brain:
+        found = ASK[ask](brain)
+        assert WORD not in str(found)
+    assert holding(users[1]) == []
+
+
+@pytest.mark.parametrize("ask", ASK)
+def test_a_brain_that_is_open_learns_of_the_redaction_of_another_user(
+    told: Path, caches: Path, monkeypatch: pytest.MonkeyPatch, ask: str
+) -> None:
+    (told / f"skills/folder-of-{WORD}/SKILL.md").unlink()
+    monkeypatch.setenv("BRAIN_CACHE_DIR", str(caches / "another"))
+    with opened(told) as other:
+        for question in (*ASK_FIRST, lambda brain: brain.select(WORD)):
+            question(other)
+        monkeypatch.setenv("BRAIN_CACHE_DIR", str(caches / "one"))
+        with opened(told) as brain:
+            brain.redact("skills/bird/SKILL.md", reason="a name")
+        monkeypatch.setenv("BRAIN_CACHE_DIR", str(caches / "another"))
+        assert WORD not in str(ASK[ask](other))
+        assert holding(caches / "one") == []
+    assert holding(caches / "another") == []
+
+
+def test_a_copy_that_knows_nothing_of_a_redaction_brings_nothing_back(
+    told: Path, caches: Path, tmp_path: Path
+) -> None:
+    """Both copies share a cache; that which redacted never shows what the other still holds."""
+    with opened(told) as brain:
+        brain.snapshot()
+    copy = Path(shutil.copytree(told, tmp_path / "copy", symlinks=True))
+    with opened(told) as brain:
+        before = brain.head
+        brain.redact("skills/bird/SKILL.md", reason="a name")
+        brain.upsert_skill("Later", "Do.\n", description="Later")
+    with opened(copy) as brain:
+        assert WORD in brain.index().index
+        assert WORD in str(brain.skills())
+    with opened(told) as brain:
+        for revision in ("@", before):
+            assert WORD not in brain.index(revision).index.replace(f"folder-of-{WORD}", "")
+            assert "Watch the" not in str(brain.skills(revision))
+        assert "Watch" not in brain.prompt().prompt
+        assert brain.select(WORD) == [] or "Watch" not in str(brain.select(WORD))
+    with opened(copy) as brain:
+        assert WORD in brain.index().index
+
+
+def test_the_answers_after_a_redaction_are_those_without_any_cache(
+    told: Path, caches: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(told)
+    with opened(told) as brain:
+        brain.snapshot()
+        brain.redact("skills/bird/SKILL.md", reason="a name")
+        earlier = brain.skill_history("alpha")[1].snapshot
+        brain.redact("skills/alpha/SKILL.md", rev=earlier, reason="another")
+        brain.upsert_skill("Bird", "Watch again.\n", description="Watch again")
+    found = answers(told)
+    with opened(told) as brain:
+        versions = [row.version for row in brain.skill_history("bird")]
+    (tmp_path / "in-the-way").touch()
+    monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "in-the-way"))
+    assert answers(told) == found
+    with opened(told) as brain:
+        assert [row.version for row in brain.skill_history("bird")] == versions
+
+
+def test_no_version_is_given_twice_since_its_content_was_redacted(told: Path, caches: Path) -> None:
+    with opened(told) as brain:
+        assert brain.upsert_skill("Bird", "Watch more.\n").version == 3
+        brain.redact("skills/bird/SKILL.md", reason="a name")
+        assert brain.upsert_skill("Bird", "Watch.\n", description="Watch").version == 4
