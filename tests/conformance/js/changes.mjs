@@ -1,5 +1,4 @@
-// What a snapshot may have changed, by its operation. The versions that an operation tells are
-// left out: they stand in the front matter of skills, and reading that is none of this reader's.
+// What a snapshot may have changed, by its operation; versions, which front matter says, are left out.
 
 import { hex, need } from "./bytes.mjs";
 import { blobId } from "./digest.mjs";
@@ -28,9 +27,9 @@ export function checkChange(operation, before, after, source) {
     return [textName(path), ...above].filter((name) => name !== undefined);
   };
   // A name beyond ASCII may have any slug, but only where no ASCII name has it, and only one such name.
-  const readings = (slug) => {
+  const readings = (slug, among = changed) => {
     const fits = (name) => isAscii(name) && slugOf(name) === slug;
-    const all = changed.flatMap(names);
+    const all = among.flatMap(names);
     return all.some(fits) ? [fits] : [...new Set(all)].filter((name) => !isAscii(name)).map((one) => (name) => name === one);
   };
   const isTextOf = (fits) => (path) => textName(path) !== undefined && fits(textName(path));
@@ -52,11 +51,13 @@ export function checkChange(operation, before, after, source) {
     },
     delete: () => readings(fields[0]).some((fits) => removed.filter(isTextOf(fits)).some(isWhole)),
     absorb: () => {
-      const isGone = (path, other) => !after.has(path) && names(path).some(other);
       const isWritten = (own) => changed.some((path) => after.has(path) && names(path).some(own));
-      const isEither = (own, other) => changed.every((path) => names(path).some(own) || isGone(path, other));
-      const owns = readings(fields[0]).filter(isWritten);
-      return readings(fields[3]).some((other) => removed.some(isTextOf(other)) && owns.some((own) => isEither(own, other)));
+      const isAbsorbed = (own) => {
+        const rest = changed.filter((path) => !names(path).some(own));
+        const isGone = (other) => rest.every((path) => !after.has(path) && names(path).some(other));
+        return rest.length === 0 || readings(fields[3], rest).some(isGone);
+      };
+      return removed.some(isTextOf((name) => !isAscii(name) || slugOf(name) === fields[3])) && readings(fields[0]).filter(isWritten).some(isAbsorbed);
     },
   };
   need(!Object.hasOwn(rules, kind) || rules[kind](), `${kind} changed what it may not`);

@@ -8,9 +8,9 @@ import { KINDS } from "./vectors.mjs";
 
 function answer([kind, input]) {
   try {
-    return tried(() => ({ ok: KINDS[kind](input) }), (error) => ({ refused: error.message }));
-  } catch (error) {
-    return { fault: String(error.stack) };
+    return tried(() => ({ ok: KINDS[kind](input) }), ({ message }) => ({ refused: message }));
+  } catch ({ stack }) {
+    return { fault: String(stack) };
   }
 }
 

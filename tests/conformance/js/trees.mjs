@@ -69,8 +69,7 @@ export function build(files) {
   }
 }
 
-// A tree is a function of its files: they are read in order, and what is built from them has to be the same.
-/** Return the files of the section `name`, all rules of its tree checked. */
+/** Return the files of the section `name`, which its tree is a function of: what they build has to be the same. */
 export function readTree(name, { id, files, bytes }, load) {
   const found = [];
   for (const waiting = [id]; waiting.length; ) {
