@@ -99,7 +99,7 @@ class Forger:
                 return tuple(reversed(value))
             return (*value[:at], self.changed(value[at]), *value[at + 1 :])
         if type(value) is int and self.chance.random() < 0.7:
-            return max(0, value + self.chance.choice((-1, 1, 2**32)))
+            return min(max(0, value + self.chance.choice((-1, 1, 2**32))), 2**64 - 1)
         if type(value) is bytes and value and self.chance.random() < 0.5:
             at = self.chance.randrange(len(value))
             return value[:at] + bytes([value[at] ^ 1]) + value[at + 1 :]
@@ -335,13 +335,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         base = made(Path(folder) / "agent")
         for number in range(seed, seed + rounds):
-            try:
-                _done, ok = round_of(base, number)
-            except Exception:
-                raise
-            passed += ok
-            if ok:
-                pass
+            sys.stdout.write(f"\rseed {number}, {passed} passed verification")
+            sys.stdout.flush()
+            passed += round_of(base, number)[1]
+    sys.stdout.write("\n")
 
 
 if __name__ == "__main__":
