@@ -134,8 +134,8 @@ def test_whatever_becomes_of_the_index_of_words_the_answer_is_the_same(
 ) -> None:
     brain.upsert_skill("a", "Do.", description="Count penguins")
     assert found(brain, "penguins") == ["a"]
-    brain.close()
     file = folder_of(brain) / "words.db"
+    brain.close()
     for beside in file.parent.glob("words.db-*"):
         beside.unlink()
     if damage == "nonsense":
