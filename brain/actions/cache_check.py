@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from ..cache.cache import SkillRow, Unusable
+from ..errors import FormatError, NotFound, StoreError
 from ..session import Session
 from ..skills.card import encode_card, read_card
 from . import derived, lineage_cache, lining
@@ -22,7 +23,7 @@ def card_check(session: Session) -> Look:
     """Return what tells whether the card that is kept of a blob is another one than its own."""
     try:
         kept = dict(session.cache.every_card())
-    except Unusable:
+    except (Unusable, FormatError, NotFound, StoreError):  # nobody can say whose cache it is
         kept = {}
 
     def differs(blob: bytes, content: bytes) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .independent import blob_id, require
 
-TRUST_FILE = "trust.yaml"
+TRUST_FILE = "trust.json"
 _TEXTS = ("SKILL.md", "skill.md", "Skill.md", "SKILL.MD")
 _ONE_SKILL = ("upsert", "delete", "absorb", "admit", "reject", "retire", "reinstate")
 _DEVICE = re.compile("con|prn|aux|nul|(?:com|lpt)[0-9]")

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from .independent import (
     blob_id,
-    check_path,
     check_record,
     decode,
     h,
@@ -18,6 +17,7 @@ from .independent import (
     is_text,
     require,
 )
+from .independent_folders import check_path
 
 
 class Read(NamedTuple):

@@ -17,7 +17,7 @@ from tests.conformance.test_vectors import _change as ours
 
 PATHS = [
     "SOUL.md",
-    "trust.yaml",
+    "trust.json",
     "memory/a.md",
     "skills/SKILL.md",
     "skills/oracle.md",

@@ -98,8 +98,7 @@ def test_what_is_no_version_is_named_by_verification_and_ends_no_command(
     forged(brain, lambda session, honest: honest._replace(operation=done))
     brain.close()
     assert [wrong for one in READING if (wrong := judged(command_line, brain.root, one))] == []
-    if kind == "upsert":
-        assert "bad_version" in codes(brain)
+    assert "bad_object" in codes(brain)
 
 
 def with_bundle(session: Session, snapshot: Snapshot, bundle: bundles.Bundle) -> Snapshot:

@@ -29,7 +29,7 @@ from tests.attacker import (
 
 from .conftest import Grown
 
-REFUSALS = {"corrupt_object", "missing_object", "wrong_type", "wrong_brain"}
+REFUSALS = {"corrupt_object", "corrupt_ref", "missing_object", "wrong_type", "wrong_brain"}
 """What is said of an object that is not what its id says."""
 
 
@@ -143,7 +143,7 @@ def test_a_store_that_names_another_brain_than_its_head_is_refused(
     assert false(grown) == []
     with opened(grown.root) as brain, pytest.raises(StoreError) as error:
         brain.index()
-    assert error.value.code == "wrong_brain"
+    assert error.value.code == ("corrupt_ref" if id == "nothing" else "wrong_brain")
 
 
 def seal(root: Path, changes: dict[str, bytes | None]) -> None:

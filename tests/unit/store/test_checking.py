@@ -49,9 +49,13 @@ def db(folder: Path) -> Iterator[Connection]:
     made.close()
 
 
+def nothing(blob: bytes, content: bytes) -> bool:
+    return False
+
+
 def checked(db: Connection, folder: Path, processes: int) -> tuple[list[object], list[bytes]]:
     large: list[bytes] = []
-    with small(db, lambda: database.open_readonly(folder), large, processes) as parts:
+    with small(db, lambda: database.open_readonly(folder), large, processes, nothing) as parts:
         return list(parts), large
 
 
@@ -78,6 +82,20 @@ def test_one_process_and_several_say_the_same_of_a_damaged_store(
     assert checked(db, folder, 3) == alone
 
 
+def test_what_is_looked_for_is_named_whoever_reads_it(db: Connection, folder: Path) -> None:
+    wanted = {blob_id(skill) for skill in SKILLS[::7]}
+    for processes in (1, 3):
+        large: list[bytes] = []
+        with small(
+            db,
+            lambda: database.open_readonly(folder),
+            large,
+            processes,
+            lambda blob, content: blob in wanted and blob_id(content) == blob,
+        ) as parts:
+            assert {blob for part in parts for blob in part.named} == wanted
+
+
 def test_few_blobs_are_not_worth_a_child(tmp_path: Path) -> None:
     store = create_store(tmp_path / "few")
     with store.transaction() as tx:
@@ -87,7 +105,7 @@ def test_few_blobs_are_not_worth_a_child(tmp_path: Path) -> None:
     def never() -> Connection:
         raise AssertionError("a child was made")
 
-    with small(store._db, never, [], 4) as parts:
+    with small(store._db, never, [], 4, nothing) as parts:
         assert sum(len(part.sizes) for part in parts) == SMALLEST_PART * (WORTH_SHARING - 1)
     store.close()
 
@@ -97,7 +115,7 @@ def test_a_child_that_is_killed_is_an_error_and_never_a_pass(db: Connection) -> 
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError
 
-    with small(db, killed, [], 2) as parts, pytest.raises(BrainError) as caught:
+    with small(db, killed, [], 2, nothing) as parts, pytest.raises(BrainError) as caught:
         list(parts)
     assert caught.value.code == "worker_died"
 
@@ -106,6 +124,6 @@ def test_what_a_child_cannot_open_is_told_as_it_is(db: Connection) -> None:
     def locked_out() -> Connection:
         raise StoreError("the store cannot be opened", code="cannot_open")
 
-    with small(db, locked_out, [], 2) as parts, pytest.raises(StoreError) as caught:
+    with small(db, locked_out, [], 2, nothing) as parts, pytest.raises(StoreError) as caught:
         list(parts)
     assert caught.value.code == "cannot_open"

@@ -68,7 +68,10 @@ _GOOD: list[tuple[str, Any]] = [
     _fields("sixteen parents of a later kind", parents=_ids(16), operation=("graft",)),
     _fields("a kind of 64 bytes", operation=("é" * 32,)),
     _fields("a redaction", operation=("redact", "memory/a.md", BUNDLE, "why")),
-    _fields("a redaction at length", operation=("redact", "a" * 1024, BUNDLE, "x" * 65_536)),
+    _fields(
+        "a redaction at length",
+        operation=("redact", "/".join(["a" * 255] * 4), BUNDLE, "x" * 65_536),
+    ),
     _fields("a slug of 64 bytes", operation=upsert("a1-" * 21 + "z", "0.1", "999999999")),
     _fields("versions of four numbers", operation=upsert("a", "2026.01.30.000000000", "0.0.0.1")),
     _fields("a run of 1,024 bytes", operation=("task", "é" * 512, "cancelled")),
