@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 from ..digest import EMPTY
-from ..errors import BrainError, InvalidInput, StoreError, printable
+from ..errors import BrainError, InvalidInput, NotFound, StoreError, printable
 from ..objects import bundle as bundles
 from ..objects import paths
 from ..objects.entry import LINK, Entry
@@ -28,13 +28,20 @@ _NAMED = 5
 _AGAIN = "it is recorded; the next command that writes tries again"
 
 
-def announce(session: Session, tx: Transaction, writes: Mapping[str, Entry | None]) -> None:
+def announce(
+    session: Session,
+    tx: Transaction,
+    writes: Mapping[str, Entry | None],
+    contents: Mapping[bytes, bytes] = NOTHING,
+) -> None:
     """Put the files to be written on the list that survives a crash.
 
-    Raises `InvalidInput` (`name_too_long`, `link_outside`, and what `paths.check` raises) for
-    one that could then not be written, and would keep all writers after this one waiting.
+    `contents` are blobs at hand. Raises `InvalidInput` (`name_too_long`, `link_outside`, and
+    what `paths.check` raises) and `NotFound` (`missing_object`) for one that could then not be
+    written, and would keep all writers after this one waiting.
     """
     there = {path: entry for path, entry in writes.items() if entry}
+    _refuse_missing(tx, {path: e.blob for path, e in there.items() if e.blob not in contents})
     refuse_long_names(session, there)
     _refuse_unsafe(session, there)
     _refuse_ways(session, there, writes)
@@ -49,6 +56,21 @@ def announce(session: Session, tx: Transaction, writes: Mapping[str, Entry | Non
             for path, entry in writes.items()
         ]
     )
+
+
+def _refuse_missing(tx: Transaction, wanted: Mapping[str, bytes]) -> None:
+    """Refuse files whose content is not here; of what was redacted the list itself tells."""
+    lost = tx.missing(set(wanted.values())) if wanted else set()
+    lost.difference_update(tx.redacted(list(lost)) if lost else ())
+    named = sorted(path for path, blob in wanted.items() if blob in lost)
+    if named:
+        shown = ", ".join(map(printable, named[:_NAMED]))
+        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+        raise NotFound(
+            f"the store lacks the content of {shown}{more}",
+            code="missing_object",
+            hint="see `brain verify`, and restore the folder .brain from a copy",
+        )
 
 
 def refuse_long_names(session: Session, wanted: Iterable[str]) -> None:

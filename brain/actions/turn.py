@@ -292,4 +292,4 @@ def _close(mine: Turn, kind: str, description: str) -> None:
         moves = mine.writes and not mine.left
         moved = (mine.files_before, mine.head) if moves else (EMPTY, EMPTY)
         log_operation(session, tx, kind, description, refs, moved)
-    announce(session, tx, mine.writes)
+    announce(session, tx, mine.writes, mine.contents)

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from brain import Brain, InvalidInput
+from brain import Brain, InvalidInput, NotFound
 from brain.actions.importing import File, Source, Step
+from brain.digest import blob_id
 from brain.worktree.links import encode_target
+from tests.tampering import tamper
 
 SOURCE = Source("git", "skills", "adopted/skills")
 NAME = f"{'x' * 300}.md"
@@ -156,3 +158,33 @@ def test_a_link_as_long_as_the_system_takes_can_be_written(brain: Brain) -> None
     with pytest.raises(InvalidInput):
         encode_target("memory/link", longest.decode() + "c")
     assert is_well(brain)
+
+
+@pytest.mark.parametrize("act", ["switch", "restore", "merge"])
+def test_what_is_not_in_the_store_is_missed_before_anything_is_recorded(
+    brain: Brain, act: str
+) -> None:
+    brain.upsert_skill("here", "Text.\n")
+    brain.create_branch("other")
+    brain.switch("other")
+    blob = blob_id(b"the content that goes missing\n")
+    (brain.root / "memory").mkdir(exist_ok=True)
+    (brain.root / "memory/gone.md").write_bytes(b"the content that goes missing\n")
+    kept = brain.snapshot().snapshot
+    if act in ("switch", "merge"):
+        brain.switch("main")
+    else:
+        (brain.root / "memory/gone.md").unlink()
+        brain.snapshot()
+    tamper(brain.root, ("DELETE FROM blobs WHERE id = ?", (blob,)))
+    before = brain.head, brain.status().branch
+    acts = {
+        "switch": lambda: brain.switch("other"),
+        "restore": lambda: brain.restore(kept),
+        "merge": lambda: brain.merge("other"),
+    }
+    with pytest.raises(NotFound) as caught:
+        acts[act]()
+    assert caught.value.code == "missing_object"
+    assert (brain.head, brain.status().branch) == before
+    brain.upsert_skill("here", "More.\n")
