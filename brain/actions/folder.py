@@ -52,6 +52,7 @@ def look(session: Session, progress: Progress = no_progress) -> Look:
     from ..worktree.scan import scan
 
     rules = IgnoreRules.load(session.root)
+    session.refresh()  # what is at hand of a bundle may have been collected since
     cache = statcache.load(stat_file(session), rules.fingerprint)
     base = bundles.EMPTY
     if cache is not None:

@@ -184,7 +184,6 @@ def locked(session: Session) -> Iterator[None]:
     Raises `Locked` if another writer does not end in time, and what `finish` raises.
     """
     with held(session):
-        session.refresh()
         rows = session.store.pending()
         if rows:
             finish(session, rows)
