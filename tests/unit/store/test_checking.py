@@ -16,7 +16,7 @@ from brain.store import database
 from brain.store.checking import SMALLEST_PART, WORTH_SHARING, small
 from brain.store.connection import Connection
 from brain.store.opening import create_store
-from brain.store.protocol import LARGE
+from brain.store.protocol import LARGE, Checked
 
 # What the children here do is safe whatever threads the tests before have left.
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
@@ -49,9 +49,15 @@ def db(folder: Path) -> Iterator[Connection]:
     made.close()
 
 
-def checked(db: Connection, folder: Path, processes: int) -> tuple[list[object], list[bytes]]:
+def picked(blob: bytes, content: bytes) -> bool:
+    """Pick some blobs out, which are then named by whoever reads them."""
+    assert blob == blob_id(content)
+    return content[:7] == b"skill 7"
+
+
+def checked(db: Connection, folder: Path, processes: int) -> tuple[list[Checked], list[bytes]]:
     large: list[bytes] = []
-    with small(db, lambda: database.open_readonly(folder), large, processes) as parts:
+    with small(db, lambda: database.open_readonly(folder), large, processes, picked) as parts:
         return list(parts), large
 
 
@@ -61,6 +67,10 @@ def test_one_process_and_several_say_the_same_of_a_sound_store(
     alone = checked(db, folder, 1)
     assert alone[1] == [blob_id(BIG)]
     assert len(alone[0]) >= WORTH_SHARING
+    named = [id for part in alone[0] for id in part.named]
+    assert sorted(named) == sorted(
+        {blob_id(skill) for skill in SKILLS if picked(blob_id(skill), skill)}
+    )
     assert checked(db, folder, 2) == checked(db, folder, 4) == alone
 
 
@@ -87,7 +97,7 @@ def test_few_blobs_are_not_worth_a_child(tmp_path: Path) -> None:
     def never() -> Connection:
         raise AssertionError("a child was made")
 
-    with small(store._db, never, [], 4) as parts:
+    with small(store._db, never, [], 4, picked) as parts:
         assert sum(len(part.sizes) for part in parts) == SMALLEST_PART * (WORTH_SHARING - 1)
     store.close()
 
@@ -97,7 +107,7 @@ def test_a_child_that_is_killed_is_an_error_and_never_a_pass(db: Connection) -> 
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError
 
-    with small(db, killed, [], 2) as parts, pytest.raises(BrainError) as caught:
+    with small(db, killed, [], 2, picked) as parts, pytest.raises(BrainError) as caught:
         list(parts)
     assert caught.value.code == "worker_died"
 
@@ -106,6 +116,6 @@ def test_what_a_child_cannot_open_is_told_as_it_is(db: Connection) -> None:
     def locked_out() -> Connection:
         raise StoreError("the store cannot be opened", code="cannot_open")
 
-    with small(db, locked_out, [], 2) as parts, pytest.raises(StoreError) as caught:
+    with small(db, locked_out, [], 2, picked) as parts, pytest.raises(StoreError) as caught:
         list(parts)
     assert caught.value.code == "cannot_open"
