@@ -125,7 +125,8 @@ def catch_up(session: Session) -> None:
     """
     refs = session.reader.refs()
     current = refs.get(head_ref((session.reader.meta("branch") or b"").decode()))
-    for root in {*refs.values(), *session.resolved, *session.staged}:
+    roots = {*refs.values(), *session.resolved, *session.staged}
+    for root in roots - session.learned:
         if is_known(session, root):
             continue
         if root == current:

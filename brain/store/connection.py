@@ -117,14 +117,15 @@ class Connection:
     """A connection to one database file; raises only typed errors.
 
     `name` stands for the file in messages, which speak of it as `told` says. `in_place`
-    tells whether what is open is what the path names.
+    tells whether what is open is what the path names; a cache, which may be deleted at any
+    time, does without.
     """
 
     def __init__(
         self, filename: str, flags: int, *, timeout: float, name: str, told: Told = STORE
     ) -> None:
         self.name = name
-        self.in_place = InPlace(filename)
+        self.in_place = InPlace()
         self._told = told
         self._held = False
         self._timeout = int(timeout * 1000)
@@ -218,6 +219,11 @@ class Connection:
             return []
         finally:
             self._raw.set_busy_timeout(self._timeout)
+
+    @property
+    def total_changes(self) -> int:
+        """How many rows were inserted, changed and deleted since the connection was opened."""
+        return self._raw.total_changes()
 
     @property
     def in_transaction(self) -> bool:

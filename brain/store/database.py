@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import Conflict, StoreError
 from . import dbfile, facts, schema
 from .connection import STORE, Connection
+from .inplace import InPlace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,6 +74,7 @@ def open_writable(folder: Path, timeout: float = TIMEOUT) -> Connection:
         schema.compare(db)
         if db.all("PRAGMA journal_mode") != [("wal",)]:
             db.run("PRAGMA journal_mode=WAL")
+        db.in_place = InPlace(path)
         db.in_place.meet()
     except BaseException:
         db.close()

@@ -14,10 +14,13 @@ _FILES = ("", "-wal", "-shm")
 
 
 class InPlace:
-    """Remembers the files of one database; it looks at names alone and opens nothing."""
+    """Remembers the files of the database at `path`, of none without one.
 
-    def __init__(self, path: str) -> None:
-        self._files = [path + side for side in _FILES]
+    It looks at names alone and opens nothing.
+    """
+
+    def __init__(self, path: str = "") -> None:
+        self._files = [path + side for side in _FILES] if path else []
         self._known: dict[str, tuple[int, int]] = {}
 
     def meet(self) -> None:

@@ -148,22 +148,21 @@ class SqliteTransaction(SqliteReader):
         """Insert blobs, packed if there is enough to make up for loading Zstandard."""
         self._refuse_redacted(batch)
         if sum(len(content) for _, content in batch) < PACKED:
-            self._put_right(batch)
+            before = self._db.total_changes
             self._db.run_many(INSERT, [(id, RAW, content) for id, content in batch])
+            if self._db.total_changes - before < len(batch):
+                self._put_right(batch)
             return
         from .encoder import Encoder, keep
 
         keep(self._db, Encoder(self._db), batch)
 
     def _put_right(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """Replace what stands under the ids of new blobs and is not their content.
+        """Replace what stood under the ids of these blobs before and is not their content.
 
         Somebody who knows what will be recorded may have put it there.
         """
-        sql = "SELECT id FROM blobs WHERE id IN ({keys})"
-        contents = dict(batch)
-        for (id,) in list(self._db.among(sql, list(contents))):
-            content = contents[id]
+        for id, content in batch:
             try:
                 self.read_blob(id, len(content))
             except BrainError:

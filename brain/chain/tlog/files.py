@@ -14,6 +14,7 @@ from pathlib import Path
 from ...errors import NotFound, StoreError, VerificationFailed
 from ...store import dbfile, mark
 from ...store.connection import Connection, Told
+from ...store.inplace import InPlace
 from ...store.lock import writer_lock
 from ...trust import keyfile
 from . import schema
@@ -103,6 +104,7 @@ def open_writable(folder: Path, timeout: float = TIMEOUT) -> Connection:
             hint="committing needs write access to the folder of the log",
         )
     db = dbfile.writable(path, timeout, TOLD)
+    db.in_place = InPlace(path)
     try:
         schema.check(db)
         db.in_place.meet()
