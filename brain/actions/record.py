@@ -12,6 +12,7 @@ from ..objects.entry import Entry
 from ..objects.operation import Operation
 from ..results import Notice, Recorded, Status
 from ..session import Session
+from ..worktree import stats
 from . import folder, loading
 from .announced import unwritten
 from .files import Progress, no_progress
@@ -46,10 +47,16 @@ def status(session: Session, progress: Progress = no_progress) -> Status:
         [path for path in names if not there[path]],
         [path for path in names if there[path] and found[path] is not None],
         [path for path in names if found[path] is None],
-        [*seen.found.notices, *map(_unwritten, sorted(left))],
+        [*seen.found.notices, *map(_unwritten, _to_do(session, left))],
         waiting.name if waiting else None,
         midst.described(session, waiting.rows) if waiting else [],
     )
+
+
+def _to_do(session: Session, left: Edits) -> list[str]:
+    """Return the files that wait to be written; one that is gone as it should is none."""
+    root = session.root
+    return sorted(path for path, entry in left.items() if entry or stats.at(root / path))
 
 
 def _unwritten(path: str) -> Notice:

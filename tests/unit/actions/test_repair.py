@@ -197,3 +197,12 @@ def test_what_somebody_wrote_since_is_left_alone_by_a_repair(brain: Brain) -> No
 def test_there_is_nothing_to_repair_in_a_healthy_brain(brain: Brain) -> None:
     head = brain.head
     assert brain.repair() == [] and brain.head == head
+
+
+def test_a_file_that_is_gone_as_it_should_waits_for_nothing(tmp_path: Path) -> None:
+    with Brain.init(tmp_path) as brain:
+        assert brain.status().notices == []
+    tamper(tmp_path, pending_row("skills/never/SKILL.md", 0, b""))
+    with Brain.open(tmp_path) as brain:
+        assert brain.status().notices == []
+        assert brain.verify().ok
