@@ -93,18 +93,20 @@ def verify_deeply(
 
 
 def _undisturbed(session: Session, check: Callable[[], Verified]) -> Verified:
-    """Check what is in the store, not what is at hand of it.
+    """Check what is in the store, not what is at hand of it, and leave nothing at hand.
 
     Check again if something was taken out meanwhile, which looks like damage.
     """
-    for _ in range(ATTEMPTS - 1):
+    for attempt in range(1, ATTEMPTS + 1):
         epoch = _epoch(session)
         session.forget()
-        found = check()
-        if found.ok or _epoch(session) == epoch:
-            return found
-    session.forget()
-    return check()
+        try:
+            found = check()
+        finally:
+            session.forget()  # what the parts keep at hand was not held to its ids
+        if found.ok or _epoch(session) == epoch or attempt == ATTEMPTS:
+            break
+    return found
 
 
 def _epoch(session: Session) -> int:

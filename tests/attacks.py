@@ -311,7 +311,8 @@ def attack(place: Path, seed: int, numbers: range) -> list[str]:
         for change in rng.choices(
             [one for one, _ in CHANGES], [share for _, share in CHANGES], k=rng.choice((1, 1, 2))
         ):
-            with suppress(apsw.Error, IndexError):  # the first change may keep the second off
+            # the first change may keep the second off
+            with suppress(apsw.Error, IndexError, TypeError, UnicodeError):
                 done.append(change(copy, rng))
         os.environ[VARIABLE] = str(place / rng.choice(("warm", "warm", f"cold-{number % 7}")))
         if number % 7 == 0:
