@@ -89,7 +89,7 @@ class Session:
         self.whole: set[bytes] = set()
         self._cache: Cache | None = None
         self._cache_without = b""
-        self._redacted = (0, b"")
+        self._redacted = (-1, b"")
         self.named_otherwise: dict[bytes, str] = {}
         self.cards: dict[bytes, Card] = {}
         self.indexes: dict[object, IndexText] = {}

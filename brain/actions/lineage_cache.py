@@ -106,14 +106,19 @@ def is_known(session: Session, snapshot_id: bytes) -> bool:
 def asked(session: Session, use: Callable[[Cache], T]) -> T:
     """Return what `use` makes of the cache, brought up to date with the lineages in the store.
 
-    If the file of the cache fails, all is made anew in memory.
+    If the file of the cache fails, all is made anew in memory; if another process redacts
+    something meanwhile, in the cache that takes its place.
     """
-    for _ in range(2):
+    failed = 0
+    while failed < 2:
+        cache = session.cache
         try:
             catch_up(session)
-            return use(session.cache)
+            if session.cache is cache:
+                return use(cache)
         except Unusable:
             session.lose_cache()
+            failed += 1
     raise StoreError("the cache cannot be used", hint="see `brain doctor`")
 
 
@@ -136,7 +141,11 @@ def catch_up(session: Session) -> None:
 
 
 def learn_lineage(session: Session, root: bytes) -> None:
-    """Let the cache learn a snapshot and all behind it."""
+    """Let the cache learn a snapshot and all behind it.
+
+    It stops if another cache takes its place, which would know some and not their parents.
+    """
+    cache = session.cache
     if is_known(session, root):
         return
     new = _unknown(session, root)
@@ -146,8 +155,10 @@ def learn_lineage(session: Session, root: bytes) -> None:
     for start in range(0, len(new), _STEP):
         some = new[start : start + _STEP]
         found = [learned_of(session, here) for here in some]
-        with session.cache.changing():
-            session.cache.learn(found)
+        if session.cache is not cache:
+            return
+        with cache.changing():
+            cache.learn(found)
         derived.write_cards(session)
         session.learned.update(some)
         session.report("history of skills", start + len(some), len(new))
