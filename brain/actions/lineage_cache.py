@@ -149,9 +149,6 @@ def learn_lineage(session: Session, root: bytes) -> None:
     if is_known(session, root):
         return
     new = _unknown(session, root)
-    if any(is_redaction(session, here) for here in new):
-        forget(session)
-        new = _unknown(session, root)
     for start in range(0, len(new), _STEP):
         some = new[start : start + _STEP]
         found = [learned_of(session, here) for here in some]

@@ -229,3 +229,21 @@ def test_who_asks_while_another_redacts_is_answered_in_full(
         before = reader.head
         assert len(reader.skill_history("alpha")) == 3
         assert reader.head != before
+
+
+def test_redactions_on_two_branches_leave_both_known(
+    told: Path, caches: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(told) as brain:
+        for branch in ("main", "idea"):
+            brain.switch(branch)
+            (told / f"memory/{branch}.md").write_text(f"A secret of {branch}.\n")
+            brain.snapshot()
+            brain.redact(f"memory/{branch}.md", reason="a test")
+    for user in range(8):  # whichever branch is learned first
+        monkeypatch.setenv("BRAIN_CACHE_DIR", str(caches / str(user)))
+        with opened(told) as brain:
+            lineage_cache.catch_up(brain._session)
+            known = brain._session.cache.knows
+            assert all(map(known, brain._session.reader.refs().values()))
+            assert len(brain.skill_history("alpha")) == 3
