@@ -24,7 +24,7 @@ from ..objects.entry import LINK, Entry
 from ..objects.snapshot import Snapshot
 from ..session import Session, head_ref
 from . import derived
-from .derived import BULK, CHANGED, MANY
+from .derived import CHANGED, MANY
 
 _CARDS = 4096
 """Cards that are read together."""
@@ -50,6 +50,8 @@ def record(
         for path, entry in edits.items()
         if derived.may_be_skill(path)
     ]
+    if len(changed) >= derived.BULK and snapshot.operation[0] == "restore":  # nothing of it was read
+        _note_names(session, changed)
     learned = _learned(session, snapshot_id, snapshot, before, after, changed)
     session.staged[snapshot_id] = Staged(learned, before, after, changed)
 
@@ -68,7 +70,7 @@ def _learned(
     """
     rank = snapshot.generation
     merge = rank if len(snapshot.parents) > 1 else None
-    if len(changed) < BULK:
+    if len(changed) < derived.BULK:
         sides = derived.classifiers(session, before, after, changed)
         return Learned(
             snapshot_id, list(derived.rows(session, snapshot_id, rank, changed, *sides)), (), merge
@@ -197,7 +199,7 @@ def learned_of(session: Session, here: bytes) -> Learned:
         for difference in bundles.compare(session.nodes, before, after)
         if derived.may_be_skill(difference.path)
     ]
-    if len(changed) >= BULK:
+    if len(changed) >= derived.BULK:
         _note_names(session, changed)
     found = _learned(session, here, snapshot, before, after, changed)
     return found._replace(rows=_as_told(session, snapshot, changed, found.rows))
@@ -211,7 +213,7 @@ def _as_told(
     So no version is given a second time.
     """
     new = {pair.after.blob: pair.path for pair in changed if pair.after}
-    gone = session.reader.redacted(list(new)) if len(changed) < BULK else {}
+    gone = session.reader.redacted(list(new)) if len(changed) < derived.BULK else {}
     number = operation.version_given(snapshot.operation)
     if len(gone) != 1 or not number:
         return rows
