@@ -89,7 +89,7 @@ class Session:
         self.whole: set[bytes] = set()
         self._cache: Cache | None = None
         self._cache_without = b""
-        self._redacted = (0, b"")
+        self._redacted = (-1, b"")
         self.named_otherwise: dict[bytes, str] = {}
         self.cards: dict[bytes, Card] = {}
         self.indexes: dict[object, IndexText] = {}
@@ -149,6 +149,10 @@ class Session:
         from .cache.cache import in_memory
 
         self.use_cache(in_memory(VERSION))
+
+    def reopen_cache(self) -> None:
+        """Open the cache anew in a forked child; that of its parent is not even closed there."""
+        self._of_parent, self._cache = self._cache, None
 
     def use_cache(self, cache: Cache) -> None:
         """Go on with another cache."""

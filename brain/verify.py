@@ -39,8 +39,9 @@ nor that there is no other story, which is for ledgers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 
 from .actions import cache_check
@@ -51,7 +52,7 @@ from .checks.signatures import NOTHING, Demand
 from .checks.sizes import Sizes
 from .checks.work import Work
 from .errors import BrainError, FormatError, NotFound, StoreError
-from .forking import shared
+from .forking import Send, forked, processors, shared
 from .results import Finding, Verified
 from .session import CONTROL, PinnedRoots, Session
 
@@ -60,6 +61,8 @@ TRUST_LEVEL = "L0"
 ATTEMPTS = 3
 """Times to check a brain from which others take something out at the same time."""
 _HEAL = "heal it with `brain doctor --repair`"
+_LARGE = 5000
+"""Objects from which on the cache is held against them by a process of its own."""
 MAX_FINDINGS = 1000
 """Findings listed; a brain in ruins is not told in full."""
 
@@ -93,18 +96,20 @@ def verify_deeply(
 
 
 def _undisturbed(session: Session, check: Callable[[], Verified]) -> Verified:
-    """Check what is in the store, not what is at hand of it.
+    """Check what is in the store, not what is at hand of it, and leave nothing at hand.
 
     Check again if something was taken out meanwhile, which looks like damage.
     """
-    for _ in range(ATTEMPTS - 1):
+    for attempt in range(1, ATTEMPTS + 1):
         epoch = _epoch(session)
         session.forget()
-        found = check()
-        if found.ok or _epoch(session) == epoch:
-            return found
-    session.forget()
-    return check()
+        try:
+            found = check()
+        finally:
+            session.forget()  # what the parts keep at hand was not held to its ids
+        if found.ok or _epoch(session) == epoch or attempt == ATTEMPTS:
+            break
+    return found
 
 
 def _epoch(session: Session) -> int:
@@ -118,7 +123,10 @@ def _deeply(session: Session, asked: Demand, progress: Progress) -> Verified:
     sizes = Sizes()
     broken: list[Finding] = []
     wrong_cards: list[bytes] = []
-    with session.reader.check_blobs(cache_check.card_check(session), sizes.expected) as verdicts:
+    with (
+        _holding_cache(session) as deviations,
+        session.reader.check_blobs(cache_check.card_check(session), sizes.expected) as verdicts,
+    ):
         work = _Verification(session, asked, progress, sizes)
         work.run()
         # 9. Every blob is read again and hashes to its id; the sizes are for step 6.
@@ -126,13 +134,35 @@ def _deeply(session: Session, asked: Demand, progress: Progress) -> Verified:
             broken += blobs.check(session, progress, verdicts, sizes, wrong_cards)
         except (StoreError, NotFound, FormatError) as error:
             broken.append(Finding(error.code, "error", "", "", error.message))
-    if sizes.true:
-        work = _Verification(session, asked, progress, sizes)
-        work.run()
-    work.replace(broken)
-    # 12. The cache of whoever asks holds what follows from these objects.
-    work.hold_cache(wrong_cards)
+        if sizes.true:
+            work = _Verification(session, asked, progress, sizes)
+            work.run()
+        work.replace(broken)
+        # 12. The cache of whoever asks holds what follows from these objects.
+        work.hold_cache(wrong_cards, deviations)
     return work.outcome()
+
+
+@contextmanager
+def _holding_cache(session: Session) -> Iterator[Iterator[cache_check.Deviation]]:
+    """Begin step 12, of a large brain in a forked child; yield an iterator over what it finds.
+
+    The child says nothing of a lineage that is not in order: the other steps do.
+    """
+
+    def hold(send: Send) -> None:
+        with session.reader.aside() as reader, suppress(BrainError):
+            session.reader = reader
+            session.reopen_cache()
+            for here, message in cache_check.check(session):
+                send((here, message))
+
+    with ExitStack() as stack:
+        found = cache_check.check(session)
+        if processors() > 1 and session.reader.count_objects() >= _LARGE:
+            with suppress(OSError):  # no other process is to be had
+                found = stack.enter_context(forked(hold))
+        yield found
 
 
 def verify_folder(
@@ -188,13 +218,14 @@ class _Verification:
             if len(self._findings) < MAX_FINDINGS:
                 self._findings.append(finding)
 
-    def hold_cache(self, wrong_cards: Iterable[bytes]) -> None:
+    def hold_cache(
+        self, wrong_cards: Iterable[bytes], deviations: Iterable[cache_check.Deviation]
+    ) -> None:
         """Take step 12, which needs a lineage that is in order."""
         if not self._failed:
-            found = cache_check.check(self._session, wrong_cards)
             self.take(
                 Finding("wrong_cache", "error", here.hex(), "", f"{message}; {_HEAL}")
-                for here, message in found
+                for here, message in chain(cache_check.of_cards(wrong_cards), deviations)
             )
 
     def replace(self, found: list[Finding]) -> None:

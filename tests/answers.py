@@ -11,6 +11,8 @@ from brain.actions import derived, lineage_cache
 SLUGS = ("alpha", "beta", "gamma", "real-name", "gone", "idea", "s3")
 """Skills that the questions are about."""
 AUTHOR = "tester"
+MANY = 3
+"""From so many skills on a snapshot of that brain is told in one row."""
 
 
 def opened(root: Path) -> Brain:
@@ -21,9 +23,9 @@ def opened(root: Path) -> Brain:
 def grow(root: Path) -> None:
     """Make a brain: skills that were added, upgraded, renamed, removed, merged, and many at once.
 
-    The most that is told one by one of a snapshot is lowered to three meanwhile.
+    The most that is told one by one of a snapshot is lowered meanwhile.
     """
-    usual, derived.BULK = derived.BULK, 3
+    usual, derived.BULK = derived.BULK, MANY
     try:
         _grow(root)
     finally:

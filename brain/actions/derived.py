@@ -80,11 +80,11 @@ def _cards_from_cache(session: Session, blobs: list[bytes]) -> dict[bytes, Card]
         read = read_cards(session, lost)
         of_content = (pair for pair in read.items() if pair[1].flags not in _NOT_OF_CONTENT)
         keep_cards(session, ((blob, encode_card(card)) for blob, card in of_content))
-        if session.reader is session.store:
-            write_cards(session)
         out.update(read)
     if len(out) <= _FEW:
         session.keep_cards(out)
+    if session.reader is session.store:  # clears what is at hand if something was redacted
+        write_cards(session)
     return out
 
 
@@ -141,11 +141,17 @@ def keep_cards(session: Session, rows: Iterable[tuple[bytes, bytes]]) -> None:
 
 
 def write_cards(session: Session) -> None:
-    """Put the cards that were made into the cache, if it takes them: they can be made anew."""
+    """Put the cards that were made into the cache, if it takes them: they can be made anew.
+
+    What was redacted since its content was read is left out. The cache is asked for before
+    that is: one of after a later redaction never takes them.
+    """
     made, session.new_cards = session.new_cards, {}
     if made:
-        with suppress(Unusable), session.cache.changing():
-            session.cache.put_cards(made.items())
+        cache = session.cache
+        gone = session.reader.redacted(list(made))
+        with suppress(Unusable), cache.changing():
+            cache.put_cards(pair for pair in made.items() if pair[0] not in gone)
 
 
 def _plain_slug(path: str) -> str:

@@ -19,6 +19,7 @@ from ..skills.card import Card
 from ..skills.slug import slugify
 from . import derived, lineage_cache
 from .derived import SECTION
+from .within import Within
 
 if TYPE_CHECKING:
     from ..results import Skill
@@ -144,6 +145,24 @@ def known_paths(session: Session, slug: str) -> list[str]:
     """Return the full paths at which a skill of that slug lies, lay or would lie."""
     usual = derived.usual_paths(slug)
     return list(dict.fromkeys([*usual, *lineage_cache.skill_paths(session, slug)]))
+
+
+def paths_within(session: Session, inside: Within, slug: str) -> list[str]:
+    """Return those `known_paths` at which a skill of that slug lies or lay in one lineage.
+
+    The usual ones are among them in any case. In another lineage, such as one that was
+    undone, another skill may have had a path that is of no concern to this one.
+    """
+    usual = derived.usual_paths(slug)
+    return [
+        path
+        for path in known_paths(session, slug)
+        if path in usual
+        or any(
+            slug in row.slugs and row.snapshot in inside
+            for row in lineage_cache.log_of(session, path)
+        )
+    ]
 
 
 def _candidates(session: Session, text: str) -> list[list[str]]:

@@ -23,7 +23,7 @@ def last_version(mine: Turn, slug: str) -> str | None:
     inside = Within(mine.session, mine.head)
     seen = [
         row.version
-        for path in find.known_paths(mine.session, slug)
+        for path in find.paths_within(mine.session, inside, slug)
         for row in lineage_cache.log_of(mine.session, path)
         if row.snapshot in inside
     ]

@@ -108,7 +108,8 @@ def _logged(
     """
     from . import derived, lineage_cache
 
-    waiting = [(path, Within(session, head)) for path in _paths_of(session, text)]
+    start = Within(session, head)
+    waiting = [(path, start) for path in _paths_of(session, start, text)]
     seen = {path for path, _ in waiting}
     while waiting:
         path, inside = waiting.pop()
@@ -138,19 +139,17 @@ def _generation(session: Session, row: SkillRow) -> int:
     return session.load(row.snapshot).generation
 
 
-def _paths_of(session: Session, text: str) -> list[str]:
+def _paths_of(session: Session, inside: Within, text: str) -> list[str]:
     if "/" in text:
         return [f"skills/{text}/SKILL.md", f"skills/{text}.md", f"skills/{text}"]
     from ..skills.slug import slugify
     from . import find
 
     current = find.maybe(session, session.bundle_of(session.head()), text)
-    slug = current.slug if current else slugify(text)
-    return [
-        path
-        for path in find.known_paths(session, slug)
-        if current is None or path == current.path or not _elsewhere(session, path)
-    ]
+    found = find.paths_within(session, inside, current.slug if current else slugify(text))
+    if current is None:
+        return found
+    return [current.path, *(p for p in found if p != current.path and not _elsewhere(session, p))]
 
 
 def _elsewhere(session: Session, path: str) -> bool:

@@ -83,11 +83,12 @@ def _kept(session: Session, snapshot_id: bytes, measure: Measure) -> IndexText:
     if measure.budget is None:
         return _text(session, snapshot_id, measure, None)
     key = snapshot_id, measure
-    session.follow_redactions()
+    cache = session.cache
     made = session.indexes.get(key)
     if made is None:
         made = _text(session, snapshot_id, measure, None)
-        session.keep_index(key, made)
+        if session.cache is cache:  # else something was redacted meanwhile
+            session.keep_index(key, made)
     return made
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from typing import TypeVar
 
 from ..cache.cache import Cache, Learned, SkillRow, Unusable
@@ -24,7 +25,7 @@ from ..objects.entry import LINK, Entry
 from ..objects.snapshot import Snapshot
 from ..session import Session, head_ref
 from . import derived
-from .derived import BULK, CHANGED, MANY
+from .derived import CHANGED, MANY
 
 _CARDS = 4096
 """Cards that are read together."""
@@ -50,6 +51,9 @@ def record(
         for path, entry in edits.items()
         if derived.may_be_skill(path)
     ]
+    if len(changed) >= derived.BULK and snapshot.operation[0] == "restore":
+        # Nothing of it was read.
+        _note_names(session, changed)
     learned = _learned(session, snapshot_id, snapshot, before, after, changed)
     session.staged[snapshot_id] = Staged(learned, before, after, changed)
 
@@ -68,7 +72,7 @@ def _learned(
     """
     rank = snapshot.generation
     merge = rank if len(snapshot.parents) > 1 else None
-    if len(changed) < BULK:
+    if len(changed) < derived.BULK:
         sides = derived.classifiers(session, before, after, changed)
         return Learned(
             snapshot_id, list(derived.rows(session, snapshot_id, rank, changed, *sides)), (), merge
@@ -106,14 +110,19 @@ def is_known(session: Session, snapshot_id: bytes) -> bool:
 def asked(session: Session, use: Callable[[Cache], T]) -> T:
     """Return what `use` makes of the cache, brought up to date with the lineages in the store.
 
-    If the file of the cache fails, all is made anew in memory.
+    If the file of the cache fails, all is made anew in memory; if another process redacts
+    something meanwhile, in the cache that takes its place.
     """
-    for _ in range(2):
+    failed = 0
+    while failed < 2:
+        cache = session.cache
         try:
             catch_up(session)
-            return use(session.cache)
+            if session.cache is cache:
+                return use(cache)
         except Unusable:
             session.lose_cache()
+            failed += 1
     raise StoreError("the cache cannot be used", hint="see `brain doctor`")
 
 
@@ -137,18 +146,21 @@ def catch_up(session: Session) -> None:
 
 
 def learn_lineage(session: Session, root: bytes) -> None:
-    """Let the cache learn a snapshot and all behind it."""
+    """Let the cache learn a snapshot and all behind it.
+
+    It stops if another cache takes its place, which would know some and not their parents.
+    """
+    cache = session.cache
     if is_known(session, root):
         return
     new = _unknown(session, root)
-    if any(is_redaction(session, here) for here in new):
-        forget(session)
-        new = _unknown(session, root)
     for start in range(0, len(new), _STEP):
         some = new[start : start + _STEP]
         found = [learned_of(session, here) for here in some]
-        with session.cache.changing():
-            session.cache.learn(found)
+        if session.cache is not cache:
+            return
+        with cache.changing():
+            cache.learn(found)
         derived.write_cards(session)
         session.learned.update(some)
         session.report("history of skills", start + len(some), len(new))
@@ -185,15 +197,30 @@ def learned_of(session: Session, here: bytes) -> Learned:
         return Learned(here, [], (), rank if len(snapshot.parents) > 1 else None)
     after = session.bundle(snapshot.bundle)
     before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
-    changed = [
-        difference
-        for difference in bundles.compare(session.nodes, before, after)
-        if derived.may_be_skill(difference.path)
-    ]
-    if len(changed) >= BULK:
+    changed = list(_changed(session, before, after))
+    if len(changed) >= derived.BULK:
         _note_names(session, changed)
     found = _learned(session, here, snapshot, before, after, changed)
     return found._replace(rows=_as_told(session, snapshot, changed, found.rows))
+
+
+def brief_of(session: Session, here: bytes) -> Learned:
+    """Return what `learned_of` does, but for the names of very many skills, at little cost."""
+    snapshot = session.load(here)
+    if (snapshot.brain or here) == session.brain_id():
+        after = session.bundle(snapshot.bundle)
+        before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
+        changed = list(islice(_changed(session, before, after), derived.BULK))
+        if len(changed) == derived.BULK:
+            return _learned(session, here, snapshot, before, after, changed)._replace(names=())
+    return learned_of(session, here)
+
+
+def _changed(session: Session, before: Bundle, after: Bundle) -> Iterator[Difference]:
+    """Yield what differs of what may be a skill."""
+    for difference in bundles.compare(session.nodes, before, after):
+        if derived.may_be_skill(difference.path):
+            yield difference
 
 
 def _as_told(
@@ -204,7 +231,7 @@ def _as_told(
     So no version is given a second time.
     """
     new = {pair.after.blob: pair.path for pair in changed if pair.after}
-    gone = session.reader.redacted(list(new)) if len(changed) < BULK else {}
+    gone = session.reader.redacted(list(new)) if len(changed) < derived.BULK else {}
     number = operation.version_given(snapshot.operation)
     if len(gone) != 1 or not number:
         return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from itertools import islice
 
@@ -30,6 +30,8 @@ _MOST = 4
 _AT_ONCE = 4096
 """Lines that are made together."""
 
+Place = tuple[str, str, bytes, Card]
+"""A skill: path in the section, name of the place, blob and card."""
 _Sides = tuple[list[bytes], list[bytes]]
 """The lines that are gone, and the new ones."""
 
@@ -71,21 +73,29 @@ def is_sound(session: Session) -> bool:
     if found is None:
         return not session.cache.sheet_note()
     try:
-        lines, right = found[1], from_cards(session, found[0].bundle)
+        return is_made_of(session, found[1], find.places(session, found[0].bundle))
     except NotFound:  # it is of a tree that only another copy of the brain has
         return True
+
+
+def is_made_of(session: Session, lines: Lines, places: Iterable[Place]) -> bool:
+    """Tell whether these are the lines of skills, given as `find.places` yields them."""
+    right = _made_of(session, places)
     return (lines.total, b"".join(lines.sheet)) == (right.total, b"".join(right.sheet))
 
 
 def from_cards(session: Session, bundle: Bundle) -> Lines:
     """Return the lines of all skills of a bundle, made from their cards."""
-    pages = sheet.build(_every(session, bundle))
+    return _made_of(session, find.places(session, bundle))
+
+
+def _made_of(session: Session, places: Iterable[Place]) -> Lines:
+    pages = sheet.build(_every(session, places))
     return Lines(pages, sum(page.count(b"\n") for page in pages))
 
 
-def _every(session: Session, bundle: Bundle) -> Iterator[bytes]:
+def _every(session: Session, places: Iterable[Place]) -> Iterator[bytes]:
     """Yield the lines of skills, made many at a time, which is faster, and not all."""
-    places = find.places(session, bundle)
     skills = ((card.name or name, card.description) for _, name, _, card in places)
     done = 0
     while some := list(islice(skills, _AT_ONCE)):
@@ -141,7 +151,7 @@ def _sides(session: Session, before: Bundle, after: Bundle, changed: list[Differ
     cards = derived.cards(session, blobs)
     seen = [pair for pair in changed if not _is_alike(cards, pair)]
     if any(was is None or now is None for _, was, now in changed):
-        seen += _unsettled(session, after, changed)
+        seen += _unsettled(session, after, changed, {path for path, _, _ in seen})
     if not seen:
         return [], []
     is_old, is_new = derived.classifiers(session, before, after, seen)
@@ -161,15 +171,15 @@ def _is_alike(cards: Mapping[bytes, Card], pair: Difference) -> bool:
 
 
 def _unsettled(
-    session: Session, after: Bundle, changed: Sequence[Difference]
+    session: Session, after: Bundle, changed: Sequence[Difference], known: Set[str]
 ) -> Iterator[Difference]:
-    """Yield the files that did not change, but are no skills any more, or only now.
+    """Yield the files whose line did not change, but that are no skills any more, or only now.
 
-    In a folder at the top they are, unless there is a SKILL.md; see `layout`.
+    In a folder at the top they are, unless there is a SKILL.md; see `layout`. The paths
+    that are `known` are left out.
     """
     moved = [path.split("/") for path, was, now in changed if was is None or now is None]
     folders = {parts[1] for parts in moved if len(parts) == 3 and parts[2] in layout.SKILL_FILES}
-    known = {path for path, _, _ in changed}
     for folder in sorted(folders):
         for entry in bundles.below(session.nodes, after, f"{SECTION}/{folder}"):
             if entry.path.count("/") == 2 and entry.path not in known:

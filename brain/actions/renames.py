@@ -22,7 +22,8 @@ _SEEN = 4096
 def source(session: Session, before: bytes, after: bytes, path: str) -> Entry | None:
     """Return the skill of snapshot `before` that `after` has at `path`, if it came from one.
 
-    Of those that vanished, the one with the same content, else the most alike.
+    Of those that vanished, the one with the same content, else the most alike. Content that
+    was redacted is like none.
     """
     was, now = session.bundle_of(before), session.bundle_of(after)
     entry = bundles.get(session.nodes, now, path)
@@ -37,8 +38,12 @@ def source(session: Session, before: bytes, after: bytes, path: str) -> Entry | 
     same = [old for old in gone if old.blob == entry.blob]
     if same or len(gone) > _MOST:
         return same[0] if same else None
+    lost = session.reader.redacted([entry.blob, *(old.blob for old in gone)])
+    if entry.blob in lost:
+        return None
     text = lines.split(session.reader.read_blob(entry.blob, entry.size))
-    scored = [(_likeness(session, old, text), old.path, old) for old in gone]
+    left = [old for old in gone if old.blob not in lost]
+    scored = [(_likeness(session, old, text), old.path, old) for old in left]
     best = max(scored, default=None)
     return best[2] if best and best[0] >= _ALIKE else None
 

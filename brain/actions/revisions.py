@@ -47,11 +47,11 @@ def _resolved(session: Session, revision: str) -> bytes:
 def _base(session: Session, base: str) -> bytes:
     if base == "@":
         return session.head()
-    branch = session.reader.ref(head_ref(base)) if base else None
-    if branch is not None:
-        return branch
     if not base or set(base) - _HEX or not FEWEST_DIGITS <= len(base) <= 64:
-        raise _bad(base)
+        branch = session.reader.ref(head_ref(base)) if base else None
+        if branch is None:
+            raise _bad(base)
+        return branch  # whose name never looks like an id, lest it stand for another snapshot
     found = session.reader.find(base)
     if len(found) > 1:
         raise InvalidInput(

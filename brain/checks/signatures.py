@@ -53,10 +53,15 @@ class Check:
             self._pinned = session.pinned()
             self._demand = demand._replace(roots=demand.roots | self._pinned)
             self.claims = Claims(session.named_brain(), session.reader.all_signatures())
-            if self.claims.jobs or self._demand != NOTHING:
+            if self.claims.jobs or self.is_demanding:
                 self._outline = self._begun()
         except BrainError as error:
             self._fault = error
+
+    @property
+    def is_demanding(self) -> bool:
+        """Whether signatures are asked for: by the caller, or by roots that are pinned."""
+        return self._demand != NOTHING
 
     def meet(self, here: bytes, snapshot: Snapshot) -> None:
         """Take the next snapshot of the walk."""
@@ -73,7 +78,7 @@ class Check:
         if self._fault:
             yield Finding(self._fault.code, "error", "", "", self._fault.message)
             return
-        if not (held or signers or self._demand != NOTHING):
+        if not (held or signers or self.is_demanding):
             return
         outline = (self._outline or self._begun()).read()
         yield from self._not_pinned()

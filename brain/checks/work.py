@@ -21,7 +21,7 @@ from ..session import Session
 from . import stored
 from .edges import Edges
 from .redactions import Redactions
-from .signatures import NOTHING, Check, Demand
+from .signatures import Check, Demand
 from .sizes import Sizes
 
 
@@ -49,7 +49,7 @@ class Work:
         self._parts = session.reader.parts(stored.SIZE, MOST_TURNS // 2)
         self._signed = Check(session, demand)
         self._reached = bytearray()
-        self._redactions = Redactions(session, demand != NOTHING)
+        self._redactions = Redactions(session, self._signed.is_demanding)
         self._strange = Edges(session, self._true, sizes is not None)
         self.jobs = len(self._parts) + self._signed.claims.jobs
 

@@ -17,6 +17,7 @@ import pytest
 
 from brain import Brain, BrainError
 from brain.actions import checkup
+from brain.actions.turn import log_operation
 from brain.digest import blob_id
 from brain.errors import FormatError
 from brain.objects import ancestry, lineage, operation
@@ -192,6 +193,17 @@ def test_a_start_of_two_ids_names_neither(brain: Brain) -> None:
     with pytest.raises(BrainError) as caught:
         brain.show("00000000")
     assert caught.value.code == "ambiguous_id"
+
+
+@pytest.mark.parametrize("digits", [64, 12, 6])
+def test_a_ref_that_is_called_like_an_id_does_not_stand_for_it(brain: Brain, digits: int) -> None:
+    session = brain._session
+    before, name = brain.show("@~1").info.snapshot, brain.head[:digits]
+    with session.store.transaction() as tx:
+        tx.set_ref(f"heads/{name}", None, bytes.fromhex(before))
+        refs = [(f"heads/{name}", b"", bytes.fromhex(before))]
+        log_operation(session, tx, "branch", "planted", refs)
+    assert brain.show(name).info.snapshot == brain.head
 
 
 def test_reading_beside_an_open_transaction_writes_and_truncates_nothing(brain: Brain) -> None:

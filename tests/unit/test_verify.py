@@ -15,7 +15,7 @@ from brain import Brain, forking
 from brain.actions.turn import log_operation
 from brain.checks import lineages, stored
 from brain.encoding import pack
-from brain.errors import FormatError
+from brain.errors import BrainError, FormatError
 from brain.objects import bundle as bundles
 from brain.objects import operation
 from brain.objects import snapshot as snapshots
@@ -395,6 +395,26 @@ def test_a_node_that_is_like_the_one_before_it_is_hashed_where_it_differs(brain:
     sum = checksum(node_id, Kind.NODE, data)
     run(brain, "UPDATE objects SET data = ?, checksum = ? WHERE id = ?", data, sum, node_id)
     assert "hash_mismatch" in codes(brain)
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_what_verification_refused_is_neither_shown_nor_recorded_afterwards(
+    brain: Brain, deep: bool
+) -> None:
+    from brain.store.structured import checksum
+
+    session = session_of(brain)
+    node_id = session.bundle_of(session.head())["skills"].node
+    node = session.nodes.get(node_id)
+    (path, kind, _, _), other, *rest = node.entries
+    data = Node(node.kind, ((path, kind, *other[2:]), other, *rest)).encode()
+    sum = checksum(node_id, Kind.NODE, data)
+    run(brain, "UPDATE objects SET data = ?, checksum = ? WHERE id = ?", data, sum, node_id)
+    assert not brain.verify(deep=deep).ok
+    for ask in (brain.skills, brain.prompt, lambda: brain.upsert_skill("New", "Do.\n")):
+        with pytest.raises(BrainError) as caught:
+            ask()
+        assert caught.value.code == "corrupt_object"
 
 
 def test_a_missing_object_is_found(brain: Brain) -> None:

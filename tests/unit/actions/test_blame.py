@@ -157,3 +157,21 @@ def test_a_skill_made_anew_is_not_taken_for_one_that_went(brain: Brain) -> None:
     brain.delete_skill("oracle")
     brain.upsert_skill("Seer", "quite another text\n")
     assert [row.path for row in brain.skill_history("seer")] == ["skills/seer/SKILL.md"]
+
+
+@pytest.mark.parametrize("path", ["skills/oracle/SKILL.md", "skills/seer/SKILL.md"])
+def test_what_was_redacted_came_from_nowhere_and_nothing_came_from_it(
+    brain: Brain, path: str
+) -> None:
+    brain.upsert_skill("Oracle", "one\ntwo\nthree\nfour\nfive\n")
+    (brain.root / "skills/oracle").rename(brain.root / "skills/seer")
+    (brain.root / "skills/seer/SKILL.md").write_text("---\nname: Seer\n---\none\ntwo\nthree\n")
+    moved = brain.snapshot().snapshot
+    brain.upsert_skill("Seer", "one\ntwo\nthree\nfour\n")
+    brain.redact(path, rev=moved if "seer" in path else f"{moved}~1", reason="a test")
+    rows = brain.skill_history("seer")
+    assert [(row.change, row.path.split("/")[1]) for row in rows] == [
+        ("upgraded", "seer"),
+        ("added", "seer"),
+    ]
+    assert brain.blame("seer")

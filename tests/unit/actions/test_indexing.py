@@ -248,3 +248,20 @@ def test_an_index_that_was_fitted_is_kept_until_the_head_moves(brain: Brain) -> 
     assert brain.index(budget=14, count=count) != made
     brain.upsert_skill("a", "X.\n", description="Another")
     assert "Another" in brain.index(budget=12, count=count).index
+
+
+def test_a_file_that_becomes_a_skill_with_the_line_it_would_have_had_is_in_the_index(
+    brain: Brain,
+) -> None:
+    file = write(brain, "skills/tools/SKILL.md", skill("Tools"))
+    write(brain, "skills/tools/search.md", skill("Search"))
+    brain.snapshot()
+    assert brain.index().index == "▸ Tools: About Tools"
+    file.unlink()
+    write(brain, "skills/tools/search.md", skill("Search", body="Do it otherwise.\n"))
+    brain.snapshot()
+    assert brain.index().index == "▸ Search: About Search"
+    write(brain, "skills/tools/SKILL.md", skill("Tools"))
+    write(brain, "skills/tools/search.md", skill("Search", body="Do it again.\n"))
+    brain.snapshot()
+    assert brain.index().index == "▸ Tools: About Tools"

@@ -12,6 +12,8 @@ from brain.errors import BrainError
 from brain.objects import bundle as bundles
 from brain.results import Finding
 from brain.store import sums
+from brain.trust.statement import key_text
+from tests.signing import KEYS, SEEDS
 
 from .conftest import write
 
@@ -143,6 +145,21 @@ def test_who_demands_signatures_is_told_of_a_redaction_beside_the_head(brain: Br
     brain.merge("idea")
     strict = brain.verify(require_signatures=True)
     assert "redacted_elsewhere" not in {one.code for one in strict.findings}
+
+
+def test_who_has_pinned_a_root_demands_signatures(brain: Brain) -> None:
+    brain._session.sign_with = lambda: SEEDS[0]
+    brain.trust_key(key_text(KEYS[0]), "me")
+    write(brain, "memory/a.md", "a secret\n")
+    brain.snapshot()
+    brain._session.sign_with = None
+    brain.create_branch("idea")
+    brain.switch("idea")
+    brain.redact("memory/a.md", reason="a name")
+    brain.switch("main")
+    assert brain.verify().ok
+    brain._session.roots = lambda _: [key_text(KEYS[0])]
+    assert {one.code for one in errors(brain)} == {"redacted_elsewhere"}
 
 
 def test_a_redaction_before_a_fork_counts_in_the_fork(brain: Brain, tmp_path: Path) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from brain import Brain
+from brain.actions import derived, find, lineage_cache
 from tests.answers import answers, opened
 
 from .conftest import Grown
@@ -151,3 +155,95 @@ def test_no_version_is_given_twice_since_its_content_was_redacted(told: Path, ca
         assert brain.upsert_skill("Bird", "Watch more.\n").version == 3
         brain.redact("skills/bird/SKILL.md", reason="a name")
         assert brain.upsert_skill("Bird", "Watch.\n", description="Watch").version == 4
+
+
+def redacting(
+    told: Path, monkeypatch: pytest.MonkeyPatch, user: Path, place: object, name: str, after: int
+) -> None:
+    """Let another user redact right after the call of a function with this number."""
+    plain, mine = getattr(place, name), os.environ["BRAIN_CACHE_DIR"]
+    calls = count(1)
+
+    def interrupted(*args: Any) -> Any:
+        made = plain(*args)
+        if next(calls) == after:
+            monkeypatch.setenv("BRAIN_CACHE_DIR", str(user))
+            with opened(told) as brain:
+                brain.redact("skills/bird/SKILL.md", reason="a name")
+            monkeypatch.setenv("BRAIN_CACHE_DIR", mine)
+        return made
+
+    monkeypatch.setattr(place, name, interrupted)
+
+
+def _skills(brain: Brain) -> object:
+    return brain.skills()
+
+
+def _index(brain: Brain) -> object:
+    return brain.index(budget=60)
+
+
+@pytest.mark.parametrize(
+    ("ask", "place", "name", "after"),
+    [
+        (_skills, derived, "read_cards", 1),
+        (_index, derived, "read_cards", 1),
+        (_index, find, "places", 1),
+    ],
+)
+def test_what_is_redacted_while_a_reader_is_at_work_is_kept_nowhere(
+    told: Path,
+    caches: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ask: Callable[[Brain], object],
+    place: object,
+    name: str,
+    after: int,
+) -> None:
+    (told / f"skills/folder-of-{WORD}/SKILL.md").unlink()
+    (told / f"skills/folder-of-{WORD}").rmdir()
+    monkeypatch.setattr(lineage_cache, "_STEP", 1)
+    monkeypatch.setenv("BRAIN_CACHE_DIR", str(caches / "reader"))
+    redacting(told, monkeypatch, caches / "writer", place, name, after)
+    with opened(told) as reader:
+        before = reader.head
+        ask(reader)
+        assert reader.head != before
+        assert WORD not in str(reader.skills(before)) + reader.index(before, budget=60).index
+        assert len(reader.skill_history("alpha")) == 3
+        assert reader.verify(deep=True).ok
+    assert holding(caches / "reader") == holding(caches / "writer") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "after"), [("learned_of", 9), *(("catch_up", number) for number in range(1, 4))]
+)
+def test_who_asks_while_another_redacts_is_answered_in_full(
+    told: Path, caches: Path, monkeypatch: pytest.MonkeyPatch, name: str, after: int
+) -> None:
+    monkeypatch.setattr(lineage_cache, "_STEP", 1)
+    monkeypatch.setenv("BRAIN_CACHE_DIR", str(caches / "reader"))
+    redacting(told, monkeypatch, caches / "writer", lineage_cache, name, after)
+    with opened(told) as reader:
+        before = reader.head
+        assert len(reader.skill_history("alpha")) == 3
+        assert reader.head != before
+
+
+def test_redactions_on_two_branches_leave_both_known(
+    told: Path, caches: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(told) as brain:
+        for branch in ("main", "idea"):
+            brain.switch(branch)
+            (told / f"memory/{branch}.md").write_text(f"A secret of {branch}.\n")
+            brain.snapshot()
+            brain.redact(f"memory/{branch}.md", reason="a test")
+    for user in range(8):  # whichever branch is learned first
+        monkeypatch.setenv("BRAIN_CACHE_DIR", str(caches / str(user)))
+        with opened(told) as brain:
+            lineage_cache.catch_up(brain._session)
+            known = brain._session.cache.knows
+            assert all(map(known, brain._session.reader.refs().values()))
+            assert len(brain.skill_history("alpha")) == 3

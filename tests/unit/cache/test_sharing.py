@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
+from brain.actions import derived
 from tests.answers import QUESTIONS, answers, opened
 
 from .conftest import Grown
@@ -144,3 +145,45 @@ def test_a_proposal_and_a_fork_go_by_what_they_hold(
         fork.upsert_skill("Alpha", "As forked.\n", description="Forked")
         assert {row.path for row in fork.skill_history("alpha")} == {"skills/alpha/SKILL.md"}
         assert "Forked" in fork.index().index and "Proposed" not in fork.index().index
+
+
+def test_many_that_come_back_at_once_are_found_by_their_names(
+    grown: Grown, alone: Alone, caches: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(derived, "BULK", 3)
+    with opened(grown.root) as brain:
+        for number in range(4):
+            file = grown.root / f"skills/odd{number}/SKILL.md"
+            file.parent.mkdir()
+            file.write_text(f"---\nname: Kept {number}\ndescription: Kept\n---\nDo.\n")
+        gone = brain.snapshot().snapshot
+        brain.undo()
+        for number in range(4):
+            shutil.rmtree(grown.root / f"skills/odd{number}")
+    shutil.rmtree(caches)
+    with opened(grown.root) as brain:
+        brain.skill_history("alpha")
+        brain.restore(gone)
+    with opened(grown.root) as brain:
+        assert brain.view_skill("kept-2").path == "skills/odd2/SKILL.md"
+        assert brain.verify(deep=True).ok
+    assert answers(grown.root) == alone(grown.root)
+
+
+def test_the_names_that_skills_had_in_a_lineage_that_was_undone_are_of_no_concern(
+    grown: Grown, alone: Alone
+) -> None:
+    with opened(grown.root) as brain:
+        head = brain.head
+        file = grown.root / "skills/alpha/SKILL.md"
+        text = file.read_text()
+        file.write_text(text.replace("name: alpha", "name: gone"))
+        brain.snapshot()
+        assert "skills/alpha/SKILL.md" in {row.path for row in brain.skill_history("gone")}
+        brain.undo()
+        file.write_text(text)
+        assert brain.head == head
+    assert answers(grown.root) == alone(grown.root)
+    with opened(grown.root) as brain:
+        assert {row.path for row in brain.skill_history("gone")} == {"skills/gone/SKILL.md"}
+        assert brain.upsert_skill("Gone", "Do.\n").version == 2
