@@ -35,6 +35,8 @@ CAMPAIGNS = (
     ),
     Campaign("tests.lineage model --seed {seed} --budget {seconds}", 3),
     Campaign("tests.lineage texts --seed {seed} --budget {seconds}", 1),
+    Campaign("tests.attacks --seed {seed} --count 500", 2),
+    Campaign("tests.conformance.mutants --seed {seed} --count 5000", 1),
     Campaign("tests.faults --seed {seed} --budget {seconds}", 3),
     Campaign("tests.faults.powercut --seed {seed} --images 100", 1),
     Campaign("tests.serving.campaign --seed {seed} --budget {seconds}", 2),
