@@ -50,8 +50,8 @@ def record(
         for path, entry in edits.items()
         if derived.may_be_skill(path)
     ]
-    if len(changed) >= derived.BULK and snapshot.operation[0] == "restore":  # nothing of it was read
-        _note_names(session, changed)
+    if len(changed) >= derived.BULK and snapshot.operation[0] == "restore":
+        _note_names(session, changed)  # which were not read for this snapshot
     learned = _learned(session, snapshot_id, snapshot, before, after, changed)
     session.staged[snapshot_id] = Staged(learned, before, after, changed)
 
