@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import NamedTuple
 
+from ..errors import NotFound, printable
 from ..merging import lines
 from ..merging.match import NONE, partners
 from ..objects import bundle as bundles
@@ -67,7 +68,13 @@ def blame(session: Session, text: str, revision: str = "@") -> list[BlameLine]:
     written: dict[int, bytes] = {}
     logs = _Logs(session)
     start = logs.last(head, found.path)
-    waiting = {start: _State(start, found.path, whole, wanted)} if start else {}
+    if start is None:  # it is of a lineage that this brain only came from
+        raise NotFound(
+            f"no history of {printable(text)} in this brain",
+            code="no_skill",
+            hint="ask the brain that the snapshot is of",
+        )
+    waiting = {start: _State(start, found.path, whole, wanted)}
     while waiting:
         here = max(waiting, key=lambda one: session.load(one).generation)
         state = waiting.pop(here)

@@ -7,7 +7,7 @@ reader adds what it misses. Both go by objects that were hashed to their ids.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import suppress
 from functools import cache, partial
 
@@ -212,6 +212,22 @@ def classifiers(
     if before and after and not moved and len(changed) < BULK:
         return was_skill, was_skill
     return was_skill, classifier(session, after, changed)
+
+
+def unsettled(
+    session: Session, after: Bundle, changed: Iterable[Difference], known: Set[str]
+) -> Iterator[Difference]:
+    """Yield files that are no skills any more, or only now, since others came or went.
+
+    In a folder at the top they are, unless there is a SKILL.md; see `layout`. The paths
+    that are `known` are left out.
+    """
+    moved = [path.split("/") for path, was, now in changed if was is None or now is None]
+    folders = {parts[1] for parts in moved if len(parts) == 3 and parts[2] in layout.SKILL_FILES}
+    for folder in sorted(folders):
+        for entry in bundles.below(session.nodes, after, f"{SECTION}/{folder}"):
+            if entry.path.count("/") == 2 and entry.path not in known:
+                yield Difference(entry.path, entry, entry)
 
 
 def classifier(session: Session, bundle: Bundle, changed: list[Difference]) -> IsSkill:

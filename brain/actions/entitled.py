@@ -45,8 +45,11 @@ def leads_to(session: Session, snapshot_id: bytes, roots: frozenset[bytes]) -> b
     """Tell whether a snapshot is signed by who may, by rights that lead back to the `roots`.
 
     Each change of those rights has to be signed by who might before; what revokes keys
-    counts up to the head. Takes the loading of all snapshots, once for each head.
+    counts up to the head. A snapshot of another brain is not: roots are pinned for one.
+    Takes the loading of all snapshots, once for each head.
     """
+    if (session.load(snapshot_id).brain or snapshot_id) != session.brain_id():
+        return False
     head = session.head()
     asked = (snapshot_id, head, roots)
     if asked in session.entitled:

@@ -47,13 +47,14 @@ def record(
 ) -> None:
     """Stage for the cache which skills the edits of a new snapshot changed."""
     changed = [
-        Difference(path, bundles.get(session.nodes, before, path) if before else None, entry)
+        Difference(path, was, entry)
         for path, entry in edits.items()
         if derived.may_be_skill(path)
+        and (was := bundles.get(session.nodes, before, path) if before else None) != entry
     ]
+    changed += _unsettled(session, after, changed)
     if len(changed) >= derived.BULK and snapshot.operation[0] == "restore":
-        # Nothing of it was read.
-        _note_names(session, changed)
+        _note_names(session, changed)  # which were not read for this snapshot
     learned = _learned(session, snapshot_id, snapshot, before, after, changed)
     session.staged[snapshot_id] = Staged(learned, before, after, changed)
 
@@ -85,6 +86,13 @@ def _learned(
         for slug in derived.unusual_slugs(path, session.named_otherwise.get(now.blob, ""))
     ]
     return Learned(snapshot_id, [row], names, merge)
+
+
+def _unsettled(session: Session, after: Bundle, changed: list[Difference]) -> list[Difference]:
+    """Return what became a skill, or is none any more, though the file did not change."""
+    known = {path for path, _, _ in changed}
+    found = derived.unsettled(session, after, changed, known)
+    return [one for one in found if derived.may_be_skill(one.path)]
 
 
 def is_redaction(session: Session, snapshot_id: bytes) -> bool:
@@ -198,6 +206,7 @@ def learned_of(session: Session, here: bytes) -> Learned:
     after = session.bundle(snapshot.bundle)
     before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
     changed = list(_changed(session, before, after))
+    changed += _unsettled(session, after, changed)
     if len(changed) >= derived.BULK:
         _note_names(session, changed)
     found = _learned(session, here, snapshot, before, after, changed)
@@ -265,7 +274,7 @@ def log_of(session: Session, path: str, version: str | None = None) -> Iterator[
         before = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY
         was = bundles.get(session.nodes, before, path)
         now = bundles.get(session.nodes, after, path)
-        if was != now:
+        if was != now or (was and path.count("/") == 2):  # see `derived.unsettled`
             changed = [Difference(path, was, now)]
             sides = (
                 derived.classifier(session, before, changed),

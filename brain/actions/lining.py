@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 
@@ -151,7 +151,7 @@ def _sides(session: Session, before: Bundle, after: Bundle, changed: list[Differ
     cards = derived.cards(session, blobs)
     seen = [pair for pair in changed if not _is_alike(cards, pair)]
     if any(was is None or now is None for _, was, now in changed):
-        seen += _unsettled(session, after, changed, {path for path, _, _ in seen})
+        seen += derived.unsettled(session, after, changed, {path for path, _, _ in seen})
     if not seen:
         return [], []
     is_old, is_new = derived.classifiers(session, before, after, seen)
@@ -168,22 +168,6 @@ def _is_alike(cards: Mapping[bytes, Card], pair: Difference) -> bool:
         return False
     old, new = cards.get(was.blob), cards.get(now.blob)
     return old is not None and new is not None and old[:2] == new[:2]
-
-
-def _unsettled(
-    session: Session, after: Bundle, changed: Sequence[Difference], known: Set[str]
-) -> Iterator[Difference]:
-    """Yield the files whose line did not change, but that are no skills any more, or only now.
-
-    In a folder at the top they are, unless there is a SKILL.md; see `layout`. The paths
-    that are `known` are left out.
-    """
-    moved = [path.split("/") for path, was, now in changed if was is None or now is None]
-    folders = {parts[1] for parts in moved if len(parts) == 3 and parts[2] in layout.SKILL_FILES}
-    for folder in sorted(folders):
-        for entry in bundles.below(session.nodes, after, f"{SECTION}/{folder}"):
-            if entry.path.count("/") == 2 and entry.path not in known:
-                yield Difference(entry.path, entry, entry)
 
 
 def _lines(session: Session, found: Sequence[tuple[str, Entry]], is_skill: IsSkill) -> list[bytes]:

@@ -66,7 +66,8 @@ def _skills(origin: str, text: str) -> str:
 
 
 def _origin(session: Session, snapshot_id: bytes) -> str:
-    brain, here = session.brain_id().hex()[:12], snapshot_id.hex()[:12]
+    brain = (session.load(snapshot_id).brain or snapshot_id).hex()[:12]
+    here = snapshot_id.hex()[:12]
     return f"data of the brain {brain} at snapshot {here}, {_trust(session, snapshot_id)}"
 
 

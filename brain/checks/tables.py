@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..actions import midst
 from ..actions.announced import of_head
 from ..digest import SIZE
 from ..errors import BrainError, printable
@@ -17,7 +18,7 @@ from ..store.protocol import Pending
 
 def check(session: Session) -> Iterator[Finding]:
     """Yield what is wrong with files to be written, redactions, dictionaries and the like."""
-    for part in (_pending, _redactions, _rest):
+    for part in (_pending, _redactions, _midst, _rest):
         try:
             yield from part(session)
         except BrainError as error:
@@ -46,6 +47,16 @@ def _redactions(session: Session) -> Iterator[Finding]:
     for blob, snapshot in session.reader.all_redacted().items():
         if (len(blob), len(snapshot)) != (SIZE, SIZE):
             yield _error("corrupt_redaction", "the note of a redaction names no blob or snapshot")
+
+
+def _midst(session: Session) -> Iterator[Finding]:
+    """A merge that waits is one that can be gone on with: all that it names is here."""
+    waiting = midst.load(session)
+    if waiting is not None:
+        session.load(waiting.theirs)
+        chosen = [row.chosen for row in waiting.rows if row.chosen]
+        for blob in sorted(session.reader.missing(chosen)):
+            yield _error("missing_object", f"a merge waits that names blob {blob.hex()}")
 
 
 def _rest(session: Session) -> Iterator[Finding]:

@@ -506,3 +506,31 @@ def test_an_entry_of_the_log_in_another_shape_is_found_and_refused(
         with pytest.raises(FormatError) as caught:
             ask()
         assert caught.value.code == "bad_operation"
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        b"\xc1",
+        pack((1, 2)),
+        pack((bytes(31), "idea", "main", "", ())),
+        pack((bytes(32), "idea", "main", "", ())),
+    ],
+)
+def test_a_merge_that_cannot_be_gone_on_with_is_found(brain: Brain, note: bytes) -> None:
+    with session_of(brain).store.transaction() as tx:
+        tx.set_meta("merge", note)
+    for deep in (False, True):
+        found = verify_folder(brain.root, deep)
+        assert not found.ok and {one.code for one in found.findings} <= {
+            "bad_store",
+            "missing_object",
+        }
+
+
+def test_a_decision_of_a_merge_that_waits_and_is_lost_is_found(brain: Brain) -> None:
+    row = ("skills/a.md", "content", b"", b"", b"", "content", b"\1" * 32)
+    note = pack((bytes.fromhex(brain.head), "idea", "main", "", (row,), "merge"))
+    with session_of(brain).store.transaction() as tx:
+        tx.set_meta("merge", note)
+    assert codes(brain) == {"missing_object"}

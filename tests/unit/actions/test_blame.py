@@ -175,3 +175,31 @@ def test_what_was_redacted_came_from_nowhere_and_nothing_came_from_it(
         ("added", "seer"),
     ]
     assert brain.blame("seer")
+
+
+def test_a_file_that_became_a_skill_since_another_went_has_a_history(brain: Brain) -> None:
+    folder = brain.root / "skills/tools"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("one\ntwo\nthree\nfour\n")
+    (folder / "search.md").write_text("---\nname: search\n---\nDo.\n")
+    brain.snapshot()
+    (folder / "SKILL.md").unlink()
+    gone = brain.snapshot().snapshot
+    assert {row.snapshot for row in brain.blame("search")} == {gone}
+    (only,) = brain.skill_history("search")
+    assert (only.change, only.snapshot) == ("added", gone)
+    (folder / "SKILL.md").write_text("five\nsix\n")
+    brain.snapshot()
+    assert [row.change for row in brain.skill_history("search")] == ["removed", "added"]
+    assert brain.verify(deep=True).ok
+
+
+def test_a_skill_of_the_lineage_that_a_fork_came_from_is_blamed_on_nobody(
+    brain: Brain, tmp_path: Path
+) -> None:
+    brain.upsert_skill("Oracle", "Ask.\n")
+    origin = brain.head
+    brain.fork(tmp_path / "fork")
+    with Brain.open(tmp_path / "fork") as fork, pytest.raises(NotFound) as caught:
+        fork.blame("oracle", origin)
+    assert caught.value.code == "no_skill"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from brain import Brain
@@ -265,3 +267,20 @@ def test_a_file_that_becomes_a_skill_with_the_line_it_would_have_had_is_in_the_i
     write(brain, "skills/tools/search.md", skill("Search", body="Do it again.\n"))
     brain.snapshot()
     assert brain.index().index == "▸ Tools: About Tools"
+
+
+def test_the_frame_names_the_brain_of_the_snapshot_and_vouches_for_no_other_brains(
+    brain: Brain, tmp_path: Path
+) -> None:
+    described(brain, "a", "b")
+    pin(brain, signing(brain, 1))
+    origin, name = brain.head, brain.id
+    ((key, signature),) = brain._session.reader.signatures(bytes.fromhex(origin))
+    assert f"the brain {name[:12]} " in brain.framed_index()
+    brain.fork(tmp_path / "fork")
+    with Brain.open(tmp_path / "fork") as fork:
+        fork._session.roots = brain._session.roots
+        with fork._session.store.transaction() as tx:
+            tx.put_signature(bytes.fromhex(origin), key, signature)
+        text = fork.framed_index(origin)
+    assert f"the brain {name[:12]} " in text and "signed by nobody who may" in text
