@@ -26,7 +26,9 @@ import apsw
 
 from brain import Brain, BrainError
 from brain.actions import derived
+from brain.actions.turn import log_operation
 from brain.cache.folder import VARIABLE
+from brain.encoding import pack
 from brain.results import Shown
 from brain.serve.tools import Toolbox
 from brain.store import sums
@@ -38,6 +40,8 @@ from tests.tampering import pending_row, rows, set_fact, tamper
 REVERTED, VERSION = "alpha", "1"
 _SIGNED = ("redactions", "signatures")
 _AT_ONCE = 50
+WAITING = "a merge that waits"
+"""What is said of a planted one; a status shows it, since no signature tells who began it."""
 
 Change = Callable[[Path, random.Random], str]
 """Changes the brain at a path; returns what it did."""
@@ -99,9 +103,19 @@ def ref_moved(root: Path, rng: random.Random) -> str:
     """Let a ref lead to another snapshot."""
     names = [n for (n,) in rows(root, "SELECT name FROM facts WHERE name LIKE 'ref:%'")]
     snapshots = [id for (id,) in rows(root, "SELECT id FROM objects WHERE kind = 3")]
-    name, target = rng.choice([*names, "ref:heads/planted"]), rng.choice(snapshots)
-    set_fact(root, name, target)
-    return f"{name} to {target.hex()[:12]}"
+    like_an_id = f"ref:heads/{rng.choice(snapshots).hex()}"
+    name, target = rng.choice([*names, "ref:heads/planted", like_an_id]), rng.choice(snapshots)
+    if rng.random() < 0.5:
+        set_fact(root, name, target)
+        return f"{name} to {target.hex()[:12]}"
+    ref = name.removeprefix("ref:")
+    with suppress(BrainError), Brain.open(root, author=AUTHOR) as brain:
+        session = brain._session
+        with session.store.transaction() as tx:
+            before = tx.ref(ref)
+            tx.set_ref(ref, before, target)
+            log_operation(session, tx, "branch", "moved", [(ref, before or b"", target)])
+    return f"{name} to {target.hex()[:12]}, as the log says"
 
 
 def fact_dropped(root: Path, rng: random.Random) -> str:
@@ -118,6 +132,16 @@ def pending_planted(root: Path, rng: random.Random) -> str:
     path = rng.choice(["skills/planted/SKILL.md", "memory/notes.md", "skills/alpha/SKILL.md"])
     tamper(root, pending_row(path, rng.randrange(3), rng.choice([*blobs, b""])))
     return f"pending {path}"
+
+
+def merge_planted(root: Path, rng: random.Random) -> str:
+    """Note a merge that waits, with a decision that nobody made."""
+    some = [id for (id,) in rows(root, "SELECT id FROM objects WHERE kind = 3")]
+    blobs = [id for (id,) in rows(root, "SELECT id FROM blobs")]
+    row = ("skills/alpha/SKILL.md", "content", b"", b"", b"", "content", rng.choice(blobs))
+    note = (rng.choice([*some, bytes(32)]), "idea", "main", "", (row,), "merge")
+    set_fact(root, "meta:merge", pack(note))
+    return WAITING
 
 
 def redaction_planted(root: Path, rng: random.Random) -> str:
@@ -161,6 +185,7 @@ CHANGES: tuple[tuple[Change, int], ...] = (
     (ref_moved, 2),
     (fact_dropped, 1),
     (pending_planted, 1),
+    (merge_planted, 1),
     (redaction_planted, 1),
     (file_changed, 2),
 )
@@ -183,6 +208,7 @@ def asked(root: Path) -> dict[str, object]:
     with brain:
         for name, ask in QUESTIONS.items():
             found[name] = _caught(lambda ask=ask: ask(brain))
+        found["ids"] = _caught(lambda: _check_ids(brain))
         tools = Toolbox(brain)
         for name in ("skills_list", "brain_log"):
             found[f"tool {name}"] = _caught(lambda name=name: tools.call(name, {}).text)
@@ -190,6 +216,13 @@ def asked(root: Path) -> dict[str, object]:
             lambda: tools.call("skill_view", {"name": REVERTED}).text
         )
     return found
+
+
+def _check_ids(brain: Brain) -> None:
+    """See that each id names the snapshot that has it."""
+    for one in brain.log():
+        if brain.show(one.snapshot).info != one:
+            raise AssertionError("an id names another snapshot")
 
 
 def written(root: Path) -> dict[str, object]:
@@ -266,6 +299,8 @@ def wrong(truth: Truth, copy: Path, done: str) -> Iterator[str]:
     state = _state(copy)
     said = asked(copy)
     right = truth.of(state) if state is not None else {}
+    if WAITING in done:
+        del said["status"]
     false = [name for name, answer in said.items() if _differs(answer, right.get(name), done)]
     refused = bool(false) and not verify_folder(copy, True).ok
     said = written(copy)
