@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -117,7 +119,8 @@ class Session:
         if cache is None or (self._is_settled and self._redactions() != self._cache_without):
             from .cache.cache import open_cache
 
-            cache = open_cache(self.brain_id(), VERSION, self._redactions())
+            may_keep = partial(_may_keep, self.root)
+            cache = open_cache(self.brain_id(), VERSION, self._redactions(), may_keep)
             self.use_cache(cache)
         return cache
 
@@ -360,6 +363,18 @@ def holds_brain(folder: Path) -> bool:
     """Tell whether a folder has a store of its own, which it does not reach through a link."""
     control = folder / CONTROL
     return (control / "store.db").is_file() and not control.is_symlink()
+
+
+def _may_keep(root: Path, path: str) -> bool:
+    """Tell whether the user's cache may lie at `path`: not in the store, nor in what is recorded.
+
+    Whoever can write to a brain could else write what a model is shown, and a snapshot
+    would hold the cache.
+    """
+    place, here = Path(path), Path(os.path.realpath(root))
+    if not place.is_relative_to(here):
+        return True
+    return not place.is_relative_to(here / CONTROL) and not _is_part(here, place)
 
 
 def _is_part(root: Path, folder: Path) -> bool:
