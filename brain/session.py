@@ -117,12 +117,26 @@ class Session:
         """
         cache = self._cache
         if cache is None or (self._is_settled and self._redactions() != self._cache_without):
-            from .cache.cache import open_cache
-
-            may_keep = partial(_may_keep, self.root)
-            cache = open_cache(self.brain_id(), VERSION, self._redactions(), may_keep)
-            self.use_cache(cache)
+            cache = self._open_cache()
         return cache
+
+    def _open_cache(self) -> Cache:
+        from .cache.cache import open_cache
+
+        may_keep = partial(_may_keep, self.root)
+        cache = open_cache(self.brain_id(), VERSION, self._redactions(), may_keep)
+        self.use_cache(cache)
+        return cache
+
+    def replace_cache(self) -> None:
+        """Go on with an empty cache in the place of the one on the disk, which deviates."""
+        from .cache import folder as folders
+
+        folder = self._open_cache().folder
+        self.lose_cache()
+        if folder is not None:
+            folders.clear(folder, "\0")
+        self._open_cache()
 
     def follow_redactions(self) -> None:
         """Forget what is derived and at hand if something was redacted since."""
@@ -366,11 +380,7 @@ def holds_brain(folder: Path) -> bool:
 
 
 def _may_keep(root: Path, path: str) -> bool:
-    """Tell whether the user's cache may lie at `path`: not in the store, nor in what is recorded.
-
-    Whoever can write to a brain could else write what a model is shown, and a snapshot
-    would hold the cache.
-    """
+    """Tell whether the user's cache may lie at `path`: not in the store, nor in what is recorded."""
     place, here = Path(path), Path(os.path.realpath(root))
     if not place.is_relative_to(here):
         return True

@@ -49,10 +49,10 @@ def check(session: Session, wrong_cards: Iterable[bytes]) -> Iterator[Deviation]
 
 
 def repair(session: Session) -> list[str]:
-    """Empty the cache if it deviates; return what was wrong with it."""
+    """Replace the cache if it deviates; return what was wrong with it."""
     found = [message for _, message in check(session, _wrong_cards(session))]
     if found:
-        lineage_cache.forget(session)
+        session.replace_cache()
     return found
 
 
