@@ -380,7 +380,7 @@ def holds_brain(folder: Path) -> bool:
 
 
 def _may_keep(root: Path, path: str) -> bool:
-    """Tell whether the user's cache may lie at `path`: not in the store, nor in what is recorded."""
+    """Tell whether the user's cache may lie at `path`, which others must not be able to write."""
     place, here = Path(path), Path(os.path.realpath(root))
     if not place.is_relative_to(here):
         return True
