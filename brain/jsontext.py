@@ -42,7 +42,9 @@ def parse(data: bytes, most_depth: int, most_values: int, refuse: Refuse) -> Any
         raise refuse(f"a number that is no integer: {printable(text)}", "bad_field")
 
     def integer(text: str) -> int:
-        return int(text) if text != "-0" else no_number(text)
+        if text == "-0":
+            raise refuse("a zero with a sign", "bad_field")
+        return int(text)
 
     try:
         return json.loads(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,11 +117,26 @@ class Session:
         """
         cache = self._cache
         if cache is None or (self._is_settled and self._redactions() != self._cache_without):
-            from .cache.cache import open_cache
-
-            cache = open_cache(self.brain_id(), VERSION, self._redactions())
-            self.use_cache(cache)
+            cache = self._open_cache()
         return cache
+
+    def _open_cache(self) -> Cache:
+        from .cache.cache import open_cache
+
+        may_keep = partial(_may_keep, self.root)
+        cache = open_cache(self.brain_id(), VERSION, self._redactions(), may_keep)
+        self.use_cache(cache)
+        return cache
+
+    def replace_cache(self) -> None:
+        """Go on with an empty cache in the place of the one on the disk, which deviates."""
+        from .cache import folder as folders
+
+        folder = self._open_cache().folder
+        self.lose_cache()
+        if folder is not None:
+            folders.clear(folder, "\0")
+        self._open_cache()
 
     def follow_redactions(self) -> None:
         """Forget what is derived and at hand if something was redacted since."""
@@ -364,6 +381,14 @@ def holds_brain(folder: Path) -> bool:
     """Tell whether a folder has a store of its own, which it does not reach through a link."""
     control = folder / CONTROL
     return (control / "store.db").is_file() and not control.is_symlink()
+
+
+def _may_keep(root: Path, path: str) -> bool:
+    """Tell whether the user's cache may lie at `path`, which others must not be able to write."""
+    place, here = Path(path), Path(os.path.realpath(root))
+    if not place.is_relative_to(here):
+        return True
+    return not place.is_relative_to(here / CONTROL) and not _is_part(here, place)
 
 
 def _is_part(root: Path, folder: Path) -> bool:

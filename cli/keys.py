@@ -38,7 +38,17 @@ def public(text: str) -> str:
     from brain.trust import keyfile
     from brain.trust.statement import key_text
 
-    return key_text(keyfile.describe(folder(), text).key)
+    try:
+        return key_text(keyfile.describe(folder(), text).key)
+    except (NotFound, InvalidInput) as error:
+        if error.code not in ("no_key", "bad_name"):
+            raise
+        raise type(error)(
+            error.message,
+            code=error.code,
+            hint="name one of your own (`brain key list`), or write it as `ed25519:…`"
+            " (`brain key trusted` shows those of this brain)",
+        ) from error
 
 
 def chosen(name: str | None) -> str | None:

@@ -84,10 +84,10 @@ def _head(session: Session, names: set[tuple[str, str]]) -> Iterator[Deviation]:
 
 
 def repair(session: Session) -> list[str]:
-    """Empty the cache if it deviates; return what was wrong with it."""
+    """Replace the cache if it deviates; return what was wrong with it."""
     found = [message for _, message in (*of_cards(_wrong_cards(session)), *check(session))]
     if found:
-        lineage_cache.forget(session)
+        session.replace_cache()
     return found
 
 

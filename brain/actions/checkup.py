@@ -71,7 +71,8 @@ def _cache(session: Session) -> Iterator[Checkup]:
     folder = session.cache.folder
     if folder is None:
         said = "nowhere to keep it, so each command makes it anew"
-        yield Checkup("cache", False, said, f"set {VARIABLE} to a folder of your own")
+        hint = f"set {VARIABLE} to a folder of your own, outside of the brain"
+        yield Checkup("cache", False, said, hint)
         return
     good = lining.is_sound(session)
     message = f"in {folder}" if good else "its index is damaged, so each reader makes it anew"

@@ -15,6 +15,7 @@ from ..errors import InvalidInput, printable
 from ..objects import paths
 from ..objects.entry import LINK
 from ..worktree.folders import Folders, opened
+from ..worktree.walk import STORES
 from .layout import OTHER, RULES, Layout, is_ruling, usual_reason
 from .left import Left, why_not
 from .protocol import File
@@ -179,6 +180,7 @@ class _Walk:
         layout = self._layout
         is_folder = stat.S_ISDIR(st.st_mode)
         if paths.is_own(name) or path == RECORD:
+            self._tell_of_nested(folder, path, name)
             return False
         why = layout.reason(path)
         reached = layout.reaches(path) if is_folder else layout.covers(path)
@@ -193,3 +195,9 @@ class _Walk:
         if why and (reached or folder in layout.owned or layout.reason(path)):
             self._left.add("left_out", path, why)
         return not why
+
+    def _tell_of_nested(self, folder: str, path: str, name: str) -> None:
+        """Name a store or repository below a folder that is taken."""
+        whose = STORES.get(name.lower())
+        if folder and whose and self._layout.reaches(folder):
+            self._left.add("nested", path, f"it belongs to another {whose}")

@@ -275,13 +275,19 @@ class Cache:
         self._db.close()
 
 
-def open_cache(brain: bytes, version: int, redacted: bytes = b"") -> Cache:
+def open_cache(
+    brain: bytes,
+    version: int,
+    redacted: bytes = b"",
+    usable: folders.Usable = folders.anywhere,
+) -> Cache:
     """Open the user's cache of the brain with this id, in memory where no file can be had.
 
     `version` is that of how things are derived; what another one made is not used, nor is
-    what was made while other blobs were `redacted` (a digest, empty for none).
+    what was made while other blobs were `redacted` (a digest, empty for none), nor a folder
+    that is not `usable`.
     """
-    folder = folders.folder_of(brain, redacted)
+    folder = folders.folder_of(brain, redacted, usable)
     db = tables.open_file(folder, version) if folder is not None else None
     return Cache(db, folder) if db is not None else in_memory(version, folder)
 

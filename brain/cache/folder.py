@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 
 VARIABLE = "BRAIN_CACHE_DIR"
@@ -16,16 +17,27 @@ VARIABLE = "BRAIN_CACHE_DIR"
 _SYSTEM: str = sys.platform
 
 
-def folder_of(brain: bytes, redacted: bytes = b"") -> str | None:
+Usable = Callable[[str], bool]
+"""Tells whether a cache may be kept at a path, whose links were followed."""
+
+
+def anywhere(path: str) -> bool:
+    """Tell that a cache may be kept at any path."""
+    return True
+
+
+def folder_of(brain: bytes, redacted: bytes = b"", usable: Usable = anywhere) -> str | None:
     """Return the cache folder of the brain with this id, made for its owner alone.
 
     `redacted` stands for what was redacted in it: folders of before then are cleared, for
-    they may hold that, and are no longer used. None where there can be no folder: no
-    rights, or it belongs to somebody else.
+    they may hold that, and are no longer used. None where there can be no folder: it
+    is not `usable`, there are no rights, or it belongs to somebody else.
     """
     try:
         root, name = _root(), brain.hex()
         path = os.path.join(root, f"{name}-{redacted.hex()}" if redacted else name)
+        if not usable(os.path.realpath(path)):
+            return None
         os.makedirs(path, mode=0o700, exist_ok=True)
         found = os.lstat(path)
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():

@@ -1,3 +1,3 @@
 """The version of how things are derived; the file of a cache holds it."""
 
-VERSION = 1
+VERSION = 2

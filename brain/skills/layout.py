@@ -17,6 +17,8 @@ from .slug import fold, is_device, is_slug
 
 SKILL_FILES = ("SKILL.md", "skill.md", "Skill.md", "SKILL.MD")
 """The spellings of SKILL.md that clients read."""
+_IN_FOLDERS = tuple(f"/{spelling}" for spelling in SKILL_FILES)
+"""How the path of a SKILL.md in a folder ends; `myskill.md` is none."""
 _ASCENDING = sorted(SKILL_FILES)
 LAYOUTS = ("directory", "flat")
 _COMPANIONS = frozenset(
@@ -39,7 +41,7 @@ def classify(path: str, has_any: Callable[[Sequence[str]], bool]) -> str | None:
     if name is None:
         return None
     category, slash, _ = path.rpartition("/")
-    if not slash or path.endswith(SKILL_FILES):
+    if not slash or path.endswith(_IN_FOLDERS):
         return name
     if has_any([f"{category}/{spelling}" for spelling in _ASCENDING]):
         return None
@@ -55,7 +57,7 @@ def skill_paths(paths: Iterable[str]) -> dict[str, str]:
         if name is None:
             continue
         found[path] = name
-        if "/" in path and not path.endswith(SKILL_FILES):
+        if "/" in path and not path.endswith(_IN_FOLDERS):
             loose.setdefault(path.partition("/")[0], []).append(path)
     for category, files in loose.items():
         if any(f"{category}/{spelling}" in found for spelling in SKILL_FILES):

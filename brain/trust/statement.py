@@ -64,7 +64,9 @@ def parse_key(text: str) -> bytes:
         raise InvalidInput(
             f"not a public key: {printable(text)}",
             code="bad_key",
-            hint="a key is `ed25519:` and 64 hex digits in lower case",
+            hint="everything would fit this one, or it is no point of the curve"
+            if match
+            else "a key is `ed25519:` and 64 hex digits in lower case",
         )
     return key
 

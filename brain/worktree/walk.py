@@ -28,7 +28,8 @@ _NAMED = 20
 """Of the names that are refused, or of files with several, so many are told one by one."""
 _PLAIN_CHARS = limits.MAX_NAME_BYTES
 _ODD = frozenset("\\:~")
-_STORES = {".git": "repository", ".brain": "brain"}
+STORES = {".git": "repository", ".brain": "brain"}
+"""What a folder of that name, below the top, is the store of."""
 
 
 class Candidate(NamedTuple):
@@ -177,8 +178,8 @@ class Walk:
         """Tell whether the rules leave out what is at `path`; name a store or repository inside."""
         if not self._rules.ignored(path, name, is_folder):
             return False
-        if "/" in path and name.lower() in _STORES:
-            what = f"left out: {printable(path)} belongs to another {_STORES[name.lower()]}"
+        if "/" in path and name.lower() in STORES:
+            what = f"left out: {printable(path)} belongs to another {STORES[name.lower()]}"
             self._notice("nested", path, what)
         return True
 

@@ -101,6 +101,10 @@ def _advice(app: App, findings: list[Finding]) -> str:
             return "switch to the branch that leads to the trust file, or merge that one"
         if "bad_trust" in wrong:
             return f"put the last good trust file back with `{app.call} key repair`"
+    if "bad_roots" in wrong:
+        return "mend the file of pinned root keys, or remove it and pin the keys that you know anew"
+    if wrong == {"wrong_cache"}:
+        return f"make the cache anew with `{app.call} doctor --repair`"
     if not wrong <= _OF_SIGNATURES:
         return "restore the store from a copy, or ask 'brain doctor'"
     if "forged_author" in wrong:

@@ -222,6 +222,12 @@ def test_a_root_that_signed_nothing_fails(trusting: Call) -> None:
     assert codes(trusting, "--root", "mallory") == {"below_threshold"}
 
 
+def test_who_names_a_key_as_the_trust_file_does_is_told_where_its_text_is(trusting: Call) -> None:
+    for name in ("eve", "Eve at home"):
+        told = trusting("key", "revoke", name, "--reason", "stolen")
+        assert told.status == 1 and "brain key trusted" in told.err
+
+
 def test_the_rights_are_listed(trusting: Call) -> None:
     told = trusting("key", "trusted", "@~1")
     assert told.out.splitlines()[0] == "1 signature needed, of:" and len(told.out.split("\n")) == 3

@@ -52,8 +52,8 @@ def _check_skills(operation: list[Any], before: Files, after: Files, changed: se
         texts = [path for path in changed if _may_be(_text_name(path), slug)]
         require(texts, "nothing deleted")
         text = min(texts, key=len)
-        folder = text.rpartition("/")[0] + "/"
-        if text.endswith(_TEXTS) and folder != "skills/":
+        folder, file = text.rpartition("/")[0] + "/", text.rpartition("/")[2]
+        if file in _TEXTS and folder != "skills/":
             require(all(path.startswith(folder) for path in changed), "of another skill")
             require(not any(path.startswith(folder) for path in after), "left something")
         else:

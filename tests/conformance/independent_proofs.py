@@ -67,10 +67,15 @@ def parse_json(text: bytes) -> Any:
     def refuse(number: str) -> None:
         raise Refused(number)
 
+    def whole(number: str) -> int:
+        require(number != "-0", "a zero with a sign")
+        return int(number)
+
     try:
         return json.loads(
             text.decode("utf-8"),
             object_pairs_hook=unique,
+            parse_int=whole,
             parse_float=refuse,
             parse_constant=refuse,
         )

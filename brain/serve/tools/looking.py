@@ -11,7 +11,7 @@ from ...errors import printable
 from ...results import words
 from ...skills.text import seen
 from .failing import without_paths
-from .tool import Answer
+from .tool import MOST_SAID, Answer, note
 
 if TYPE_CHECKING:
     from ...brain import Brain
@@ -27,7 +27,6 @@ USUAL_LOG = 10
 """Snapshots that are listed where no number is given."""
 MOST_FINDINGS = 50
 MOST_NOTICES = 20
-_MESSAGE = 300
 
 
 def brain_snapshot(brain: Brain, given: Given) -> Answer:
@@ -43,7 +42,7 @@ def brain_snapshot(brain: Brain, given: Given) -> Answer:
         "removed": done.removed,
         "notices": [{"path": one.path, "message": one.message} for one in noticed],
     }
-    notes = [f"Note: {printable(one.path)}: {printable(one.message, _MESSAGE)}" for one in noticed]
+    notes = [note(one) for one in noticed]
     if not done.changed:
         text = f"Nothing has changed since {words.short(done.snapshot)}."
         return Answer("\n".join([text, *notes]), data, False)
@@ -64,8 +63,8 @@ def brain_diff(brain: Brain, given: Given) -> Answer:
         "skills": [_skill(change) for change in skills],
         "count": len(found.changes),
     }
-    lines = [printable(words.skill_change(change), _MESSAGE) for change in skills]
-    lines += [printable(words.path_change(change), _MESSAGE) for change in changes]
+    lines = [printable(words.skill_change(change), MOST_SAID) for change in skills]
+    lines += [printable(words.path_change(change), MOST_SAID) for change in changes]
     if len(found.changes) > len(changes):
         lines.append(f"({len(changes)} of {len(found.changes)} files are named.)")
     if given.get("patch"):
@@ -104,7 +103,7 @@ def brain_verify(brain: Brain, given: Given) -> Answer:
         f"head {words.short(done.head)}, trust level {done.trust_level}."
     ]
     lines += [
-        f"{finding['severity']}: {finding['code']}: {printable(finding['message'], _MESSAGE)}"
+        f"{finding['severity']}: {finding['code']}: {printable(finding['message'], MOST_SAID)}"
         for finding in findings
     ]
     if len(done.findings) > len(findings):
@@ -122,7 +121,7 @@ def _skill(change: SkillChange) -> dict[str, Any]:
 
 def _line(info: SnapshotInfo) -> str:
     author = printable(info.author, 80)
-    what = printable(info.message or words.operation(info.operation), _MESSAGE)
+    what = printable(info.message or words.operation(info.operation), MOST_SAID)
     return f"{words.short(info.snapshot)}  {_iso(info.time)}  {author}  {what}"
 
 
@@ -137,7 +136,7 @@ def _snapshot(info: SnapshotInfo) -> dict[str, Any]:
         "parents": info.parents,
         "author": info.author,
         "time": _iso(info.time),
-        "message": info.message[:_MESSAGE],
+        "message": info.message[:MOST_SAID],
         "operation": info.operation,
     }
 

@@ -12,7 +12,7 @@ from .definitions import ACTIONS, FOLDERS
 from .guarding import refuse_new_secrets, vetted
 from .patching import replaced
 from .reading import file_of
-from .tool import Answer
+from .tool import Answer, note
 
 if TYPE_CHECKING:
     from ...actions.editing import Change
@@ -167,8 +167,7 @@ def _answer(done: Upserted, what: str) -> Answer:
         "bundle": done.bundle,
     }
     text = f"{what} {done.slug}, version {done.version} (snapshot {done.snapshot[:12]})."
-    notes = [f"Note: {printable(one.path)} {one.message}." for one in done.notices]
-    return Answer("\n".join([text, *notes]), data, done.changed)
+    return Answer("\n".join([text, *map(note, done.notices)]), data, done.changed)
 
 
 _ACTS = {

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...errors import printable
+from ...results import Notice
+
+MOST_SAID = 300
+"""Characters of one message."""
+
 Schema = dict[str, Any]
 """A JSON Schema of those that `arguments.check` understands."""
 
@@ -32,6 +38,12 @@ class Answer(NamedTuple):
     text: str
     data: dict[str, Any]
     changed: bool
+
+
+def note(notice: Notice) -> str:
+    """Return a notice as one line for a model."""
+    place = f"{printable(notice.path)}: " if notice.path else ""
+    return f"Note: {place}{printable(notice.message, MOST_SAID)}"
 
 
 def parameters(required: tuple[str, ...] = (), **properties: Schema) -> Schema:

@@ -94,7 +94,8 @@ def test_an_upsert_tells_of_the_name_it_was_given_and_of_that_in_the_text(brain:
 def test_skill_manage_tells_the_model(brain: Brain) -> None:
     tools = Toolbox(brain)
     made = tools.call("skill_manage", {"action": "create", "name": "раypal", "content": "Pay."})
-    assert "mixes scripts: it has Cyrillic р (U+0440), а (U+0430)" in made.text
+    said = "the name раypal mixes scripts: it has Cyrillic р (U+0440), а (U+0430)"
+    assert made.text.splitlines()[1:] == [f"Note: skills/raypal/SKILL.md: {said}"]
 
 
 def test_skill_check_names_the_others(brain: Brain) -> None:

@@ -38,6 +38,25 @@ def test_the_folder_is_the_one_that_platformdirs_names(
     assert where() == (tmp_path / str(base) if named else home / ".cache") / "brain"
 
 
+@pytest.mark.parametrize(
+    ("place", "is_used"),
+    [(".brain/caches", False), ("skills", False), ("", False), (".cache/brain", True)],
+)
+def test_nothing_is_kept_where_the_brain_lies_unless_it_leaves_that_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, is_used: bool
+) -> None:
+    (tmp_path / "by-link").symlink_to("agent")
+    monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "by-link" / place))
+    with Brain.init(tmp_path / "agent") as brain:
+        brain.upsert_skill("Oracle", "Check it.\n")
+        assert brain.index().index
+        assert brain.status().clean
+        kept = {path.name for path in (tmp_path / "agent").rglob("derived.db")}
+        assert kept == ({"derived.db"} if is_used else set())
+        told = next(one for one in brain.doctor() if one.check == "cache")
+        assert told.ok is is_used
+
+
 @pytest.mark.parametrize("home", ["", "relative", None])
 def test_nothing_is_kept_wherever_a_command_is_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str | None

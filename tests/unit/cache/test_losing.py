@@ -114,6 +114,27 @@ def test_a_damaged_cache_changes_no_answer(grown: Grown, caches: Path, damage: s
         assert answers(grown.root) == grown.truth
 
 
+def beneath_its_log(file: Path) -> None:
+    """Make noise of a file whose log still holds pages that fit."""
+    with closing(apsw.Connection(str(file))) as db:
+        db.execute("PRAGMA journal_mode=WAL; DELETE FROM note").fetchall()
+        log = file.with_name(file.name + "-wal").read_bytes()
+    file.write_bytes(random.Random(1).randbytes(100))
+    file.with_name(file.name + "-wal").write_bytes(log)
+
+
+@pytest.mark.parametrize("damage", [*DAMAGES, "beneath its log"])
+def test_a_repair_makes_a_damaged_cache_whole(grown: Grown, caches: Path, damage: str) -> None:
+    assert answers(grown.root) == grown.truth
+    {**DAMAGES, "beneath its log": beneath_its_log}[damage](file_of(caches))
+    with opened(grown.root) as brain:
+        brain.repair()
+        assert all(one.ok for one in brain.doctor() if one.check == "cache")
+    with opened(grown.root) as brain:
+        assert brain.verify(deep=True).findings == []
+    assert answers(grown.root) == grown.truth
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_cache_damaged_under_an_open_brain_changes_no_answer(
     grown: Grown, caches: Path, damage: str

@@ -69,6 +69,8 @@ def test_a_text_that_names_no_usable_key_is_refused(text: str) -> None:
     with pytest.raises(BrainError) as caught:
         statement.parse_key(text)
     assert caught.value.code == "bad_key"
+    is_text_of_one = text[8:] in ("00" * 32, "ff" * 32)
+    assert ("64 hex digits" in str(caught.value.hint)) != is_text_of_one
 
 
 def test_signatures_are_encoded_by_key_and_read_back() -> None:

@@ -24,6 +24,8 @@ _ABSORB = operation.absorb("oracle", "1", "2", "seer", "1")
 _REDACT = operation.redact("memory/a.md", _SECRET, "a name")
 _TASK = operation.task("5f2c", "success")
 _RESTORE = operation.restore(_ID)
+_NAMELESS = f"skill-{blob_id(b'').hex()[:8]}"
+"""The slug of no name at all, if there were such a skill."""
 _ADMIT = ("admit", "oracle", "1", "1", _ID)
 
 _BASE: Files = {
@@ -85,6 +87,12 @@ _GOOD: list[tuple[str, operation.Operation, Files, _Edits]] = [
         {},
         {"skills/COM1.MD": "1"},
     ),
+    (
+        "a text without a name in the folder of a skill",
+        _UPSERT,
+        _BASE,
+        {"skills/oracle/SKILL.md": "2", "skills/oracle/.md": "1"},
+    ),
     ("a name beyond ASCII has any slug", _NEW, {}, {"skills/орacle/SKILL.md": "1"}),
     ("an upsert of a skill in its folder", _UPSERT, _BASE, {"skills/oracle/SKILL.md": "2"}),
     (
@@ -98,6 +106,12 @@ _GOOD: list[tuple[str, operation.Operation, Files, _Edits]] = [
         operation.delete("trader", "1"),
         _BASE,
         {"skills/trader.md": None},
+    ),
+    (
+        "a delete of a flat skill whose name ends in skill",
+        operation.delete("my-skill", "1"),
+        {"skills/tools/my skill.md": "1", "skills/tools/other.md": "1"},
+        {"skills/tools/my skill.md": None},
     ),
     ("a delete of the last skill", _DELETE, {"skills/oracle.md": "1"}, {"skills/oracle.md": None}),
     (
@@ -222,6 +236,30 @@ _BAD: list[tuple[str, operation.Operation, Files, _Edits]] = [
         {"skills/орacle/SKILL.md": "1", "skills/оracle/SKILL.md": "1"},
     ),
     ("an upsert of another slug", _NEW, {}, {"skills/seer.md": "1"}),
+    (
+        "a text without a name",
+        operation.upsert(_NAMELESS, "", "1"),
+        {},
+        {"skills/.md": "1"},
+    ),
+    (
+        "a text without a name in a category",
+        operation.upsert(_NAMELESS, "", "1"),
+        {},
+        {"skills/tools/.MD": "1"},
+    ),
+    (
+        "a delete of a text without a name",
+        operation.delete(_NAMELESS, "1"),
+        {"skills/.md": "1"},
+        {"skills/.md": None},
+    ),
+    (
+        "an absorption of a text without a name",
+        operation.absorb("oracle", "1", "2", _NAMELESS, "1"),
+        {"skills/oracle.md": "1", "skills/.md": "1"},
+        {"skills/oracle.md": "2", "skills/.md": None},
+    ),
     ("a delete that leaves a file", _DELETE, _BASE, {"skills/oracle/SKILL.md": None}),
     (
         "a delete that adds one",

@@ -177,6 +177,8 @@ def malformed(text: str) -> Iterator[tuple[str, str]]:
     yield "the kind twice", text.replace("{", '{"kind": "path", ', 1)
     for name, number in [("a fraction", "11.0"), ("an exponent", "11e0"), ("not a number", "NaN")]:
         yield f"a size that is {name}", text.replace('"size": 11', f'"size": {number}')
+    for name, number in [("minus zero", "-0"), ("less than nothing", "-1"), ("zero twice", "00")]:
+        yield f"a size that is {name}", text.replace('"size": 11', f'"size": {number}')
     for name, path in [("above", "../b.md"), ("absolute", "/b.md"), ("a surrogate", "\\ud800")]:
         yield f"a path that is {name}", text.replace('"path": "skills/b.md"', f'"path": "{path}"')
     later = FORMAT.replace("1", "2")

@@ -14,7 +14,7 @@ from tests.mutants import mutants
 from tests.proving import recorded
 
 from . import forgeries
-from .proven import DEEP, EIGHT, NONE, SMALL, WIDE, Document, between_nodes, descent
+from .proven import DEEP, EIGHT, HOLLOW, NONE, SMALL, WIDE, Document, between_nodes, descent
 from .vector import Vector, refused, valid
 
 
@@ -24,6 +24,7 @@ def _paths() -> dict[str, Document]:
         "a path at the top": SMALL.path("SOUL.md"),
         "a path that is its whole section": SMALL.path("memory/a.md"),
         "a path that is the whole brain": recorded(["é/🧠"]).path("é/🧠"),
+        "an empty file": HOLLOW.path("skills/b.md"),
         "a path in two levels": WIDE.path("skills/00123.md"),
         "the first path of three levels": DEEP.path("skills/00000.md"),
         "the last path of three levels": DEEP.path("skills/03999.md"),
@@ -77,8 +78,15 @@ def vectors() -> Iterator[Vector]:
     yield from _altered("a second parent", good["a second parent"])
     for name, document in forgeries.documents():
         yield _refused(name, _text(document))
+    yield _refused("a size of zero with a sign", _signed_zero(good["an empty file"]))
     for name, text in forgeries.malformed(_text(good["a path"])):
         yield _refused(name, text)
+
+
+def _signed_zero(document: Document) -> str:
+    text = _text(document)
+    assert text.count('"size": 0') == 1
+    return text.replace('"size": 0', '"size": -0')
 
 
 def _text(document: Any) -> str:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from brain.digest import blob_id
+from brain.objects import bundle as bundles
+from brain.objects.entry import FILE, Entry
 from brain.proofs.build import descent_proof
 from brain.proofs.document import as_json
 from tests.dags import Dag
-from tests.proving import Recorded, numbered, recorded
+from tests.proving import FEW, Recorded, numbered, recorded
 
 Document = dict[str, Any]
+
 
 SMALL = recorded()
 OTHER = recorded(content="x")
@@ -17,6 +21,17 @@ WIDE = recorded(["SOUL.md", *numbered(400), "zz/z.md"], SMALL.id)
 DEEP = recorded(numbered(4000), SMALL.id)
 EIGHT = recorded([f"skills/{number}" for number in range(8)])
 NONE = recorded([])
+
+
+def _hollow() -> Recorded:
+    """Return a brain whose files are empty."""
+    nodes = SMALL.nodes
+    empty = [Entry(path, FILE, blob_id(b""), 0) for path in FEW]
+    bundle = bundles.build(nodes, empty)
+    return Recorded(nodes, bundle, SMALL.snapshot._replace(bundle=bundles.bundle_id(bundle)))
+
+
+HOLLOW = _hollow()
 
 
 def between_nodes(brain: Recorded, levels: int) -> Document:
