@@ -331,9 +331,23 @@ def _unsigned(text: str) -> str:
 
 
 def attack(place: Path, seed: int, numbers: range) -> list[str]:
-    """Change a brain once for each number; return what was said that is false."""
-    os.environ[VARIABLE] = str(place / "warm")
+    """Change a brain once for each number; return what was said that is false.
+
+    The most that is told one by one of a snapshot is lowered meanwhile.
+    """
+    usual, before = derived.BULK, os.environ.get(VARIABLE)
     derived.BULK = MANY
+    try:
+        return _attack(place, seed, numbers)
+    finally:
+        derived.BULK = usual
+        os.environ.pop(VARIABLE, None)
+        if before is not None:
+            os.environ[VARIABLE] = before
+
+
+def _attack(place: Path, seed: int, numbers: range) -> list[str]:
+    os.environ[VARIABLE] = str(place / "warm")
     whole, copy = place / "whole" / "agent", place / "agent"
     if not whole.exists():
         whole.parent.mkdir(parents=True)
