@@ -207,7 +207,8 @@ def asked(root: Path) -> dict[str, object]:
         return dict.fromkeys(QUESTIONS, error)
     with brain:
         for name, ask in QUESTIONS.items():
-            found[name] = _caught(lambda ask=ask: ask(brain))
+            if name != "merges":  # which no command tells: it lists also those that were undone
+                found[name] = _caught(lambda ask=ask: ask(brain))
         found["ids"] = _caught(lambda: _check_ids(brain))
         tools = Toolbox(brain)
         for name in ("skills_list", "brain_log"):
