@@ -17,8 +17,9 @@ TYPE_CHECKING = False  # as type checkers see it; importing typing costs more th
 if TYPE_CHECKING:
     from typing import Any
 
-    from .brain import Brain, find
-    from .chain.evidence.told import check_evidence
+    from .api.brain import Brain, find_brain
+    from .api.fleet import commit_batch
+    from .chain.evidence.offline_check import check_evidence
     from .errors import (
         BrainError,
         Conflict,
@@ -34,9 +35,8 @@ if TYPE_CHECKING:
         ToolFailure,
         VerificationFailed,
     )
-    from .facade.fleet import commit_batch
-    from .proofs.told import check_proof
-    from .trust.told import check_equivocation
+    from .proofs.proof_verification import check_proof
+    from .trust.equivocation_proof import check_equivocation
 
 __all__ = [
     "Brain",
@@ -58,7 +58,7 @@ __all__ = [
     "check_evidence",
     "check_proof",
     "commit_batch",
-    "find",
+    "find_brain",
 ]
 
 _HOMES = {

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
-from .errors import InvalidInput, printable
+from .errors import InvalidInput, printable_text
 
 if TYPE_CHECKING:
     from io import RawIOBase
 
-SIZE = 32
+DIGEST_SIZE = 32
 """Bytes in a digest."""
 
-_WINDOW = 4 << 20
+_READ_WINDOW_BYTES = 4 << 20
 
-EMPTY = b""
+NO_DIGEST = b""
 """Stands for "no digest" in objects, which have no nil."""
 
 
@@ -31,38 +31,38 @@ def blob_id(content: bytes | bytearray | memoryview) -> bytes:
     return blake3(content).digest()
 
 
-def stream_id(source: RawIOBase) -> bytes:
+def stream_blob_id(source: RawIOBase) -> bytes:
     """Return the id of the blob that `source` holds from here on, in flat memory."""
     hasher = blake3(max_threads=blake3.AUTO)
-    window = memoryview(bytearray(_WINDOW))
+    window = memoryview(bytearray(_READ_WINDOW_BYTES))
     while read := source.readinto(window):
         hasher.update(window[:read])
     return hasher.digest()
 
 
-def domain(context: str) -> Callable[[bytes], bytes]:
+def domain_hash(context: str) -> Callable[[bytes], bytes]:
     """Return the hash function of one kind of object (BLAKE3 `derive_key` mode).
 
     Setting a context up costs a hash of its own, so it is done once and copied.
     """
-    fresh = blake3(derive_key_context=context).copy
+    new_hasher = blake3(derive_key_context=context).copy
 
     def digest(data: bytes) -> bytes:
-        return fresh().update(data).digest()
+        return new_hasher().update(data).digest()
 
     return digest
 
 
-def run_of(context: str) -> Callable[[], Callable[[bytes], bytes]]:
+def hasher_factory(context: str) -> Callable[[], Callable[[bytes], bytes]]:
     """Return what gives the hash function of `domain` for a run of many short inputs.
 
     Each one it gives works with one hasher all along, which saves the copy for every
     input, and so belongs to one thread.
     """
-    fresh = blake3(derive_key_context=context).copy
+    new_hasher = blake3(derive_key_context=context).copy
 
     def start() -> Callable[[bytes], bytes]:
-        hasher = fresh()
+        hasher = new_hasher()
         reset, update, finish = hasher.reset, hasher.update, hasher.digest
 
         def digest(data: bytes) -> bytes:
@@ -80,10 +80,10 @@ def parse_digest(text: str) -> bytes:
 
     Raises `InvalidInput` (`bad_id`) for any other text.
     """
-    if len(text) == 2 * SIZE and not set(text) - set("0123456789abcdef"):
+    if len(text) == 2 * DIGEST_SIZE and not set(text) - set("0123456789abcdef"):
         return bytes.fromhex(text)
     raise InvalidInput(
-        f"not a digest: {printable(text, 80)!r}",
+        f"not a digest: {printable_text(text, 80)!r}",
         code="bad_id",
         hint="a digest is 64 lower-case hex digits",
     )

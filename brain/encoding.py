@@ -16,13 +16,13 @@ import msgpack
 
 from .errors import FormatError
 
-MAX_BYTES = 1 << 20
+MAX_OBJECT_BYTES = 1 << 20
 """Longest encoded object, in bytes."""
-MAX_ITEMS = 1 << 16
+MAX_CONTAINER_ITEMS = 1 << 16
 """Longest single array or map, in items."""
-MAX_NODES = 100_000
+MAX_OBJECT_VALUES = 100_000
 """Values in one object: containers, keys and everything else, each counted once."""
-MAX_DEPTH = 32
+MAX_OBJECT_DEPTH = 32
 """Containers inside containers."""
 
 pack: Callable[[object], bytes] = msgpack.Packer(use_bin_type=True, autoreset=True).pack
@@ -36,34 +36,34 @@ def unpack(data: bytes) -> Any:
     `too_many_nodes`, `too_deep`, `duplicate_key`, `bad_key`, `float_not_allowed`,
     `ext_not_allowed`, `type_not_allowed` or `not_canonical`.
     """
-    value = unpack_shallow(data)
+    value = unpack_unchecked(data)
     _check_types(value)
     if pack(value) != data:
         raise FormatError("the encoding is not the shortest one", code="not_canonical")
     return value
 
 
-def unpack_shallow(data: bytes) -> Any:
+def unpack_unchecked(data: bytes) -> Any:
     """Decode within the limits, arrays as tuples; the caller checks types and re-encodes.
 
     For decoders that know the exact shape they want, and so check each field
     themselves at less cost than the general walk.
     """
-    if len(data) > MAX_BYTES:
+    if len(data) > MAX_OBJECT_BYTES:
         raise FormatError(f"an object of {len(data)} bytes", code="too_large")
     # A value takes a byte or more, so small objects need no counting.
-    budget = _Budget() if len(data) > MAX_NODES else None
+    budget = _ValueBudget() if len(data) > MAX_OBJECT_VALUES else None
     try:
         return msgpack.unpackb(
             data,
             raw=False,
             use_list=False,
             strict_map_key=True,
-            object_pairs_hook=budget.map if budget else _map,
-            list_hook=budget.array if budget else None,
+            object_pairs_hook=budget.count_map if budget else _build_map,
+            list_hook=budget.count_array if budget else None,
             ext_hook=_refuse_ext,
-            max_array_len=MAX_ITEMS,
-            max_map_len=MAX_ITEMS,
+            max_array_len=MAX_CONTAINER_ITEMS,
+            max_map_len=MAX_CONTAINER_ITEMS,
             max_str_len=len(data),
             max_bin_len=len(data),
             max_ext_len=0,
@@ -73,38 +73,38 @@ def unpack_shallow(data: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise FormatError("text that is not UTF-8", code="bad_msgpack") from error
     except ValueError as error:
-        code = _code_of(str(error), len(data))
+        code = _error_code(str(error), len(data))
         raise FormatError(f"not MessagePack: {error}", code=code) from error
 
 
-class _Budget:
+class _ValueBudget:
     """Counts values while they are decoded, to stop before they fill memory.
 
     A container counts when it ends, so that many open ones are no way around.
     """
 
     def __init__(self) -> None:
-        self.left = MAX_NODES
+        self.remaining = MAX_OBJECT_VALUES
 
-    def array(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
-        self._spend(1 + _scalars(items))
+    def count_array(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        self._spend(1 + _count_scalars(items))
         return items
 
-    def map(self, pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
-        self._spend(1 + len(pairs) + _scalars(value for _, value in pairs))
-        return _map(pairs)
+    def count_map(self, pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+        self._spend(1 + len(pairs) + _count_scalars(value for _, value in pairs))
+        return _build_map(pairs)
 
     def _spend(self, values: int) -> None:
-        self.left -= values
-        if self.left < 0:
+        self.remaining -= values
+        if self.remaining < 0:
             raise FormatError("too many values in one object", code="too_many_nodes")
 
 
-def _scalars(items: Iterable[Any]) -> int:
+def _count_scalars(items: Iterable[Any]) -> int:
     return sum(type(item) not in (tuple, dict) for item in items)
 
 
-def _map(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+def _build_map(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
     keys = [key for key, _ in pairs]
     if not all(isinstance(key, str) for key in keys):
         raise FormatError("a key that is not text", code="bad_key")
@@ -119,7 +119,7 @@ def _refuse_ext(code: int, data: bytes) -> Any:
     raise FormatError(f"ext type {code}", code="ext_not_allowed")
 
 
-def _code_of(message: str, size: int) -> str:
+def _error_code(message: str, size: int) -> str:
     """Tell msgpack's refusals of `size` bytes apart, which all are plain ValueErrors."""
     claimed, _, limit = message.partition(" exceeds max_")
     if limit.startswith("ext_len") or "timestamp" in message:
@@ -142,7 +142,7 @@ def _check_types(value: Any) -> None:
             if item < 0:
                 raise FormatError("a negative number", code="type_not_allowed")
         elif kind is tuple or kind is dict:
-            if depth >= MAX_DEPTH:
+            if depth >= MAX_OBJECT_DEPTH:
                 raise FormatError("nested too deeply", code="too_deep")
             children = item if kind is tuple else item.values()
             stack.extend((child, depth + 1) for child in children)

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import errno
 
-SHOWN = 200
+MAX_SHOWN_CHARS = 200
 """Characters of foreign text shown in a message."""
 
 
-def printable(text: object, limit: int = SHOWN) -> str:
+def printable_text(text: object, limit: int = MAX_SHOWN_CHARS) -> str:
     """Return `text` with every non-printing character escaped, cut at `limit`."""
     raw = text.decode("utf-8", "backslashreplace") if isinstance(text, bytes) else str(text)
-    cut = raw if len(raw) <= limit else raw[:limit] + "…"
-    if cut.isprintable():
-        return cut
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
+    shortened = raw if len(raw) <= limit else raw[:limit] + "…"
+    if shortened.isprintable():
+        return shortened
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shortened)
 
 
 class BrainError(Exception):
@@ -125,21 +125,21 @@ class ToolFailure(BrainError):
         return f"{self.message}\n{self.hint}" if self.hint else self.message
 
 
-RIGHTS = "check who may read and write it, and the folder it is in"
+ACCESS_HINT = "check who may read and write it, and the folder it is in"
 """The hint where the system does not let us have a file or folder, which the message names."""
 
-_SYSTEM = {
+_ERRNO_ERRORS = {
     errno.ENOSPC: ("no_space", "free some space and try again"),
     errno.EDQUOT: ("no_space", "free some space and try again"),
     errno.EROFS: ("read_only", "writing needs write access to the folder of the brain"),
-    errno.EACCES: ("no_access", RIGHTS),
-    errno.EPERM: ("no_access", RIGHTS),
+    errno.EACCES: ("no_access", ACCESS_HINT),
+    errno.EPERM: ("no_access", ACCESS_HINT),
     errno.EMFILE: ("too_many_open_files", "close some, or raise the limit"),
     errno.ENFILE: ("too_many_open_files", "close some, or raise the limit"),
 }
 
 
-def altered(id: bytes) -> StoreError:
+def hash_mismatch_error(id: bytes) -> StoreError:
     """Return the error for an object that is stored under an id it does not hash to."""
     return StoreError(
         f"object {id.hex()} is damaged: it does not hash to its id",
@@ -148,8 +148,8 @@ def altered(id: bytes) -> StoreError:
     )
 
 
-def of_system(error: OSError) -> BrainError:
+def error_from_os(error: OSError) -> BrainError:
     """Return the typed error for one of the operating system that nobody foresaw."""
-    code, hint = _SYSTEM.get(error.errno or 0, ("io_error", "check the disk"))
-    where = f": {printable(error.filename)}" if error.filename else ""
-    return BrainError(f"{printable(error.strerror or error)}{where}", code=code, hint=hint)
+    code, hint = _ERRNO_ERRORS.get(error.errno or 0, ("io_error", "check the disk"))
+    where = f": {printable_text(error.filename)}" if error.filename else ""
+    return BrainError(f"{printable_text(error.strerror or error)}{where}", code=code, hint=hint)

@@ -7,13 +7,13 @@ MAX_FILES = 1_000_000
 """Files in one brain."""
 MAX_FILE_BYTES = 4 << 30
 """Size of one file in a tree; larger ones are refused from their stat alone."""
-MAX_WHOLE_BYTES = 256 << 20
+MAX_IN_MEMORY_BYTES = 256 << 20
 """Size of a blob that is read into memory as a whole; larger ones are streamed."""
 MAX_PATH_BYTES = 1024
 """UTF-8 bytes in one path, its section included."""
-MAX_NAME_BYTES = 255
+MAX_FILE_NAME_BYTES = 255
 """UTF-8 bytes in one name of a path, as file systems have it."""
-MAX_DEPTH = 64
+MAX_PATH_DEPTH = 64
 """Folders inside folders."""
 MAX_SECTIONS = 4096
 """Top-level folders of one brain."""
@@ -21,11 +21,11 @@ MAX_SKILL_BYTES = 4 << 20
 """Size of one SKILL.md that is parsed; the largest seen in public is 294 kB."""
 MAX_FRONT_MATTER_BYTES = 64 << 10
 """Size of a front matter block that is parsed."""
-MAX_NAME_CHARS = 256
+MAX_SKILL_NAME_CHARS = 256
 """Characters in the name of a skill."""
 MAX_DESCRIPTION_CHARS = 1024
 """Characters in the description of a skill (agentskills.io)."""
-MAX_SLUG = 64
+MAX_SLUG_CHARS = 64
 """Characters in a slug (agentskills.io)."""
 MAX_MESSAGE_BYTES = 64 << 10
 """Size of the message of a snapshot."""
@@ -35,9 +35,9 @@ MAX_PROOF_BYTES = 4 << 20
 """Size of a proof that is read; one of a path takes about 2 kB."""
 MAX_EVIDENCE_BYTES = 4 << 20
 """Size of evidence that is read, the proofs in it included; it takes some 15 kB."""
-MAX_BRANCH = 200
+MAX_BRANCH_BYTES = 200
 """UTF-8 bytes in the name of a branch."""
-MAX_MERGED_BYTES = 16 << 20
+MAX_LINE_MERGE_BYTES = 16 << 20
 """Size of a file merged by its lines; longer memories are united by what was added."""
 MAX_SNAPSHOTS = 10_000_000
 """Snapshots in the file of a lineage."""
@@ -45,7 +45,7 @@ MAX_RPC_BYTES = 16 << 20
 """Size of one answer of a node of a chain."""
 MAX_RECEIPT_BYTES = 32 << 20
 """Size of one receipt."""
-MAX_STEPS = 50_000
+MAX_RECEIPT_STEPS = 50_000
 """Steps in one receipt."""
 MAX_EXCERPT_BYTES = 2048
 """UTF-8 bytes of one excerpt in a receipt."""
@@ -53,13 +53,13 @@ MAX_TASK_BYTES = 8 << 10
 """UTF-8 bytes of the task of a receipt, and of the reason of its outcome."""
 MAX_STEP_NAME_BYTES = 1024
 """UTF-8 bytes of the name of a step, of an agent, a model or a run."""
-MAX_WRITES = 4096
+MAX_RECEIPT_WRITES = 4096
 """Files that the steps of one receipt name; more are counted only."""
 MAX_CALL_BYTES = 8 << 20
 """Size of the arguments of one call of a tool, as JSON."""
-MAX_CALL_CHARS = 1_000_000
+MAX_CALL_TEXT_CHARS = 1_000_000
 """Characters of one text in such a call."""
-MAX_EDITED_BYTES = 16 << 20
+MAX_EDIT_BYTES = 16 << 20
 """Size of a file that is read as a whole to change some of it."""
 MAX_TRANSCRIPT_BYTES = 128 << 20
 """Size of a transcript that is read as a receipt."""

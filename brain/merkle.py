@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-Join = Callable[[bytes], bytes]
+JoinHash = Callable[[bytes], bytes]
 """Gets left ‖ right."""
 
 
-def rows(
-    leaves: list[bytes], join: Join, like: list[list[bytes]] | None = None
+def build_rows(
+    leaves: list[bytes], join: JoinHash, like: list[list[bytes]] | None = None
 ) -> list[list[bytes]]:
     """Return all rows of the tree over at least one leaf hash, the root's row last.
 
@@ -27,7 +27,7 @@ def rows(
     while len(row := out[-1]) > 1:
         depth = len(out)
         if like is not None and depth < len(like):
-            above = _join_row_like(row, join, like[depth - 1], like[depth])
+            above = _join_row_with_reuse(row, join, like[depth - 1], like[depth])
         else:
             above = [join(left + right) for left, right in zip(row[::2], row[1::2], strict=False)]
         if len(row) & 1:
@@ -36,8 +36,8 @@ def rows(
     return out
 
 
-def _join_row_like(
-    row: list[bytes], join: Join, old: list[bytes], old_above: list[bytes]
+def _join_row_with_reuse(
+    row: list[bytes], join: JoinHash, old: list[bytes], old_above: list[bytes]
 ) -> list[bytes]:
     same = len(old) - 1
     return [
@@ -48,7 +48,9 @@ def _join_row_like(
     ]
 
 
-def replaced(rows: list[list[bytes]], leaves: Mapping[int, bytes], join: Join) -> list[list[bytes]]:
+def replace_leaves(
+    rows: list[list[bytes]], leaves: Mapping[int, bytes], join: JoinHash
+) -> list[list[bytes]]:
     """Return all rows of the tree with other leaf hashes at some places."""
     row = rows[0].copy()
     for place, leaf in leaves.items():
@@ -66,19 +68,19 @@ def replaced(rows: list[list[bytes]], leaves: Mapping[int, bytes], join: Join) -
     return out
 
 
-def root(leaves: list[bytes], join: Join) -> bytes:
+def root_hash(leaves: list[bytes], join: JoinHash) -> bytes:
     """Return the tree hash of at least one leaf hash."""
-    return rows(leaves, join)[-1][0]
+    return build_rows(leaves, join)[-1][0]
 
 
-class Step(NamedTuple):
+class AuditStep(NamedTuple):
     """A step up from a node of the tree: its sibling, and whether that stands on the left."""
 
-    left: bool
+    is_left: bool
     sibling: bytes
 
 
-def audit_path(rows: Sequence[Sequence[bytes]], index: int) -> list[Step]:
+def audit_path(rows: Sequence[Sequence[bytes]], index: int) -> list[AuditStep]:
     """Return the steps from place `index` of the first row to the last row.
 
     Of all `rows` of a tree this is PATH(index, leaves) of RFC 6962, section 2.1.1,
@@ -86,16 +88,16 @@ def audit_path(rows: Sequence[Sequence[bytes]], index: int) -> list[Step]:
     """
     out = []
     for row in rows[:-1]:
-        beside = index ^ 1
-        if beside < len(row):
-            out.append(Step(beside < index, row[beside]))
+        sibling_place = index ^ 1
+        if sibling_place < len(row):
+            out.append(AuditStep(sibling_place < index, row[sibling_place]))
         index >>= 1
     return out
 
 
-def neighbours(
+def neighbour_paths(
     rows: Sequence[Sequence[bytes]], place: int
-) -> tuple[list[Step], list[Step], list[Step]]:
+) -> tuple[list[AuditStep], list[AuditStep], list[AuditStep]]:
     """Return the steps from places `place` − 1 and `place` to where they join, and on from there.
 
     The one before steps past siblings on its left alone, the other past siblings on
@@ -112,8 +114,8 @@ def neighbours(
     return *lower, audit_path(above, place >> joined)
 
 
-def climb(start: bytes, steps: Iterable[Step], join: Join) -> bytes:
+def root_from_path(node_hash: bytes, steps: Iterable[AuditStep], join: JoinHash) -> bytes:
     """Return the hash that `steps` lead to from `start`: the root, for a true audit path."""
     for left, sibling in steps:
-        start = join(sibling + start if left else start + sibling)
-    return start
+        node_hash = join(sibling + node_hash if left else node_hash + sibling)
+    return node_hash

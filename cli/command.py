@@ -1,4 +1,4 @@
-"""What every command has: `--json`, an example in its help, and its exit statuses."""
+"""A click command with `--json`, examples and exit statuses in its help."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from .context import App
-from .group import HELP
+from .lazy_group import HELP_SETTINGS
 
-MEANING = {
+EXIT_MEANINGS = {
     0: "done",
     1: "failure",
     2: "usage error",
@@ -22,12 +22,12 @@ MEANING = {
 }
 """Exit status to its meaning, the same for all commands."""
 
-READS = (0, 1, 2, 10, 130)
-WRITES = (0, 1, 2, 10, 11, 130)
-OVERWRITES = (0, 1, 2, 10, 11, 12, 130)
+READ_EXITS = (0, 1, 2, 10, 130)
+WRITE_EXITS = (0, 1, 2, 10, 11, 130)
+OVERWRITE_EXITS = (0, 1, 2, 10, 11, 12, 130)
 
 
-class Command(click.Command):
+class BrainCommand(click.Command):
     """A command whose help ends with examples and exit statuses."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Command(click.Command):
         json_help: str,
         **kwargs: Any,
     ) -> None:
-        kwargs["context_settings"] = HELP
+        kwargs["context_settings"] = HELP_SETTINGS
         super().__init__(*args, **kwargs)
         self.examples = examples
         self.exits = exits
@@ -50,20 +50,22 @@ class Command(click.Command):
             for example in self.examples:
                 formatter.write(f"{'':{formatter.current_indent}}{example}\n")
         with formatter.section("Exit status"):
-            formatter.write_dl([(str(number), MEANING[number]) for number in self.exits])
+            formatter.write_dl([(str(number), EXIT_MEANINGS[number]) for number in self.exits])
 
 
-def command(
+def brain_command(
     name: str,
     *,
     examples: tuple[str, ...],
-    exits: tuple[int, ...] = READS,
+    exits: tuple[int, ...] = READ_EXITS,
     json_help: str = "Print one JSON document.",
-) -> Callable[[Callable[..., None]], Command]:
+) -> Callable[[Callable[..., None]], BrainCommand]:
     """Make a command of a function whose first argument is the `App`."""
 
-    def decorate(function: Callable[..., None]) -> Command:
-        make = click.command(name, cls=Command, examples=examples, exits=exits, json_help=json_help)
+    def decorate(function: Callable[..., None]) -> BrainCommand:
+        make = click.command(
+            name, cls=BrainCommand, examples=examples, exits=exits, json_help=json_help
+        )
         return make(click.pass_obj(function))
 
     return decorate
@@ -82,4 +84,4 @@ def _json_option(text: str) -> click.Option:
 def _set_json(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     app = ctx.find_object(App)
     if value and app is not None:
-        app.json = True
+        app.as_json = True

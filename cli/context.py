@@ -6,16 +6,16 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import streams
-from .errors import USAGE, Failure
+from . import std_streams
+from .error_report import USAGE, Failure
 
 if TYPE_CHECKING:
     from brain import Brain
-    from brain.chain.protocol import Ledger
-    from brain.selection.embedding import Embedder
-    from brain.session import SignWith
+    from brain.chain.ledger_protocol import Ledger
+    from brain.repo.open.session import SigningKeyProvider
+    from brain.search.embedding import Embedder
 
-    from .progress import Bar
+    from .progress_bar import ProgressBar
 
 
 class App:
@@ -31,12 +31,12 @@ class App:
         named = author or os.environ.get("BRAIN_AUTHOR")
         self.author_is_login = not named
         self.author = named or login_name()
-        self.json = as_json
-        self.sign_with: SignWith | None = None
+        self.as_json = as_json
+        self.sign_with: SigningKeyProvider | None = None
         self._brain: Brain | None = None
         self._folder: Path | None = None
         self._embedders: list[Embedder | None] | None = None
-        self.bar: Bar | None = None
+        self.progress_bar: ProgressBar | None = None
 
     @property
     def brain(self) -> Brain:
@@ -48,106 +48,106 @@ class App:
             from brain import Brain
 
             self._brain = Brain.open(
-                self.folder(),
+                self.brain_folder(),
                 author=self.author,
-                sign_with=self.signer(),
-                ledgers=self.ledger,
-                embedder=self.embedder,
-                progress=self.progress,
-                roots=self.roots,
+                sign_with=self.signing_key(),
+                ledgers=self.open_ledger,
+                embedder=self.open_embedder,
+                progress=self.show_progress,
+                roots=self.pinned_roots,
             )
         return self._brain
 
-    def signer(self) -> SignWith | None:
+    def signing_key(self) -> SigningKeyProvider | None:
         """Return what gives the key that signs new snapshots, None if they are not signed.
 
         It is what the command chose, else the own key that BRAIN_SIGN_KEY names.
         """
         name = os.environ.get("BRAIN_SIGN_KEY")
         if self.sign_with is None and name:
-            from . import keys
+            from .settings import user_keys
 
-            self.sign_with = keys.unasked(name)
+            self.sign_with = user_keys.private_key_loader(name)
         return self.sign_with
 
-    def ledger(self, name: str) -> Ledger:
+    def open_ledger(self, name: str) -> Ledger:
         """Open a ledger of the user by its name."""
-        from . import ledgers
+        from .settings import user_ledgers
 
-        return ledgers.opened(self, name)
+        return user_ledgers.open_ledger(self, name)
 
-    def roots(self, brain: str) -> list[str]:
+    def pinned_roots(self, brain: str) -> list[str]:
         """Return the root keys that the user has pinned for a brain."""
-        from . import roots
+        from .settings import user_roots
 
-        return roots.pinned(brain)
+        return user_roots.read_pinned_roots(brain)
 
-    def embedder(self) -> Embedder | None:
+    def open_embedder(self) -> Embedder | None:
         """Open the embedder of the user, once."""
         if self._embedders is None:
-            from . import embedders
+            from .settings import user_models
 
-            self._embedders = [embedders.opened()]
+            self._embedders = [user_models.open_user_embedder()]
         return self._embedders[0]
 
-    def note(self, text: str) -> None:
+    def print_note(self, text: str) -> None:
         """Say something on stderr that is not the answer; programs find it in the JSON."""
-        if not self.json:
-            streams.say(text)
+        if not self.as_json:
+            std_streams.write_stderr(text)
 
-    def progress(self, what: str, done: int, total: int) -> None:
+    def show_progress(self, what: str, done: int, total: int) -> None:
         """Show work that no command asked for, such as making a cache anew; see `Bar`."""
-        if self.bar is None:
-            from .progress import Bar
+        if self.progress_bar is None:
+            from .progress_bar import ProgressBar
 
-            self.bar = Bar(self)
-        self.bar(what, done, total)
+            self.progress_bar = ProgressBar(self)
+        self.progress_bar(what, done, total)
 
     def close(self) -> None:
         """Close the brain if it was opened, and take a bar away."""
-        if self.bar is not None:
-            self.bar.stop()
+        if self.progress_bar is not None:
+            self.progress_bar.stop()
         if self._brain is not None:
             self._brain.close()
             self._brain = None
 
     @property
-    def call(self) -> str:
+    def command_prefix(self) -> str:
         """How a person calls `brain` again for this brain."""
         import shlex
 
         return f"brain -C {shlex.quote(self.directory)}" if self.directory else "brain"
 
-    def folder(self) -> Path:
+    def brain_folder(self) -> Path:
         """Return the folder of the brain; see `brain`."""
         if self._folder is None:
-            self._folder = self._found()
+            self._folder = self._find_folder()
         return self._folder
 
-    def _found(self) -> Path:
-        from brain import find
+    def _find_folder(self) -> Path:
+        from brain import find_brain
 
         if self.directory is None:
-            return find(current_folder())
+            return find_brain(current_directory())
         if not self.directory:
             raise Failure("usage", "the folder after -C is empty", status=USAGE)
         named = Path(self.directory)
-        self._warn_of_another(named)
+        self._warn_other_brain(named)
         return named
 
-    def _warn_of_another(self, named: Path) -> None:
+    def _warn_other_brain(self, named: Path) -> None:
         """Say which brain is used where the current folder lies in another one."""
-        from brain import NoBrain, find
+        from brain import NoBrain, find_brain
 
         try:
-            here = find(Path.cwd())
+            here = find_brain(Path.cwd())
             if not here.samefile(named):
-                self.note(f"Note: working on the brain in {named}, not on the one in {here}")
+                self.print_note(f"Note: working on the brain in {named}, not on the one in {here}")
         except (NoBrain, OSError):
             return
 
 
-def current_folder() -> Path:
+def current_directory() -> Path:
     """Return the current folder; a clear error where it was deleted."""
     try:
         return Path.cwd()

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-FEWEST_NEW = 50_000
+GC_THRESHOLD = 50_000
 """Objects made between two searches for cycles; start-up alone makes as many, to stay."""
 
 
@@ -18,25 +18,25 @@ def main(argv: list[str] | None = None) -> int:
     piece by piece would cost a short command a tenth of its time.
     """
     if argv is None:
-        os._exit(_main(sys.argv[1:]))
-    return _main(argv)
+        os._exit(_start(sys.argv[1:]))
+    return _start(argv)
 
 
-def _main(arguments: list[str]) -> int:
+def _start(arguments: list[str]) -> int:
     if arguments == ["--version"]:
-        return _version()
-    gc.set_threshold(FEWEST_NEW)
+        return _print_version()
+    gc.set_threshold(GC_THRESHOLD)
     try:
-        from .run import run
+        from .invocation import run_cli
     except KeyboardInterrupt:
         return 130
     except (OSError, MemoryError) as problem:
         sys.stderr.write(f"Error: cannot start: {problem}\n")
         return 1
-    return run(arguments)
+    return run_cli(arguments)
 
 
-def _version() -> int:
+def _print_version() -> int:
     """Print the version without loading anything else."""
     from brain._version import __version__
 
@@ -44,7 +44,7 @@ def _version() -> int:
         sys.stdout.write(f"brain {__version__}\n")
         sys.stdout.flush()
     except (OSError, AttributeError):
-        from .run import run
+        from .invocation import run_cli
 
-        return run(["--version"])
+        return run_cli(["--version"])
     return 0

@@ -8,33 +8,35 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from . import streams
+from . import std_streams
 from .context import App
 from .terminal import is_terminal
 
-_HUGE = 1 << 64
+_MAX_JSON_INTEGER = 1 << 64
 
 
 def emit(app: App, document: Any, lines: Iterable[str]) -> None:
     """Print `document` with `--json`, else `lines`, of which none is built without need."""
-    if app.json:
+    if app.as_json:
         import json
 
         indent = 2 if is_terminal(sys.stdout) else None
-        streams.write(json.dumps(to_json(document), indent=indent, allow_nan=False) + "\n")
+        std_streams.write_stdout(
+            json.dumps(to_json(document), indent=indent, allow_nan=False) + "\n"
+        )
     else:
-        streams.write_lines(lines)
+        std_streams.write_lines(lines)
 
 
-def emit_now(app: App, document: Any, lines: Iterable[str]) -> None:
+def emit_line(app: App, document: Any, lines: Iterable[str]) -> None:
     """As `emit`, for one of many: with `--json` on one line, and not held back."""
-    if app.json:
+    if app.as_json:
         import json
 
-        streams.write(json.dumps(to_json(document), allow_nan=False) + "\n")
+        std_streams.write_stdout(json.dumps(to_json(document), allow_nan=False) + "\n")
     else:
-        streams.write_lines(lines)
-    streams.flush()
+        std_streams.write_lines(lines)
+    std_streams.flush_stdout()
 
 
 def to_json(value: Any) -> Any:
@@ -45,23 +47,25 @@ def to_json(value: Any) -> Any:
     (dates, bytes, NaN, sets, keys that are no text) becomes text.
     """
     if isinstance(value, str):
-        return _clean(value)
+        return _replace_surrogates(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        return value if -_HUGE < value < _HUGE else hex(value)
+        return value if -_MAX_JSON_INTEGER < value < _MAX_JSON_INTEGER else hex(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {name.rstrip("_"): _field(name, getattr(value, name)) for name in value._fields}
+        return {
+            name.rstrip("_"): _field_to_json(name, getattr(value, name)) for name in value._fields
+        }
     if isinstance(value, Mapping):
-        return {_clean(str(key)): to_json(item) for key, item in value.items()}
+        return {_replace_surrogates(str(key)): to_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [to_json(item) for item in value]
-    return _clean(str(value))
+    return _replace_surrogates(str(value))
 
 
-def iso(milliseconds: int) -> str:
+def iso_time(milliseconds: int) -> str:
     """Return a time as ISO 8601 in UTC, such as 2026-11-20T23:15:40.123Z."""
     at = time.gmtime(milliseconds // 1000)
     day = f"{at.tm_year:04d}-{at.tm_mon:02d}-{at.tm_mday:02d}"
@@ -69,11 +73,11 @@ def iso(milliseconds: int) -> str:
     return f"{day}T{clock}.{milliseconds % 1000:03d}Z"
 
 
-def _field(name: str, value: Any) -> Any:
-    return iso(value) if name == "time" and value is not None else to_json(value)
+def _field_to_json(name: str, value: Any) -> Any:
+    return iso_time(value) if name == "time" and value is not None else to_json(value)
 
 
-def _clean(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """Return text without lone surrogates, which JSON readers disagree about."""
     if text.isascii():
         return text

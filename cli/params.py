@@ -20,10 +20,10 @@ else:
 
 MAX_COUNT = 1_000_000_000
 MAX_SECONDS = 86_400
-_SECONDS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?", re.ASCII)
+_SECONDS_PATTERN = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?", re.ASCII)
 
 
-class Once(click.Option):
+class OnceOption(click.Option):
     """An option with a value that may be given once only."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -58,7 +58,7 @@ class TextType(ParamOfText):
         return text
 
 
-class FilledType(TextType):
+class NonEmptyType(TextType):
     """Text that is not empty: that of a variable not set would stand for the head, or for any."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -92,7 +92,7 @@ class SecondsType(ParamOfFloat):
     ) -> float:
         """Return the seconds."""
         text = str(value)
-        if not _SECONDS.fullmatch(text) or float(text) > MAX_SECONDS:
+        if not _SECONDS_PATTERN.fullmatch(text) or float(text) > MAX_SECONDS:
             self.fail(f"{text[:40]!r} is not a time from 0 to {MAX_SECONDS} seconds", param, ctx)
         return float(text)
 
@@ -109,9 +109,9 @@ class SlugType(TextType):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Return the slugs that begin with `incomplete`."""
-        from .completion import slugs
+        from .shell_completion import complete_slugs
 
-        return slugs(ctx, incomplete)
+        return complete_slugs(ctx, incomplete)
 
 
 class BranchType(TextType):
@@ -126,6 +126,6 @@ class BranchType(TextType):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Return the branches that begin with `incomplete`."""
-        from .completion import branches
+        from .shell_completion import complete_branches
 
-        return branches(ctx, incomplete)
+        return complete_branches(ctx, incomplete)

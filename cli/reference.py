@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
-from .command import MEANING, Command
-from .group import LazyGroup
-from .root import PROGRAM, root
+from .command import EXIT_MEANINGS, BrainCommand
+from .lazy_group import LazyGroup
+from .root_command import PROGRAM_NAME, root_group
 
-_HEAD = """\
+_INTRODUCTION = """\
 # The command line
 
 Made from the commands themselves by `make docs`; do not edit.
@@ -35,51 +35,53 @@ for modules, and no settings are read from it. If you start it as a module, writ
 
 """
 
-_STATUS = {
-    **{str(number): meaning for number, meaning in MEANING.items()},
+_EXIT_STATUSES = {
+    **{str(number): meaning for number, meaning in EXIT_MEANINGS.items()},
     "141": "the reader of the output is gone",
     "128 + N": "ended by signal N",
 }
 
 
-def reference() -> str:
+def render_reference() -> str:
     """Return the whole document."""
-    context = click.Context(root, info_name=PROGRAM)
-    parts = [_HEAD, _statuses(), *_section(root, context)]
+    context = click.Context(root_group, info_name=PROGRAM_NAME)
+    parts = [_INTRODUCTION, _exit_status_table(), *_command_sections(root_group, context)]
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
 
-def _statuses() -> str:
-    rows = "\n".join(f"| {number} | {meaning} |" for number, meaning in _STATUS.items())
+def _exit_status_table() -> str:
+    rows = "\n".join(f"| {number} | {meaning} |" for number, meaning in _EXIT_STATUSES.items())
     return f"| exit status | meaning |\n|---|---|\n{rows}\n"
 
 
-def _section(command: click.Command, context: click.Context) -> Iterator[str]:
-    if isinstance(command, Command):
-        yield _command(command, context)
+def _command_sections(command: click.Command, context: click.Context) -> Iterator[str]:
+    if isinstance(command, BrainCommand):
+        yield _command_section(command, context)
         return
-    yield _options(command, context, f"## {context.command_path}\n\n{_help(command)}\n")
+    yield _option_list(command, context, f"## {context.command_path}\n\n{_help_text(command)}\n")
     assert isinstance(command, LazyGroup)
     for name in command.list_commands(context):
         child = command.get_command(context, name)
         assert child is not None
-        yield from _section(child, click.Context(child, info_name=name, parent=context))
+        yield from _command_sections(child, click.Context(child, info_name=name, parent=context))
 
 
-def _command(command: Command, context: click.Context) -> str:
+def _command_section(command: BrainCommand, context: click.Context) -> str:
     usage = " ".join(command.collect_usage_pieces(context))
-    head = f"## {context.command_path}\n\n`{context.command_path} {usage}`\n\n{_help(command)}\n"
+    head = (
+        f"## {context.command_path}\n\n`{context.command_path} {usage}`\n\n{_help_text(command)}\n"
+    )
     examples = "\n".join(command.examples)
     exits = ", ".join(map(str, command.exits))
-    body = _options(command, context, head)
+    body = _option_list(command, context, head)
     return f"{body}\n```\n{examples}\n```\n\nExit status: {exits}.\n"
 
 
-def _help(command: click.Command) -> str:
+def _help_text(command: click.Command) -> str:
     return inspect.cleandoc(command.help or "")
 
 
-def _options(command: click.Command, context: click.Context, head: str) -> str:
+def _option_list(command: click.Command, context: click.Context, head: str) -> str:
     options = [param for param in command.params if isinstance(param, click.Option)]
     records = filter(None, (option.get_help_record(context) for option in options))
     rows = [f"- `{names}`: {' '.join(text.split())}" for names, text in records]
@@ -88,7 +90,7 @@ def _options(command: click.Command, context: click.Context, head: str) -> str:
 
 def main() -> None:
     """Write the document to the file named on the command line, else to stdout."""
-    text = reference()
+    text = render_reference()
     if len(sys.argv) > 1:
         Path(sys.argv[1]).write_text(text, "utf-8")
     else:

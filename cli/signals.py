@@ -1,4 +1,4 @@
-"""Signals that end a run: each unwinds like Ctrl-C, so that files are closed and locks freed."""
+"""Signals that end a run, handled so that files are closed and locks released."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_ENDING = ("SIGTERM", "SIGHUP")
+_ENDING_SIGNALS = ("SIGTERM", "SIGHUP")
 
 
 class Terminated(KeyboardInterrupt):
@@ -20,12 +20,12 @@ class Terminated(KeyboardInterrupt):
 
 
 @contextmanager
-def handled() -> Iterator[None]:
+def terminate_on_signals() -> Iterator[None]:
     """Turn SIGTERM and SIGHUP into `Terminated`; one that is ignored (nohup) stays ignored."""
-    before = {number: signal.getsignal(number) for number in _numbers()}
+    before = {number: signal.getsignal(number) for number in _available_signals()}
     for number, handler in before.items():
         if handler == signal.SIG_DFL:
-            signal.signal(number, _terminate)
+            signal.signal(number, _raise_terminated)
     try:
         yield
     finally:
@@ -34,9 +34,9 @@ def handled() -> Iterator[None]:
 
 
 @contextmanager
-def ignored() -> Iterator[None]:
+def ignore_signals() -> Iterator[None]:
     """Ignore signals while the last words are written."""
-    before = {number: signal.getsignal(number) for number in _numbers("SIGINT")}
+    before = {number: signal.getsignal(number) for number in _available_signals("SIGINT")}
     for number in before:
         signal.signal(number, signal.SIG_IGN)
     try:
@@ -47,23 +47,23 @@ def ignored() -> Iterator[None]:
 
 
 @contextmanager
-def asking(stop: Callable[[], None]) -> Iterator[None]:
+def stop_on_signal(stop: Callable[[], None]) -> Iterator[None]:
     """Let the first signal to end, SIGINT included, ask for it by `stop`; a second one ends.
 
     One that is ignored stays ignored.
     """
-    before = {number: signal.getsignal(number) for number in _numbers("SIGINT")}
-    mine = {number: old for number, old in before.items() if old != signal.SIG_IGN}
+    before = {number: signal.getsignal(number) for number in _available_signals("SIGINT")}
+    replaced = {number: old for number, old in before.items() if old != signal.SIG_IGN}
 
     def ask(_number: int, _frame: FrameType | None) -> None:
         restore()
         stop()
 
     def restore() -> None:
-        for number, handler in mine.items():
+        for number, handler in replaced.items():
             signal.signal(number, handler)
 
-    for number in mine:
+    for number in replaced:
         signal.signal(number, ask)
     try:
         yield
@@ -71,12 +71,12 @@ def asking(stop: Callable[[], None]) -> Iterator[None]:
         restore()
 
 
-def _numbers(*more: str) -> list[signal.Signals]:
+def _available_signals(*more: str) -> list[signal.Signals]:
     """Name the signals that exist here; none outside the main thread, which alone gets them."""
     if threading.current_thread() is not threading.main_thread():
         return []
-    return [getattr(signal, name) for name in (*_ENDING, *more) if hasattr(signal, name)]
+    return [getattr(signal, name) for name in (*_ENDING_SIGNALS, *more) if hasattr(signal, name)]
 
 
-def _terminate(number: int, _frame: FrameType | None) -> None:
+def _raise_terminated(number: int, _frame: FrameType | None) -> None:
     raise Terminated(number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TextIO
 
-NO_COLOR = "NO_COLOR"
+NO_COLOR_VARIABLE = "NO_COLOR"
 """See no-color.org: set and not empty, nothing is coloured. `--no-color` sets it."""
 
 
@@ -17,17 +17,17 @@ def is_terminal(stream: TextIO | None) -> bool:
         return False
 
 
-def coloured(stream: TextIO | None) -> bool:
+def has_color(stream: TextIO | None) -> bool:
     """Return whether `stream` is a terminal that wants colour."""
     return (
         is_terminal(stream)
-        and not os.environ.get(NO_COLOR)
+        and not os.environ.get(NO_COLOR_VARIABLE)
         and os.environ.get("TERM") != "dumb"
         and (os.name != "nt" or "WT_SESSION" in os.environ)
     )
 
 
-def width(stream: TextIO | None) -> int:
+def terminal_width(stream: TextIO | None) -> int:
     """Return the columns of the terminal at `stream`; 0 where text is not to be cut."""
     if not is_terminal(stream):
         return 0
@@ -47,8 +47,8 @@ def escape_lines(text: str) -> str:
     """Return `text` with its line ends and tabs, all else that does not print escaped."""
     if text.isprintable():
         return text
-    return "\n".join("\t".join(map(escape, line.split("\t"))) for line in _lines(text))
+    return "\n".join("\t".join(map(escape, line.split("\t"))) for line in _split_lines(text))
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").split("\n")

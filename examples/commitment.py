@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from brain import Brain
-from brain.chain.tlog.ledger import EmbeddedLedger
+from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 
 SKILL = "skills/oracle-manipulation/SKILL.md"
 

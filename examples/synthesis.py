@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from brain import Brain
-from brain.evolve import Learner, Scripted
+from brain.evolve import FakeModel, Learner
 
 FIRST = {
     "decision": "create",
@@ -39,7 +39,7 @@ NOTHING = {"decision": "nothing", "reason": "Routine."}
 def main(folder: Path) -> None:
     """Tell what becomes of three runs."""
     with Brain.init(folder, author="auditor") as brain:
-        learner = Learner(brain, Scripted(FIRST, WRONG, BETTER, NOTHING))
+        learner = Learner(brain, FakeModel(FIRST, WRONG, BETTER, NOTHING))
 
         with brain.task("Audit the vault", agent="auditor", at_end=learner) as task:
             task.tool("terminal", "forge test", error="exit 1: price is stale")

@@ -25,17 +25,22 @@ from typing import Any
 import apsw
 
 from brain import Brain, BrainError
-from brain.actions import derived
-from brain.actions.turn import log_operation
-from brain.cache.folder import VARIABLE
+from brain.cache.cache_folder import CACHE_DIR_VARIABLE
 from brain.encoding import pack
-from brain.results import Shown
+from brain.repo.core import skill_rows
+from brain.repo.core.transaction import log_operation
+from brain.results import SnapshotDetails
 from brain.serve.tools import Toolbox
-from brain.store import sums
-from brain.verify import verify_folder
-from tests import mutated
-from tests.answers import AUTHOR, MANY, QUESTIONS, grow, opened
-from tests.tampering import pending_row, rows, set_fact, tamper
+from brain.store import checksums
+from brain.verify.verification import verify_folder
+from tests.support import store_mutations
+from tests.support.derived_data import AUTHOR, BULK_THRESHOLD, QUESTIONS, make_brain, open_brain
+from tests.support.store_tampering import (
+    execute_in_store,
+    pending_write_statement,
+    query_store,
+    set_fact,
+)
 
 REVERTED, VERSION = "alpha", "1"
 _SIGNED = ("redactions", "signatures")
@@ -51,7 +56,7 @@ State = tuple[tuple[tuple[str, bytes], ...], str]
 
 def make(root: Path) -> None:
     """Make the brain that is attacked: something of everything derived, signed and redacted."""
-    grow(root)
+    make_brain(root)
     with Brain.open(root, author=AUTHOR, sign_with=lambda: bytes(32)) as brain:
         (root / "memory/secret.md").write_text("a secret that is to be redacted\n")
         (root / "memory/large.md").write_bytes(b"A line that is long enough.\n" * 12_000)
@@ -62,47 +67,49 @@ def make(root: Path) -> None:
 
 def value_changed(root: Path, rng: random.Random) -> str:
     """Change one value of one row."""
-    change = next(mutated.changes(root, rng))
-    mutated.apply(root, change)
+    change = next(store_mutations.draw_mutations(root, rng))
+    store_mutations.apply_mutation(root, change)
     return str(change)
 
 
 def row_dropped(root: Path, rng: random.Random) -> str:
     """Delete a row."""
-    table = rng.choice(mutated.KEPT)
-    places = [rowid for (rowid,) in rows(root, f"SELECT {_key(table)} FROM {table}")]
+    table = rng.choice(store_mutations.RECORDED_TABLES)
+    places = [rowid for (rowid,) in query_store(root, f"SELECT {_key(table)} FROM {table}")]
     if not places:
         return f"nothing in {table}"
     key = rng.choice(places)
-    tamper(root, (f"DELETE FROM {table} WHERE {_key(table)} = ?", (key,)))
+    execute_in_store(root, (f"DELETE FROM {table} WHERE {_key(table)} = ?", (key,)))
     if table == "facts":
-        mutated._seal(root)
+        store_mutations._reseal_facts(root)
     return f"{table} without {key!r:.60}"
 
 
 def objects_swapped(root: Path, rng: random.Random) -> str:
     """Put the data of one object under the id of another, with its checksum made anew."""
     kind = rng.choice((1, 2, 3))
-    found = rows(root, "SELECT id, kind, data FROM objects WHERE kind = ?", (kind,))
+    found = query_store(root, "SELECT id, kind, data FROM objects WHERE kind = ?", (kind,))
     (one, _, _), (_, _, data) = rng.choice(found), rng.choice(found)
-    checksum = mutated.checksum(one, kind, data)
+    checksum = store_mutations.object_checksum(one, kind, data)
     sql = "UPDATE objects SET data = ?, checksum = ? WHERE id = ?"
-    tamper(root, (sql, (data, checksum, one)))
+    execute_in_store(root, (sql, (data, checksum, one)))
     return f"object {one.hex()[:12]} of kind {kind} replaced"
 
 
 def contents_swapped(root: Path, rng: random.Random) -> str:
     """Put the content of one blob under the id of another."""
-    found = rows(root, "SELECT id, codec, data FROM blobs")
+    found = query_store(root, "SELECT id, codec, data FROM blobs")
     (one, _, _), (_, codec, data) = rng.choice(found), rng.choice(found)
-    tamper(root, ("UPDATE blobs SET codec = ?, data = ? WHERE id = ?", (codec, data, one)))
+    execute_in_store(
+        root, ("UPDATE blobs SET codec = ?, data = ? WHERE id = ?", (codec, data, one))
+    )
     return f"blob {one.hex()[:12]} replaced"
 
 
 def ref_moved(root: Path, rng: random.Random) -> str:
     """Let a ref lead to another snapshot."""
-    names = [n for (n,) in rows(root, "SELECT name FROM facts WHERE name LIKE 'ref:%'")]
-    snapshots = [id for (id,) in rows(root, "SELECT id FROM objects WHERE kind = 3")]
+    names = [n for (n,) in query_store(root, "SELECT name FROM facts WHERE name LIKE 'ref:%'")]
+    snapshots = [id for (id,) in query_store(root, "SELECT id FROM objects WHERE kind = 3")]
     like_an_id = f"ref:heads/{rng.choice(snapshots).hex()}"
     name, target = rng.choice([*names, "ref:heads/planted", like_an_id]), rng.choice(snapshots)
     if rng.random() < 0.5:
@@ -112,15 +119,15 @@ def ref_moved(root: Path, rng: random.Random) -> str:
     with suppress(BrainError), Brain.open(root, author=AUTHOR) as brain:
         session = brain._session
         with session.store.transaction() as tx:
-            before = tx.ref(ref)
-            tx.set_ref(ref, before, target)
+            before = tx.read_ref(ref)
+            tx.update_ref(ref, before, target)
             log_operation(session, tx, "branch", "moved", [(ref, before or b"", target)])
     return f"{name} to {target.hex()[:12]}, as the log says"
 
 
 def fact_dropped(root: Path, rng: random.Random) -> str:
     """Take a fact out, or set it to another's value."""
-    found = rows(root, "SELECT name, value FROM facts WHERE name != ''")
+    found = query_store(root, "SELECT name, value FROM facts WHERE name != ''")
     name, value = rng.choice(found)[0], rng.choice([None, rng.choice(found)[1]])
     set_fact(root, name, value)
     return f"fact {name} {'gone' if value is None else 'of another'}"
@@ -128,16 +135,18 @@ def fact_dropped(root: Path, rng: random.Random) -> str:
 
 def pending_planted(root: Path, rng: random.Random) -> str:
     """Note a file that is still to be written."""
-    blobs = [id for (id,) in rows(root, "SELECT id FROM blobs")]
+    blobs = [id for (id,) in query_store(root, "SELECT id FROM blobs")]
     path = rng.choice(["skills/planted/SKILL.md", "memory/notes.md", "skills/alpha/SKILL.md"])
-    tamper(root, pending_row(path, rng.randrange(3), rng.choice([*blobs, b""])))
+    execute_in_store(
+        root, pending_write_statement(path, rng.randrange(3), rng.choice([*blobs, b""]))
+    )
     return f"pending {path}"
 
 
 def merge_planted(root: Path, rng: random.Random) -> str:
     """Note a merge that waits, with a decision that nobody made."""
-    some = [id for (id,) in rows(root, "SELECT id FROM objects WHERE kind = 3")]
-    blobs = [id for (id,) in rows(root, "SELECT id FROM blobs")]
+    some = [id for (id,) in query_store(root, "SELECT id FROM objects WHERE kind = 3")]
+    blobs = [id for (id,) in query_store(root, "SELECT id FROM blobs")]
     row = ("skills/alpha/SKILL.md", "content", b"", b"", b"", "content", rng.choice(blobs))
     note = (rng.choice([*some, bytes(32)]), "idea", "main", "", (row,), "merge")
     set_fact(root, "meta:merge", pack(note))
@@ -146,12 +155,12 @@ def merge_planted(root: Path, rng: random.Random) -> str:
 
 def redaction_planted(root: Path, rng: random.Random) -> str:
     """Say that a blob was redacted."""
-    blob = rng.choice([id for (id,) in rows(root, "SELECT id FROM blobs")])
-    said = rng.choice([id for (id,) in rows(root, "SELECT id FROM objects WHERE kind = 3")])
-    row = (blob, said, sums.of_fields(blob, said))
-    tamper(root, ("INSERT OR REPLACE INTO redactions VALUES (?, ?, ?)", row))
+    blob = rng.choice([id for (id,) in query_store(root, "SELECT id FROM blobs")])
+    said = rng.choice([id for (id,) in query_store(root, "SELECT id FROM objects WHERE kind = 3")])
+    row = (blob, said, checksums.row_checksum(blob, said))
+    execute_in_store(root, ("INSERT OR REPLACE INTO redactions VALUES (?, ?, ?)", row))
     if rng.random() < 0.5:
-        tamper(root, ("DELETE FROM blobs WHERE id = ?", (blob,)))
+        execute_in_store(root, ("DELETE FROM blobs WHERE id = ?", (blob,)))
     set_fact(root, "redactions", (2).to_bytes(8, "big"))
     return f"blob {blob.hex()[:12]} said to be redacted"
 
@@ -202,7 +211,7 @@ def asked(root: Path) -> dict[str, object]:
     """Return what a brain answers, an error standing for itself."""
     found: dict[str, object] = {}
     try:
-        brain = opened(root)
+        brain = open_brain(root)
     except BrainError as error:
         return dict.fromkeys(QUESTIONS, error)
     with brain:
@@ -230,7 +239,7 @@ def written(root: Path) -> dict[str, object]:
     """Return the folder after a revert of a skill and after a restore, or the errors."""
     found: dict[str, object] = {}
     try:
-        brain = opened(root)
+        brain = open_brain(root)
     except BrainError as error:
         return {"revert": error, "restore": error}
     with brain:
@@ -261,9 +270,9 @@ def _caught(ask: Callable[[], object]) -> object:
 def _state(root: Path) -> State | None:
     """Return where the refs of a brain stand, None if that cannot be told."""
     try:
-        with opened(root) as brain:
+        with open_brain(root) as brain:
             session = brain._session
-            return tuple(sorted(session.reader.refs().items())), session.branch()
+            return tuple(sorted(session.reader.list_refs().items())), session.current_branch()
     except BrainError:
         return None
 
@@ -281,7 +290,7 @@ class Truth:
         if state not in self._known:
             copy = _copied(self._whole, self._scratch)
             refs, branch = state
-            for (name,) in rows(copy, "SELECT name FROM facts WHERE name LIKE 'ref:%'"):
+            for (name,) in query_store(copy, "SELECT name FROM facts WHERE name LIKE 'ref:%'"):
                 set_fact(copy, name, None)
             for name, id in refs:
                 set_fact(copy, f"ref:{name}", id)
@@ -318,7 +327,9 @@ def _differs(answer: object, right: object, done: str) -> bool:
         return False
     if isinstance(right, BrainError):
         return True
-    if isinstance(answer, Shown) and isinstance(right, Shown):  # a signature may be gone
+    if isinstance(answer, SnapshotDetails) and isinstance(
+        right, SnapshotDetails
+    ):  # a signature may be gone
         fewer = [one for one in right.signatures if one in answer.signatures]
         right = right._replace(signatures=fewer)
     if any(word in done for word in _SIGNED) and isinstance(answer, str):
@@ -336,19 +347,19 @@ def attack(place: Path, seed: int, numbers: range) -> list[str]:
 
     The most that is told one by one of a snapshot is lowered meanwhile.
     """
-    usual, before = derived.BULK, os.environ.get(VARIABLE)
-    derived.BULK = MANY
+    usual, before = skill_rows.MIN_BULK_PATHS, os.environ.get(CACHE_DIR_VARIABLE)
+    skill_rows.MIN_BULK_PATHS = BULK_THRESHOLD
     try:
         return _attack(place, seed, numbers)
     finally:
-        derived.BULK = usual
-        os.environ.pop(VARIABLE, None)
+        skill_rows.MIN_BULK_PATHS = usual
+        os.environ.pop(CACHE_DIR_VARIABLE, None)
         if before is not None:
-            os.environ[VARIABLE] = before
+            os.environ[CACHE_DIR_VARIABLE] = before
 
 
 def _attack(place: Path, seed: int, numbers: range) -> list[str]:
-    os.environ[VARIABLE] = str(place / "warm")
+    os.environ[CACHE_DIR_VARIABLE] = str(place / "warm")
     whole, copy = place / "whole" / "agent", place / "agent"
     if not whole.exists():
         whole.parent.mkdir(parents=True)
@@ -368,7 +379,9 @@ def _attack(place: Path, seed: int, numbers: range) -> list[str]:
             # the first change may keep the second off
             with suppress(apsw.Error, IndexError, TypeError, ValueError):
                 done.append(change(copy, rng))
-        os.environ[VARIABLE] = str(place / rng.choice(("warm", "warm", f"cold-{number % 7}")))
+        os.environ[CACHE_DIR_VARIABLE] = str(
+            place / rng.choice(("warm", "warm", f"cold-{number % 7}"))
+        )
         if number % 7 == 0:
             shutil.rmtree(place / "cold-0", ignore_errors=True)
         what = " and ".join(done)

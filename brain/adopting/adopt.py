@@ -1,4 +1,4 @@
-"""Adoption: the home of another program becomes a brain, or comes into one.
+"""Adopt the home of another program, in place or as a copy.
 
 In place, the brain is made around the home, and program and brain share the files. Into
 another folder, the home is copied, each file where a brain has it; the copy is a branch of
@@ -13,19 +13,33 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from ..actions.importing import Source
-from ..brain import Brain
+from ..api.brain import Brain
 from ..digest import blob_id
-from ..errors import InvalidInput, printable
-from ..results import Adopted, Imported, MergeConflict, Placed
-from ..skills.slug import fold
-from . import around, ignoring
-from .ignoring import admitted, leaves_out
-from .making import NOBODY, Owner, all_or_nothing, is_brain, opened_or_made, refuse_others
-from .manifests import with_manifest
-from .protocol import File, Found, Notice, Step, Taker, Taking
-from .returning import as_recorded, go_on_from, returning
-from .takers import detect
+from ..errors import InvalidInput, printable_text
+from ..repo.changes.import_source import ImportSource
+from ..results import Adopted, AdoptedFile, Imported, MergeConflict
+from ..skills.slug import fold_to_slug
+from . import ignore_filter, in_place
+from .create_brain import (
+    NO_OWNER,
+    Owner,
+    is_brain,
+    open_or_create,
+    prepend_manifest,
+    refuse_foreign_folder,
+    rollback_on_failure,
+)
+from .ignore_filter import filter_ignored, is_ignored
+from .readopt import find_published_state, move_source_branch, restore_published_form
+from .source_protocol import (
+    DetectedSource,
+    ImportStep,
+    Notice,
+    SourceFile,
+    SourceReader,
+    SourceStates,
+)
+from .sources import detect_source
 
 
 def adopt(
@@ -33,7 +47,7 @@ def adopt(
     into: Path | None = None,
     kind: str | None = None,
     allow: Collection[str] = (),
-    owner: Owner = NOBODY,
+    owner: Owner = NO_OWNER,
 ) -> Adopted:
     """Take in what is at `path`: in place, or into the brain at `into`, new or not.
 
@@ -42,95 +56,101 @@ def adopt(
     `InvalidInput` (`no_source`, `unknown_source`, `ambiguous_source`, `nothing_to_take`,
     `not_in_place`, `into_source`, `not_empty`) or what recording and merging raise.
     """
-    taker, found = _found(path, into, kind)
+    reader, found = _detect_source(path, into, kind)
     if into is None:
-        return _in_place(taker, found, allow, owner)
+        return _adopt_in_place(reader, found, allow, owner)
     folder = into.absolute()
     if is_brain(folder):
-        with opened_or_made(folder, owner) as brain:
-            since = brain.last_import(source_of(found).branch)
-            return _copied(brain, found, _taking(taker, found, since, allow, folder))
-    taking = _begun(found, _taking(taker, found, None, allow, folder))
-    with all_or_nothing(folder), opened_or_made(folder, owner) as brain:
-        return _copied(brain, found, taking)
+        with open_or_create(folder, owner) as brain:
+            since = brain.last_import(build_source(found).branch)
+            return _adopt_copy(brain, found, _read_source(reader, found, since, allow, folder))
+    states = _read_to_first_file(found, _read_source(reader, found, None, allow, folder))
+    with rollback_on_failure(folder), open_or_create(folder, owner) as brain:
+        return _adopt_copy(brain, found, states)
 
 
-def look(
+def preview_adoption(
     path: Path, into: Path | None = None, kind: str | None = None, allow: Collection[str] = ()
 ) -> Adopted:
     """Return what `adopt` would take and leave out; nothing is written.
 
     Raises as it does, but for `nothing_to_take`.
     """
-    taker, found = _found(path, into, kind)
+    reader, found = _detect_source(path, into, kind)
     if into is None:
-        taking = taker.take(found, None, allow)
-        steps = _read_through(taking.steps)
-        _, taking = _around(found, taking)
-        return _told(found, None, taking, steps)
-    taking = _taking(taker, found, None, allow, into.absolute())
-    return _told(found, into, taking, _read_through(taking.steps))
+        states = reader.read_states(found, None, allow)
+        steps = _consume_steps(states.steps)
+        _, states = _plan_in_place(found, states)
+        return _adopted_result(found, None, states, steps)
+    states = _read_source(reader, found, None, allow, into.absolute())
+    return _adopted_result(found, into, states, _consume_steps(states.steps))
 
 
-def source_of(found: Found) -> Source:
+def build_source(found: DetectedSource) -> ImportSource:
     """Return the name of a source, and its branch, which no other folder has."""
-    name = fold(found.path.name) or found.kind
+    name = fold_to_slug(found.path.name) or found.kind
     place = blob_id(str(found.path.resolve()).encode("utf-8", "surrogateescape")).hex()[:8]
-    return Source(found.kind, name, f"adopted/{found.kind}-{name[:64]}-{place}")
+    return ImportSource(found.kind, name, f"adopted/{found.kind}-{name[:64]}-{place}")
 
 
-def _found(path: Path, into: Path | None, kind: str | None) -> tuple[Taker, Found]:
+def _detect_source(
+    path: Path, into: Path | None, kind: str | None
+) -> tuple[SourceReader, DetectedSource]:
     path = path.absolute()
-    taker, found = detect(path, kind)
-    if into is None and found.home is None:
+    reader, found = detect_source(path, kind)
+    if into is None and found.in_place_folder is None:
         raise InvalidInput(
-            f"no brain can be made around {printable(path)}, as {found.kind}",
+            f"no brain can be made around {printable_text(path)}, as {found.kind}",
             code="not_in_place",
             hint="name a folder for a brain of its own, after the first one",
         )
     if into is not None and into.resolve().is_relative_to(path.resolve()):
         raise InvalidInput(
-            f"{printable(into)} lies in what is to be adopted",
+            f"{printable_text(into)} lies in what is to be adopted",
             code="into_source",
             hint="name a folder outside of it, or none to make the brain around it",
         )
     if into is not None:
-        refuse_others(into.absolute())
-    return taker, found
+        refuse_foreign_folder(into.absolute())
+    return reader, found
 
 
-def _taking(
-    taker: Taker, found: Found, since: str | None, allow: Collection[str], into: Path
-) -> Taking:
+def _read_source(
+    reader: SourceReader,
+    found: DetectedSource,
+    since: str | None,
+    allow: Collection[str],
+    into: Path,
+) -> SourceStates:
     """Read a source for the brain at `into`, there or not."""
-    taking = taker.take(found, since, allow)
-    return taking._replace(steps=admitted(into, taking))
+    states = reader.read_states(found, since, allow)
+    return states._replace(steps=filter_ignored(into, states))
 
 
-def _begun(found: Found, taking: Taking) -> Taking:
+def _read_to_first_file(found: DetectedSource, states: SourceStates) -> SourceStates:
     """Read on to the first file; what a source refuses or lacks at once is found out by that."""
-    passed: list[Step] = []
-    for step in taking.steps:
+    passed: list[ImportStep] = []
+    for step in states.steps:
         files = iter(step.files)
-        seen: list[tuple[str, File | None]] = []
+        seen: list[tuple[str, SourceFile | None]] = []
         for path, file in files:
             seen.append((path, file))
             if file is not None:
                 first = step._replace(files=chain(seen, files))
-                return taking._replace(steps=chain(passed, (first,), taking.steps))
+                return states._replace(steps=chain(passed, (first,), states.steps))
         passed.append(step._replace(files=seen))
-    raise _nothing(found)
+    raise _nothing_to_take_error(found)
 
 
-def _nothing(found: Found) -> InvalidInput:
+def _nothing_to_take_error(found: DetectedSource) -> InvalidInput:
     return InvalidInput(
-        f"there is nothing to take from {found.kind} at {printable(found.path)}",
+        f"there is nothing to take from {found.kind} at {printable_text(found.path)}",
         code="nothing_to_take",
         hint="see with --dry-run what is left out, and why",
     )
 
 
-def _read_through(steps: Iterator[Step]) -> int:
+def _consume_steps(steps: Iterator[ImportStep]) -> int:
     """Go through all states; return how many there are."""
     count = 0
     for step in steps:
@@ -140,64 +160,77 @@ def _read_through(steps: Iterator[Step]) -> int:
     return count
 
 
-def _copied(brain: Brain, found: Found, taking: Taking) -> Adopted:
-    source = source_of(found)
-    known = returning(brain, found)
-    if known is not None:
-        go_on_from(brain, source.branch, known.snapshot)
+def _adopt_copy(brain: Brain, found: DetectedSource, states: SourceStates) -> Adopted:
+    source = build_source(found)
+    published = find_published_state(brain, found)
+    if published is not None:
+        move_source_branch(brain, source.branch, published.snapshot)
     is_new = next(brain.log(limit=1)).operation["kind"] == "genesis"
-    steps = taking.steps
-    if known is not None:
-        steps = as_recorded(brain, found.path, known, steps, taking)
+    steps = states.steps
+    if published is not None:
+        steps = restore_published_form(brain, found.path, published, steps, states)
     if is_new:
-        steps = with_manifest(brain, found.kind, steps)
+        steps = prepend_manifest(brain, found.kind, steps)
     done = brain.import_steps(source, steps)
-    taking.left.extend(done.left)
+    states.skipped.extend(done.left)
     head = brain.head
     merged = brain.merge(done.branch, message=f"Adopt {source.name}")
-    there = {info.path for info in brain.files(done.branch)}
-    placed = {path: home for path, home in taking.placed.items() if path in there}
+    recorded_paths = {info.path for info in brain.files(done.branch)}
+    placed = {path: home for path, home in states.source_paths.items() if path in recorded_paths}
     changed = brain.head != head
-    taking = taking._replace(placed=placed)
-    return _told(found, brain.root, taking, done.steps, brain, done, changed, merged.conflicts)
+    states = states._replace(source_paths=placed)
+    return _adopted_result(
+        found, brain.root, states, done.steps, brain, done, changed, merged.conflicts
+    )
 
 
-def _in_place(taker: Taker, found: Found, allow: Collection[str], owner: Owner) -> Adopted:
-    home = found.home or found.path
-    taking = taker.take(found, None, allow)
-    _read_through(taking.steps)
-    rules, expected = _around(found, taking)
-    if not expected.placed and not is_brain(home):
-        raise _nothing(found)
-    with all_or_nothing(home, partial(around.put_back, home, rules)):
-        around.prepare(home, found.kind, rules, owner.name)
-        with opened_or_made(home, owner) as brain:
-            done = brain.import_folder(source_of(found), f"Adopt {found.kind} in place")
-            taking = _as_in_place(taking, rules, {info.path for info in brain.files()})
-            return _told(found, None, taking, done.steps, brain, None, bool(done.steps))
+def _adopt_in_place(
+    reader: SourceReader, found: DetectedSource, allow: Collection[str], owner: Owner
+) -> Adopted:
+    home = found.in_place_folder or found.path
+    states = reader.read_states(found, None, allow)
+    _consume_steps(states.steps)
+    rules, expected = _plan_in_place(found, states)
+    if not expected.source_paths and not is_brain(home):
+        raise _nothing_to_take_error(found)
+    with rollback_on_failure(home, partial(in_place.restore_ignore_file, home, rules)):
+        in_place.write_in_place_files(home, found.kind, rules, owner.name)
+        with open_or_create(home, owner) as brain:
+            done = brain.import_folder(build_source(found), f"Adopt {found.kind} in place")
+            states = _map_in_place(states, rules, {info.path for info in brain.files()})
+            return _adopted_result(found, None, states, done.steps, brain, None, bool(done.steps))
 
 
-def _around(found: Found, taking: Taking) -> tuple[around.Rules, Taking]:
+def _plan_in_place(
+    found: DetectedSource, states: SourceStates
+) -> tuple[in_place.IgnoreFileChange, SourceStates]:
     """Return the rules for a brain around a home, and what it would hold by them."""
-    home = found.home or found.path
-    rules = around.rules_of(home, found.kind, taking)
-    return rules, _as_in_place(taking, rules, around.files_of(home, rules))
+    home = found.in_place_folder or found.path
+    rules = in_place.plan_ignore_file(home, found.kind, states)
+    return rules, _map_in_place(states, rules, in_place.list_brain_files(home, rules))
 
 
-def _as_in_place(taking: Taking, rules: around.Rules, there: set[str]) -> Taking:
+def _map_in_place(
+    states: SourceStates, rules: in_place.IgnoreFileChange, recorded_paths: set[str]
+) -> SourceStates:
     """Return what was taken as what is there, and what was left out as what is not."""
-    homes = taking.placed.values()
-    ignored = [path for path in homes if path not in there and leaves_out(rules.ignore, path)]
-    left = [row for row in taking.left if row.path not in there | around.OWN]
-    left += [Notice(ignoring.CODE, path, ignoring.WHY) for path in sorted(ignored)]
-    placed = {path: path for path in there - around.OWN}
-    return taking._replace(left=left, placed=placed)
+    homes = states.source_paths.values()
+    ignored = [
+        path for path in homes if path not in recorded_paths and is_ignored(rules.rules, path)
+    ]
+    left = [row for row in states.skipped if row.path not in recorded_paths | in_place.OWN_FILES]
+    left += [
+        Notice(ignore_filter.IGNORED_CODE, path, ignore_filter.IGNORED_REASON)
+        for path in sorted(ignored)
+    ]
+    placed = {path: path for path in recorded_paths - in_place.OWN_FILES}
+    return states._replace(skipped=left, source_paths=placed)
 
 
-def _told(
-    found: Found,
+def _adopted_result(
+    found: DetectedSource,
     into: Path | None,
-    taking: Taking,
+    states: SourceStates,
     steps: int,
     brain: Brain | None = None,
     done: Imported | None = None,
@@ -214,8 +247,8 @@ def _told(
         done.branch if done else None,
         steps,
         changed,
-        [Placed(path, source) for path, source in sorted(taking.placed.items())],
-        taking.left,
+        [AdoptedFile(path, source) for path, source in sorted(states.source_paths.items())],
+        states.skipped,
         conflicts or [],
-        brain.doubtful_names(sorted(taking.placed)) if brain and not conflicts else [],
+        brain.doubtful_names(sorted(states.source_paths)) if brain and not conflicts else [],
     )

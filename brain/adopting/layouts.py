@@ -1,4 +1,4 @@
-"""The layouts of the programs whose homes can be adopted: what lies where, and what stays out.
+"""The layouts of the programs whose homes can be adopted.
 
 What each program keeps was read off homes that it had made: see docs/adopting.md for the
 versions.
@@ -6,33 +6,38 @@ versions.
 
 from __future__ import annotations
 
-from .layout import (
-    BUNDLED,
-    CACHE,
-    DATABASE,
-    LOGS,
-    OTHER,
-    SECRETS,
-    SESSIONS,
-    SETTINGS,
-    STATE,
-    Layout,
+from .home_layout import (
+    REASON_BUNDLED,
+    REASON_CACHE,
+    REASON_DATABASE,
+    REASON_LOGS,
+    REASON_OTHER,
+    REASON_SECRETS,
+    REASON_SESSIONS,
+    REASON_SETTINGS,
+    REASON_STATE,
+    HomeLayout,
+    PathRule,
 )
-from .rules import Rule
 
-__all__ = ["BY_KIND", "COLLECTION", "LAYOUTS", "Layout"]
-
-
-def _same(*paths: str) -> tuple[Rule, ...]:
-    return tuple(Rule(path, path) for path in paths)
+__all__ = ["AGENTSKILLS", "HOME_LAYOUTS", "LAYOUT_BY_KIND", "HomeLayout"]
 
 
-def _moved(prefix: str, *names: str) -> tuple[Rule, ...]:
+def _same_paths(*paths: str) -> tuple[PathRule, ...]:
+    return tuple(PathRule(path, path) for path in paths)
+
+
+def _prompt_rules(prefix: str, *names: str) -> tuple[PathRule, ...]:
     """Rules for folders of prompts, which lie below `prefix` in the home."""
-    return tuple(Rule(f"{prefix}{name}/", f"prompts/{name}/") for name in names)
+    return tuple(PathRule(f"{prefix}{name}/", f"prompts/{name}/") for name in names)
 
 
-_ANYWHERE = (("*.sqlite*", DATABASE), ("*.db", DATABASE), ("/*.lock", STATE), ("/*.bak*", STATE))
+_SKIPPED_ANYWHERE = (
+    ("*.sqlite*", REASON_DATABASE),
+    ("*.db", REASON_DATABASE),
+    ("/*.lock", REASON_STATE),
+    ("/*.bak*", REASON_STATE),
+)
 _CLAUDE_FIELDS = frozenset(
     "when_to_use argument-hint arguments disable-model-invocation user-invocable model effort "
     "context agent hooks paths shell".split()
@@ -42,209 +47,215 @@ _HERMES_FIELDS = frozenset(
     "required_credential_files related_skills metadata version author".split()
 )
 _OPENCLAW_FILES = ("SOUL.md", "IDENTITY.md", "AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOT.md")
-_OPENCLAW_LEFT = (
+_OPENCLAW_SKIPPED = (
     ("/BOOTSTRAP.md", "is for the first run alone"),
-    ("/canvas", OTHER),
-    ("/credentials", SECRETS),
-    ("/sessions", SESSIONS),
-    *_ANYWHERE,
+    ("/canvas", REASON_OTHER),
+    ("/credentials", REASON_SECRETS),
+    ("/sessions", REASON_SESSIONS),
+    *_SKIPPED_ANYWHERE,
 )
 
-HERMES = Layout(
+HERMES = HomeLayout(
     "hermes",
     "hermes",
     "Hermes home",
-    (Rule("skills/", "skills/"), Rule("memories/", "memory/"), *_same("SOUL.md")),
+    (PathRule("skills/", "skills/"), PathRule("memories/", "memory/"), *_same_paths("SOUL.md")),
     ("skills/.usage.json", "skills/.hub", "skills/.curator_backups", "state.db"),
     ("SOUL.md", "memories/MEMORY.md", "memories/USER.md", "skills", "cron"),
     (
         ("skills/.hub", "where skills were installed from"),
         ("skills/.archive", "put away by the program"),
         ("skills/.curator_backups", "backups of the program"),
-        ("skills/.*", STATE),
-        (".env", SECRETS),
-        ("memories/*.lock", STATE),
-        ("/auth.json", SECRETS),
-        ("/config.yaml", SETTINGS),
-        ("/state.db*", DATABASE),
-        ("/sessions", SESSIONS),
-        ("/logs", LOGS),
-        ("/*_cache", CACHE),
-        *_ANYWHERE,
+        ("skills/.*", REASON_STATE),
+        (".env", REASON_SECRETS),
+        ("memories/*.lock", REASON_STATE),
+        ("/auth.json", REASON_SECRETS),
+        ("/config.yaml", REASON_SETTINGS),
+        ("/state.db*", REASON_DATABASE),
+        ("/sessions", REASON_SESSIONS),
+        ("/logs", REASON_LOGS),
+        ("/*_cache", REASON_CACHE),
+        *_SKIPPED_ANYWHERE,
     ),
     memory=(("memories/MEMORY.md", 2200), ("memories/USER.md", 1375)),
     system=("SOUL.md",),
-    keeps=_HERMES_FIELDS,
-    categories=True,
+    kept_fields=_HERMES_FIELDS,
+    has_categories=True,
 )
 
-OPENCLAW = Layout(
+OPENCLAW = HomeLayout(
     "openclaw",
     "openclaw",
     "OpenClaw workspace",
     (
-        *_same(*_OPENCLAW_FILES, "skills/"),
-        Rule("MEMORY.md", "memory/MEMORY.md"),
-        Rule("USER.md", "memory/USER.md"),
-        Rule("memory/", "memory/"),
+        *_same_paths(*_OPENCLAW_FILES, "skills/"),
+        PathRule("MEMORY.md", "memory/MEMORY.md"),
+        PathRule("USER.md", "memory/USER.md"),
+        PathRule("memory/", "memory/"),
     ),
     ("BOOTSTRAP.md", ".openclaw"),
     ("SOUL.md", "IDENTITY.md", "USER.md", "TOOLS.md", "HEARTBEAT.md"),
-    _OPENCLAW_LEFT,
+    _OPENCLAW_SKIPPED,
     memory=(("MEMORY.md", 20_000), ("USER.md", 4000)),
     system=_OPENCLAW_FILES[:4],
-    keeps=frozenset("homepage user-invocable disable-model-invocation metadata version".split()),
+    kept_fields=frozenset(
+        "homepage user-invocable disable-model-invocation metadata version".split()
+    ),
 )
 
-OPENCLAW_STATE = Layout(
+OPENCLAW_STATE = HomeLayout(
     "openclaw-state",
     "openclaw",
     "OpenClaw state folder",
     (
-        *(Rule(f"workspace/{home}", brain) for home, brain in OPENCLAW.rules),
-        Rule("skills/", "skills/"),
+        *(PathRule(f"workspace/{home}", brain) for home, brain in OPENCLAW.rules),
+        PathRule("skills/", "skills/"),
     ),
     ("openclaw.json",),
     (),
     (
-        ("/openclaw.json", SETTINGS),
-        ("/*.key", SECRETS),
-        ("/state", DATABASE),
+        ("/openclaw.json", REASON_SETTINGS),
+        ("/*.key", REASON_SECRETS),
+        ("/state", REASON_DATABASE),
         ("workspace/BOOTSTRAP.md", "is for the first run alone"),
-        ("workspace/canvas", OTHER),
-        *_OPENCLAW_LEFT,
+        ("workspace/canvas", REASON_OTHER),
+        *_OPENCLAW_SKIPPED,
     ),
-    owned=("", "workspace"),
+    reported_folders=("", "workspace"),
     memory=tuple((f"workspace/{path}", limit) for path, limit in OPENCLAW.memory),
     system=tuple(f"workspace/{path}" for path in OPENCLAW.system),
     in_place=False,
-    keeps=OPENCLAW.keeps,
+    kept_fields=OPENCLAW.kept_fields,
 )
 
-CLAUDE_HOME = Layout(
+CLAUDE_HOME = HomeLayout(
     "claude-home",
     "claude",
     "Claude Code home",
     (
-        *_same("skills/", "CLAUDE.md"),
-        *_moved("", "rules", "agents", "commands", "output-styles"),
-        Rule("projects/*/memory/", "memory/projects/*/"),
+        *_same_paths("skills/", "CLAUDE.md"),
+        *_prompt_rules("", "rules", "agents", "commands", "output-styles"),
+        PathRule("projects/*/memory/", "memory/projects/*/"),
     ),
     ("projects", "todos", "statsig", "history.jsonl", "shell-snapshots"),
     ("CLAUDE.md", "skills", "settings.json", "rules", "agents", "commands", "plugins"),
     (
-        ("projects/*/*.jsonl", SESSIONS),
-        ("/.credentials.json", SECRETS),
-        ("/settings*.json", SETTINGS),
-        ("/history.jsonl", SESSIONS),
-        ("/todos", SESSIONS),
-        ("/backups", STATE),
-        ("/plugins", BUNDLED),
-        ("skills/.*", STATE),
-        *_ANYWHERE,
+        ("projects/*/*.jsonl", REASON_SESSIONS),
+        ("/.credentials.json", REASON_SECRETS),
+        ("/settings*.json", REASON_SETTINGS),
+        ("/history.jsonl", REASON_SESSIONS),
+        ("/todos", REASON_SESSIONS),
+        ("/backups", REASON_STATE),
+        ("/plugins", REASON_BUNDLED),
+        ("skills/.*", REASON_STATE),
+        *_SKIPPED_ANYWHERE,
     ),
     system=("CLAUDE.md",),
-    keeps=_CLAUDE_FIELDS,
+    kept_fields=_CLAUDE_FIELDS,
 )
 
-CLAUDE_PROJECT = Layout(
+CLAUDE_PROJECT = HomeLayout(
     "claude",
     "claude",
     "Claude Code project",
     (
-        *_same("CLAUDE.md", "AGENTS.md"),
-        Rule(".claude/skills/", "skills/"),
-        Rule(".claude/CLAUDE.md", "prompts/project/CLAUDE.md"),
-        *_moved(".claude/", "rules", "agents", "commands", "output-styles"),
+        *_same_paths("CLAUDE.md", "AGENTS.md"),
+        PathRule(".claude/skills/", "skills/"),
+        PathRule(".claude/CLAUDE.md", "prompts/project/CLAUDE.md"),
+        *_prompt_rules(".claude/", "rules", "agents", "commands", "output-styles"),
     ),
     (".claude/skills", ".claude/rules", ".claude/agents", ".claude/commands", "CLAUDE.md"),
     (".claude",),
     (
         ("/CLAUDE.local.md", "is for one person"),
-        (".claude/settings*.json", SETTINGS),
+        (".claude/settings*.json", REASON_SETTINGS),
         (".claude/worktrees", "work trees of git"),
-        (".claude/skills/.*", STATE),
-        *_ANYWHERE,
+        (".claude/skills/.*", REASON_STATE),
+        *_SKIPPED_ANYWHERE,
     ),
-    owned=(".claude",),
-    needs=1,
-    unless=(".claude.json", ".claude/projects"),
+    reported_folders=(".claude",),
+    min_signs=1,
+    excluding_marks=(".claude.json", ".claude/projects"),
     system=("CLAUDE.md", "AGENTS.md"),
     in_place=False,
-    keeps=_CLAUDE_FIELDS,
+    kept_fields=_CLAUDE_FIELDS,
 )
 
-CODEX_HOME = Layout(
+CODEX_HOME = HomeLayout(
     "codex-home",
     "codex",
     "Codex home",
     (
-        *_same("skills/", "AGENTS.md", "AGENTS.override.md"),
-        Rule("prompts/", "prompts/commands/"),
-        *_moved("", "agents"),
-        Rule("memories/", "memory/"),
+        *_same_paths("skills/", "AGENTS.md", "AGENTS.override.md"),
+        PathRule("prompts/", "prompts/commands/"),
+        *_prompt_rules("", "agents"),
+        PathRule("memories/", "memory/"),
     ),
     ("config.toml", "installation_id", "skills/.system", "memories_1.sqlite"),
     ("AGENTS.md", "prompts", "skills", "memories", "auth.json", "sessions"),
     (
-        ("skills/.system", BUNDLED),
-        ("skills/.*", STATE),
-        ("/auth.json", SECRETS),
-        ("/config.toml", SETTINGS),
-        ("/sessions", SESSIONS),
-        ("/archived_sessions", SESSIONS),
-        ("/history.jsonl", SESSIONS),
-        ("/log", LOGS),
-        ("/.tmp", CACHE),
-        *_ANYWHERE,
+        ("skills/.system", REASON_BUNDLED),
+        ("skills/.*", REASON_STATE),
+        ("/auth.json", REASON_SECRETS),
+        ("/config.toml", REASON_SETTINGS),
+        ("/sessions", REASON_SESSIONS),
+        ("/archived_sessions", REASON_SESSIONS),
+        ("/history.jsonl", REASON_SESSIONS),
+        ("/log", REASON_LOGS),
+        ("/.tmp", REASON_CACHE),
+        *_SKIPPED_ANYWHERE,
     ),
     memory=(("memories/MEMORY.md", 20_000),),
     system=("AGENTS.override.md", "AGENTS.md"),
 )
 
-CODEX_PROJECT = Layout(
+CODEX_PROJECT = HomeLayout(
     "codex",
     "codex",
     "Codex project",
     (
-        *_same("AGENTS.md", "AGENTS.override.md"),
-        Rule(".agents/skills/", "skills/"),
-        Rule(".codex/skills/", "skills/"),
-        Rule(".codex/prompts/", "prompts/commands/"),
-        Rule(".codex/agents/", "prompts/agents/"),
+        *_same_paths("AGENTS.md", "AGENTS.override.md"),
+        PathRule(".agents/skills/", "skills/"),
+        PathRule(".codex/skills/", "skills/"),
+        PathRule(".codex/prompts/", "prompts/commands/"),
+        PathRule(".codex/agents/", "prompts/agents/"),
     ),
     (".agents/skills", ".codex", "AGENTS.override.md"),
     ("AGENTS.md",),
-    ((".codex/config.toml", SETTINGS), (".agents/skills/.*", STATE), *_ANYWHERE),
-    owned=(".agents", ".codex"),
-    needs=1,
-    unless=(".codex/sessions", ".codex/installation_id"),
+    (
+        (".codex/config.toml", REASON_SETTINGS),
+        (".agents/skills/.*", REASON_STATE),
+        *_SKIPPED_ANYWHERE,
+    ),
+    reported_folders=(".agents", ".codex"),
+    min_signs=1,
+    excluding_marks=(".codex/sessions", ".codex/installation_id"),
     system=("AGENTS.override.md", "AGENTS.md"),
     in_place=False,
 )
 
-COLLECTION = Layout(
+AGENTSKILLS = HomeLayout(
     "agentskills",
     "agentskills",
     "folder of skills",
-    _same("skills/"),
+    _same_paths("skills/"),
     (),
     (),
-    (("skills/.*", STATE), *_ANYWHERE),
+    (("skills/.*", REASON_STATE), *_SKIPPED_ANYWHERE),
 )
 
-_LETTA_RULES = (Rule("skills/", "skills/"), Rule("", "memory/"))
+_LETTA_RULES = (PathRule("skills/", "skills/"), PathRule("", "memory/"))
 _LETTA_LIMIT = 20_000
 
-LETTA = Layout(
+LETTA = HomeLayout(
     "letta",
     "letta",
     "Letta MemFS",
     _LETTA_RULES,
     (),
     ("persona.md", "human.md", "MEMORY.md"),
-    _ANYWHERE,
-    needs=3,
+    _SKIPPED_ANYWHERE,
+    min_signs=3,
     memory=(("*.md", _LETTA_LIMIT),),
     in_place=False,
 )
@@ -252,18 +263,18 @@ LETTA_SYSTEM = LETTA._replace(
     kind="letta-system",
     title="Letta MemFS with system/",
     signs=("system/persona.md", "system/human.md"),
-    needs=2,
+    min_signs=2,
     memory=(("system/", _LETTA_LIMIT),),
 )
 LETTA_FILE = LETTA._replace(
     kind="letta-file",
     title="Letta agent file",
-    rules=_same("memory/", "prompts/", "skills/"),
+    rules=_same_paths("memory/", "prompts/", "skills/"),
     signs=(),
     memory=(("memory/*.md", _LETTA_LIMIT),),
 )
 
-LAYOUTS = (
+HOME_LAYOUTS = (
     HERMES,
     OPENCLAW,
     OPENCLAW_STATE,
@@ -271,6 +282,8 @@ LAYOUTS = (
     CLAUDE_PROJECT,
     CODEX_HOME,
     CODEX_PROJECT,
-    COLLECTION,
+    AGENTSKILLS,
 )
-BY_KIND = {layout.kind: layout for layout in (*LAYOUTS, LETTA, LETTA_SYSTEM, LETTA_FILE)}
+LAYOUT_BY_KIND = {
+    layout.kind: layout for layout in (*HOME_LAYOUTS, LETTA, LETTA_SYSTEM, LETTA_FILE)
+}

@@ -1,61 +1,289 @@
-"""Letta's MemFS: the memory of an agent in a repository of git, each commit a state.
+"""Readers of Letta's MemFS repositories and agent files.
 
 Two generations of it: files under `system/` are in every prompt, or, since 0.34, those at
 the top, with an index beside them that is called MEMORY.md.
+
+Taken are the system prompts, the memory blocks and the skills. Messages, tools, models,
+connections and everything secret stay out, and are named.
+
+Both forms are read: many things side by side (agents, blocks, …), and the older one of a
+single agent with its blocks inside; either may be wrapped in a JSON string.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Collection
+import posixpath
+import re
+from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Any
 
-from . import layouts
-from .clients import Client
-from .git import CERTAIN, read_history
-from .gitrepo import folder_of
-from .layouts import Layout
-from .protocol import Found, Taking
+from ..errors import InvalidInput, printable_text
+from ..objects import paths
+from ..objects.tree_entry import FILE
+from ..skills.slug import slugify
+from ..util import strict_json
+from ..worktree.file_reader import read_working_file
+from . import home_layout, layouts
+from .content_checks import SECRET_CODE, describe_secret, find_first_secret
+from .git.history_reader import CERTAIN_CONFIDENCE, read_history
+from .git.repository import find_git_folder
+from .home_layout import HomeLayout
+from .home_readers import HomeReader
+from .layouts import HomeLayout
+from .scan_home import MAX_HOME_FILES
+from .skipped import SkippedFiles, reason_without_path
+from .source_protocol import DetectedSource, ImportStep, Notice, SourceFile, SourceStates
 
-_SECTION = b"[letta]"
+_LETTA_SECTION = b"[letta]"
 _MAX_CONFIG_BYTES = 64 << 10
-_SYSTEM = "system"
+_SYSTEM_FOLDER = "system"
 
 
-class MemFS(Client):
+class MemFsReader(HomeReader):
     """Recognises and reads one generation of MemFS, as a repository or as a copy of its files."""
 
-    def detect(self, path: Path) -> Found | None:
+    def detect(self, path: Path) -> DetectedSource | None:
         """Look for the files every agent has, and for Letta's section in the settings of git."""
         signs = [sign for sign in self.layout.signs if os.path.lexists(path / sign)]
-        of_letta = _names_letta(path)
-        is_older = (path / _SYSTEM).is_dir()
+        of_letta = _has_letta_config(path)
+        is_older = (path / _SYSTEM_FOLDER).is_dir()
         if is_older != (self.layout is layouts.LETTA_SYSTEM):
             return None
-        if not of_letta and len(signs) < self.layout.needs:
+        if not of_letta and len(signs) < self.layout.min_signs:
             return None
         why = ", ".join([*([".git of Letta"] if of_letta else []), *signs][:3])
-        return Found(self.kind, path, why, CERTAIN, None)
+        return DetectedSource(self.kind, path, why, CERTAIN_CONFIDENCE, None)
 
-    def take(self, found: Found, since: str | None, allow: Collection[str]) -> Taking:
+    def read_states(
+        self, found: DetectedSource, since: str | None, allow: Collection[str]
+    ) -> SourceStates:
         """Read the history, or the files alone where there is none."""
-        if folder_of(found.path) is None:
-            return super().take(found, since, allow)
+        if find_git_folder(found.path) is None:
+            return super().read_states(found, since, allow)
         return read_history(found, since, allow, lambda *_: self.layout)
 
-    def shape(self, path: Path) -> Layout:
+    def layout_at(self, path: Path) -> HomeLayout:
         """Return the layout, the same for every agent."""
         return self.layout
 
 
-def _names_letta(path: Path) -> bool:
+def _has_letta_config(path: Path) -> bool:
     try:
-        with open(path / ".git" / "config", "rb", opener=_at_once) as config:
-            return _SECTION in config.read(_MAX_CONFIG_BYTES)
+        with open(path / ".git" / "config", "rb", opener=_open_nonblocking) as config:
+            return _LETTA_SECTION in config.read(_MAX_CONFIG_BYTES)
     except OSError:
         return False
 
 
-def _at_once(path: str, flags: int) -> int:
+def _open_nonblocking(path: str, flags: int) -> int:
     """Open a file that may be a pipe nobody writes to."""
     return os.open(path, flags | os.O_NONBLOCK)
+
+
+MAX_AGENT_FILE_BYTES = 64 << 20
+_MAX_DEPTH = 200
+_PLAIN_NAME = re.compile("[a-z0-9]+(?:[_-][a-z0-9]+)*")
+_SUFFIX = ".af"
+_SECRET_KEYS = ("tool_exec_environment_variables", "secrets", "mcp_servers", "identity_ids")
+_SKIPPED_KEYS = {
+    "messages": home_layout.REASON_SESSIONS,
+    "tools": "code that runs at Letta, not a skill",
+    "files": home_layout.REASON_OTHER,
+    "sources": home_layout.REASON_OTHER,
+    "groups": home_layout.REASON_OTHER,
+    "llm_config": home_layout.REASON_SETTINGS,
+    "embedding_config": home_layout.REASON_SETTINGS,
+}
+
+JsonObject = dict[str, Any]
+
+
+class AgentFileReader(HomeReader):
+    """Recognises and reads agent files."""
+
+    def detect(self, path: Path) -> DetectedSource | None:
+        """Look at the name alone."""
+        if path.suffix.lower() != _SUFFIX or not path.is_file():
+            return None
+        return DetectedSource(self.kind, path, _SUFFIX, CERTAIN_CONFIDENCE, None)
+
+    def assume_kind(self, path: Path) -> DetectedSource | None:
+        """Take any file for one because the user says so."""
+        return (
+            DetectedSource(self.kind, path, "a file", CERTAIN_CONFIDENCE, None)
+            if path.is_file()
+            else None
+        )
+
+    def read_states(
+        self, found: DetectedSource, since: str | None, allow: Collection[str]
+    ) -> SourceStates:
+        """Read the file as one state. Raises `InvalidInput` (`bad_agent_file`, `too_large`)."""
+        content = read_working_file(found.path.parent, found.path.name, MAX_AGENT_FILE_BYTES)
+        if content is None:
+            raise InvalidInput(
+                f"{printable_text(found.path)} has more than {MAX_AGENT_FILE_BYTES} bytes",
+                code="too_large",
+            )
+        document = _parse_agent_file(content)
+        rows: list[Notice] = []
+        source_paths: dict[str, str] = {}
+        files = _read_files(document, found.path.name, SkippedFiles(rows), source_paths, allow)
+        message = f"Adopt {self.layout.title} {found.path.name}"
+        return SourceStates(iter((ImportStep(files, True, message),)), rows, source_paths)
+
+    def layout_at(self, path: Path) -> HomeLayout:
+        """Return the layout of what comes out."""
+        return self.layout
+
+
+def _parse_agent_file(content: bytes) -> JsonObject:
+    try:
+        if strict_json.nesting_depth(content, _MAX_DEPTH) > _MAX_DEPTH:
+            raise _bad_agent_file("it is nested too deeply")
+        value = json.loads(content)
+        if isinstance(value, str):
+            if strict_json.nesting_depth(value.encode("utf-8", "replace"), _MAX_DEPTH) > _MAX_DEPTH:
+                raise _bad_agent_file("it is nested too deeply")
+            value = json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise _bad_agent_file("it is not JSON") from error
+    if not isinstance(value, dict) or not ("agents" in value or "system" in value):
+        raise _bad_agent_file("it names no agent")
+    return value
+
+
+def _read_files(
+    document: JsonObject,
+    name: str,
+    skipped: SkippedFiles,
+    source_paths: dict[str, str],
+    allow: Collection[str],
+) -> Iterator[tuple[str, SourceFile | None]]:
+    taken: dict[str, int] = {}
+    for path, source, text in _extract_texts(document, skipped):
+        if len(taken) >= MAX_HOME_FILES:
+            raise InvalidInput(
+                f"more than {MAX_HOME_FILES} files to take",
+                code="too_many",
+                hint="export the agent with fewer blocks",
+            )
+        free = _free_path(path, taken)
+        try:
+            paths.check_path(free)
+            content = text.encode()
+        except InvalidInput as error:
+            skipped.add(error.code, source, reason_without_path(error))
+            continue
+        except UnicodeEncodeError as error:
+            skipped.add("bad_path", source, str(error))
+            continue
+        found = find_first_secret(content, allow)
+        if found is not None:
+            skipped.add(SECRET_CODE, source, describe_secret(found))
+            continue
+        source_paths[free] = f"{name}: {source}"
+        yield free, SourceFile(FILE, content)
+    skipped.finish()
+
+
+def _free_path(path: str, taken: dict[str, int]) -> str:
+    """Return the path, or one with a number after it if something else is there by now.
+
+    `taken` has, for each path that is, the number to try next: none is tried twice.
+    """
+    wanted = paths.fold_name(path)
+    stem, ending = posixpath.splitext(path)
+    free, number = path, taken.get(wanted, 2)
+    while paths.fold_name(free) in taken:
+        free = f"{stem}-{number}{ending}"
+        number += 1
+    taken[wanted] = number
+    taken.setdefault(paths.fold_name(free), 2)
+    return free
+
+
+def _extract_texts(document: JsonObject, skipped: SkippedFiles) -> Iterator[tuple[str, str, str]]:
+    """Yield the files that a document makes: path, place in the document, text."""
+    many = "agents" in document
+    agents = _object_list(document.get("agents")) if many else [document]
+    for number, agent in enumerate(agents):
+        place = f"agents[{number}]" if many else ""
+        yield from _agent_texts(agent, place, number == 0)
+        _report_skipped(agent, place, skipped)
+    if many:
+        for number, block in enumerate(_object_list(document.get("blocks"))):
+            yield from _block_texts(block, f"blocks[{number}]")
+        _report_skipped(document, "", skipped)
+    for number, skill in enumerate(_object_list(document.get("skills"))):
+        yield from _skill_texts(skill, f"skills[{number}]")
+
+
+def _agent_texts(agent: JsonObject, place: str, first: bool) -> Iterator[tuple[str, str, str]]:
+    system = agent.get("system")
+    if isinstance(system, str) and system:
+        path = "prompts/system.md"
+        if not first:
+            path = f"prompts/agents/{_safe_name(agent.get('name'), 'agent')}.md"
+        yield path, f"{place}.system".lstrip("."), system
+    inside = agent.get("core_memory") or agent.get("memory_blocks") or agent.get("memory")
+    if isinstance(inside, dict):
+        inside = inside.get("blocks")
+    for number, block in enumerate(_object_list(inside)):
+        yield from _block_texts(block, f"{place}.memory[{number}]".lstrip("."))
+
+
+def _block_texts(block: JsonObject, place: str) -> Iterator[tuple[str, str, str]]:
+    value = block.get("value")
+    if not isinstance(value, str):
+        return
+    label = _safe_name(block.get("label"), "block")
+    description = block.get("description")
+    head = ""
+    if isinstance(description, str) and description.strip():
+        head = f"---\ndescription: {json.dumps(description.strip())}\n---\n"
+    yield f"memory/{label}.md", place, head + value
+
+
+def _skill_texts(skill: JsonObject, place: str) -> Iterator[tuple[str, str, str]]:
+    files = skill.get("files")
+    if not isinstance(files, dict):
+        return
+    folder = f"skills/{_safe_name(skill.get('name'), 'skill')}"
+    for path, text in files.items():
+        if isinstance(text, str):
+            yield f"{folder}/{path}", f"{place}.files", text
+
+
+def _report_skipped(here: JsonObject, place: str, skipped: SkippedFiles) -> None:
+    """Name what stays out, by what it is and how much of it there is, never by its content."""
+    for key, why in (
+        *((key, home_layout.REASON_SECRETS) for key in _SECRET_KEYS),
+        *_SKIPPED_KEYS.items(),
+    ):
+        there = here.get(key)
+        if there:
+            count = f" ({len(there)})" if isinstance(there, (list, dict)) else ""
+            skipped.add("left_out", f"{place}.{key}".lstrip("."), why + count)
+
+
+def _object_list(value: Any) -> list[JsonObject]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _safe_name(value: Any, otherwise: str) -> str:
+    if isinstance(value, str) and _PLAIN_NAME.fullmatch(value):
+        return value
+    try:
+        return slugify(value) if isinstance(value, str) else otherwise
+    except InvalidInput:
+        return otherwise
+
+
+def _bad_agent_file(what: str) -> InvalidInput:
+    return InvalidInput(
+        f"not an agent file: {what}", code="bad_agent_file", hint="export the agent once more"
+    )

@@ -1,4 +1,4 @@
-"""Publishing: skills, memory and prompts of a brain, written where a client reads them.
+"""Publish skills, memory and prompts of a brain into a client's folder.
 
 What lies there and is not of this brain, or was changed since, is never overwritten unless
 asked for. Order: the record first names what is about to be there, then the files are
@@ -13,22 +13,30 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from ..brain import Brain
+from ..api.brain import Brain
 from ..results import Notice, Published
-from ..worktree.folders import Folders, opened
-from ..worktree.materialise import remove_file, write_many
-from .adopt import source_of
-from .alone import alone, clear
-from .compose import Form, compose, make
-from .layouts import Layout
-from .plan import Plan, plan, says
-from .protocol import Found
-from .published import NOTHING, Record, Written, load, save, state_by, state_of
-from .reading import GONE, CannotTake, read
-from .target import layout_for, refuse_own
+from ..worktree.dirfd import FolderHandles, open_root
+from ..worktree.file_checkout import remove_working_file, write_working_files
+from .adopt import build_source
+from .layouts import HomeLayout
+from .publish_lock import clear_leftovers, hold_publish_lock
+from .publish_manifest import (
+    ABSENT_STATE,
+    PublishedFile,
+    PublishRecord,
+    file_state,
+    info_state,
+    load_records,
+    save_records,
+)
+from .publish_plan import PublishPlan, plan_publication, read_manifest_at
+from .publish_render import RenderForm, render_file, render_files
+from .publish_target import client_layout, refuse_own_folder
+from .safe_read import GONE_CODE, SkipFile, read_home_file
+from .source_protocol import DetectedSource
 
 
-class Wish(NamedTuple):
+class PublishRequest(NamedTuple):
     """How to publish.
 
     `strict` keeps the specification of agentskills.io to the letter, else fields that the
@@ -43,61 +51,67 @@ class Wish(NamedTuple):
     dry_run: bool = False
 
 
-AS_USUAL = Wish()
+DEFAULT_REQUEST = PublishRequest()
 
 
-def publish(brain: Brain, client: str, folder: Path, wish: Wish = AS_USUAL) -> Published:
+def publish(
+    brain: Brain, client: str, folder: Path, request: PublishRequest = DEFAULT_REQUEST
+) -> Published:
     """Write what a client has a place for into its folder, and remove what is gone.
 
     With conflicts nothing is written. Raises `InvalidInput` (`bad_client`, `own_folder`,
     `secrets_found`, `bad_record`), `Locked`, and what writing files raises.
     """
     folder = folder.absolute()
-    layout = layout_for(client, folder)
-    refuse_own(brain.root, folder, layout)
-    with nullcontext() if wish.dry_run else alone(folder):
-        job = _Job(brain, folder, layout, wish)
-        if wish.overwrite:
+    layout = client_layout(client, folder)
+    refuse_own_folder(brain.root, folder, layout)
+    with nullcontext() if request.dry_run else hold_publish_lock(folder):
+        job = _Publication(brain, folder, layout, request)
+        if request.overwrite:
             job.conflicts.clear()
-        if not job.conflicts and not wish.dry_run:
-            job.carry_out()
-        return job.told()
+        if not job.conflicts and not request.dry_run:
+            job.write_files()
+        return job.result()
 
 
-class _Job:
+class _Publication:
     """One publication: what is to lie there, what does, and what follows from it."""
 
-    def __init__(self, brain: Brain, folder: Path, layout: Layout, wish: Wish) -> None:
+    def __init__(
+        self, brain: Brain, folder: Path, layout: HomeLayout, request: PublishRequest
+    ) -> None:
         self.conflicts: list[Notice] = []
         self._brain, self._folder, self._layout = brain, folder, layout
-        self._snapshot = brain.show(wish.rev).info.snapshot
-        self._form = Form(layout.kind, frozenset() if wish.strict else layout.keeps)
-        self._records = load(folder) if folder.is_dir() else []
-        mine = [record for record in self._records if self._is_mine(record)]
-        self._known = mine[0].files if mine else {}
-        self._plan = plan(brain, self._snapshot, layout)
-        allow = {*wish.allow, *says(brain, self._snapshot).accepted}
-        self._wanted = compose(brain, self._snapshot, self._plan, self._form, self._known, allow)
-        self._adopted = _adopted(brain, folder, self._plan, layout)
+        self._snapshot = brain.show(request.rev).info.snapshot
+        self._form = RenderForm(layout.kind, frozenset() if request.strict else layout.kept_fields)
+        self._records = load_records(folder) if folder.is_dir() else []
+        own_records = [record for record in self._records if self._is_own_record(record)]
+        self._previous = own_records[0].files if own_records else {}
+        self._plan = plan_publication(brain, self._snapshot, layout)
+        allow = {*request.allow, *read_manifest_at(brain, self._snapshot).accepted}
+        self._rendered = render_files(
+            brain, self._snapshot, self._plan, self._form, self._previous, allow
+        )
+        self._adopted = _adopted_states(brain, folder, self._plan, layout)
         self._write: dict[str, str] = {}
         self._remove: list[str] = []
-        self._compare()
+        self._find_changes()
 
-    def _compare(self) -> None:
+    def _find_changes(self) -> None:
         """Find what is to be written and removed, and what stands in the way."""
         gone = [
             path
-            for path in self._known
-            if path not in self._plan.files and self._layout.place(path) is not None
+            for path in self._previous
+            if path not in self._plan.files and self._layout.brain_path(path) is not None
         ]
-        with _reader(self._folder) as now:
-            for path in sorted((*self._wanted, *gone)):
+        with _state_reader(self._folder) as now:
+            for path in sorted((*self._rendered, *gone)):
                 there = now(path)
-                row = self._wanted.get(path)
-                want = row.written.state if row else ""
+                row = self._rendered.get(path)
+                want = row.entry.state if row else ""
                 if there == want:
                     continue
-                why = self._not_ours(path, there)
+                why = self._conflict_reason(path, there)
                 if why:
                     self.conflicts.append(Notice("not_ours", path, why))
                 if row:
@@ -105,48 +119,52 @@ class _Job:
                 else:
                     self._remove.append(path)
 
-    def _not_ours(self, path: str, there: str) -> str:
+    def _conflict_reason(self, path: str, there: str) -> str:
         """Say why what is at `path` is not ours to change, "" if it is."""
-        mine = [record.files for record in self._records if record.brain == self._brain.id]
-        rows = [files[path] for files in mine if path in files]
+        own_records = [record.files for record in self._records if record.brain == self._brain.id]
+        rows = [files[path] for files in own_records if path in files]
         if not rows:
             return "is there already" if there and there != self._adopted.get(path) else ""
-        if any((there or NOTHING) in (row.state, row.was) for row in rows):
+        if any((there or ABSENT_STATE) in (row.state, row.was) for row in rows):
             return ""
         return "was changed since it was published" if there else "was removed since"
 
-    def _is_mine(self, record: Record) -> bool:
+    def _is_own_record(self, record: PublishRecord) -> bool:
         return (record.brain, record.kind) == (self._brain.id, self._layout.kind)
 
-    def carry_out(self) -> None:
+    def write_files(self) -> None:
         """Write the files, between two records of them."""
-        cut_short = any(row.was for row in self._known.values())
-        clear(self._folder, self._brain.root, {*self._known, *self._wanted} if cut_short else ())
-        kept = {path: row for path, row in self._known.items() if path in self._plan.files}
-        final = {**kept, **{path: row.written for path, row in self._wanted.items()}}
+        cut_short = any(row.was for row in self._previous.values())
+        clear_leftovers(
+            self._folder, self._brain.root, {*self._previous, *self._rendered} if cut_short else ()
+        )
+        kept = {path: row for path, row in self._previous.items() if path in self._plan.files}
+        final = {**kept, **{path: row.entry for path, row in self._rendered.items()}}
         meanwhile = {
-            path: row._replace(was=(self._write[path] or NOTHING) if path in self._write else "")
+            path: row._replace(
+                was=(self._write[path] or ABSENT_STATE) if path in self._write else ""
+            )
             for path, row in final.items()
         }
-        self._save({**{path: self._known[path] for path in self._remove}, **meanwhile})
-        write_many(self._folder, self._items())
+        self._save_record({**{path: self._previous[path] for path in self._remove}, **meanwhile})
+        write_working_files(self._folder, self._render_changed())
         for path in self._remove:
-            remove_file(self._folder, path)
-        self._save(final)
+            remove_working_file(self._folder, path)
+        self._save_record(final)
 
-    def _items(self) -> Iterator[tuple[str, int, bytes]]:
+    def _render_changed(self) -> Iterator[tuple[str, int, bytes]]:
         for path in sorted(self._write):
-            file = self._wanted[path].file
+            file = self._rendered[path].file
             if file is None:
-                file = make(self._brain, self._snapshot, self._plan.files[path], self._form)
+                file = render_file(self._brain, self._snapshot, self._plan.files[path], self._form)
             yield path, file.kind, file.content
 
-    def _save(self, files: Mapping[str, Written]) -> None:
-        others = [record for record in self._records if not self._is_mine(record)]
-        mine = Record(self._brain.id, self._layout.kind, self._snapshot, files)
-        save(self._folder, [*others, mine])
+    def _save_record(self, files: Mapping[str, PublishedFile]) -> None:
+        others = [record for record in self._records if not self._is_own_record(record)]
+        own_records = PublishRecord(self._brain.id, self._layout.kind, self._snapshot, files)
+        save_records(self._folder, [*others, own_records])
 
-    def told(self) -> Published:
+    def result(self) -> Published:
         """Return the outcome."""
         stopped = bool(self.conflicts)
         return Published(
@@ -156,37 +174,39 @@ class _Job:
             self._layout.kind,
             [] if stopped else sorted(self._write),
             [] if stopped else sorted(self._remove),
-            len(self._wanted) - len(self._write),
+            len(self._rendered) - len(self._write),
             self.conflicts,
-            self._plan.left,
+            self._plan.skipped,
         )
 
 
-def _adopted(brain: Brain, folder: Path, made: Plan, layout: Layout) -> dict[str, str]:
+def _adopted_states(
+    brain: Brain, folder: Path, made: PublishPlan, layout: HomeLayout
+) -> dict[str, str]:
     """Return the states of the files that were there when the folder was last adopted."""
-    branch = source_of(Found(layout.kind, folder, "", 0, None)).branch
+    branch = build_source(DetectedSource(layout.kind, folder, "", 0, None)).branch
     if branch not in {row.name for row in brain.branches().branches}:
         return {}
     then = {info.path: info for info in brain.files(branch)}
     return {
-        path: state_by(then[planned.info.path])
+        path: info_state(then[planned.info.path])
         for path, planned in made.files.items()
         if planned.info.path in then
     }
 
 
 @contextmanager
-def _reader(folder: Path) -> Iterator[Callable[[str], str]]:
+def _state_reader(folder: Path) -> Iterator[Callable[[str], str]]:
     """Give a function that tells the state of what is at a path, "" for nothing."""
     if not folder.is_dir():
         yield lambda path: ""
         return
-    with opened(folder) as fd, closing(Folders(fd)) as folders:
-        yield partial(_state, folders)
+    with open_root(folder) as fd, closing(FolderHandles(fd)) as folders:
+        yield partial(_read_state, folders)
 
 
-def _state(folders: Folders, path: str) -> str:
+def _read_state(folders: FolderHandles, path: str) -> str:
     try:
-        return state_of(read(folders, path))
-    except CannotTake as error:
-        return "" if error.code == GONE else error.code
+        return file_state(read_home_file(folders, path))
+    except SkipFile as error:
+        return "" if error.code == GONE_CODE else error.code

@@ -1,4 +1,4 @@
-"""`python -m brain.chain.check`: checks evidence, with neither a brain nor a network at hand."""
+"""Verify evidence from the command line, without a brain and without a network."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from contextlib import suppress
 from io import TextIOWrapper
 from typing import NoReturn, TextIO
 
-from ..errors import BrainError, InvalidInput, printable
+from ..errors import BrainError, InvalidInput, printable_text
 from ..limits import MAX_EVIDENCE_BYTES
-from .evidence import report
-from .evidence.told import check_evidence
+from .evidence import evidence_report
+from .evidence.offline_check import check_evidence
 
 PROGRAM = "python -m brain.chain.check"
 OK, USAGE, INTERRUPTED, BROKEN_PIPE = 0, 2, 130, 141
@@ -26,53 +26,53 @@ _EPILOG = """exit status: 0 the evidence holds, 1 it cannot be read or compared,
 3 it does not hold. What it still takes to rely on it is said at the end."""
 
 
-class _Usage(BrainError):
+class _UsageError(BrainError):
     """The call cannot be understood."""
 
     code = "usage"
     exit_status = USAGE
 
 
-class _Help(HelpFormatter):
+class _FixedWidthFormatter(HelpFormatter):
     """Asks nobody how wide the terminal is, which would take longer than the parsing."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=100)
 
 
-class _Parser(ArgumentParser):
+class _ArgumentParser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise _Usage(printable(message), hint=f"see '{PROGRAM} --help'")
+        raise _UsageError(printable_text(message), hint=f"see '{PROGRAM} --help'")
 
 
 def main(argv: Sequence[str]) -> int:
     """Check what `argv` names, print what it shows, and return the exit status."""
     as_json = "--json" in argv
     try:
-        _write(sys.stdout, _checked(_parser().parse_args(argv)))
+        _write_text(sys.stdout, _check_and_render(_build_parser().parse_args(argv)))
     except SystemExit:  # the help was asked for, and printed
-        return _released(OK)
+        return _flush_streams(OK)
     except BrokenPipeError:
-        return _released(BROKEN_PIPE)
+        return _flush_streams(BROKEN_PIPE)
     except KeyboardInterrupt:
-        return _released(INTERRUPTED)
+        return _flush_streams(INTERRUPTED)
     except BrainError as error:
-        return _refused(error, as_json)
+        return _print_error(error, as_json)
     except (MemoryError, RecursionError) as error:
-        return _refused(BrainError(f"not enough memory: {type(error).__name__}"), as_json)
+        return _print_error(BrainError(f"not enough memory: {type(error).__name__}"), as_json)
     except Exception as error:  # noqa: BLE001  the top: nothing may pass as a traceback
-        what = f"internal error: {type(error).__name__}: {printable(error)}"
-        return _refused(BrainError(what, code="internal", hint="please report it"), as_json)
-    return _released(OK)
+        what = f"internal error: {type(error).__name__}: {printable_text(error)}"
+        return _print_error(BrainError(what, code="internal", hint="please report it"), as_json)
+    return _flush_streams(OK)
 
 
-def _parser() -> ArgumentParser:
-    parser = _Parser(
+def _build_parser() -> ArgumentParser:
+    parser = _ArgumentParser(
         PROGRAM,
         description="Check evidence that a snapshot of a brain was committed to a ledger.",
         epilog=_EPILOG,
         allow_abbrev=False,
-        formatter_class=_Help,
+        formatter_class=_FixedWidthFormatter,
     )
     parser.add_argument("evidence", metavar="FILE", help="the evidence; - is standard input")
     for name, value, text in (
@@ -83,12 +83,12 @@ def _parser() -> ArgumentParser:
         ("--owner", "ADDRESS", "this account has to own the brain, or to have anchored the log"),
         ("--log-key", "VKEY", "the log has to have this key"),
     ):
-        parser.add_argument(name, metavar=value, help=text, type=_said)
+        parser.add_argument(name, metavar=value, help=text, type=_nonempty_value)
     parser.add_argument(
         "--witness",
         metavar="VKEY",
         help="this witness has to have signed the log too; as often as you like",
-        type=_said,
+        type=_nonempty_value,
         action="append",
         default=[],
     )
@@ -96,36 +96,36 @@ def _parser() -> ArgumentParser:
     return parser
 
 
-def _said(text: str) -> str:
+def _nonempty_value(text: str) -> str:
     """Return the value of an option; an empty one, of a variable not set, asks for nothing."""
     if not text:
         raise ArgumentTypeError("it is empty")
     return text
 
 
-def _checked(given: Namespace) -> str:
+def _check_and_render(args: Namespace) -> str:
     """Return what is to be printed."""
-    data = _read(given.evidence)
-    known = {
-        "brain": given.brain or "",
-        "snapshot": given.snapshot or "",
-        "owner": given.owner or "",
-        "block_hash": given.block_hash or "",
-        "log_key": given.log_key or "",
-        "witnesses": given.witness,
+    data = _read_evidence(args.evidence)
+    expected = {
+        "brain": args.brain or "",
+        "snapshot": args.snapshot or "",
+        "owner": args.owner or "",
+        "block_hash": args.block_hash or "",
+        "log_key": args.log_key or "",
+        "witnesses": args.witness,
     }
-    if given.content:
+    if args.content:
         try:
-            with open(given.content, "rb", buffering=0) as content:
-                found = check_evidence(data, content=content, **known)
+            with open(args.content, "rb", buffering=0) as content:
+                result = check_evidence(data, content=content, **expected)
         except OSError as error:
-            raise _unreadable(given.content, error) from error
+            raise _cannot_read_error(args.content, error) from error
     else:
-        found = check_evidence(data, **known)
-    return report.as_json(found) if given.json else report.as_text(found)
+        result = check_evidence(data, **expected)
+    return evidence_report.render_json(result) if args.json else evidence_report.render_text(result)
 
 
-def _read(name: str) -> bytes:
+def _read_evidence(name: str) -> bytes:
     try:
         if name != "-":
             with open(name, "rb") as source:
@@ -135,23 +135,25 @@ def _read(name: str) -> bytes:
                 sys.stderr.write("Reading the evidence from standard input; end with Ctrl-D\n")
             return sys.stdin.buffer.read(MAX_EVIDENCE_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise _unreadable(name, error) from error
+        raise _cannot_read_error(name, error) from error
     raise InvalidInput("standard input is closed", code="no_input")
 
 
-def _unreadable(name: str, error: OSError | ValueError) -> InvalidInput:
+def _cannot_read_error(name: str, error: OSError | ValueError) -> InvalidInput:
     why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return InvalidInput(f"cannot read {printable(name)}: {printable(why)}", code="cannot_read")
+    return InvalidInput(
+        f"cannot read {printable_text(name)}: {printable_text(why)}", code="cannot_read"
+    )
 
 
-def _refused(error: BrainError, as_json: bool) -> int:
+def _print_error(error: BrainError, as_json: bool) -> int:
     """Say on stderr what is wrong; where nobody listens, it is lost."""
     with suppress(OSError, ValueError, BrainError):
-        _write(sys.stderr, report.refusal(error, as_json))
-    return _released(error.exit_status)
+        _write_text(sys.stderr, evidence_report.render_error(error, as_json))
+    return _flush_streams(error.exit_status)
 
 
-def _write(stream: TextIO | None, text: str) -> None:
+def _write_text(stream: TextIO | None, text: str) -> None:
     """Write `text`; what the encoding of the stream cannot hold is escaped."""
     if stream is None:
         raise BrainError("standard output is closed", code="output_failed")
@@ -164,11 +166,11 @@ def _write(stream: TextIO | None, text: str) -> None:
         raise
     except (OSError, ValueError) as error:
         raise BrainError(
-            f"cannot write to standard output: {printable(error)}", code="output_failed"
+            f"cannot write to standard output: {printable_text(error)}", code="output_failed"
         ) from error
 
 
-def _released(status: int) -> int:
+def _flush_streams(status: int) -> int:
     """Leave streams that the interpreter can flush at its end without an error."""
     for stream in (sys.stdout, sys.stderr):
         try:

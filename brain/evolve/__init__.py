@@ -4,19 +4,19 @@
 one. `synthesis` makes a skill of the transcript of a run.
 """
 
-from .hardness import hard
+from .fake_model import FakeModel
 from .learner import Learner
-from .model import Answer, Message, Model, Request
-from .scripted import Scripted
+from .model import AnswerRequest, ChatMessage, Model, ModelAnswer
 from .synthesis import synthesize
+from .triggers import find_trigger
 
 __all__ = [
-    "Answer",
+    "AnswerRequest",
+    "ChatMessage",
+    "FakeModel",
     "Learner",
-    "Message",
     "Model",
-    "Request",
-    "Scripted",
-    "hard",
+    "ModelAnswer",
+    "find_trigger",
     "synthesize",
 ]

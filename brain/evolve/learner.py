@@ -1,4 +1,4 @@
-"""Synthesis at the end of a run, as a part of it."""
+"""Learn a skill at the end of a run, as steps of that run."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from ..errors import BrainError
 from ..results import Synthesized
-from .answer import Draft, Nothing
-from .drafting import Call
-from .hardness import hard
-from .synthesis import drafted, message, told
+from .answer_check import NoSkill, SkillDraft
+from .conversation import ModelCall
+from .synthesis import draft_message, draft_skill, synthesis_result
+from .triggers import find_trigger
 
 if TYPE_CHECKING:
-    from ..brain import Brain
-    from ..facade.tasks import Task
+    from ..api.brain import Brain
+    from ..api.tasks import Task
     from .model import Model
 
 
@@ -40,30 +40,30 @@ class Learner:
 
     def _learn(self, task: Task) -> Synthesized:
         so_far = task.so_far
-        trigger = hard(so_far.steps, self._brain.synthesis_policy())
-        calls: list[Call] = []
+        trigger = find_trigger(so_far.steps, self._brain.synthesis_policy())
+        calls: list[ModelCall] = []
         if not trigger:
-            return told(self._model, "", Nothing("the task was not hard"), calls, None)
+            return synthesis_result(self._model, "", NoSkill("the task was not hard"), calls, None)
 
-        def note(call: Call) -> None:
+        def record_call(call: ModelCall) -> None:
             calls.append(call)
             task.llm(
                 self._model.name,
-                call.asked,
+                call.prompt,
                 call.answer.text,
                 tokens_in=call.answer.tokens_in,
                 tokens_out=call.answer.tokens_out,
                 error=call.error,
             )
 
-        found = drafted(self._brain, so_far, self._model, note)
-        done = None
-        if isinstance(found, Draft):
-            done = task.skill_create(
-                found.name,
-                found.body,
-                description=found.description,
-                base=found.base or 0,  # none yet: never over one made meanwhile
-                message=message(found),
+        draft = draft_skill(self._brain, so_far, self._model, record_call)
+        upserted = None
+        if isinstance(draft, SkillDraft):
+            upserted = task.skill_create(
+                draft.name,
+                draft.body,
+                description=draft.description,
+                base=draft.base or 0,  # none yet: never over one made meanwhile
+                message=draft_message(draft),
             )
-        return told(self._model, trigger, found, calls, done)
+        return synthesis_result(self._model, trigger, draft, calls, upserted)

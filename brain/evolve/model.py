@@ -1,4 +1,4 @@
-"""What is asked of a model: one answer to a conversation, in a form that is given."""
+"""The interface of a model: one answer to a conversation, in a given schema."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-MAX_ANSWER_BYTES = 1 << 20
+MAX_MODEL_ANSWER_BYTES = 1 << 20
 """Size of an answer that is looked at."""
 
 
-class Message(NamedTuple):
+class ChatMessage(NamedTuple):
     """One message; `role` is user or assistant."""
 
     role: str
     text: str
 
 
-class Request(NamedTuple):
+class AnswerRequest(NamedTuple):
     """A conversation, and what the answer must be: JSON that keeps `schema`.
 
     `system` says who the model is. `max_tokens` bounds the answer.
     """
 
     system: str
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     schema: Mapping[str, Any]
     max_tokens: int
 
 
-class Answer(NamedTuple):
+class ModelAnswer(NamedTuple):
     """What a model said, JSON if it did as it was told, and what it took."""
 
     text: str
@@ -48,5 +48,5 @@ class Model(Protocol):
     def name(self) -> str:
         """What it is called, such as anthropic:claude-haiku-4-5; goes into receipts."""
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: AnswerRequest) -> ModelAnswer:
         """Return the answer, in bounded time and size. Raises `ModelError`."""

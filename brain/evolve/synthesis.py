@@ -1,4 +1,4 @@
-"""A skill from the transcript of a run: asked of a model, checked, and upserted.
+"""Synthesize a skill from a run: ask a model, check the answer, upsert it.
 
 What the model says is text from outside. The one thing that can come of it is one upsert
 of one skill that passed every check in `answer`; an answer that does not is told to the
@@ -13,22 +13,22 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .. import limits
-from ..receipts import Receipt, Step, of_text
-from ..receipts.excerpt import shortened
+from ..receipts import Receipt, RunStep, keep_text
+from ..receipts.size_budget import shorten_without_secrets
 from ..results import Synthesized, Upserted
-from .answer import Draft, Nothing
-from .drafting import Call, Conversation, Noting, opening, related
-from .hardness import hard
-from .transcript import without_secrets
+from .answer_check import NoSkill, SkillDraft
+from .conversation import CallRecorder, Conversation, ModelCall, first_message, related_skills
+from .transcript import mask_text
+from .triggers import find_trigger
 
 if TYPE_CHECKING:
-    from ..brain import Brain
-    from ..manifest import SynthesisPolicy
+    from ..api.brain import Brain
+    from ..repo.open.manifest import SynthesisPolicy
     from .model import Model
 
-AGENT = "brain evolve"
+SYNTHESIS_AGENT = "brain evolve"
 """Who a synthesis is by, in its receipt."""
-ASKED = "asked"
+ASKED_TRIGGER = "asked"
 CREATED, IMPROVED, NOTHING, NOT_HARD = "created", "improved", "nothing", "not_hard"
 
 
@@ -48,74 +48,78 @@ def synthesize(
     carries a receipt with the calls of the model. Raises `ModelError`, or as
     `Brain.upsert_skill`; then the brain is as it was.
     """
-    trigger = hard(receipt.steps, policy or brain.synthesis_policy()) or (ASKED if anyway else "")
-    calls: list[Call] = []
+    trigger = find_trigger(receipt.steps, policy or brain.synthesis_policy()) or (
+        ASKED_TRIGGER if anyway else ""
+    )
+    calls: list[ModelCall] = []
     if not trigger:
-        return told(model, "", Nothing("the task was not hard"), calls, None)
-    found = drafted(brain, receipt, model, calls.append)
-    done = None
-    if isinstance(found, Draft) and not dry_run:
-        done = brain.upsert_skill(
-            found.name,
-            found.body,
-            description=found.description,
-            base=found.base or 0,  # none yet: never over one made meanwhile
-            receipt=_receipt(receipt, model, calls),
-            message=message(found),
+        return synthesis_result(model, "", NoSkill("the task was not hard"), calls, None)
+    draft = draft_skill(brain, receipt, model, calls.append)
+    upserted = None
+    if isinstance(draft, SkillDraft) and not dry_run:
+        upserted = brain.upsert_skill(
+            draft.name,
+            draft.body,
+            description=draft.description,
+            base=draft.base or 0,  # none yet: never over one made meanwhile
+            receipt=_build_receipt(receipt, model, calls),
+            message=draft_message(draft),
         )
-    return told(model, trigger, found, calls, done)
+    return synthesis_result(model, trigger, draft, calls, upserted)
 
 
-def drafted(brain: Brain, receipt: Receipt, model: Model, note: Noting) -> Draft | Nothing:
+def draft_skill(
+    brain: Brain, receipt: Receipt, model: Model, record_call: CallRecorder
+) -> SkillDraft | NoSkill:
     """Return what a model makes of a run; `note` is told each call of it. Raises `ModelError`."""
-    known = related(brain, receipt)
-    return Conversation(model, known, note).draft(brain, opening(receipt, known))
+    known = related_skills(brain, receipt)
+    return Conversation(model, known, record_call).draft(brain, first_message(receipt, known))
 
 
-def message(draft: Draft) -> str:
+def draft_message(draft: SkillDraft) -> str:
     """Return the message of the snapshot that a draft becomes."""
-    return without_secrets(draft.reason)
+    return mask_text(draft.reason)
 
 
-def told(
+def synthesis_result(
     model: Model,
     trigger: str,
-    found: Draft | Nothing,
-    calls: Sequence[Call],
-    done: Upserted | None,
+    draft: SkillDraft | NoSkill,
+    calls: Sequence[ModelCall],
+    upserted: Upserted | None,
 ) -> Synthesized:
     """Return the outcome of a synthesis, recorded or not."""
-    if isinstance(found, Nothing):
+    if isinstance(draft, NoSkill):
         decision, text = NOTHING if trigger else NOT_HARD, ("", "", "")
     else:
-        decision = IMPROVED if found.base else CREATED
-        text = found.slug, found.description, found.body
+        decision = IMPROVED if draft.base else CREATED
+        text = draft.slug, draft.description, draft.body
     return Synthesized(
         decision,
         trigger,
-        found.reason,
+        draft.reason,
         *text,
-        done.version if done else None,
-        done.previous_version if done else None,
-        done.snapshot if done else None,
+        upserted.version if upserted else None,
+        upserted.previous_version if upserted else None,
+        upserted.snapshot if upserted else None,
         model.name,
         len(calls),
         sum(call.answer.tokens_in for call in calls),
         sum(call.answer.tokens_out for call in calls),
-        done.commitment if done else None,
+        upserted.commitment if upserted else None,
     )
 
 
-def _receipt(receipt: Receipt, model: Model, calls: Sequence[Call]) -> Receipt:
+def _build_receipt(receipt: Receipt, model: Model, calls: Sequence[ModelCall]) -> Receipt:
     """Return the receipt of a synthesis by itself, to which the upsert adds its step."""
     now = time.time_ns() // 1_000_000
     steps = tuple(
-        Step(
+        RunStep(
             "llm",
             now,
-            shortened(model.name, limits.MAX_STEP_NAME_BYTES),
-            input=of_text(call.asked),
-            output=of_text(call.answer.text),
+            shorten_without_secrets(model.name, limits.MAX_STEP_NAME_BYTES),
+            input=keep_text(call.prompt),
+            output=keep_text(call.answer.text),
             tokens_in=call.answer.tokens_in,
             tokens_out=call.answer.tokens_out,
         )
@@ -123,9 +127,11 @@ def _receipt(receipt: Receipt, model: Model, calls: Sequence[Call]) -> Receipt:
     )
     return Receipt(
         run=secrets.token_hex(16),
-        task=shortened(f"Learn from run {receipt.run}: {receipt.task}", limits.MAX_TASK_BYTES),
-        agent=AGENT,
-        model=shortened(model.name, limits.MAX_STEP_NAME_BYTES),
+        task=shorten_without_secrets(
+            f"Learn from run {receipt.run}: {receipt.task}", limits.MAX_TASK_BYTES
+        ),
+        agent=SYNTHESIS_AGENT,
+        model=shorten_without_secrets(model.name, limits.MAX_STEP_NAME_BYTES),
         started=now,
         ended=now,
         steps=steps,

@@ -14,59 +14,63 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 
-from ..digest import EMPTY
-from .lineage import Load, ancestor_at
+from ..digest import NO_DIGEST
+from .lineage import LoadSnapshot, find_ancestor_at
 
-_KEPT = 4096
+_CACHED_SNAPSHOTS = 4096
 """Snapshots kept decoded while a question is answered."""
-_PATIENCE = 10_000
+_MAX_LINE_TESTS = 10_000
 """Lines tested before plain walking is the cheaper way."""
 
 
-def merge_bases(load: Load, merges: Iterable[tuple[bytes, int]], a: bytes, b: bytes) -> list[bytes]:
+def find_merge_bases(
+    load: LoadSnapshot, merges: Iterable[tuple[bytes, int]], a: bytes, b: bytes
+) -> list[bytes]:
     """Return the best common ancestors of `a` and `b`, sorted; none if they share no genesis.
 
     Best are those that are no ancestor of another common ancestor, as for git's
     `merge-base --all`. `merges` are (id, generation) of all snapshots with several
     parents, in any order; others among them do no harm. Raises what `load` raises.
     """
-    load = lru_cache(_KEPT)(load)
+    load = lru_cache(_CACHED_SNAPSHOTS)(load)
     top = max(load(a).generation, load(b).generation)
     below = sorted(((rank, merge) for merge, rank in merges if rank <= top), reverse=True)
-    return _bases(load, below, a, b)
+    return _find_bases(load, below, a, b)
 
 
-class Bases:
+class MergeBaseFinder:
     """The best common ancestors of many pairs, in one lineage: `merges` are sorted once."""
 
-    def __init__(self, load: Load, merges: Iterable[tuple[bytes, int]]) -> None:
-        self._load = lru_cache(_KEPT)(load)
+    def __init__(self, load: LoadSnapshot, merges: Iterable[tuple[bytes, int]]) -> None:
+        self._load = lru_cache(_CACHED_SNAPSHOTS)(load)
         self._merges = sorted((-rank, merge) for merge, rank in merges)
 
-    def of(self, a: bytes, b: bytes) -> list[bytes]:
+    def find(self, a: bytes, b: bytes) -> list[bytes]:
         """As `merge_bases`."""
         top = max(self._load(a).generation, self._load(b).generation)
         start = bisect_left(self._merges, (-top, b""))
         below = ((-rank, merge) for rank, merge in islice(self._merges, start, None))
-        return _bases(self._load, below, a, b)
+        return _find_bases(self._load, below, a, b)
 
 
-def _bases(load: Load, below: Iterable[tuple[int, bytes]], a: bytes, b: bytes) -> list[bytes]:
+def _find_bases(
+    load: LoadSnapshot, below: Iterable[tuple[int, bytes]], a: bytes, b: bytes
+) -> list[bytes]:
     """Return the best common ancestors; `below` are (generation, id) of merges, highest first."""
-    sweep = _Sweep(load, a, b)
+    sweep = _MergeSweep(load, a, b)
     for generation, merge in below:
-        sweep.meet(generation)
-        if sweep.is_over():
+        sweep.record_meetings(generation)
+        if sweep.is_done():
             break
-        if sweep.tested > _PATIENCE:
-            return _painted(load, a, b)
+        if sweep.line_tests > _MAX_LINE_TESTS:
+            return _paint_bases(load, a, b)
         sweep.pass_merge(merge)
     else:
-        sweep.meet(0)
+        sweep.record_meetings(0)
     return sorted(sweep.bases)
 
 
-class _Sweep:
+class _MergeSweep:
     """Goes down the merges by generation, with the tips of lines not yet accounted for.
 
     The ancestors of `a` are the lines of the tips `ours` and what was passed; those
@@ -74,36 +78,36 @@ class _Sweep:
     bases found already.
     """
 
-    def __init__(self, load: Load, a: bytes, b: bytes) -> None:
+    def __init__(self, load: LoadSnapshot, a: bytes, b: bytes) -> None:
         self._load = load
         self._meetings: dict[tuple[bytes, bytes], bytes | None] = {}
         self.ours, self.theirs, self.common = {a}, {b}, set[bytes]()
         self.bases: list[bytes] = []
-        self.tested = 0
+        self.line_tests = 0
 
-    def is_over(self) -> bool:
+    def is_done(self) -> bool:
         """Tell whether one side has nothing left that the other could share."""
         return not self.ours or not self.theirs
 
-    def meet(self, generation: int) -> None:
+    def record_meetings(self, generation: int) -> None:
         """Find where lines of both sides meet, if at `generation` or above.
 
         All merges above have been passed, so nothing joins these lines before they
         meet, and from there on they are common: their tips are done with.
         """
-        met: set[tuple[int, bytes]] = set()
+        meeting_points: set[tuple[int, bytes]] = set()
         ours, theirs = set[bytes](), set[bytes]()
         for a in self.ours:
             for b in self.theirs:
-                point = self._meeting(a, b)
+                point = self._find_meeting(a, b)
                 if point is not None and (rank := self._load(point).generation) >= generation:
-                    met.add((rank, point))
+                    meeting_points.add((rank, point))
                     ours.add(a)
                     theirs.add(b)
         self.ours -= ours
         self.theirs -= theirs
-        for _, point in sorted(met, reverse=True):
-            if not self._holding(self.common, point):
+        for _, point in sorted(meeting_points, reverse=True):
+            if not self._tips_above(self.common, point):
                 self.bases.append(point)
                 self.common.add(point)
 
@@ -111,28 +115,28 @@ class _Sweep:
         """Put the parents of `merge` in the place of the tips whose lines hold it."""
         parents = self._load(merge).parents
         for tips in (self.common, self.ours, self.theirs):
-            holding = self._holding(tips, merge)
-            tips.difference_update(holding)
-            if holding:
+            tips_above = self._tips_above(tips, merge)
+            tips.difference_update(tips_above)
+            if tips_above:
                 tips.update(parents)
                 parents = ()  # what is common is no longer of one side
 
-    def _holding(self, tips: set[bytes], here: bytes) -> set[bytes]:
-        self.tested += len(tips)
+    def _tips_above(self, tips: set[bytes], here: bytes) -> set[bytes]:
+        self.line_tests += len(tips)
         depth = self._load(here).jump.depth
-        return {tip for tip in tips if ancestor_at(self._load, tip, depth) == here}
+        return {tip for tip in tips if find_ancestor_at(self._load, tip, depth) == here}
 
-    def _meeting(self, a: bytes, b: bytes) -> bytes | None:
-        self.tested += 1
+    def _find_meeting(self, a: bytes, b: bytes) -> bytes | None:
+        self.line_tests += 1
         if (a, b) not in self._meetings:
-            self._meetings[a, b] = meeting(self._load, a, b)
+            self._meetings[a, b] = find_meeting_point(self._load, a, b)
         return self._meetings[a, b]
 
 
-def meeting(load: Load, a: bytes, b: bytes) -> bytes | None:
+def find_meeting_point(load: LoadSnapshot, a: bytes, b: bytes) -> bytes | None:
     """Return the last snapshot on the lines of first parents of both, None if there is none."""
     depth = min(load(a).jump.depth, load(b).jump.depth)
-    a, b = ancestor_at(load, a, depth) or a, ancestor_at(load, b, depth) or b
+    a, b = find_ancestor_at(load, a, depth) or a, find_ancestor_at(load, b, depth) or b
     while a != b:
         one, other = load(a), load(b)
         if one.is_genesis or other.is_genesis:
@@ -148,7 +152,7 @@ def meeting(load: Load, a: bytes, b: bytes) -> bytes | None:
 _OURS, _THEIRS, _COMMON = 1, 2, 4
 
 
-def _painted(load: Load, a: bytes, b: bytes) -> list[bytes]:
+def _paint_bases(load: LoadSnapshot, a: bytes, b: bytes) -> list[bytes]:
     """Return the best common ancestors by walking, children before parents.
 
     A snapshot that both colours reach, and no base does, is a base.
@@ -176,7 +180,7 @@ def _painted(load: Load, a: bytes, b: bytes) -> list[bytes]:
     return sorted(bases)
 
 
-def path_between(load: Load, old: bytes, new: bytes) -> list[bytes] | None:
+def find_descent_path(load: LoadSnapshot, old: bytes, new: bytes) -> list[bytes] | None:
     """Return a way from `new` down to `old`, both included; None if `new` does not descend.
 
     Each step goes to a parent, along the jump, or from the genesis of a fork to the
@@ -184,24 +188,24 @@ def path_between(load: Load, old: bytes, new: bytes) -> list[bytes] | None:
     `old` lies on the line of first parents the way has O(log n) steps; else what lies
     above `old` is walked until a parent leads to its line. Raises what `load` raises.
     """
-    load = lru_cache(_KEPT)(load)
+    load = lru_cache(_CACHED_SNAPSHOTS)(load)
     home = _brain_of(load, old)
     way = [new]
     while _brain_of(load, way[-1]) != home:
-        way += _line(load, way.pop(), 0)
+        way += _walk_jumps(load, way.pop(), 0)
         origin = load(way[-1]).operation[2]
-        if origin == EMPTY:
+        if origin == NO_DIGEST:
             return None
         way.append(origin)
-    rest = _within(load, old, way.pop())
+    rest = _find_path_in_brain(load, old, way.pop())
     return None if rest is None else way + rest
 
 
-def _brain_of(load: Load, here: bytes) -> bytes:
+def _brain_of(load: LoadSnapshot, here: bytes) -> bytes:
     return load(here).brain or here
 
 
-def _line(load: Load, start: bytes, depth: int) -> Iterator[bytes]:
+def _walk_jumps(load: LoadSnapshot, start: bytes, depth: int) -> Iterator[bytes]:
     """Yield the snapshots by which the ancestor of `start` at `depth` is reached."""
     here = start
     yield here
@@ -211,12 +215,12 @@ def _line(load: Load, start: bytes, depth: int) -> Iterator[bytes]:
         yield here
 
 
-def _within(load: Load, old: bytes, new: bytes) -> list[bytes] | None:
+def _find_path_in_brain(load: LoadSnapshot, old: bytes, new: bytes) -> list[bytes] | None:
     """Return a way between two snapshots of one brain."""
     target = load(old)
     depth = target.jump.depth
-    if ancestor_at(load, new, depth) == old:
-        return list(_line(load, new, depth))
+    if find_ancestor_at(load, new, depth) == old:
+        return list(_walk_jumps(load, new, depth))
     child_of: dict[bytes, bytes] = {}
     queue = [(-load(new).generation, new)]
     while queue and -queue[0][0] > target.generation:
@@ -226,20 +230,20 @@ def _within(load: Load, old: bytes, new: bytes) -> list[bytes] | None:
                 continue
             child_of[parent] = here
             # `old` is not on the line of `here`, so neither on that of its first parent.
-            if place and ancestor_at(load, parent, depth) == old:
-                walked = [parent]
-                while walked[-1] != new:
-                    walked.append(child_of[walked[-1]])
-                return [*_shortened(load, walked[::-1]), *_line(load, parent, depth)]
+            if place and find_ancestor_at(load, parent, depth) == old:
+                parent_path = [parent]
+                while parent_path[-1] != new:
+                    parent_path.append(child_of[parent_path[-1]])
+                return [*_shorten_path(load, parent_path[::-1]), *_walk_jumps(load, parent, depth)]
             heapq.heappush(queue, (-load(parent).generation, parent))
     return None
 
 
-def _shortened(load: Load, walked: list[bytes]) -> Iterator[bytes]:
+def _shorten_path(load: LoadSnapshot, parent_path: list[bytes]) -> Iterator[bytes]:
     """Yield the way along `walked`, from child to parent, taking jumps; not its last snapshot."""
-    places = {here: place for place, here in enumerate(walked)}
+    places = {here: place for place, here in enumerate(parent_path)}
     place = 0
-    while place < len(walked) - 1:
-        here = walked[place]
+    while place < len(parent_path) - 1:
+        here = parent_path[place]
         yield here
         place = places.get(load(here).jump.target, place + 1)

@@ -1,4 +1,4 @@
-"""Walking a lineage: parents, ancestors by jumps, and the jump a new snapshot gets.
+"""Walk a lineage: parents, jumps, ancestors and ranges of snapshots.
 
 The jumps form a skew-binary list along first parents (Myers, "An applicative
 random-access stack", 1983): from a snapshot of depth d, any ancestor on the
@@ -10,28 +10,31 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from ..digest import EMPTY
+from ..digest import NO_DIGEST
 from ..errors import BrainError
 from . import operation
 from .snapshot import Jump, Snapshot
 
-Load = Callable[[bytes], Snapshot]
+LoadSnapshot = Callable[[bytes], Snapshot]
 """Returns the snapshot of an id, or raises `NotFound` or `FormatError`."""
 
 
-def jump_after(load: Load, parent_id: bytes, parent: Snapshot) -> Jump:
+def next_jump(load: LoadSnapshot, parent_id: bytes, parent: Snapshot) -> Jump:
     """Return the jump of a snapshot whose first parent is `parent`."""
     depth = parent.jump.depth + 1
-    if parent.jump.target == EMPTY:
+    if parent.jump.target == NO_DIGEST:
         return Jump(depth, parent_id)
     over = load(parent.jump.target)
     stride = parent.jump.depth - over.jump.depth
-    if over.jump.target != EMPTY and stride == over.jump.depth - load(over.jump.target).jump.depth:
+    if (
+        over.jump.target != NO_DIGEST
+        and stride == over.jump.depth - load(over.jump.target).jump.depth
+    ):
         return Jump(depth, over.jump.target)
     return Jump(depth, parent_id)
 
 
-def landing(depth: int) -> int:
+def jump_target_depth(depth: int) -> int:
     """Return the depth to which a snapshot of `depth`, 1 or more, jumps.
 
     That is `depth` without the last weight 2^k − 1 of its skew-binary number.
@@ -43,12 +46,12 @@ def landing(depth: int) -> int:
     return depth - weight
 
 
-def generation_after(parents: list[Snapshot]) -> int:
+def next_generation(parents: list[Snapshot]) -> int:
     """Return the generation of a snapshot with these parents."""
     return 1 + max(parent.generation for parent in parents)
 
 
-def first_parents(load: Load, start: bytes) -> Iterator[tuple[bytes, Snapshot]]:
+def walk_first_parents(load: LoadSnapshot, start: bytes) -> Iterator[tuple[bytes, Snapshot]]:
     """Yield a snapshot and its ancestors along first parents, newest first."""
     here = start
     while True:
@@ -59,7 +62,7 @@ def first_parents(load: Load, start: bytes) -> Iterator[tuple[bytes, Snapshot]]:
         here = snapshot.parents[0]
 
 
-def ancestor_at(load: Load, start: bytes, depth: int) -> bytes | None:
+def find_ancestor_at(load: LoadSnapshot, start: bytes, depth: int) -> bytes | None:
     """Return the ancestor of `start` that lies at `depth` on its first-parent line.
 
     None if `start` itself lies higher up than `depth`.
@@ -77,7 +80,7 @@ def ancestor_at(load: Load, start: bytes, depth: int) -> bytes | None:
     return here
 
 
-def history(load: Load, start: bytes) -> Iterator[tuple[bytes, Snapshot]]:
+def walk_ancestors(load: LoadSnapshot, start: bytes) -> Iterator[tuple[bytes, Snapshot]]:
     """Yield `start` and all its ancestors, children before parents, each once.
 
     Ordered by generation, so memory grows with the width of the lineage alone.
@@ -96,10 +99,10 @@ def history(load: Load, start: bytes) -> Iterator[tuple[bytes, Snapshot]]:
                 heapq.heappush(queue, (-parent.generation, -parent.time, parent_id))
 
 
-def is_ancestor(load: Load, old: bytes, new: bytes) -> bool:
+def is_ancestor(load: LoadSnapshot, old: bytes, new: bytes) -> bool:
     """Tell whether `old` is `new` or one of its ancestors."""
     target = load(old)
-    if ancestor_at(load, new, target.jump.depth) == old:
+    if find_ancestor_at(load, new, target.jump.depth) == old:
         return True
     seen = {new}
     stack = [new]
@@ -116,44 +119,46 @@ def is_ancestor(load: Load, old: bytes, new: bytes) -> bool:
     return False
 
 
-def among_ancestors(load: Load, starts: Iterable[bytes], wanted: Collection[bytes]) -> set[bytes]:
+def filter_ancestors(
+    load: LoadSnapshot, starts: Iterable[bytes], wanted: Collection[bytes]
+) -> set[bytes]:
     """Return those of `wanted` that are among `starts` or their ancestors, across forks.
 
     Where they lie on lines of first parents this takes O(log n) snapshots, else a walk.
     What cannot be loaded is no ancestor and leads to none.
     """
-    tips = _across_forks(load, starts)
-    found = {one for one in wanted if any(_on_line(load, tip, one) for tip in tips)}
+    tips = _expand_forks(load, starts)
+    found = {one for one in wanted if any(_is_on_first_parent_line(load, tip, one) for tip in tips)}
     left = set(wanted) - found
-    return found | _met(load, tips, left) if left else found
+    return found | _find_by_walk(load, tips, left) if left else found
 
 
-def _across_forks(load: Load, starts: Iterable[bytes]) -> set[bytes]:
+def _expand_forks(load: LoadSnapshot, starts: Iterable[bytes]) -> set[bytes]:
     """Return `starts`, and the snapshots that their brains came from."""
     tips: set[bytes] = set()
     waiting = set(starts)
     while waiting:
         tip = waiting.pop()
-        snapshot = _loaded(load, tip)
+        snapshot = _load_or_none(load, tip)
         if snapshot is None or tip in tips:
             continue
         tips.add(tip)
-        genesis = _loaded(load, snapshot.brain) if snapshot.brain else snapshot
+        genesis = _load_or_none(load, snapshot.brain) if snapshot.brain else snapshot
         if genesis is not None and genesis.is_genesis:
-            waiting.add(operation.origin(genesis.operation))
+            waiting.add(operation.fork_origin(genesis.operation))
     return tips
 
 
-def _on_line(load: Load, tip: bytes, wanted: bytes) -> bool:
+def _is_on_first_parent_line(load: LoadSnapshot, tip: bytes, wanted: bytes) -> bool:
     try:
-        return ancestor_at(load, tip, load(wanted).jump.depth) == wanted
+        return find_ancestor_at(load, tip, load(wanted).jump.depth) == wanted
     except BrainError:
         return False
 
 
-def _met(load: Load, tips: set[bytes], wanted: set[bytes]) -> set[bytes]:
+def _find_by_walk(load: LoadSnapshot, tips: set[bytes], wanted: set[bytes]) -> set[bytes]:
     """Return those of `wanted` that a walk from `tips` meets."""
-    known = {one: snapshot for one in wanted if (snapshot := _loaded(load, one))}
+    known = {one: snapshot for one in wanted if (snapshot := _load_or_none(load, one))}
     least = min((snapshot.generation for snapshot in known.values()), default=0)
     found: set[bytes] = set()
     seen: set[bytes] = set()
@@ -165,14 +170,42 @@ def _met(load: Load, tips: set[bytes], wanted: set[bytes]) -> set[bytes]:
         seen.add(here)
         if here in known:
             found.add(here)
-        snapshot = _loaded(load, here)
+        snapshot = _load_or_none(load, here)
         if snapshot is not None and snapshot.generation > least:
             waiting += snapshot.parents
     return found
 
 
-def _loaded(load: Load, snapshot_id: bytes) -> Snapshot | None:
+def _load_or_none(load: LoadSnapshot, snapshot_id: bytes) -> Snapshot | None:
     try:
         return load(snapshot_id)
     except BrainError:
         return None
+
+
+def walk_range(load: LoadSnapshot, new: bytes, old: bytes | None) -> Iterator[bytes]:
+    """Yield `new` and its ancestors that are neither `old` nor its ancestors, newest first.
+
+    By generation, so that a snapshot is met after all its descendants: git's
+    `rev-list old..new`. With None nothing is left out. Raises what `load` raises.
+    """
+    known = {new: False}
+    if old is not None:
+        known[old] = True
+    queue = [(-load(id).generation, id) for id in known]
+    heapq.heapify(queue)
+    open_ends = 0 if new == old else 1
+    while queue and open_ends:
+        _, here = heapq.heappop(queue)
+        common = known[here]
+        if not common:
+            open_ends -= 1
+            yield here
+        for parent in load(here).parents:
+            if parent not in known:
+                known[parent] = common
+                heapq.heappush(queue, (-load(parent).generation, parent))
+                open_ends += not common
+            elif common and not known[parent]:
+                known[parent] = True
+                open_ends -= 1

@@ -11,19 +11,19 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .. import limits
-from ..digest import EMPTY, SIZE, domain
-from ..encoding import pack, unpack, unpack_shallow
+from ..digest import DIGEST_SIZE, NO_DIGEST, domain_hash
+from ..encoding import pack, unpack, unpack_unchecked
 from ..errors import FormatError
 from . import operation as operations
-from .operation import Operation
+from .operation import SnapshotOperation
 
-FORMAT = 1
+SNAPSHOT_FORMAT = 1
 MAX_PARENTS = 16
-MAX_TIME = 253_402_300_799_999
+MAX_TIME_MS = 253_402_300_799_999
 """The last millisecond of the year 9999."""
-_MAX_COUNT = 1 << 48
+_MAX_GENERATION = 1 << 48
 
-snapshot_id = domain("brain v1 snapshot")
+snapshot_id = domain_hash("brain v1 snapshot")
 """Id of an encoded snapshot."""
 
 
@@ -49,7 +49,7 @@ class Snapshot(NamedTuple):
     jump: Jump
     author: str
     time: int
-    operation: Operation
+    operation: SnapshotOperation
     message: str
     receipt: bytes
 
@@ -59,39 +59,39 @@ class Snapshot(NamedTuple):
         return not self.parents
 
 
-def encode(snapshot: Snapshot) -> bytes:
+def encode_snapshot(snapshot: Snapshot) -> bytes:
     """Return the canonical bytes."""
     return pack(snapshot)
 
 
-def decode(data: bytes) -> Snapshot:
+def decode_snapshot(data: bytes) -> Snapshot:
     """Return the snapshot that canonical `data` encodes.
 
     Raises `FormatError`: `unsupported_version` for a later format, `bad_object`
     for another shape, and the codes of `encoding.unpack`.
     """
-    value = unpack_shallow(data)
-    if not _is_plain(value) or pack(value) != data:
+    value = unpack_unchecked(data)
+    if not _is_known_shape(value) or pack(value) != data:
         value = unpack(data)  # looks into fields of any shape, and tells what is wrong
         _check_format(value)
-        if not _well_formed(value):
+        if not _is_well_formed(value):
             raise FormatError("not a snapshot", code="bad_object")
-    jump, done = Jump(*value[5]), operations.check(value[8])
+    jump, done = Jump(*value[5]), operations.check_operation(value[8])
     out = Snapshot._make((*value[:5], jump, *value[6:8], done, *value[9:]))
     _check_genesis(out)
     return out
 
 
-def _is_plain(value: Any) -> bool:
+def _is_known_shape(value: Any) -> bool:
     """Tell whether this is a snapshot of this format that did something known.
 
     Then every type in it is checked, which saves the general walk.
     """
     return (
         type(value) is tuple
-        and value[:1] == (FORMAT,)
-        and _well_formed(value)
-        and operations.is_known(value[8])
+        and value[:1] == (SNAPSHOT_FORMAT,)
+        and _is_well_formed(value)
+        and operations.is_known_operation(value[8])
         and tuple not in map(type, value[8])
     )
 
@@ -99,7 +99,7 @@ def _is_plain(value: Any) -> bool:
 def _check_format(value: Any) -> None:
     if type(value) is not tuple or not value or type(value[0]) is not int:
         raise FormatError("not a snapshot", code="bad_object")
-    if value[0] != FORMAT:
+    if value[0] != SNAPSHOT_FORMAT:
         raise FormatError(
             f"a snapshot of format {value[0]}",
             code="unsupported_version",
@@ -107,28 +107,28 @@ def _check_format(value: Any) -> None:
         )
 
 
-_TYPES = [int, bytes, bytes, tuple, int, tuple, str, int, tuple, str, bytes]
-_IDS = {0, SIZE}
+_FIELD_TYPES = [int, bytes, bytes, tuple, int, tuple, str, int, tuple, str, bytes]
+_ID_SIZES = {0, DIGEST_SIZE}
 
 
-def _well_formed(value: tuple[Any, ...]) -> bool:
-    if list(map(type, value)) != _TYPES:
+def _is_well_formed(value: tuple[Any, ...]) -> bool:
+    if list(map(type, value)) != _FIELD_TYPES:
         return False
     _, brain, bundle, parents, generation, jump, author, time, _, message, receipt = value
     return (
-        len(brain) in _IDS
-        and len(bundle) == SIZE
+        len(brain) in _ID_SIZES
+        and len(bundle) == DIGEST_SIZE
         and len(parents) <= MAX_PARENTS
-        and all(type(parent) is bytes and len(parent) == SIZE for parent in parents)
+        and all(type(parent) is bytes and len(parent) == DIGEST_SIZE for parent in parents)
         and len(set(parents)) == len(parents)
-        and generation <= _MAX_COUNT
+        and generation <= _MAX_GENERATION
         and list(map(type, jump)) == [int, bytes]
         and 0 <= jump[0] <= generation
-        and len(jump[1]) in _IDS
-        and 0 <= time <= MAX_TIME
+        and len(jump[1]) in _ID_SIZES
+        and 0 <= time <= MAX_TIME_MS
         and len(author.encode()) <= limits.MAX_AUTHOR_BYTES
         and len(message.encode()) <= limits.MAX_MESSAGE_BYTES
-        and len(receipt) in _IDS
+        and len(receipt) in _ID_SIZES
     )
 
 
@@ -138,12 +138,12 @@ def _check_genesis(snapshot: Snapshot) -> None:
     marks = (
         not snapshot.brain,
         snapshot.generation == 0,
-        snapshot.jump == Jump(0, EMPTY),
+        snapshot.jump == Jump(0, NO_DIGEST),
         snapshot.operation[0] == "genesis",
     )
     later = (snapshot.jump.depth == 0, not snapshot.jump.target)
     if any(mark != first for mark in marks) or (not first and any(later)):
         raise FormatError("neither a genesis nor a later snapshot", code="bad_object")
-    if not operations.fits_parents(snapshot.operation, len(snapshot.parents)):
+    if not operations.can_have_parents(snapshot.operation, len(snapshot.parents)):
         kind, count = snapshot.operation[0], len(snapshot.parents)
         raise FormatError(f"a snapshot of {count} parents that says {kind}", code="bad_object")

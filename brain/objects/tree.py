@@ -13,13 +13,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from .cut import ends_node
-from .entry import Child, Entry
-from .node import INNER, LEAF, Line, Node, path_of
-from .nodes import Nodes
+from .node_boundary import is_node_boundary
+from .node_cache import NodeCache
+from .tree_entry import ChildEntry, TreeEntry
+from .tree_node import INNER, LEAF, NodeEntry, TreeNode, entry_path
 
 
-class Root(NamedTuple):
+class TreeRoot(NamedTuple):
     """A whole tree: the id of its root node, its files, and their bytes."""
 
     node: bytes
@@ -27,28 +27,28 @@ class Root(NamedTuple):
     bytes: int
 
 
-Edit = tuple[str, Entry | None]
+EntryEdit = tuple[str, TreeEntry | None]
 """A path and its new entry, or None where the path goes."""
 
 
-def build(nodes: Nodes, entries: Iterable[Entry]) -> Root | None:
+def build_tree(nodes: NodeCache, entries: Iterable[TreeEntry]) -> TreeRoot | None:
     """Build a tree of `entries`, which ascend strictly by path; None if there are none."""
-    return _rise(nodes, _cut_all(nodes, LEAF, 0, entries), 1)
+    return _build_upper_levels(nodes, _cut_level(nodes, LEAF, 0, entries), 1)
 
 
-def get(nodes: Nodes, root: Root | None, path: str) -> Entry | None:
+def get_tree_entry(nodes: NodeCache, root: TreeRoot | None, path: str) -> TreeEntry | None:
     """Return the entry at `path`, or None."""
-    line = get_line(nodes, root, path)
-    return Entry(*line) if line else None
+    line = get_bare_entry(nodes, root, path)
+    return TreeEntry(*line) if line else None
 
 
-def get_line(nodes: Nodes, root: Root | None, path: str) -> Line | None:
+def get_bare_entry(nodes: NodeCache, root: TreeRoot | None, path: str) -> NodeEntry | None:
     """Return what `get` returns, as a bare tuple."""
-    line = _first_from(nodes, root, path)
+    line = _first_entry_from(nodes, root, path)
     return line if line and line[0] == path else None
 
 
-def has_any(nodes: Nodes, root: Root | None, paths: Sequence[str]) -> bool:
+def has_any_path(nodes: NodeCache, root: TreeRoot | None, paths: Sequence[str]) -> bool:
     """Tell whether there is an entry at one of `paths`, which ascend.
 
     One look-up answers for all paths up to the entry it finds.
@@ -56,7 +56,7 @@ def has_any(nodes: Nodes, root: Root | None, paths: Sequence[str]) -> bool:
     following = ""
     for path in paths:
         if path > following:
-            line = _first_from(nodes, root, path)
+            line = _first_entry_from(nodes, root, path)
             if line is None:
                 return False
             following = line[0]
@@ -65,13 +65,13 @@ def has_any(nodes: Nodes, root: Root | None, paths: Sequence[str]) -> bool:
     return False
 
 
-def first_from(nodes: Nodes, root: Root | None, path: str) -> str | None:
+def first_path_from(nodes: NodeCache, root: TreeRoot | None, path: str) -> str | None:
     """Return the first path that is not below `path`, or None."""
-    line = _first_from(nodes, root, path)
+    line = _first_entry_from(nodes, root, path)
     return line[0] if line else None
 
 
-def _first_from(nodes: Nodes, root: Root | None, path: str) -> Line | None:
+def _first_entry_from(nodes: NodeCache, root: TreeRoot | None, path: str) -> NodeEntry | None:
     """Return the first line whose path is not below `path`, or None."""
     if root is None:
         return None
@@ -86,15 +86,17 @@ def _first_from(nodes: Nodes, root: Root | None, path: str) -> Line | None:
         node = nodes.get(line[1])
 
 
-def walk(nodes: Nodes, root: Root | None, start: str = "") -> Iterator[Entry]:
+def walk_tree(nodes: NodeCache, root: TreeRoot | None, start: str = "") -> Iterator[TreeEntry]:
     """Yield the entries in order, from the first whose path is not below `start`."""
-    for node in leaves(nodes.get, root, start):
+    for node in walk_leaves(nodes.get, root, start):
         for line in node.entries:
             if line[0] >= start:
-                yield Entry(*line)
+                yield TreeEntry(*line)
 
 
-def leaves(get: Callable[[bytes], Node], root: Root | None, start: str = "") -> Iterator[Node]:
+def walk_leaves(
+    get: Callable[[bytes], TreeNode], root: TreeRoot | None, start: str = ""
+) -> Iterator[TreeNode]:
     """Yield the leaf nodes in order, from the first that may hold `start`.
 
     `get` is that of `Nodes`, or its `glance` where many are looked at once.
@@ -111,7 +113,9 @@ def leaves(get: Callable[[bytes], Node], root: Root | None, start: str = "") -> 
             stack.extend(line[1] for line in reversed(node.entries[first:]))
 
 
-def update(nodes: Nodes, root: Root | None, edits: Sequence[Edit]) -> Root | None:
+def update_tree(
+    nodes: NodeCache, root: TreeRoot | None, edits: Sequence[EntryEdit]
+) -> TreeRoot | None:
     """Return the tree with `edits`, which ascend strictly by path, applied.
 
     Removing a path that is not there changes nothing.
@@ -119,15 +123,17 @@ def update(nodes: Nodes, root: Root | None, edits: Sequence[Edit]) -> Root | Non
     if not edits:
         return root
     if root is None:
-        return build(nodes, (entry for _, entry in edits if entry is not None))
-    height = _height(nodes, root, edits[0][0])
-    changes: Sequence[tuple[str, Line | None]] = edits
+        return build_tree(nodes, (entry for _, entry in edits if entry is not None))
+    height = _tree_height(nodes, root, edits[0][0])
+    changes: Sequence[tuple[str, NodeEntry | None]] = edits
     for level in range(height + 1):
         changes = _update_level(nodes, _Cursor(nodes, root, height - level), level, changes)
-    return _rise(nodes, [Child(*line) for _, line in changes if line is not None], height + 1)
+    return _build_upper_levels(
+        nodes, [ChildEntry(*line) for _, line in changes if line is not None], height + 1
+    )
 
 
-def _height(nodes: Nodes, root: Root, path: str) -> int:
+def _tree_height(nodes: NodeCache, root: TreeRoot, path: str) -> int:
     height = 0
     node = nodes.get(root.node)
     while node.kind == INNER:
@@ -140,84 +146,86 @@ def _height(nodes: Nodes, root: Root, path: str) -> int:
 class _Cursor:
     """A place among the nodes that lie `depth` below the root."""
 
-    def __init__(self, nodes: Nodes, root: Root, depth: int) -> None:
+    def __init__(self, nodes: NodeCache, root: TreeRoot, depth: int) -> None:
         self._nodes = nodes
         self._root = root
         self._depth = depth
-        self._way: list[tuple[Node, int]] = []
+        self._ancestors: list[tuple[TreeNode, int]] = []
         self.node = nodes.get(root.node)
 
     def seek(self, path: str) -> None:
         """Go to the node that holds `path` or would."""
-        self._way.clear()
+        self._ancestors.clear()
         node = self._nodes.get(self._root.node)
         for _ in range(self._depth):
             place = min(bisect_left(node.paths, path), len(node.paths) - 1)
-            self._way.append((node, place))
+            self._ancestors.append((node, place))
             node = self._nodes.get(node.entries[place][1])
         self.node = node
 
     def advance(self) -> None:
         """Go to the next node of the level, of which this must not be the last."""
-        up = len(self._way) - 1
-        while self._way[up][1] == len(self._way[up][0].entries) - 1:
+        up = len(self._ancestors) - 1
+        while self._ancestors[up][1] == len(self._ancestors[up][0].entries) - 1:
             up -= 1
-        del self._way[up + 1 :]
-        parent, place = self._way[up]
-        self._way[up] = (parent, place + 1)
+        del self._ancestors[up + 1 :]
+        parent, place = self._ancestors[up]
+        self._ancestors[up] = (parent, place + 1)
         node = self._nodes.get(parent.entries[place + 1][1])
-        while len(self._way) < self._depth:
-            self._way.append((node, 0))
+        while len(self._ancestors) < self._depth:
+            self._ancestors.append((node, 0))
             node = self._nodes.get(node.entries[0][1])
         self.node = node
 
     def is_last(self) -> bool:
         """Tell whether this is the last node of its level."""
-        return all(place == len(node.entries) - 1 for node, place in self._way)
+        return all(place == len(node.entries) - 1 for node, place in self._ancestors)
 
 
 def _update_level(
-    nodes: Nodes, cursor: _Cursor, level: int, changes: Sequence[tuple[str, Line | None]]
-) -> list[tuple[str, Line | None]]:
+    nodes: NodeCache, cursor: _Cursor, level: int, changes: Sequence[tuple[str, NodeEntry | None]]
+) -> list[tuple[str, NodeEntry | None]]:
     """Apply `changes` to one level; return the changes this means for the level above."""
-    above: dict[str, Line | None] = {}
+    above: dict[str, NodeEntry | None] = {}
     kind = LEAF if level == 0 else INNER
     done = 0
     while done < len(changes):
         cursor.seek(changes[done][0])
-        pending: list[Line] = []
+        pending: list[NodeEntry] = []
         while True:
             old = cursor.node
             above.setdefault(old.last, None)
             is_last = cursor.is_last()
-            upto = len(changes) if is_last else _first_after(changes, done, old.last)
+            upto = len(changes) if is_last else _index_after(changes, done, old.last)
             here = changes[done:upto]
-            if not pending and (lines := _in_place(old, here)) is not None:
+            if not pending and (lines := _find_replacements(old, here)) is not None:
                 # Cuts depend on paths alone, so this node ends where it did.
-                above[old.last] = _child(nodes, old.replaced(lines))
+                above[old.last] = _add_child(nodes, old.replace_entries(lines))
                 done = upto
                 break
-            for line in _merged(old, here):
+            for line in _merge_changes(old, here):
                 pending.append(line)
-                if ends_node(level, line[0], len(pending)):
-                    _close(nodes, kind, pending, above, old)
+                if is_node_boundary(level, line[0], len(pending)):
+                    _close_node(nodes, kind, pending, above, old)
                     pending = []
             done = upto
             if not pending:
                 break
             if is_last:
-                _close(nodes, kind, pending, above, old)
+                _close_node(nodes, kind, pending, above, old)
                 break
             cursor.advance()
-    return sorted(above.items(), key=path_of)
+    return sorted(above.items(), key=entry_path)
 
 
-def _first_after(changes: Sequence[tuple[str, Line | None]], start: int, path: str) -> int:
-    place = bisect_left(changes, path, lo=start, key=path_of)
+def _index_after(changes: Sequence[tuple[str, NodeEntry | None]], start: int, path: str) -> int:
+    place = bisect_left(changes, path, lo=start, key=entry_path)
     return place + (place < len(changes) and changes[place][0] == path)
 
 
-def _in_place(node: Node, changes: Sequence[tuple[str, Line | None]]) -> dict[int, Line] | None:
+def _find_replacements(
+    node: TreeNode, changes: Sequence[tuple[str, NodeEntry | None]]
+) -> dict[int, NodeEntry] | None:
     """Return the new lines by their places, or None if paths come or go."""
     paths = node.paths
     lines = {}
@@ -229,7 +237,9 @@ def _in_place(node: Node, changes: Sequence[tuple[str, Line | None]]) -> dict[in
     return lines
 
 
-def _merged(node: Node, changes: Sequence[tuple[str, Line | None]]) -> Iterator[Line]:
+def _merge_changes(
+    node: TreeNode, changes: Sequence[tuple[str, NodeEntry | None]]
+) -> Iterator[NodeEntry]:
     entries, paths = node.entries, node.paths
     start = 0
     for path, line in changes:
@@ -241,36 +251,44 @@ def _merged(node: Node, changes: Sequence[tuple[str, Line | None]]) -> Iterator[
     yield from entries[start:]
 
 
-def _close(
-    nodes: Nodes, kind: int, lines: Sequence[Line], above: dict[str, Line | None], old: Node
+def _close_node(
+    nodes: NodeCache,
+    kind: int,
+    lines: Sequence[NodeEntry],
+    above: dict[str, NodeEntry | None],
+    old: TreeNode,
 ) -> None:
-    node = Node(kind, tuple(lines))
-    node.rows_like(old)
-    above[node.last] = _child(nodes, node)
+    node = TreeNode(kind, tuple(lines))
+    node.reuse_rows(old)
+    above[node.last] = _add_child(nodes, node)
 
 
-def _child(nodes: Nodes, node: Node) -> Child:
+def _add_child(nodes: NodeCache, node: TreeNode) -> ChildEntry:
     count, size = node.totals()
-    return Child(node.last, nodes.add(node), count, size)
+    return ChildEntry(node.last, nodes.add(node), count, size)
 
 
-def _cut_all(nodes: Nodes, kind: int, level: int, lines: Iterable[Line]) -> list[Child]:
+def _cut_level(
+    nodes: NodeCache, kind: int, level: int, lines: Iterable[NodeEntry]
+) -> list[ChildEntry]:
     out = []
-    pending: list[Line] = []
+    pending: list[NodeEntry] = []
     for line in lines:
         pending.append(line)
-        if ends_node(level, line[0], len(pending)):
-            out.append(_child(nodes, Node(kind, tuple(pending))))
+        if is_node_boundary(level, line[0], len(pending)):
+            out.append(_add_child(nodes, TreeNode(kind, tuple(pending))))
             pending = []
     if pending:
-        out.append(_child(nodes, Node(kind, tuple(pending))))
+        out.append(_add_child(nodes, TreeNode(kind, tuple(pending))))
     return out
 
 
-def _rise(nodes: Nodes, children: list[Child], level: int) -> Root | None:
+def _build_upper_levels(
+    nodes: NodeCache, children: list[ChildEntry], level: int
+) -> TreeRoot | None:
     """Build inner levels over `children`, the nodes of the level below, up to one root."""
     while len(children) > 1:
-        children = _cut_all(nodes, INNER, level, children)
+        children = _cut_level(nodes, INNER, level, children)
         level += 1
     if not children:
         return None
@@ -279,4 +297,4 @@ def _rise(nodes: Nodes, children: list[Child], level: int) -> Root | None:
     # with one node.
     while (node := nodes.get(node_id)).kind == INNER and len(node.entries) == 1:
         node_id = node.entries[0][1]
-    return Root(node_id, count, size)
+    return TreeRoot(node_id, count, size)

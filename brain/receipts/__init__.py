@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from .document import decode, encode, of_bytes
-from .excerpt import of_text
-from .receipt import KINDS, OUTCOMES, Receipt, Source, Step, Text, Write
+from .receipt_json import decode_or_bytes, decode_receipt, encode_receipt
+from .receipt_types import (
+    RUN_OUTCOMES,
+    STEP_KINDS,
+    FileWrite,
+    KeptText,
+    Receipt,
+    RunStep,
+    TranscriptSource,
+)
+from .size_budget import keep_text
 
 __all__ = [
-    "KINDS",
-    "OUTCOMES",
+    "RUN_OUTCOMES",
+    "STEP_KINDS",
+    "FileWrite",
+    "KeptText",
     "Receipt",
-    "Source",
-    "Step",
-    "Text",
-    "Write",
-    "decode",
-    "encode",
-    "of_bytes",
-    "of_text",
+    "RunStep",
+    "TranscriptSource",
+    "decode_or_bytes",
+    "decode_receipt",
+    "encode_receipt",
+    "keep_text",
 ]

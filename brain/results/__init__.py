@@ -13,117 +13,173 @@ TYPE_CHECKING = False  # as type checkers see it; importing typing costs more th
 if TYPE_CHECKING:
     from typing import Any
 
-    from .adoptions import Adopted, FileInfo, Imported, Placed, Published
-    from .agent import Index, Prompt, Selected, Selection, Similar
-    from .batches import Anchored, Batch, Left
-    from .branches import Ancestry, Branch, Branches, Forked, Switched
-    from .differences import Change, Content, Diff, SkillChange, Stat, Unshown
-    from .evidence import Evidence, LoggedIn, StoredIn
-    from .evolution import Synthesized
-    from .folder import Init, Recorded, Restored, Status, Watched
-    from .keys import (
-        Equivocal,
+    from .folder_changes import (
+        Adopted,
+        AdoptedFile,
+        Collected,
+        FileInfo,
+        Imported,
+        Init,
+        Notice,
+        Published,
+        Recorded,
+        Redacted,
+        Restored,
+        Status,
+        Watched,
+    )
+    from .history import (
+        Bisected,
+        BisectTest,
+        BlameLine,
+        Diff,
+        DiffStat,
+        FileState,
+        Operation,
+        PathChange,
+        SectionInfo,
+        SkillChange,
+        SnapshotDetails,
+        SnapshotInfo,
+        UndiffableFile,
+    )
+    from .ledgers import (
+        Batch,
+        Committed,
+        ContractInclusion,
+        CostQuote,
+        Evidence,
+        LedgerStatus,
+        LedgersVerified,
+        LedgerVerdict,
+        LeftOutBrain,
+        LogAnchor,
+        LogInclusion,
+        NotCommitted,
+    )
+    from .merges import (
+        Ancestry,
+        Branch,
+        Branches,
+        Forked,
+        MergeConflict,
+        Merged,
+        MergedSkill,
+        Proposal,
+        Proposals,
+        Switched,
+    )
+    from .skills import (
+        Index,
+        Prompt,
+        Selected,
+        Selection,
+        Similar,
+        Skill,
+        SkillFile,
+        SkillMergeResult,
+        SkillProblem,
+        SkillVersion,
+        SkillView,
+        Upserted,
+    )
+    from .trust import (
+        DoctorCheck,
         Equivocation,
+        EquivocationResult,
+        Finding,
+        Proof,
+        RecordedSecret,
         Revocation,
+        SecretScan,
         Signature,
         TrustChanged,
         Trusted,
         TrustedKey,
+        Verified,
     )
-    from .leaks import Leak, Leaks
-    from .ledgers import Committed, LedgerStatus, LedgersVerified, NotCommitted, Quoted, Vouched
-    from .lineage import Operation, SectionInfo, Shown, SnapshotInfo
-    from .merges import MergeConflict, Merged, MergedSkill
-    from .notices import Notice
-    from .proofs import Proof
-    from .proposals import Proposal, Proposals
-    from .receipts import Reason, ReceiptVerified, RunInfo, Why, Work
-    from .removals import Collected, Redacted
-    from .searches import Bisected, BlameLine, Tested
-    from .skills import Skill, SkillFile, SkillProblem, SkillVersion, SkillView
-    from .trust import Checkup, Finding, Verified
-    from .upserts import Absorbed, Upserted
+    from .work import ReceiptVerified, RunInfo, RunSummary, SkillReasons, Synthesized, VersionReason
 
 __all__ = [
-    "Absorbed",
     "Adopted",
+    "AdoptedFile",
     "Ancestry",
-    "Anchored",
     "Batch",
+    "BisectTest",
     "Bisected",
     "BlameLine",
     "Branch",
     "Branches",
-    "Change",
-    "Checkup",
     "Collected",
     "Committed",
-    "Content",
+    "ContractInclusion",
+    "CostQuote",
     "Diff",
-    "Equivocal",
+    "DiffStat",
+    "DoctorCheck",
     "Equivocation",
+    "EquivocationResult",
     "Evidence",
     "FileInfo",
+    "FileState",
     "Finding",
     "Forked",
     "Imported",
     "Index",
     "Init",
-    "Leak",
-    "Leaks",
     "LedgerStatus",
+    "LedgerVerdict",
     "LedgersVerified",
-    "Left",
-    "LoggedIn",
+    "LeftOutBrain",
+    "LogAnchor",
+    "LogInclusion",
     "MergeConflict",
     "Merged",
     "MergedSkill",
     "NotCommitted",
     "Notice",
     "Operation",
-    "Placed",
+    "PathChange",
     "Prompt",
     "Proof",
     "Proposal",
     "Proposals",
     "Published",
-    "Quoted",
-    "Reason",
     "ReceiptVerified",
     "Recorded",
+    "RecordedSecret",
     "Redacted",
     "Restored",
     "Revocation",
     "RunInfo",
+    "RunSummary",
+    "SecretScan",
     "SectionInfo",
     "Selected",
     "Selection",
-    "Shown",
     "Signature",
     "Similar",
     "Skill",
     "SkillChange",
     "SkillFile",
+    "SkillMergeResult",
     "SkillProblem",
+    "SkillReasons",
     "SkillVersion",
     "SkillView",
+    "SnapshotDetails",
     "SnapshotInfo",
-    "Stat",
     "Status",
-    "StoredIn",
     "Switched",
     "Synthesized",
-    "Tested",
     "TrustChanged",
     "Trusted",
     "TrustedKey",
-    "Unshown",
+    "UndiffableFile",
     "Upserted",
     "Verified",
-    "Vouched",
+    "VersionReason",
     "Watched",
-    "Why",
-    "Work",
 ]
 
 _KINDS = {

@@ -1,8 +1,15 @@
-"""Skills: listed, viewed, checked."""
+"""Results about skills: listed, viewed, written, merged, selected, and put into an index or prompt."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .folder_changes import Notice
+    from .ledgers import Committed, NotCommitted
+
 
 Version = int | str
 
@@ -72,3 +79,104 @@ class SkillProblem(NamedTuple):
     severity: str
     line: int
     message: str
+
+
+class Upserted(NamedTuple):
+    """The outcome of an upsert, a revert or a delete of a skill.
+
+    `notices` say what in its text looks like a secret, and what in its name deceives.
+    """
+
+    slug: str
+    name: str
+    version: Version
+    previous_version: Version | None
+    path: str
+    snapshot: str
+    bundle: str
+    changed: bool
+    commitment: Committed | NotCommitted | None
+    notices: Sequence[Notice] = ()
+
+
+class SkillMergeResult(NamedTuple):
+    """A skill that took in another: as `Upserted`, and what it absorbed.
+
+    `files` are the paths at which files of the absorbed skill are now.
+    """
+
+    slug: str
+    name: str
+    version: Version
+    previous_version: Version
+    path: str
+    snapshot: str
+    bundle: str
+    changed: bool
+    commitment: Committed | NotCommitted | None
+    absorbed: str
+    absorbed_version: Version
+    files: list[str]
+
+
+class Index(NamedTuple):
+    """The Level-0 index: how many `skills` it shows, how many are `left_out`, its tokens.
+
+    `tokens` is an estimate, bytes / 4, unless another counter was given. Of a task,
+    `selected_by` is what found its skills and `fallback` as in `Selection`.
+    """
+
+    index: str  # type: ignore[assignment]  # the name the JSON has
+    skills: int
+    left_out: int
+    tokens: int
+    selected_by: str | None = None
+    fallback: str | None = None
+
+
+class Prompt(NamedTuple):
+    """The system prompt, the index in it as `Index` has it, and the memory files `cut`.
+
+    `tokens` are those of the whole prompt.
+    """
+
+    prompt: str
+    index: str  # type: ignore[assignment]  # the name the JSON has
+    skills: int
+    left_out: int
+    tokens: int
+    cut: list[str]
+    selected_by: str | None = None
+    fallback: str | None = None
+
+
+class Selected(NamedTuple):
+    """A skill that a task needs; scores compare within one answer only."""
+
+    slug: str
+    name: str
+    description: str
+    path: str
+    score: float
+
+
+class Selection(NamedTuple):
+    """The skills that a task needs, the best first, as the selector `by` finds them.
+
+    `fallback` says why it is not by meaning where that was wanted: what the embedder failed
+    with, else None.
+    """
+
+    skills: list[Selected]
+    by: str
+    fallback: str | None
+
+
+class Similar(NamedTuple):
+    """A skill that is much like another: `score` is 1 where they are the same."""
+
+    slug: str
+    name: str
+    description: str
+    path: str
+    score: float

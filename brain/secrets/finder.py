@@ -12,22 +12,22 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from ..digest import domain
-from . import beside, disguised, lines, shapes
-from .shapes import Hit
+from ..digest import domain_hash
+from . import encoded_secrets, key_patterns, keyword_rules
+from .key_patterns import SecretHit
 
-MAX_FINDINGS = 1000
+MAX_SECRET_FINDINGS = 1000
 """Findings of one file after which it is not looked at any further."""
 
-_TOGETHER = 64 << 10
+_GROUP_BYTES = 64 << 10
 """Bytes of small contents that are looked through at once."""
-_BETWEEN = b"\n\n\n"
+_GROUP_SEPARATOR = b"\n\n\n"
 """Lines over which nothing goes on: what is found in one content is found beside others."""
-_ID_DIGITS = 16
-_finding_id = domain("brain v1 secret finding")
+_FINDING_ID_DIGITS = 16
+_finding_digest = domain_hash("brain v1 secret finding")
 
 
-class Finding(NamedTuple):
+class SecretFinding(NamedTuple):
     """Where something looks like a secret; it never holds the secret itself.
 
     `line` and `column` count from 1, the column in bytes. `id` is 16 hex digits of a hash
@@ -41,59 +41,59 @@ class Finding(NamedTuple):
     id: str
 
 
-def find(content: bytes) -> list[Finding]:
+def find_secrets(content: bytes) -> list[SecretFinding]:
     """Return what looks like a secret in `content`, in the order of places.
 
     Never raises. Time and memory grow with the length of `content` alone.
     """
-    out: list[Finding] = []
+    out: list[SecretFinding] = []
     line = 1
     counted = end = 0
-    for rule, start, stop, secret in hits(content):
+    for rule, start, stop, secret in find_hits(content):
         if start < end:
             continue
         line += content.count(b"\n", counted, start)
         column = start - content.rfind(b"\n", 0, start)
         counted, end = start, stop
-        name = _finding_id(b"%s\0%s" % (rule.encode(), secret)).hex()[:_ID_DIGITS]
-        out.append(Finding(rule, line, column, name))
+        name = _finding_digest(b"%s\0%s" % (rule.encode(), secret)).hex()[:_FINDING_ID_DIGITS]
+        out.append(SecretFinding(rule, line, column, name))
     return out
 
 
-def find_each(contents: Sequence[bytes]) -> list[list[Finding]]:
+def find_secrets_in_each(contents: Sequence[bytes]) -> list[list[SecretFinding]]:
     """Return what `find` returns for each of some contents, in less time for small clean ones."""
-    out: list[list[Finding]] = []
+    out: list[list[SecretFinding]] = []
     group: list[bytes] = []
     size = 0
     for content in contents:
-        if group and size + len(content) > _TOGETHER:
-            out += _found_in(group)
+        if group and size + len(content) > _GROUP_BYTES:
+            out += _find_in_group(group)
             group, size = [], 0
         group.append(content)
         size += len(content)
-    return out + _found_in(group)
+    return out + _find_in_group(group)
 
 
-def _found_in(group: list[bytes]) -> list[list[Finding]]:
+def _find_in_group(group: list[bytes]) -> list[list[SecretFinding]]:
     """Look through all at once, and for each alone only if there is anything."""
-    if len(group) > 1 and next(_hits(_BETWEEN.join(group)), None) is None:
+    if len(group) > 1 and next(_scan_all(_GROUP_SEPARATOR.join(group)), None) is None:
         return [[] for _ in group]
-    return list(map(find, group))
+    return list(map(find_secrets, group))
 
 
-def hits(content: bytes) -> list[Hit]:
+def find_hits(content: bytes) -> list[SecretHit]:
     """Return the first MAX_FINDINGS secrets with where they stand, in order; they may overlap."""
-    return sorted(islice(_hits(content), MAX_FINDINGS), key=_place)
+    return sorted(islice(_scan_all(content), MAX_SECRET_FINDINGS), key=_hit_start)
 
 
-def _hits(content: bytes) -> Iterator[Hit]:
+def _scan_all(content: bytes) -> Iterator[SecretHit]:
     """Yield what each way of looking finds; the surest names come first."""
-    text = lines.split(content)
+    text = encoded_secrets.split_text_lines(content)
     long = text.long_words()
-    yield from shapes.scan(content, long)
-    yield from disguised.scan(content, text, long)
-    yield from beside.scan(content)
+    yield from key_patterns.scan_key_patterns(content, long)
+    yield from encoded_secrets.scan_split_and_encoded(content, text, long)
+    yield from keyword_rules.scan_keywords(content)
 
 
-def _place(hit: Hit) -> int:
+def _hit_start(hit: SecretHit) -> int:
     return hit.start

@@ -6,68 +6,77 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
-from . import fast, parts
-from .fields import BLOCK_MAP, FLOW_MAP, NULL, OTHER, SPECIFIED, TEXT, Field, Head
+from . import document_parts, frontmatter_subset
+from .frontmatter_fields import (
+    BLOCK_MAP_KIND,
+    FLOW_MAP_KIND,
+    NULL_KIND,
+    OTHER_KIND,
+    SPEC_FIELDS,
+    TEXT_KIND,
+    FrontMatter,
+    FrontMatterField,
+)
 
 if TYPE_CHECKING:
     import yaml
 
-_FEW_LINES = 500
+_MAX_SUBSET_LINES = 500
 """Lines that surely hold fewer values than the YAML loader allows."""
 
 
 @lru_cache(maxsize=8)
-def scan(text: str) -> Head:
+def parse_front_matter(text: str) -> FrontMatter:
     """Return the fields of the head `text`; a save looks at the same head several times.
 
     Raises `InvalidInput` with the codes of `strict_yaml.compose`; messages give the
     line of the file.
     """
-    return fast.scan(text) or scan_fully(text)
+    return frontmatter_subset.parse_subset(text) or parse_with_yaml(text)
 
 
-def scan_fully(text: str) -> Head:
+def parse_with_yaml(text: str) -> FrontMatter:
     """Return what `scan` returns, always by the YAML loader."""
     from . import strict_yaml
 
-    return _head(text, strict_yaml.compose(text))
+    return _front_matter_from_nodes(text, strict_yaml.compose_front_matter(text))
 
 
-def inspect(text: str) -> tuple[Head, int]:
+def parse_with_flow_line(text: str) -> tuple[FrontMatter, int]:
     """Return the fields of a head, with their kinds for sure, and where it has flow style.
 
     That is the line of the first list or map in brackets, 0 if there is none. Raises as
     `scan` does.
     """
-    if "[" not in text and "{" not in text and text.count("\n") <= _FEW_LINES:
-        head = fast.scan(text)
-        if head is not None and _is_sure(head):
-            return head, 0
+    if "[" not in text and "{" not in text and text.count("\n") <= _MAX_SUBSET_LINES:
+        front_matter = frontmatter_subset.parse_subset(text)
+        if front_matter is not None and _has_certain_kinds(front_matter):
+            return front_matter, 0
     from . import strict_yaml
 
-    root = strict_yaml.compose(text)
-    return _head(text, root), strict_yaml.flow_line(root)
+    root = strict_yaml.compose_front_matter(text)
+    return _front_matter_from_nodes(text, root), strict_yaml.first_flow_line(root)
 
 
-def _is_sure(head: Head) -> bool:
+def _has_certain_kinds(front_matter: FrontMatter) -> bool:
     """Tell whether the line reader knows the kind of each field of which it may matter.
 
     What it calls OTHER the YAML loader may yet take for text, such as a version 1.2.3.
     """
-    known = [field for key, field in head.fields.items() if key in SPECIFIED]
-    return all(field.kind != OTHER for field in (*known, *head.metadata.values()))
+    known = [field for key, field in front_matter.fields.items() if key in SPEC_FIELDS]
+    return all(field.kind != OTHER_KIND for field in (*known, *front_matter.metadata.values()))
 
 
-def _head(text: str, root: yaml.MappingNode) -> Head:
-    fields = _fields(text, root)
-    metadata: dict[str, Field] = {}
+def _front_matter_from_nodes(text: str, root: yaml.MappingNode) -> FrontMatter:
+    fields = _fields_from_node(text, root)
+    metadata: dict[str, FrontMatterField] = {}
     for key, value in root.value:
-        if key.value == "metadata" and fields["metadata"].kind in (BLOCK_MAP, FLOW_MAP):
-            metadata = _fields(text, value)
-    return Head(text, fields, metadata, bool(root.flow_style))
+        if key.value == "metadata" and fields["metadata"].kind in (BLOCK_MAP_KIND, FLOW_MAP_KIND):
+            metadata = _fields_from_node(text, value)
+    return FrontMatter(text, fields, metadata, bool(root.flow_style))
 
 
-def load(content: bytes) -> dict[str, Any]:
+def load_front_matter(content: bytes) -> dict[str, Any]:
     """Return the front matter of a document as values that JSON can hold.
 
     Floats and dates stay text. Raises `InvalidInput` with code `no_frontmatter`,
@@ -75,23 +84,25 @@ def load(content: bytes) -> dict[str, Any]:
     """
     from . import strict_yaml
 
-    cut = parts.split(content)
-    if not cut.opening:
-        raise no_frontmatter()
-    value: dict[str, Any] = strict_yaml.value_of(strict_yaml.compose(cut.head))
+    document = document_parts.split_document(content)
+    if not document.opening:
+        raise no_front_matter_error()
+    value: dict[str, Any] = strict_yaml.node_value(
+        strict_yaml.compose_front_matter(document.front_matter)
+    )
     return value
 
 
-def read_leniently(content: bytes) -> tuple[dict[str, Any], str]:
+def load_leniently(content: bytes) -> tuple[dict[str, Any], str]:
     """Return front matter and body; what cannot be read gives ({}, the whole text)."""
     try:
-        values = load(content)
+        values = load_front_matter(content)
     except InvalidInput:
         return {}, content.decode("utf-8", "replace")
-    return values, parts.split(content).body.decode()
+    return values, document_parts.split_document(content).body.decode()
 
 
-def no_frontmatter() -> InvalidInput:
+def no_front_matter_error() -> InvalidInput:
     """Return the error for a document without front matter."""
     return InvalidInput(
         "line 1: no front matter",
@@ -100,29 +111,31 @@ def no_frontmatter() -> InvalidInput:
     )
 
 
-def _fields(text: str, node: yaml.MappingNode) -> dict[str, Field]:
-    return {key.value: _field(text, key, value) for key, value in node.value}
+def _fields_from_node(text: str, node: yaml.MappingNode) -> dict[str, FrontMatterField]:
+    return {key.value: _field_from_nodes(text, key, value) for key, value in node.value}
 
 
-def _field(text: str, key: yaml.Node, value: yaml.Node) -> Field:
+def _field_from_nodes(text: str, key: yaml.Node, value: yaml.Node) -> FrontMatterField:
     import yaml
 
     from . import strict_yaml
 
-    kind, plain = OTHER, ""
-    if strict_yaml.is_text(value):
-        kind, plain = TEXT, value.value
-    elif strict_yaml.is_empty(value):
-        kind = NULL
+    kind, text_value = OTHER_KIND, ""
+    if strict_yaml.is_text_node(value):
+        kind, text_value = TEXT_KIND, value.value
+    elif strict_yaml.is_null_node(value):
+        kind = NULL_KIND
     elif isinstance(value, yaml.MappingNode):
-        kind = FLOW_MAP if value.flow_style else BLOCK_MAP
-    end = _end(text, value)
+        kind = FLOW_MAP_KIND if value.flow_style else BLOCK_MAP_KIND
+    end = _value_end(text, value)
     newline = text.find("\n", end)
-    stop = newline + 1 if newline >= 0 else len(text)
-    return Field(kind, plain, value.start_mark.index, end, key.start_mark.index, stop)
+    lines_end = newline + 1 if newline >= 0 else len(text)
+    return FrontMatterField(
+        kind, text_value, value.start_mark.index, end, key.start_mark.index, lines_end
+    )
 
 
-def _end(text: str, node: yaml.Node) -> int:
+def _value_end(text: str, node: yaml.Node) -> int:
     """Return where the text of `node` ends; PyYAML's marks go on to the next token."""
     import yaml
 
@@ -137,4 +150,4 @@ def _end(text: str, node: yaml.Node) -> int:
     if not isinstance(node, yaml.CollectionNode) or node.flow_style:
         return int(node.end_mark.index)
     last = node.value[-1]
-    return _end(text, last[1] if isinstance(node, yaml.MappingNode) else last)
+    return _value_end(text, last[1] if isinstance(node, yaml.MappingNode) else last)

@@ -15,21 +15,21 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from ..errors import InvalidInput, printable
-from ..limits import MAX_NAME_CHARS, MAX_SLUG
-from . import scripts
-from .text import hidden
+from ..errors import InvalidInput, printable_text
+from ..limits import MAX_SKILL_NAME_CHARS, MAX_SLUG_CHARS
+from . import unicode_scripts
+from .visible_text import hidden_pattern
 
-_SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_RUNS = re.compile(r"[^a-z0-9]+")
-_CONTROL = re.compile(r"[\x00-\x1f]")
+_SLUG_PATTERN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_NON_SLUG_RUNS = re.compile(r"[^a-z0-9]+")
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f]")
 _SEPARATORS = re.compile(r"[ _-]+")
 _PATH_LIKE = re.compile(r"[/\\:]")
-_RESERVED = re.compile(r"\.(?:brain|git)|(?:brain|git)~[0-9]+")
-_DEVICES = frozenset(
+_RESERVED_NAMES = re.compile(r"\.(?:brain|git)|(?:brain|git)~[0-9]+")
+_WINDOWS_DEVICES = frozenset(
     ("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10)))
 )
-MAX_MARKS = 4
+MAX_COMBINING_MARKS = 4
 """Combining marks on one letter; no living script needs more."""
 
 
@@ -44,105 +44,107 @@ def slugify(name: str) -> str:
         raise InvalidInput(
             f"the name of a skill is text, not {type(name).__name__}", code="bad_type"
         )
-    if len(name) > MAX_NAME_CHARS:
+    if len(name) > MAX_SKILL_NAME_CHARS:
         raise InvalidInput(
-            f"a name of {len(name)} characters: {printable(name)}",
+            f"a name of {len(name)} characters: {printable_text(name)}",
             code="name_too_long",
-            hint=f"names have at most {MAX_NAME_CHARS} characters",
+            hint=f"names have at most {MAX_SKILL_NAME_CHARS} characters",
         )
-    if len(name) <= MAX_SLUG and _SLUG.fullmatch(name):
+    if len(name) <= MAX_SLUG_CHARS and _SLUG_PATTERN.fullmatch(name):
         slug = name
     else:
-        _check(name)
-        slug = fold(name)
+        _check_name(name)
+        slug = fold_to_slug(name)
     if not slug:
-        raise _refusal(name, "bad_name", "nothing is left of the name")
-    if slug in _DEVICES:
-        raise _refusal(name, "reserved_name", "the name means a device on Windows")
+        raise _name_error(name, "bad_name", "nothing is left of the name")
+    if slug in _WINDOWS_DEVICES:
+        raise _name_error(name, "reserved_name", "the name means a device on Windows")
     return slug
 
 
-def fold(name: str) -> str:
+def fold_to_slug(name: str) -> str:
     """Return the slug form of any text, or "" where nothing is left; checks nothing."""
     if not name.isascii():
         from text_unidecode import unidecode
 
-        plain = unicodedata.normalize("NFKD", scripts.settled(name)).replace("'", "-")
+        plain = unicodedata.normalize("NFKD", unicode_scripts.replace_unassigned(name)).replace(
+            "'", "-"
+        )
         name = unidecode(plain).replace("'", "")
-    return _RUNS.sub("-", name.lower()).strip("-")[:MAX_SLUG].rstrip("-")
+    return _NON_SLUG_RUNS.sub("-", name.lower()).strip("-")[:MAX_SLUG_CHARS].rstrip("-")
 
 
 def is_slug(text: str) -> bool:
     """Tell whether `text` already has the form of a slug."""
-    return len(text) <= MAX_SLUG and _SLUG.fullmatch(text) is not None
+    return len(text) <= MAX_SLUG_CHARS and _SLUG_PATTERN.fullmatch(text) is not None
 
 
-def is_device(slug: str) -> bool:
+def is_windows_device(slug: str) -> bool:
     """Tell whether Windows takes a file of this name for a device."""
-    return slug in _DEVICES
+    return slug in _WINDOWS_DEVICES
 
 
-def same_skill(name_a: str, name_b: str) -> bool:
+def is_same_skill(name_a: str, name_b: str) -> bool:
     """Tell whether two names differ at most in case, spaces and separators.
 
     Everything else is compared by code points: a pair of normal forms, a
     ligature or "C++" and "C#" are different names even where the slug is one.
     """
-    return name_a == name_b or identity(name_a) == identity(name_b)
+    return name_a == name_b or skill_identity(name_a) == skill_identity(name_b)
 
 
-def identity(name: str) -> str:
+def skill_identity(name: str) -> str:
     """Return what names of one skill have in common.
 
     Case is folded only where it is one to one, so that the Kelvin sign is not a k.
     """
     lower = name.lower()
     if not name.isascii():
-        known = scripts.settled(name)
+        known = unicode_scripts.replace_unassigned(name)
         pairs = zip(name, known, strict=True)
         lower = "".join(k.lower() if k.lower().upper() == k == c else c for c, k in pairs)
     return _SEPARATORS.sub("-", lower).strip("-")
 
 
-def _check(name: str) -> None:
-    normal = unicodedata.normalize("NFKC", scripts.settled(name))
-    if _RESERVED.fullmatch(_undisguised(name)):
-        raise _refusal(name, "reserved_name", "the name is reserved")
-    if _CONTROL.search(name) or hidden().search(name):
-        raise _refusal(name, "bad_char", "the name holds a control or hidden character")
-    if hidden().search(normal) or _has_piled_marks(name):
-        raise _refusal(name, "bad_char", "the name holds a character that cannot stand there")
+def _check_name(name: str) -> None:
+    normal = unicodedata.normalize("NFKC", unicode_scripts.replace_unassigned(name))
+    if _RESERVED_NAMES.fullmatch(_remove_disguise(name)):
+        raise _name_error(name, "reserved_name", "the name is reserved")
+    if _CONTROL_CHARACTERS.search(name) or hidden_pattern().search(name):
+        raise _name_error(name, "bad_char", "the name holds a control or hidden character")
+    if hidden_pattern().search(normal) or _has_stacked_marks(name):
+        raise _name_error(name, "bad_char", "the name holds a character that cannot stand there")
     for form in (name, normal):
         if _PATH_LIKE.search(form) or form[:1] in ("-", "~") or form in (".", ".."):
-            raise _refusal(name, "bad_name", "the name looks like a path or an option")
+            raise _name_error(name, "bad_name", "the name looks like a path or an option")
         if form[:1] == " " or form[-1:] in (" ", "."):
-            raise _refusal(
+            raise _name_error(
                 name, "bad_name", "the name has a space before it, or a space or dot at its end"
             )
 
 
-def _undisguised(name: str) -> str:
+def _remove_disguise(name: str) -> str:
     """Return what a careless file system could take `name` for."""
-    known = scripts.settled(hidden().sub("", name))
-    seen = hidden().sub("", unicodedata.normalize("NFKD", known))
+    known = unicode_scripts.replace_unassigned(hidden_pattern().sub("", name))
+    seen = hidden_pattern().sub("", unicodedata.normalize("NFKD", known))
     bare = "".join(c for c in seen if not unicodedata.combining(c)).casefold()
     return re.split(r"[:/\\]", bare, maxsplit=1)[0].rstrip(" .\t\r\n").lstrip()
 
 
-def _has_piled_marks(name: str) -> bool:
+def _has_stacked_marks(name: str) -> bool:
     if name.isascii():
         return False
     run = 0
-    for char in unicodedata.normalize("NFD", scripts.settled(name)):
-        run = run + 1 if scripts.is_mark(char) else 0
-        if run > MAX_MARKS:
+    for char in unicodedata.normalize("NFD", unicode_scripts.replace_unassigned(name)):
+        run = run + 1 if unicode_scripts.is_combining_mark(char) else 0
+        if run > MAX_COMBINING_MARKS:
             return True
     return False
 
 
-def _refusal(name: str, code: str, reason: str) -> InvalidInput:
+def _name_error(name: str, code: str, reason: str) -> InvalidInput:
     return InvalidInput(
-        f"{reason}: '{printable(name)}'",
+        f"{reason}: '{printable_text(name)}'",
         code=code,
         hint="use letters, digits, spaces and hyphens",
     )

@@ -1,4 +1,4 @@
-"""A guarded SQLite connection: hardened, with every engine error made a typed one.
+"""A hardened SQLite connection that raises typed errors only.
 
 Notes on what is set, and why:
 - `synchronous=FULL` with the write-ahead log: acknowledged is durable. NORMAL
@@ -20,21 +20,21 @@ from typing import Any, NamedTuple
 import apsw
 
 from ..errors import Locked, StoreError
-from .bounds import MAX_FIELD_BYTES
-from .inplace import InPlace
+from .field_limits import MAX_FIELD_BYTES
+from .file_checks import FileIdentities
 
-WAL_PAGES = 128
+WAL_CHECKPOINT_PAGES = 128
 """Pages in the write-ahead log that trigger a checkpoint; opening reads the log through."""
-WAL_BYTES = 4 << 20
+MAX_WAL_BYTES = 4 << 20
 """Size of the log from which on it is emptied at once, and to which its file is cut back."""
-SLICE = 256
+KEYS_PER_QUERY = 256
 """Keys looked up by one statement."""
 
-_WIDTHS = (1, 2, 16, SLICE)
+_QUERY_WIDTHS = (1, 2, 16, KEYS_PER_QUERY)
 
-Row = tuple[Any, ...]
+SqlRow = tuple[Any, ...]
 
-_GUARDS = (
+_HARDENING_FLAGS = (
     (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
     (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
     (apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
@@ -42,40 +42,40 @@ _GUARDS = (
     (apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1),
 )
 
-_SETTINGS = f"""
+_PRAGMAS = f"""
 PRAGMA synchronous=FULL;
 PRAGMA cell_size_check=ON;
 PRAGMA temp_store=MEMORY;
-PRAGMA wal_autocheckpoint={WAL_PAGES};
-PRAGMA journal_size_limit={WAL_BYTES};
+PRAGMA wal_autocheckpoint={WAL_CHECKPOINT_PAGES};
+PRAGMA journal_size_limit={MAX_WAL_BYTES};
 """
 
 
-class Told(NamedTuple):
+class DatabaseLabels(NamedTuple):
     """What messages say of a database file.
 
     `what` is the file, `whole` what it is the memory of, `folder` where both are;
     `damaged` says what to do about damage.
     """
 
-    what: str
-    whole: str
+    file_label: str
+    content_label: str
     folder: str
     damaged: str
 
 
-STORE = Told(
+STORE_LABELS = DatabaseLabels(
     "the store",
     "the brain",
     "the folder .brain",
     "run `brain verify` for details, and restore the folder .brain from a copy",
 )
 
-_WRITERS = "check who may write to {folder}"
-_ERRORS: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
+_WRITABLE_HINT = "check who may write to {folder}"
+_ENGINE_ERROR_TABLE: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
     (apsw.FullError, "no_space", "no space left", "free some space and try again"),
-    (apsw.ReadOnlyError, "read_only", "cannot be written", _WRITERS),
-    (apsw.PermissionsError, "read_only", "cannot be written", _WRITERS),
+    (apsw.ReadOnlyError, "read_only", "cannot be written", _WRITABLE_HINT),
+    (apsw.PermissionsError, "read_only", "cannot be written", _WRITABLE_HINT),
     (
         apsw.CantOpenError,
         "cannot_open",
@@ -92,23 +92,25 @@ _ERRORS: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
 )
 
 
-_FAILURES = (apsw.Error, UnicodeDecodeError)
+_ENGINE_ERRORS = (apsw.Error, UnicodeDecodeError)
 """What the engine raises; the latter for text that is not UTF-8."""
 
 
-def typed(error: Exception, name: str, told: Told = STORE) -> Exception:
+def translate_engine_error(
+    error: Exception, name: str, labels: DatabaseLabels = STORE_LABELS
+) -> Exception:
     """Return what to raise for an engine error; misuse by this program stays as it is."""
     if isinstance(error, UnicodeDecodeError):
-        return StoreError(f"{name} is damaged: text that is not UTF-8", hint=told.damaged)
+        return StoreError(f"{name} is damaged: text that is not UTF-8", hint=labels.damaged)
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return Locked(
-            f"another process is writing to {told.whole}",
+            f"another process is writing to {labels.content_label}",
             hint="wait until it is done, and try again",
         )
-    for kind, code, what, hint in _ERRORS:
+    for kind, code, what, hint in _ENGINE_ERROR_TABLE:
         if isinstance(error, kind):
             return StoreError(
-                f"{name} {what}: {error}", code=code, hint=hint.format_map(told._asdict())
+                f"{name} {what}: {error}", code=code, hint=hint.format_map(labels._asdict())
             )
     return error
 
@@ -122,84 +124,90 @@ class Connection:
     """
 
     def __init__(
-        self, filename: str, flags: int, *, timeout: float, name: str, told: Told = STORE
+        self,
+        filename: str,
+        flags: int,
+        *,
+        timeout: float,
+        name: str,
+        labels: DatabaseLabels = STORE_LABELS,
     ) -> None:
         self.name = name
-        self.in_place = InPlace()
-        self._told = told
-        self._held = False
+        self.file_identities = FileIdentities()
+        self._labels = labels
+        self._was_begun = False
         self._timeout = int(timeout * 1000)
         try:
             self._raw = apsw.Connection(filename, flags=flags)
-            for option, value in _GUARDS:
+            for option, value in _HARDENING_FLAGS:
                 self._raw.config(option, value)
             self._raw.limit(apsw.SQLITE_LIMIT_LENGTH, MAX_FIELD_BYTES)
             self._raw.set_busy_timeout(self._timeout)
-            self._raw.execute(_SETTINGS).fetchall()
-        except _FAILURES as error:
-            raise typed(error, name, told) from error
+            self._raw.execute(_PRAGMAS).fetchall()
+        except _ENGINE_ERRORS as error:
+            raise translate_engine_error(error, name, labels) from error
 
-    def run(self, sql: str, args: Sequence[Any] = ()) -> None:
+    def execute(self, sql: str, args: Sequence[Any] = ()) -> None:
         """Run one statement to its end."""
-        self._check_held()
+        self._check_still_open()
         try:
             self._raw.execute(sql, args).fetchall()
-        except _FAILURES as error:
-            raise typed(error, self.name, self._told) from error
+        except _ENGINE_ERRORS as error:
+            raise translate_engine_error(error, self.name, self._labels) from error
 
-    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+    def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run one statement for each of `rows`."""
-        self._check_held()
+        self._check_still_open()
         try:
             self._raw.executemany(sql, rows)
-        except _FAILURES as error:
-            raise typed(error, self.name, self._told) from error
+        except _ENGINE_ERRORS as error:
+            raise translate_engine_error(error, self.name, self._labels) from error
 
-    def one(self, sql: str, args: Sequence[Any] = ()) -> Row | None:
+    def fetch_one(self, sql: str, args: Sequence[Any] = ()) -> SqlRow | None:
         """Return the first row, or None."""
         try:
-            row: Row | None = self._raw.execute(sql, args).fetchone()
+            row: SqlRow | None = self._raw.execute(sql, args).fetchone()
             return row
-        except _FAILURES as error:
-            raise typed(error, self.name, self._told) from error
+        except _ENGINE_ERRORS as error:
+            raise translate_engine_error(error, self.name, self._labels) from error
 
-    def all(self, sql: str, args: Sequence[Any] = ()) -> list[Row]:
+    def fetch_all(self, sql: str, args: Sequence[Any] = ()) -> list[SqlRow]:
         """Return all rows."""
         try:
             return self._raw.execute(sql, args).fetchall()
-        except _FAILURES as error:
-            raise typed(error, self.name, self._told) from error
+        except _ENGINE_ERRORS as error:
+            raise translate_engine_error(error, self.name, self._labels) from error
 
-    def stream(self, sql: str, args: Sequence[Any] = ()) -> Iterator[Row]:
+    def stream_rows(self, sql: str, args: Sequence[Any] = ()) -> Iterator[SqlRow]:
         """Yield the rows one by one."""
         cursor = self._raw.cursor()
         try:
             yield from cursor.execute(sql, args)
-        except _FAILURES as error:
-            raise typed(error, self.name, self._told) from error
+        except _ENGINE_ERRORS as error:
+            raise translate_engine_error(error, self.name, self._labels) from error
         finally:
             cursor.close(True)
 
-    def among(self, sql: str, keys: Sequence[Any]) -> Iterator[Row]:
+    def fetch_by_keys(self, sql: str, keys: Sequence[Any]) -> Iterator[SqlRow]:
         """Yield the rows of `sql`, in which `{keys}` stands for a list of keys, `{rows}` for rows.
 
         Keys are looked up in slices, so any number is fine. The last slice is
         padded with its own last key, so that there are few statements, not many.
         """
-        for start in range(0, len(keys), SLICE):
-            some = list(keys[start : start + SLICE])
-            width = next(width for width in _WIDTHS if width >= len(some))
-            some += some[-1:] * (width - len(some))
-            yield from self.all(
-                sql.format(keys=",".join("?" * width), rows=",".join(["(?)"] * width)), some
+        for start in range(0, len(keys), KEYS_PER_QUERY):
+            keys_slice = list(keys[start : start + KEYS_PER_QUERY])
+            width = next(width for width in _QUERY_WIDTHS if width >= len(keys_slice))
+            keys_slice += keys_slice[-1:] * (width - len(keys_slice))
+            yield from self.fetch_all(
+                sql.format(keys=",".join("?" * width), rows=",".join(["(?)"] * width)), keys_slice
             )
 
-    def tokenizer(self, spec: Sequence[str]) -> Callable[[str], list[str]]:
+    def make_tokenizer(self, spec: Sequence[str]) -> Callable[[str], list[str]]:
         """Return what cuts a text into words as a full-text index of that tokenizer does."""
-        made = self._raw.fts5_tokenizer(spec[0], list(spec[1:]))
+        tokenize = self._raw.fts5_tokenizer(spec[0], list(spec[1:]))
 
         def cut(text: str) -> list[str]:
-            words = made(
+            words = tokenize(
                 text.encode("utf-8", "replace"),
                 apsw.FTS5_TOKENIZE_DOCUMENT,
                 None,
@@ -210,11 +218,11 @@ class Connection:
 
         return cut
 
-    def try_now(self, sql: str) -> list[Row]:
+    def fetch_without_waiting(self, sql: str) -> list[SqlRow]:
         """Return the rows of a statement, or none if it would have to wait for others."""
         self._raw.set_busy_timeout(0)
         try:
-            return self.all(sql)
+            return self.fetch_all(sql)
         except Locked:
             return []
         finally:
@@ -235,20 +243,20 @@ class Connection:
 
         Raises `StoreError` (`store_replaced`) if the file or its log was removed since.
         """
-        self._begin("BEGIN IMMEDIATE")
+        self._begin_with("BEGIN IMMEDIATE")
 
-    def begin_alone(self) -> None:
+    def begin_exclusive(self) -> None:
         """Begin to write outside the log, where readers have to stay out from the start."""
-        self.in_place.leave_log()
-        self._begin("BEGIN EXCLUSIVE")
+        self.file_identities.forget_wal()
+        self._begin_with("BEGIN EXCLUSIVE")
 
-    def _begin(self, sql: str) -> None:
-        self.run(sql)
-        self._held = True
+    def _begin_with(self, sql: str) -> None:
+        self.execute(sql)
+        self._was_begun = True
         try:
-            self.in_place.meet()
+            self.file_identities.remember()
         except StoreError:
-            self.abandon()
+            self.roll_back()
             raise
 
     def commit(self) -> None:
@@ -257,34 +265,34 @@ class Connection:
         Raises `StoreError` (`store_replaced`) if the file or its log was removed since: then
         it is written to what no name leads to.
         """
-        self.run("COMMIT")
-        self._held = False
-        self.in_place.check()
+        self.execute("COMMIT")
+        self._was_begun = False
+        self.file_identities.check_unchanged()
 
-    def _check_held(self) -> None:
+    def _check_still_open(self) -> None:
         """Refuse to go on after the engine rolled back by itself, as it does on a full disk.
 
         Each further statement would be a transaction of its own.
         """
-        if self._held and not self._raw.in_transaction:
+        if self._was_begun and not self._raw.in_transaction:
             raise StoreError(
                 "the transaction was rolled back after an earlier error",
                 code="rolled_back",
                 hint="nothing of it was kept; see the first error",
             )
 
-    def abandon(self) -> None:
+    def roll_back(self) -> None:
         """Roll back, if the engine has not already done so itself."""
-        self._held = False
+        self._was_begun = False
         if self._raw.in_transaction:
-            self.run("ROLLBACK")
+            self.execute("ROLLBACK")
 
     def close(self) -> None:
         """Close the connection; everything it holds is given back."""
         self._raw.close(True)
 
 
-class Connected:
+class ConnectionHolder:
     """Base of everything that works on a connection."""
 
     def __init__(self, db: Connection) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .protocol import OperationRow, Pending
+from .protocol import OperationRow, PendingWrite
 
 
-class State:
+class MemoryState:
     """Everything a store holds."""
 
     def __init__(self) -> None:
@@ -14,12 +14,12 @@ class State:
         self.facts: dict[str, bytes] = {}
         self.operations: tuple[OperationRow, ...] = ()
         self.signatures: dict[tuple[bytes, bytes], bytes] = {}
-        self.pending: dict[str, Pending] = {}
+        self.pending: dict[str, PendingWrite] = {}
         self.redactions: dict[bytes, bytes] = {}
 
-    def copy(self) -> State:
+    def copy(self) -> MemoryState:
         """Return a state of its own; what it holds is immutable."""
-        twin = State()
+        twin = MemoryState()
         for name, value in vars(self).items():
             setattr(twin, name, value if isinstance(value, tuple) else dict(value))
         return twin

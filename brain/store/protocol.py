@@ -1,4 +1,4 @@
-"""What a store promises, whatever it is made of.
+"""The protocol of a store, whatever keeps the objects.
 
 A store keeps objects under their ids until they are swept or redacted, a handful of
 facts that change (refs, small settings) and a log of operations that only grows.
@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
-from .lineage import LineageReader, LineageWriter
-from .parts import PartReader
+from .annotation_protocol import AnnotationReader, AnnotationWriter
+from .object_ranges import ObjectRangeReader
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 else:  # nothing checks protocols at run time, where making them takes 3 ms
     Protocol = object
 
-LARGE = 256 << 10
+LARGE_BLOB_BYTES = 256 << 10
 """Blobs of this many bytes or more are cut into chunks and should be streamed."""
 
 
-class Kind:
+class ObjectKind:
     """Kinds of objects; all but blobs are structured."""
 
     BLOB = 0
@@ -37,7 +37,7 @@ class Kind:
     SNAPSHOT = 3
 
 
-class Pending(NamedTuple):
+class PendingWrite(NamedTuple):
     """A file of the work tree that has yet to be written.
 
     `blob` is b"" where the file is to be removed. `before` is an opaque
@@ -58,21 +58,21 @@ class OperationRow(NamedTuple):
     data: bytes
 
 
-Row = tuple[bytes, int, bytes]
+BlobRow = tuple[bytes, int, bytes]
 """Id, codec and data of a blob as the store on disk keeps it."""
 
 
-class Packing(NamedTuple):
+class BlobPacking(NamedTuple):
     """`pack` makes rows of small blobs, also in a forked child; `keep` puts rows in.
 
     Blobs are given as (id, content).
     """
 
-    pack: Callable[[list[tuple[bytes, bytes]]], list[Row]]
-    keep: Callable[[list[Row]], None]
+    pack: Callable[[list[tuple[bytes, bytes]]], list[BlobRow]]
+    insert: Callable[[list[BlobRow]], None]
 
 
-class Checked(NamedTuple):
+class BlobCheckResult(NamedTuple):
     """Some blobs, read again: (id, size) of the sound ones, (id, what is wrong) of the others.
 
     `named` are those of the sound ones that a `Look` picked out.
@@ -80,10 +80,10 @@ class Checked(NamedTuple):
 
     sizes: list[tuple[bytes, int]]
     faults: list[tuple[bytes, str]]
-    named: list[bytes]
+    selected: list[bytes]
 
 
-Look = Callable[[bytes, bytes], bool]
+BlobPredicate = Callable[[bytes, bytes], bool]
 """Picks out blobs, by id and content; called in whatever process reads them."""
 
 
@@ -91,12 +91,12 @@ ExpectedSize = Callable[[bytes, int], int]
 """Returns the size that a large blob has to have, given its id and the size it claims."""
 
 
-def as_claimed(blob: bytes, size: int) -> int:
+def accept_claimed_size(blob: bytes, size: int) -> int:
     """Expect of a blob the size that it claims: an `ExpectedSize`."""
     return size
 
 
-class Source(Protocol):
+class BlobSource(Protocol):
     """Where a large blob is read from: a file opened unbuffered, or `io.BytesIO`."""
 
     def readinto(self, buffer: memoryview, /) -> int | None:
@@ -106,7 +106,7 @@ class Source(Protocol):
         """Go to `offset` bytes from the start."""
 
 
-class Reader(LineageReader, PartReader, Protocol):
+class StoreReader(AnnotationReader, ObjectRangeReader, Protocol):
     """Everything that can be asked of a store without changing it.
 
     Unless said otherwise, what is absent raises `NotFound` (`missing_object`) and
@@ -115,25 +115,25 @@ class Reader(LineageReader, PartReader, Protocol):
     Content that was redacted raises `NotFound` (`redacted`).
     """
 
-    def get(self, kind: int, id: bytes) -> bytes:
+    def read_object(self, kind: int, id: bytes) -> bytes:
         """Return a structured object; `FormatError` (`wrong_type`) if it is of another kind."""
 
-    def has(self, id: bytes) -> bool:
+    def has_object(self, id: bytes) -> bool:
         """Tell whether an object of any kind, blobs included, is here."""
 
-    def missing(self, ids: Iterable[bytes]) -> set[bytes]:
+    def find_missing(self, ids: Iterable[bytes]) -> set[bytes]:
         """Return those of `ids` that are not here."""
 
-    def find(self, prefix: str) -> list[tuple[int, bytes]]:
+    def find_snapshots(self, prefix: str) -> list[tuple[int, bytes]]:
         """Return (kind, id) of at most two snapshots whose hex id starts with `prefix`."""
 
-    def objects(self) -> Iterator[tuple[int, bytes]]:
+    def stream_object_ids(self) -> Iterator[tuple[int, bytes]]:
         """Stream (kind, id) of everything, blobs last; chunks of large blobs count as blobs."""
 
     def count_objects(self) -> int:
         """Return how many objects are here, of all kinds, chunks included."""
 
-    def structured(self, kind: int) -> Iterator[tuple[bytes, bytes]]:
+    def stream_objects(self, kind: int) -> Iterator[tuple[bytes, bytes]]:
         """Stream (id, data) of one kind in the order of insertion."""
 
     def blob_size(self, id: bytes) -> int:
@@ -147,7 +147,7 @@ class Reader(LineageReader, PartReader, Protocol):
         `limits.MAX_WHOLE_BYTES`.
         """
 
-    def read_blobs(self, ids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    def read_small_blobs(self, ids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
         """Stream (id, content) of the small blobs among `ids`, once each, in any order.
 
         Blobs kept in chunks are left out: `stream_blob` them.
@@ -161,15 +161,15 @@ class Reader(LineageReader, PartReader, Protocol):
         once the stream has ended.
         """
 
-    def check_recipes(self) -> Checked:
+    def check_chunk_lists(self) -> BlobCheckResult:
         """Return the sizes of all large blobs, as the store claims, and what cannot be right.
 
         No content is read.
         """
 
     def check_blobs(
-        self, look: Look, expected: ExpectedSize = as_claimed
-    ) -> AbstractContextManager[Iterator[Checked]]:
+        self, look: BlobPredicate, expected: ExpectedSize = accept_claimed_size
+    ) -> AbstractContextManager[Iterator[BlobCheckResult]]:
         """Begin to read every blob again; the verdicts come in storage order, some at a time.
 
         Small blobs are shown to `look`. A large blob that is not of the `expected` size is a
@@ -178,34 +178,34 @@ class Reader(LineageReader, PartReader, Protocol):
         iterator if one of them did not finish.
         """
 
-    def ref(self, name: str) -> bytes | None:
+    def read_ref(self, name: str) -> bytes | None:
         """Return the value of a ref."""
 
-    def refs(self) -> dict[str, bytes]:
+    def list_refs(self) -> dict[str, bytes]:
         """Return all refs by name, sorted."""
 
-    def meta(self, key: str) -> bytes | None:
+    def read_meta(self, key: str) -> bytes | None:
         """Return a small fact, such as the id of the brain."""
 
     def operation_count(self) -> int:
         """Return the number of the latest operation, 0 if there is none."""
 
-    def operation(self, number: int) -> OperationRow:
+    def read_operation(self, number: int) -> OperationRow:
         """Return one operation after checking its link; `NotFound` (`missing_operation`)."""
 
-    def operations(self) -> Iterator[OperationRow]:
+    def stream_operations(self) -> Iterator[OperationRow]:
         """Stream the operations, newest first, checking the chain."""
 
-    def pending(self) -> list[Pending]:
+    def list_pending_writes(self) -> list[PendingWrite]:
         """Return the files of the work tree that have yet to be written, by path."""
 
-    def pending_notes(self) -> tuple[list[Pending], list[str]]:
+    def inspect_pending_writes(self) -> tuple[list[PendingWrite], list[str]]:
         """Return the same, and what is wrong with the notes that are damaged."""
 
-    def strays(self) -> list[str]:
+    def check_stray_rows(self) -> list[str]:
         """Return what is wrong with rows that nothing else reads, or that are kept twice."""
 
-    def integrity(self) -> list[str]:
+    def check_integrity(self) -> list[str]:
         """Return what the engine's own check complains of; empty if all is well."""
 
     def size_on_disk(self) -> int:
@@ -215,13 +215,13 @@ class Reader(LineageReader, PartReader, Protocol):
         """Give everything back; closing twice does no harm."""
 
 
-class Transaction(Reader, LineageWriter, Protocol):
+class StoreTransaction(StoreReader, AnnotationWriter, Protocol):
     """A change in progress; its reads see its own writes.
 
     Keeping content that was redacted raises `Conflict` (`redacted`).
     """
 
-    def put(self, kind: int, id: bytes, data: bytes) -> None:
+    def put_object(self, kind: int, id: bytes, data: bytes) -> None:
         """Keep a structured object; nothing happens if it is here."""
 
     def put_blob(self, content: bytes) -> bytes:
@@ -233,13 +233,13 @@ class Transaction(Reader, LineageWriter, Protocol):
         The batch may be taken over by a worker thread; do not change it afterwards.
         """
 
-    def packing(self, samples: list[bytes]) -> Packing | None:
+    def get_packing(self, samples: list[bytes]) -> BlobPacking | None:
         """Return how to keep many small blobs that are packed by others.
 
         `samples` are some of them. None if this transaction is not for a large load.
         """
 
-    def put_stream(self, source: Source, size: int, base: bytes | None) -> bytes:
+    def put_blob_stream(self, source: BlobSource, size: int, base: bytes | None) -> bytes:
         """Keep the `size` bytes from the start of `source` and return their id.
 
         `base` is the blob that was there before: if the new content starts with
@@ -247,29 +247,29 @@ class Transaction(Reader, LineageWriter, Protocol):
         (`changed_while_reading`) if the source ends early.
         """
 
-    def set_ref(self, name: str, old: bytes | None, new: bytes | None) -> None:
+    def update_ref(self, name: str, old: bytes | None, new: bytes | None) -> None:
         """Move a ref from `old` to `new`, None meaning absent; else `Conflict` (`stale_ref`)."""
 
-    def set_meta(self, key: str, value: bytes) -> None:
+    def write_meta(self, key: str, value: bytes) -> None:
         """Keep a small fact."""
 
     def append_operation(self, data: bytes) -> bytes:
         """Append to the operation log and return the id of the new operation."""
 
-    def set_pending(self, rows: Iterable[Pending]) -> None:
+    def add_pending_writes(self, rows: Iterable[PendingWrite]) -> None:
         """Note files that have yet to be written, replacing earlier notes on the same paths.
 
         Raises `NotFound` (`redacted`) for content that nobody can write any more.
         """
 
-    def clear_pending(self, paths: Iterable[str]) -> None:
+    def remove_pending_writes(self, paths: Iterable[str]) -> None:
         """Drop the notes on `paths`."""
 
 
-class OpenTransaction(Protocol):
+class TransactionContext(Protocol):
     """The context of one transaction: commits on success, rolls back on any exception."""
 
-    def __enter__(self) -> Transaction: ...
+    def __enter__(self) -> StoreTransaction: ...
 
     def __exit__(
         self,
@@ -280,10 +280,10 @@ class OpenTransaction(Protocol):
     ) -> None: ...
 
 
-class Store(Reader, Protocol):
+class Store(StoreReader, Protocol):
     """A store that can be written."""
 
-    def transaction(self, expected_bytes: int = 0) -> OpenTransaction:
+    def transaction(self, expected_bytes: int = 0) -> TransactionContext:
         """Begin a transaction, one writer at a time; `Locked` if another one stays.
 
         What it wrote is durable when the `with` block ends. `expected_bytes` of
@@ -296,7 +296,7 @@ class Store(Reader, Protocol):
         False if there is no room for that now, or readers are at what was there before.
         """
 
-    def settle(self) -> None:
+    def clear_pending_writes(self) -> None:
         """Drop all notes on pending files, in a transaction that a power cut may undo.
 
         If it does, the next writer finds files that are as they should be.

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..errors import StoreError, printable
+from ..errors import StoreError, printable_text
 
 if TYPE_CHECKING:
     from .connection import Connection
 
 APPLICATION_ID = 0x62726E31
 """Marks the file as a store (SQLite header, offset 68): "brn1"."""
-VERSION = 4
+SCHEMA_VERSION = 4
 """`user_version` of the stores this program writes and reads; 1 to 3 were never released."""
 
 TABLES = (
@@ -72,7 +72,7 @@ TABLES = (
 """The statements that make the tables."""
 
 
-def columns(typed: str) -> str:
+def typed_columns(typed: str) -> str:
     """Return a column list, such as `kind INTEGER, data BLOB`, that yields these types for sure.
 
     A flipped bit can turn a blob into text or into nothing. Checksums find
@@ -82,7 +82,7 @@ def columns(typed: str) -> str:
     return ", ".join(f"CAST(ifnull({name}, '') AS {type}) AS {name}_" for name, type in pairs)
 
 
-def expected(statements: Iterable[str]) -> set[tuple[str, str, str, str | None]]:
+def expected_schema_rows(statements: Iterable[str]) -> set[tuple[str, str, str, str | None]]:
     """Return what `sqlite_schema` says of a file that holds these tables, and nothing else."""
     rows: set[tuple[str, str, str, str | None]] = set()
     for sql in statements:
@@ -93,45 +93,45 @@ def expected(statements: Iterable[str]) -> set[tuple[str, str, str, str | None]]
     return rows
 
 
-def build(db: Connection) -> None:
+def create_store_tables(db: Connection) -> None:
     """Write the tables into an empty file, inside the caller's transaction."""
     for sql in TABLES:
-        db.run(sql)
-    db.run(f"PRAGMA application_id={APPLICATION_ID}")
-    db.run(f"PRAGMA user_version={VERSION}")
+        db.execute(sql)
+    db.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
 
 
-def compare(db: Connection) -> None:
+def check_store_schema(db: Connection) -> None:
     """Check that a file is a store of this version, with these tables and nothing more.
 
     Raises `StoreError`: `bad_store` if it is no store, or naming what is foreign: a table,
     a trigger, a view; `unsupported_version` if another program wrote it.
     """
-    ((application,),) = db.all("PRAGMA application_id")
+    ((application,),) = db.fetch_all("PRAGMA application_id")
     if application != APPLICATION_ID:
         raise StoreError(f"{db.name} is not the store of a brain")
-    ((version,),) = db.all("PRAGMA user_version")
-    if version != VERSION:
+    ((version,),) = db.fetch_all("PRAGMA user_version")
+    if version != SCHEMA_VERSION:
         raise StoreError(
-            f"the store has version {version}, this program knows {VERSION}",
+            f"the store has version {version}, this program knows {SCHEMA_VERSION}",
             code="unsupported_version",
             hint="another release wrote it; use that one to read it",
         )
-    compare_tables(db, TABLES)
+    check_table_schema(db, TABLES)
 
 
-def compare_tables(db: Connection, statements: Iterable[str]) -> None:
+def check_table_schema(db: Connection, statements: Iterable[str]) -> None:
     """Check that a file holds the tables that `statements` make, and nothing more.
 
     Raises `StoreError` (`bad_store`).
     """
-    right = expected(statements)
-    found = db.all("SELECT type, name, tbl_name, sql FROM sqlite_schema")
+    right = expected_schema_rows(statements)
+    found = db.fetch_all("SELECT type, name, tbl_name, sql FROM sqlite_schema")
     if len(found) == len(right) and set(found) == right:
         return
     foreign = sorted(f"{row[0]} {row[1]}" for row in set(found) - right)
     missing = sorted(f"{row[0]} {row[1]}" for row in right - set(found))
-    what = f"has a foreign {printable(foreign[0])}" if foreign else f"lacks the {missing[0]}"
+    what = f"has a foreign {printable_text(foreign[0])}" if foreign else f"lacks the {missing[0]}"
     raise StoreError(
         f"the schema of {db.name} {what}",
         hint="this file was not written by this program; do not trust it",

@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 SEED_SIZE = 32
 """Bytes of a private key."""
-KEY_SIZE = 32
+PUBLIC_KEY_SIZE = 32
 SIGNATURE_SIZE = 64
 
 _PRIME = 2**255 - 19
-_D = -121665 * pow(121666, -1, _PRIME) % _PRIME
+_CURVE_D = -121665 * pow(121666, -1, _PRIME) % _PRIME
 """Of the curve: -x² + y² = 1 + d·x²·y²."""
-_SIGN = 1 << 255
-_ORDER_8 = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7
+_SIGN_BIT = 1 << 255
+_ORDER_8_Y = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7
 """The y of two of the four points of order 8; that of the others is its negative."""
-_SMALL_ORDER = frozenset({0, 1, _PRIME - 1, _ORDER_8, _PRIME - _ORDER_8})
+_SMALL_ORDER_Y = frozenset({0, 1, _PRIME - 1, _ORDER_8_Y, _PRIME - _ORDER_8_Y})
 
 
-def new_seed() -> bytes:
+def generate_seed() -> bytes:
     """Return a new private key: 32 random bytes of the operating system."""
     return os.urandom(SEED_SIZE)
 
@@ -44,7 +44,7 @@ def public_key(seed: bytes) -> bytes:
     return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
 
 
-def sign(seed: bytes, message: bytes) -> bytes:
+def sign_message(seed: bytes, message: bytes) -> bytes:
     """Return the signature of `message`, 64 bytes."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -52,42 +52,42 @@ def sign(seed: bytes, message: bytes) -> bytes:
 
 
 @lru_cache(4096)
-def is_usable(key: bytes) -> bool:
+def is_usable_key(key: bytes) -> bool:
     """Tell whether a public key may be trusted at all: a canonical point, not of small order.
 
     y is that of a point if x² = (y² - 1) / (d·y² + 1) is a square. The divisor is never 0,
     and x is 0 for points of small order alone, so the sign bit may be either.
     """
-    if len(key) != KEY_SIZE:
+    if len(key) != PUBLIC_KEY_SIZE:
         return False
-    y = int.from_bytes(key, "little") & (_SIGN - 1)
-    if y >= _PRIME or y in _SMALL_ORDER:
+    y = int.from_bytes(key, "little") & (_SIGN_BIT - 1)
+    if y >= _PRIME or y in _SMALL_ORDER_Y:
         return False
     square = y * y % _PRIME
-    return pow((square - 1) * (_D * square + 1), _PRIME >> 1, _PRIME) == 1
+    return pow((square - 1) * (_CURVE_D * square + 1), _PRIME >> 1, _PRIME) == 1
 
 
-def verify(key: bytes, message: bytes, signature: bytes) -> bool:
+def verify_signature(key: bytes, message: bytes, signature: bytes) -> bool:
     """Tell whether `signature` is that of `message` by the public `key`."""
     from cryptography.exceptions import InvalidSignature
 
-    if len(signature) != SIGNATURE_SIZE or not is_usable(key):
+    if len(signature) != SIGNATURE_SIZE or not is_usable_key(key):
         return False
     try:
-        _loaded(key).verify(signature, message)
+        _load_public_key(key).verify(signature, message)
     except InvalidSignature:
         return False
     return True
 
 
 @lru_cache(1024)
-def _loaded(key: bytes) -> Ed25519PublicKey:
+def _load_public_key(key: bytes) -> Ed25519PublicKey:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     return Ed25519PublicKey.from_public_bytes(key)
 
 
-def to_pem(seed: bytes, passphrase: bytes) -> bytes:
+def private_key_to_pem(seed: bytes, passphrase: bytes) -> bytes:
     """Return a private key as PKCS#8 PEM, encrypted unless the passphrase is empty."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -100,7 +100,7 @@ def to_pem(seed: bytes, passphrase: bytes) -> bytes:
     )
 
 
-def from_pem(pem: bytes, passphrase: bytes) -> bytes:
+def private_key_from_pem(pem: bytes, passphrase: bytes) -> bytes:
     """Return the private key that PEM holds.
 
     Raises `InvalidInput`: `passphrase_needed`, `wrong_passphrase`, `bad_key`.
@@ -109,7 +109,7 @@ def from_pem(pem: bytes, passphrase: bytes) -> bytes:
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    encrypted = is_encrypted(pem)
+    encrypted = is_encrypted_pem(pem)
     if encrypted and not passphrase:
         raise InvalidInput("the key needs its passphrase", code="passphrase_needed")
     try:
@@ -125,6 +125,6 @@ def from_pem(pem: bytes, passphrase: bytes) -> bytes:
     return key.private_bytes_raw()
 
 
-def is_encrypted(pem: bytes) -> bool:
+def is_encrypted_pem(pem: bytes) -> bool:
     """Tell whether PEM holds a private key under a passphrase."""
     return b"-----BEGIN ENCRYPTED PRIVATE KEY-----" in pem

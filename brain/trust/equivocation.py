@@ -16,14 +16,14 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from ..objects import lineage
-from ..objects.lineage import Load
+from ..objects.lineage import LoadSnapshot
 from ..objects.snapshot import Snapshot
 from ..results import Finding
-from .proving import NOBODY, Signers
-from .statement import key_text
+from .batch_verify import NO_SIGNERS, SignersBySnapshot
+from .signature_format import format_key
 
 
-class Equivocation(NamedTuple):
+class EquivocationPair(NamedTuple):
     """Two children of `parent`, neither of which descends from the other, signed by `key`."""
 
     parent: bytes
@@ -32,7 +32,7 @@ class Equivocation(NamedTuple):
     second: bytes
 
 
-class Child(NamedTuple):
+class SignedChild(NamedTuple):
     """A snapshot as its first parent sees it, with the keys whose signatures fit it."""
 
     id: bytes
@@ -40,56 +40,62 @@ class Child(NamedTuple):
     keys: tuple[bytes, ...]
 
 
-class Families:
+class SiblingGroups:
     """The snapshots that continue the same one, gathered in a walk from children to parents.
 
     Memory grows with the width of the walk, and with the families of more than one child.
     """
 
     def __init__(self) -> None:
-        self._waiting: dict[bytes, list[tuple[bytes, int]]] = {}
-        self._found: list[tuple[bytes, list[tuple[bytes, int]]]] = []
+        self._children: dict[bytes, list[tuple[bytes, int]]] = {}
+        self._groups: list[tuple[bytes, list[tuple[bytes, int]]]] = []
 
-    def meet(self, here: bytes, snapshot: Snapshot) -> None:
+    def add_snapshot(self, here: bytes, snapshot: Snapshot) -> None:
         """Take the next snapshot of the walk."""
-        children = self._waiting.pop(here, [])
+        children = self._children.pop(here, [])
         if len(children) > 1:
-            self._found.append((here, children))
+            self._groups.append((here, children))
         if snapshot.parents:
             child = (here, snapshot.generation)
-            self._waiting.setdefault(snapshot.parents[0], []).append(child)
+            self._children.setdefault(snapshot.parents[0], []).append(child)
 
-    def equivocations(
-        self, load: Load, signers: Signers, read: Collection[bytes] = ()
-    ) -> Iterator[Equivocation]:
+    def find_equivocations(
+        self,
+        load: LoadSnapshot,
+        signers: SignersBySnapshot,
+        merged_snapshots: Collection[bytes] = (),
+    ) -> Iterator[EquivocationPair]:
         """Yield the equivocations among those met, as `among` does."""
-        for parent, children in self._found:
-            known = [
-                Child(here, generation, signers.get(here, NOBODY).good)
+        for parent, children in self._groups:
+            signed_children = [
+                SignedChild(here, generation, signers.get(here, NO_SIGNERS).valid)
                 for here, generation in children
             ]
-            yield from among(load, parent, known, read)
+            yield from find_among_siblings(load, parent, signed_children, merged_snapshots)
 
 
-def find(
-    load: Load,
+def find_equivocations(
+    load: LoadSnapshot,
     walk: Iterator[tuple[bytes, Snapshot]],
-    signers: Signers,
-    read: Collection[bytes] = (),
-) -> Iterator[Equivocation]:
+    signers: SignersBySnapshot,
+    merged_snapshots: Collection[bytes] = (),
+) -> Iterator[EquivocationPair]:
     """Yield equivocations in a walk, in which children come before parents, as `among` does.
 
     Raises what `load` and `walk` raise.
     """
-    families = Families()
+    families = SiblingGroups()
     for here, snapshot in walk:
-        families.meet(here, snapshot)
-    yield from families.equivocations(load, signers, read)
+        families.add_snapshot(here, snapshot)
+    yield from families.find_equivocations(load, signers, merged_snapshots)
 
 
-def among(
-    load: Load, parent: bytes, siblings: list[Child], read: Collection[bytes] = ()
-) -> Iterator[Equivocation]:
+def find_among_siblings(
+    load: LoadSnapshot,
+    parent: bytes,
+    siblings: list[SignedChild],
+    merged_snapshots: Collection[bytes] = (),
+) -> Iterator[EquivocationPair]:
     """Yield equivocations among the children of one first parent; raises what `load` raises.
 
     Each child is told against one sibling, not against all. Two that are both among `read`,
@@ -97,22 +103,22 @@ def among(
     """
     ordered = sorted(siblings, key=lambda child: (child.generation, child.id))
     for key in sorted({key for child in ordered for key in child.keys}):
-        earlier: list[Child] = []
-        unread: list[Child] = []
+        earlier: list[SignedChild] = []
+        unread: list[SignedChild] = []
         for second in ordered:
             if key not in second.keys:
                 continue
-            merged = second.id in read
+            merged = second.id in merged_snapshots
             for first in unread if merged else earlier:
                 if not lineage.is_ancestor(load, first.id, second.id):
-                    yield Equivocation(parent, key, first.id, second.id)
+                    yield EquivocationPair(parent, key, first.id, second.id)
                     break
             earlier.append(second)
             if not merged:
                 unread.append(second)
 
 
-def finding(found: Equivocation) -> Finding:
+def equivocation_finding(found: EquivocationPair) -> Finding:
     """Return an equivocation as a finding."""
-    text = f"{key_text(found.key)} also signed {found.first.hex()}, on the same snapshot before"
+    text = f"{format_key(found.key)} also signed {found.first.hex()}, on the same snapshot before"
     return Finding("equivocation", "warning", found.second.hex(), "", text)

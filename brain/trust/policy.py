@@ -28,38 +28,40 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from .. import jsontext
-from ..errors import InvalidInput, printable
-from .statement import parse_key
+from ..errors import InvalidInput, printable_text
+from ..util import strict_json
+from .signature_format import parse_key
 
-PATH = "trust.json"
-FORMAT = "brain v1 trust"
-MAX_BYTES = 512 << 10
+POLICY_PATH = "trust.json"
+POLICY_FORMAT = "brain v1 trust"
+MAX_POLICY_BYTES = 512 << 10
 """Bytes of a trust file. The most keys with the longest fields take some half of that."""
-MAX_KEYS = 256
-MAX_NAME = 64
+MAX_POLICY_KEYS = 256
+MAX_KEY_NAME_BYTES = 64
 """Bytes of UTF-8 in the name of a key."""
-MAX_REASON = 256
+MAX_REVOCATION_REASON_BYTES = 256
 """Bytes of UTF-8 in the reason of a revocation."""
 
 _MAX_DEPTH = 8
 """Lists and objects inside each other; a trust file has four."""
-_MAX_VALUES = 32 * MAX_KEYS
+_MAX_VALUES = 32 * MAX_POLICY_KEYS
 """Values and keys of objects; a full trust file has fewer than 16 for each key of it."""
-_ID = re.compile(r"[0-9a-f]{64}", re.ASCII)
-_LAST_OF_PLANES = "".join(chr(plane << 16 | end) for plane in range(17) for end in (0xFFFE, 0xFFFF))
-_REFUSED = re.compile(f"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{_LAST_OF_PLANES}]")
+_ID_PATTERN = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_PLANE_NONCHARACTERS = "".join(
+    chr(plane << 16 | end) for plane in range(17) for end in (0xFFFE, 0xFFFF)
+)
+_REFUSED_CHARS = re.compile(f"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{_PLANE_NONCHARACTERS}]")
 """Control characters, surrogates, and the noncharacters that I-JSON excludes."""
 
 
-class Revocation(NamedTuple):
+class KeyRevocation(NamedTuple):
     """From the snapshot `since` on, or ever if it is b"", nothing that the key signs counts."""
 
     since: bytes
     reason: str
 
 
-class TrustedKey(NamedTuple):
+class PolicyKey(NamedTuple):
     """One key that may sign.
 
     Its rights hold for the snapshot `begin` and all that descend from it (b"": for all),
@@ -70,10 +72,10 @@ class TrustedKey(NamedTuple):
     key: bytes
     begin: bytes = b""
     end: bytes = b""
-    revoked: Revocation | None = None
+    revoked: KeyRevocation | None = None
 
     @property
-    def may_go_on(self) -> bool:
+    def can_keep_signing(self) -> bool:
         """Whether the rights of this key have no end that is known."""
         return not self.end and self.revoked is None
 
@@ -82,111 +84,119 @@ class Policy(NamedTuple):
     """What trust.json says: `threshold` of the keys have to sign."""
 
     threshold: int
-    keys: tuple[TrustedKey, ...]
+    keys: tuple[PolicyKey, ...]
 
 
-def parse(content: bytes) -> Policy:
+def parse_policy(content: bytes) -> Policy:
     """Return what the text of trust.json says. Raises `InvalidInput` (`bad_trust`)."""
-    if len(content) > MAX_BYTES:
-        raise bad(f"it has more than {MAX_BYTES} bytes")
-    fields = jsontext.parse(content, _MAX_DEPTH, _MAX_VALUES, lambda message, _: bad(message))
+    if len(content) > MAX_POLICY_BYTES:
+        raise policy_error(f"it has more than {MAX_POLICY_BYTES} bytes")
+    fields = strict_json.parse_json(
+        content, _MAX_DEPTH, _MAX_VALUES, lambda message, _: policy_error(message)
+    )
     if not isinstance(fields, dict):
-        raise bad("it is not an object")
+        raise policy_error("it is not an object")
     _check_fields(fields, {"format", "threshold", "keys"}, set(), "the file")
-    if fields["format"] != FORMAT:
-        raise bad(f"its format is not {FORMAT!r}")
+    if fields["format"] != POLICY_FORMAT:
+        raise policy_error(f"its format is not {POLICY_FORMAT!r}")
     rows = fields["keys"]
     if not isinstance(rows, list):
-        raise bad("keys is not a list")
-    policy = Policy(fields["threshold"], tuple(map(_key, rows[: MAX_KEYS + 1])))
-    check(policy)
+        raise policy_error("keys is not a list")
+    policy = Policy(fields["threshold"], tuple(map(_read_key, rows[: MAX_POLICY_KEYS + 1])))
+    check_policy(policy)
     return policy
 
 
-def is_trust(content: bytes) -> bool:
+def is_policy(content: bytes) -> bool:
     """Tell whether a text is that of a trust file."""
     try:
-        parse(content)
+        parse_policy(content)
     except InvalidInput:
         return False
     return True
 
 
-def check(policy: Policy) -> None:
+def check_policy(policy: Policy) -> None:
     """Refuse a policy that cannot be kept, or counts one key twice; raises as `parse`."""
-    if not 0 < len(policy.keys) <= MAX_KEYS:
-        raise bad(f"keys is not a list of 1 to {MAX_KEYS}")
+    if not 0 < len(policy.keys) <= MAX_POLICY_KEYS:
+        raise policy_error(f"keys is not a list of 1 to {MAX_POLICY_KEYS}")
     if len({key.name for key in policy.keys}) < len(policy.keys):
-        raise bad("two keys have the same name")
+        raise policy_error("two keys have the same name")
     if len({key.key for key in policy.keys}) < len(policy.keys):
-        raise bad("one key stands under two names")
-    usable = sum(key.may_go_on for key in policy.keys)
+        raise policy_error("one key stands under two names")
+    usable = sum(key.can_keep_signing for key in policy.keys)
     if type(policy.threshold) is not int or not 1 <= policy.threshold <= usable:
-        raise bad(
+        raise policy_error(
             f"threshold is not a number from 1 to {usable}, the keys that may go on signing"
             if usable
             else "no key may go on signing"
         )
 
 
-def bad(what: str) -> InvalidInput:
+def policy_error(what: str) -> InvalidInput:
     """Return the error for a trust file that cannot be taken."""
-    return InvalidInput(f"{PATH}: {what}", code="bad_trust", hint="see schemas/trust.json")
+    return InvalidInput(f"{POLICY_PATH}: {what}", code="bad_trust", hint="see schemas/trust.json")
 
 
-def _key(row: Any) -> TrustedKey:
+def _read_key(row: Any) -> PolicyKey:
     if not isinstance(row, dict):
-        raise bad("an item of keys is not an object")
+        raise policy_error("an item of keys is not an object")
     _check_fields(row, {"name", "key"}, {"from", "until", "revoked"}, "an item of keys")
-    name = checked_name(row["name"])
-    where = f"of {printable(name)}"
+    name = check_key_name(row["name"])
+    where = f"of {printable_text(name)}"
     try:
         key = parse_key(row["key"] if isinstance(row["key"], str) else "")
     except InvalidInput as error:
-        raise bad(f"the key {where} is not a public key") from error
-    begin, end = (_id(row, field, where) for field in ("from", "until"))
-    return TrustedKey(name, key, begin, end, _revocation(row, where))
+        raise policy_error(f"the key {where} is not a public key") from error
+    begin, end = (_read_id(row, field, where) for field in ("from", "until"))
+    return PolicyKey(name, key, begin, end, _read_revocation(row, where))
 
 
-def checked_name(name: Any) -> str:
+def check_key_name(name: Any) -> str:
     """Return the name of a key: 1 to 64 bytes of text without controls. Raises as `parse`."""
-    if not _is_text(name, MAX_NAME) or not name:
-        raise bad(f"a name is not text of 1 to {MAX_NAME} bytes without control characters")
+    if not _is_plain_text(name, MAX_KEY_NAME_BYTES) or not name:
+        raise policy_error(
+            f"a name is not text of 1 to {MAX_KEY_NAME_BYTES} bytes without control characters"
+        )
     return str(name)
 
 
-def _revocation(row: dict[str, Any], where: str) -> Revocation | None:
+def _read_revocation(row: dict[str, Any], where: str) -> KeyRevocation | None:
     if "revoked" not in row:
         return None
     fields = row["revoked"]
     if not isinstance(fields, dict):
-        raise bad(f"revoked {where} is not an object")
+        raise policy_error(f"revoked {where} is not an object")
     _check_fields(fields, {"reason"}, {"since"}, f"revoked {where}")
-    return Revocation(_id(fields, "since", where), checked_reason(fields["reason"]))
+    return KeyRevocation(
+        _read_id(fields, "since", where), check_revocation_reason(fields["reason"])
+    )
 
 
-def checked_reason(reason: Any) -> str:
+def check_revocation_reason(reason: Any) -> str:
     """Return the reason of a revocation: at most 256 bytes of such text. Raises as `parse`."""
-    if not _is_text(reason, MAX_REASON):
-        raise bad(f"a reason is not text of at most {MAX_REASON} bytes without control characters")
+    if not _is_plain_text(reason, MAX_REVOCATION_REASON_BYTES):
+        raise policy_error(
+            f"a reason is not text of at most {MAX_REVOCATION_REASON_BYTES} bytes without control characters"
+        )
     return str(reason)
 
 
-def _is_text(value: Any, most: int) -> bool:
+def _is_plain_text(value: Any, most: int) -> bool:
     return (
         isinstance(value, str)
         and len(value) <= most
-        and not _REFUSED.search(value)
+        and not _REFUSED_CHARS.search(value)
         and len(value.encode()) <= most
     )
 
 
-def _id(fields: dict[str, Any], field: str, where: str) -> bytes:
+def _read_id(fields: dict[str, Any], field: str, where: str) -> bytes:
     text = fields.get(field)
     if field not in fields:
         return b""
-    if not isinstance(text, str) or not _ID.fullmatch(text):
-        raise bad(f"{field} {where} is not the id of a snapshot")
+    if not isinstance(text, str) or not _ID_PATTERN.fullmatch(text):
+        raise policy_error(f"{field} {where} is not the id of a snapshot")
     return bytes.fromhex(text)
 
 
@@ -194,6 +204,6 @@ def _check_fields(fields: dict[str, Any], needed: set[str], optional: set[str], 
     missing = needed - fields.keys()
     unknown = fields.keys() - needed - optional
     if missing:
-        raise bad(f"{where} has no {min(missing)}")
+        raise policy_error(f"{where} has no {min(missing)}")
     if unknown:
-        raise bad(f"{where} has an unknown field: {printable(min(unknown))}")
+        raise policy_error(f"{where} has an unknown field: {printable_text(min(unknown))}")

@@ -4,6 +4,6 @@
 `notified` elsewhere), `settling` when a change is over.
 """
 
-from .watch import Failed, Watch
+from .watch import Watch, WatchFailure
 
-__all__ = ["Failed", "Watch"]
+__all__ = ["Watch", "WatchFailure"]

@@ -1,4 +1,4 @@
-"""Watching on Linux: inotify, asked by its three system calls (man 7 inotify).
+"""The watching backend on Linux: inotify, by its three system calls (man 7 inotify).
 
 One watch a folder, and none for folders that are left out or behind links. Waiting costs
 nothing, an overflow of the system's queue is noticed, and so is which file was written to
@@ -17,26 +17,26 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import BrainError, InvalidInput, NoBrain, printable
-from ..worktree.ignore import NAME, IgnoreRules
-from .events import Seen
+from ..errors import BrainError, InvalidInput, NoBrain, printable_text
+from ..worktree.ignore_rules import IGNORE_FILE_NAME, IgnoreRules
+from .change_events import ObservedChanges
 
 _MODIFY, _ATTRIB, _CLOSE_WRITE = 0x2, 0x4, 0x8
 _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x40, 0x80, 0x100, 0x200
 _DELETE_SELF, _MOVE_SELF = 0x400, 0x800
 _UNMOUNT, _OVERFLOW, _IGNORED, _IS_FOLDER = 0x2000, 0x4000, 0x8000, 0x40000000
 _ONLY_FOLDERS, _NO_LINKS, _NOT_UNLINKED = 0x1000000, 0x2000000, 0x4000000
-_WANTED = _MODIFY | _ATTRIB | _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE
-_HOW = _ONLY_FOLDERS | _NO_LINKS | _NOT_UNLINKED
-_ROOT = _DELETE_SELF | _MOVE_SELF
+_EVENT_MASK = _MODIFY | _ATTRIB | _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE
+_FOLDER_FLAGS = _ONLY_FOLDERS | _NO_LINKS | _NOT_UNLINKED
+_ROOT_EVENTS = _DELETE_SELF | _MOVE_SELF
 
-_HEAD = struct.Struct("iIII")
-_BUFFER = 1 << 16
-_GATHER = 0.02
+_EVENT_HEADER = struct.Struct("iIII")
+_BUFFER_BYTES = 1 << 16
+_BATCH_SECONDS = 0.02
 """Seconds in which what belongs together comes in, before it is read."""
 
 
-class Inotify:
+class InotifyBackend:
     """An `Events` of Linux; see there."""
 
     def __init__(self, root: Path, rules: IgnoreRules) -> None:
@@ -45,73 +45,73 @@ class Inotify:
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._fd = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         if self._fd < 0:
-            raise _refused(ctypes.get_errno())
-        self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+            raise _cannot_watch_error(ctypes.get_errno())
+        self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._poll = select.poll()
         self._poll.register(self._fd, select.POLLIN)
-        self._poll.register(self._wake, select.POLLIN)
+        self._poll.register(self._wake_fd, select.POLLIN)
         self._folders: dict[int, str] = {}
-        self._open: set[str] = set()
+        self._open_files: set[str] = set()
         try:
-            self._add("", _ROOT)
+            self._add_watches("", _ROOT_EVENTS)
         except BaseException:
             self.close()
             raise
 
-    def wait(self, seconds: float | None) -> Seen:
+    def wait(self, seconds: float | None) -> ObservedChanges:
         """Return what changed, as soon as something does; nothing after `seconds` or `wake`."""
         ready = self._poll.poll(None if seconds is None else seconds * 1000)
-        if any(fd == self._wake for fd, _ in ready):
-            os.eventfd_read(self._wake)
+        if any(fd == self._wake_fd for fd, _ in ready):
+            os.eventfd_read(self._wake_fd)
         if not any(fd == self._fd for fd, _ in ready):
-            return Seen(writing=frozenset(self._open))
-        time.sleep(_GATHER)
-        return self._read()
+            return ObservedChanges(open_files=frozenset(self._open_files))
+        time.sleep(_BATCH_SECONDS)
+        return self._read_changes()
 
     def wake(self) -> None:
         """Let `wait` return."""
-        os.eventfd_write(self._wake, 1)
+        os.eventfd_write(self._wake_fd, 1)
 
     def close(self) -> None:
         """Stop watching."""
         os.close(self._fd)
-        os.close(self._wake)
+        os.close(self._wake_fd)
 
-    def _read(self) -> Seen:
+    def _read_changes(self) -> ObservedChanges:
         changed: set[str] = set()
         everything = False
-        for watch, mask, name in self._events():
+        for watch, mask, name in self._read_events():
             if mask & _OVERFLOW:
                 everything = True
-                self._open.clear()
-                self._add("", _ROOT)
+                self._open_files.clear()
+                self._add_watches("", _ROOT_EVENTS)
             elif mask & _IGNORED:
                 self._folders.pop(watch, None)
             elif watch in self._folders:
-                path = self._take(self._folders[watch], mask, name)
-                everything |= path == NAME
+                path = self._process_event(self._folders[watch], mask, name)
+                everything |= path == IGNORE_FILE_NAME
                 changed |= {path} - {""}
-        return Seen(frozenset(changed), everything, frozenset(self._open))
+        return ObservedChanges(frozenset(changed), everything, frozenset(self._open_files))
 
-    def _take(self, folder: str, mask: int, name: str) -> str:
+    def _process_event(self, folder: str, mask: int, name: str) -> str:
         """Take one event in; return the path that it is about, or "" if nobody minds."""
         if not name:
-            if not folder and mask & (_ROOT | _UNMOUNT):
-                raise NoBrain(f"the brain is gone from {printable(self._root)}")
+            if not folder and mask & (_ROOT_EVENTS | _UNMOUNT):
+                raise NoBrain(f"the brain is gone from {printable_text(self._root)}")
             return ""
         path = f"{folder}/{name}" if folder else name
         is_folder = bool(mask & _IS_FOLDER)
-        if self._rules.ignored(path, name, is_folder):
+        if self._rules.is_ignored(path, name, is_folder):
             return ""
         if is_folder:
             if mask & (_CREATE | _MOVED_TO):
-                self._add(path)
+                self._add_watches(path)
         elif mask & _MODIFY or (mask & _CREATE and self._is_empty(path)):
-            self._open.add(path)
+            self._open_files.add(path)
         elif mask & (_CLOSE_WRITE | _DELETE | _MOVED_FROM):
-            self._open.discard(path)
-        if path == NAME:
-            self._read_rules()
+            self._open_files.discard(path)
+        if path == IGNORE_FILE_NAME:
+            self._reload_rules()
         return path
 
     def _is_empty(self, path: str) -> bool:
@@ -122,61 +122,61 @@ class Inotify:
             return False
         return stat.S_ISREG(st.st_mode) and st.st_size == 0
 
-    def _events(self) -> Iterator[tuple[int, int, str]]:
+    def _read_events(self) -> Iterator[tuple[int, int, str]]:
         """Yield what is in the queue: the number of the watch, what happened, and to which name."""
         while True:
             try:
-                data = os.read(self._fd, _BUFFER)
+                data = os.read(self._fd, _BUFFER_BYTES)
             except BlockingIOError:
                 return
             at = 0
             while at < len(data):
-                watch, mask, _, length = _HEAD.unpack_from(data, at)
-                at += _HEAD.size + length
+                watch, mask, _, length = _EVENT_HEADER.unpack_from(data, at)
+                at += _EVENT_HEADER.size + length
                 yield watch, mask, os.fsdecode(data[at - length : at].rstrip(b"\0"))
 
-    def _read_rules(self) -> None:
+    def _reload_rules(self) -> None:
         """Follow a changed `.brainignore`; one that is wrong is told of when it is recorded by."""
         try:
             self._rules = IgnoreRules.load(self._root)
         except InvalidInput:
             return
-        self._add("", _ROOT)
+        self._add_watches("", _ROOT_EVENTS)
 
-    def _add(self, folder: str, more: int = 0) -> None:
+    def _add_watches(self, folder: str, extra_mask: int = 0) -> None:
         """Watch a folder and those in it; one that is watched already goes by its new name."""
         waiting = [folder]
         while waiting:
             path = waiting.pop()
             where = os.path.join(self._root, path)
             watch = self._libc.inotify_add_watch(
-                self._fd, os.fsencode(where), _WANTED | _HOW * bool(path) | more
+                self._fd, os.fsencode(where), _EVENT_MASK | _FOLDER_FLAGS * bool(path) | extra_mask
             )
             if watch < 0:
-                _pass_over(ctypes.get_errno())
+                _raise_unless_inaccessible(ctypes.get_errno())
                 continue
-            more = 0
+            extra_mask = 0
             self._folders[watch] = path
-            waiting += self._below(path, where)
+            waiting += self._list_subfolders(path, where)
 
-    def _below(self, path: str, where: str) -> list[str]:
+    def _list_subfolders(self, path: str, where: str) -> list[str]:
         try:
             with os.scandir(where) as entries:
                 names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
         except OSError as error:
-            _pass_over(error.errno or 0)
+            _raise_unless_inaccessible(error.errno or 0)
             return []
         paths = [(f"{path}/{name}" if path else name, name) for name in names]
-        return [inner for inner, name in paths if not self._rules.ignored(inner, name, True)]
+        return [inner for inner, name in paths if not self._rules.is_ignored(inner, name, True)]
 
 
-def _pass_over(number: int) -> None:
+def _raise_unless_inaccessible(number: int) -> None:
     """Pass over a folder that is gone or closed to us, which the scan has its own words for."""
     if number not in (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP):
-        raise _refused(number)
+        raise _cannot_watch_error(number)
 
 
-def _refused(number: int) -> BrainError:
+def _cannot_watch_error(number: int) -> BrainError:
     hint = ""
     if number == errno.ENOSPC:
         hint = "let the system watch more folders: raise fs.inotify.max_user_watches"

@@ -1,4 +1,4 @@
-"""The loop: wait, let it settle, record."""
+"""The watch loop: wait, debounce, record."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from ..errors import BrainError, InvalidInput, Locked, NoBrain, StoreError, of_system
+from ..errors import BrainError, InvalidInput, Locked, NoBrain, StoreError, error_from_os
+from ..repo.open.session import CONTROL_FOLDER
 from ..results import Watched
-from ..session import CONTROL
-from ..store.lock import writer_lock
-from . import events
-from .events import Seen
-from .settling import Settling
+from ..store.writer_lock import writer_lock
+from . import change_events
+from .change_events import ObservedChanges
+from .debounce import Debouncer
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from ..brain import Brain
+    from ..api.brain import Brain
 
-FOLDER = "watch"
+WATCH_FOLDER_NAME = "watch"
 """In the folder of the store: holds the lock of the one watcher."""
-_APART = 100
+_MAX_SINGLE_PATHS = 100
 """Paths up to which each is recorded alone where one of them cannot be."""
 
 
-class Failed(NamedTuple):
+class WatchFailure(NamedTuple):
     """What could not be recorded, and why; it is tried again with the next change."""
 
     error: BrainError
@@ -41,16 +41,16 @@ class Watch:
 
     def __init__(self, brain: Brain, quiet: float = 0.5, longest: float = 10.0) -> None:
         self._brain = brain
-        self._settling = Settling(quiet, longest)
-        self._stuck: set[str] = set()
-        self._behind = False
-        self._told: set[str] = set()
-        self._stopped = False
+        self._debouncer = Debouncer(quiet, longest)
+        self._failed_paths: set[str] = set()
+        self._rescan_pending = False
+        self._reported_messages: set[str] = set()
+        self._is_stopped = False
         with ExitStack() as stack:
-            stack.enter_context(_alone(brain))
-            self._events = events.opened(brain.root)
+            stack.enter_context(_hold_watch_lock(brain))
+            self._events = change_events.open_backend(brain.root)
             stack.callback(self._events.close)
-            self._open = stack.pop_all()
+            self._resources = stack.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -61,69 +61,72 @@ class Watch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._open.close()
+        self._resources.close()
 
     def stop(self) -> None:
         """Let `run` record what waits, and end; from a thread or the handler of a signal."""
-        self._stopped = True
+        self._is_stopped = True
         self._events.wake()
 
     def catch_up(self) -> Watched | None:
         """Record what changed while nobody watched. Raises as `Brain.snapshot`."""
-        return self._look(None)
+        return self._record_changes(None)
 
-    def run(self) -> Iterator[Watched | Failed]:
+    def run(self) -> Iterator[Watched | WatchFailure]:
         """Yield what is recorded, or could not be, until `stop`. Raises `NoBrain`."""
-        while not self._stopped:
-            left = self._settling.left(time.monotonic())
+        while not self._is_stopped:
+            left = self._debouncer.seconds_left(time.monotonic())
             if left == 0:
-                yield from self._record(self._settling.take())
+                yield from self._record_paths(self._debouncer.take_changes())
             else:
-                self._settling.note(self._events.wait(left), time.monotonic())
-        self._settling.note(self._events.wait(0), time.monotonic())
-        if self._settling or self._stuck or self._behind:
-            yield from self._record(self._settling.take())
+                self._debouncer.add_changes(self._events.wait(left), time.monotonic())
+        self._debouncer.add_changes(self._events.wait(0), time.monotonic())
+        if self._debouncer or self._failed_paths or self._rescan_pending:
+            yield from self._record_paths(self._debouncer.take_changes())
 
-    def _record(self, paths: list[str] | None) -> Iterator[Watched | Failed]:
+    def _record_paths(self, paths: list[str] | None) -> Iterator[Watched | WatchFailure]:
         """Record what is at `paths`, or anything, and what could not be recorded before."""
-        self._behind |= paths is None
-        wanted = sorted({*(paths or ()), *self._stuck})
+        self._rescan_pending |= paths is None
+        paths_to_record = sorted({*(paths or ()), *self._failed_paths})
         try:
-            done = self._look(None if self._behind else wanted)
+            done = self._record_changes(None if self._rescan_pending else paths_to_record)
         except NoBrain:
             raise
         except BrainError as error:
-            self._stuck.update(wanted)
-            yield from self._tell(error)
+            self._failed_paths.update(paths_to_record)
+            yield from self._report_failure(error)
             if isinstance(error, Locked):
-                self._settling.note(Seen(frozenset(wanted), self._behind), time.monotonic())
-            elif isinstance(error, InvalidInput) and len(wanted) <= _APART:
-                yield from self._one_by_one(wanted)
+                self._debouncer.add_changes(
+                    ObservedChanges(frozenset(paths_to_record), self._rescan_pending),
+                    time.monotonic(),
+                )
+            elif isinstance(error, InvalidInput) and len(paths_to_record) <= _MAX_SINGLE_PATHS:
+                yield from self._record_one_by_one(paths_to_record)
             return
-        self._behind = False
-        self._stuck.clear()
-        self._told.clear()
+        self._rescan_pending = False
+        self._failed_paths.clear()
+        self._reported_messages.clear()
         if done is not None:
             yield done
 
-    def _one_by_one(self, wanted: list[str]) -> Iterator[Watched | Failed]:
+    def _record_one_by_one(self, paths_to_record: list[str]) -> Iterator[Watched | WatchFailure]:
         """Record each path alone, so that a bad file does not hold up the others."""
-        for path in wanted:
+        for path in paths_to_record:
             try:
-                done = self._look([path])
+                done = self._record_changes([path])
             except InvalidInput as error:
-                yield from self._tell(error)
+                yield from self._report_failure(error)
                 continue
-            self._stuck.discard(path)
+            self._failed_paths.discard(path)
             if done is not None:
                 yield done
 
-    def _tell(self, error: BrainError) -> Iterator[Failed]:
-        if error.message not in self._told:
-            self._told.add(error.message)
-            yield Failed(error)
+    def _report_failure(self, error: BrainError) -> Iterator[WatchFailure]:
+        if error.message not in self._reported_messages:
+            self._reported_messages.add(error.message)
+            yield WatchFailure(error)
 
-    def _look(self, paths: list[str] | None) -> Watched | None:
+    def _record_changes(self, paths: list[str] | None) -> Watched | None:
         done = self._brain.record_changes(paths)
         if not done.changed:
             return None
@@ -143,17 +146,18 @@ class Watch:
 
 
 @contextmanager
-def _alone(brain: Brain) -> Iterator[None]:
+def _hold_watch_lock(brain: Brain) -> Iterator[None]:
     """Be the one watcher of a brain. Raises `Locked` (`watched`)."""
-    folder = brain.root / CONTROL / FOLDER
+    folder = brain.root / CONTROL_FOLDER / WATCH_FOLDER_NAME
     if folder.is_symlink():
         raise StoreError(
-            f"{CONTROL}/{FOLDER} is a link", hint="this program did not make it: remove it"
+            f"{CONTROL_FOLDER}/{WATCH_FOLDER_NAME} is a link",
+            hint="this program did not make it: remove it",
         )
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise of_system(error) from error
+        raise error_from_os(error) from error
     with ExitStack() as stack:
         try:
             stack.enter_context(writer_lock(folder, 0, "the watch of the brain"))

@@ -1,4 +1,4 @@
-"""The scan: which files differ from what the stat cache knows."""
+"""Scan the folder: find the files that differ from the stat cache."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..results import Notice
-from . import stats
-from .folders import Root, opened
-from .ignore import IgnoreRules
-from .mounts import refuse_mounts
-from .revisit import Revisit
-from .statcache import StatCache
-from .walk import NONE, Candidate, Walk
+from . import file_fingerprint
+from .dirfd import RootPath, open_root
+from .ignore_rules import IgnoreRules
+from .mounts import check_no_mounts
+from .rescan import Rescan
+from .stat_cache import StatCache
+from .walk import NO_CHILDREN, CandidateFile, FolderWalk
 
 Progress = Callable[[str, int, int], None]
 """Told what is done, how much of it, and of how much (0: not known)."""
 
 
-class Scan(NamedTuple):
+class ScanResult(NamedTuple):
     """What a scan found.
 
     `changed` are the files not proven unchanged, and `removed` the paths of the cache that
@@ -28,38 +28,40 @@ class Scan(NamedTuple):
     are gone, the cache before, and the moment the scan began.
     """
 
-    changed: list[Candidate]
+    changed: list[CandidateFile]
     removed: list[str]
     notices: list[Notice]
     files: int
     folders: dict[str, bytes]
     lost: list[str]
     cache: StatCache
-    started: stats.Moment
+    started: file_fingerprint.ClockReading
 
 
-def scan(
-    root: Root, rules: IgnoreRules, cache: StatCache | None, progress: Progress | None = None
-) -> Scan:
+def scan_files(
+    root: RootPath, rules: IgnoreRules, cache: StatCache | None, progress: Progress | None = None
+) -> ScanResult:
     """Find the files below `root` that are not proven to be as `cache` knows them.
 
     Reads no content and writes nothing. Raises `InvalidInput`: see `Walk`.
     """
-    started = stats.now()
+    started = file_fingerprint.read_clocks()
     known = cache or StatCache(rules.fingerprint, b"", 0, [])
-    revisit = Revisit()
-    with opened(root) as root_fd:
-        refuse_mounts(root_fd, rules)
-        walk = Walk(root_fd, rules, known.files, _ticker(progress, 0))
+    revisit = Rescan()
+    with open_root(root) as root_fd:
+        check_no_mounts(root_fd, rules)
+        walk = FolderWalk(root_fd, rules, known.files, _make_count_callback(progress, 0))
         try:
             if cache is None:
-                walk.enter("", NONE)
+                walk.walk_folder("", NO_CHILDREN)
             else:
-                revisit.all(root_fd, cache, walk, _ticker(progress, cache.entries))
-            walk.finish()
+                revisit.rescan_all(
+                    root_fd, cache, walk, _make_count_callback(progress, cache.entry_count)
+                )
+            walk.finish_walk()
         finally:
             walk.close()
-    return Scan(
+    return ScanResult(
         changed=sorted(walk.changed.values()),
         removed=sorted(revisit.removed),
         notices=sorted(walk.notices),
@@ -71,7 +73,7 @@ def scan(
     )
 
 
-def _ticker(progress: Progress | None, total: int) -> Callable[[int], None]:
+def _make_count_callback(progress: Progress | None, total: int) -> Callable[[int], None]:
     if progress is None:
         return lambda done: None
     return lambda done: progress("scanning", done, total)

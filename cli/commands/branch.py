@@ -1,33 +1,37 @@
-"""`brain branch`."""
+"""Commands for branches and merges: branch, switch, merge, resolve, fork."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ..command import OVERWRITES
-from ..command import command as brain_command
+from ..command import OVERWRITE_EXITS, WRITE_EXITS, brain_command
 from ..context import App
 from ..output import emit
-from ..params import BranchType, FilledType
+from ..params import BranchType, NonEmptyType, OnceOption, TextType
+from ..progress_bar import ProgressBar
+from ..render.changes import conflict_line, redacted_suffix, report_merge
+from ..render.human_format import colorize, pluralize, short_id
+from ..settings import user_roots
 from ..terminal import escape
-from ..text import paint, short
+from ..trust_changes import signing_advice
 
 if TYPE_CHECKING:
-    from brain.results import Branches
+    from brain.results import Branches, MergeConflict
 
 
 @brain_command(
     "branch",
     examples=("brain branch", "brain branch try-idea", "brain branch --delete try-idea"),
-    exits=OVERWRITES,
+    exits=OVERWRITE_EXITS,
 )
 @click.argument("name", required=False, type=BranchType())
-@click.argument("rev", required=False, type=FilledType())
+@click.argument("rev", required=False, type=NonEmptyType())
 @click.option("--delete", is_flag=True, help="Remove NAME, if another branch holds its work.")
-def command(app: App, name: str | None, rev: str | None, delete: bool) -> None:
+def branch_command(app: App, name: str | None, rev: str | None, delete: bool) -> None:
     """List branches, make one, or remove one.
 
     A new branch stands at REV, by default at the head; `brain switch` goes to it.
@@ -37,14 +41,176 @@ def command(app: App, name: str | None, rev: str | None, delete: bool) -> None:
             raise click.UsageError("Missing argument 'NAME': the branch to remove.")
     elif delete:
         app.brain.delete_branch(name)
-        app.note(f"Removed {escape(name)}")
+        app.print_note(f"Removed {escape(name)}")
     else:
         app.brain.create_branch(name, rev or "@")
     found = app.brain.branches()
-    emit(app, found, _lines(found))
+    emit(app, found, _branch_lines(found))
 
 
-def _lines(found: Branches) -> Iterator[str]:
+def _branch_lines(found: Branches) -> Iterator[str]:
     for branch in found.branches:
-        mark = paint("*", "green") if branch.current else " "
-        yield f"{mark} {short(branch.snapshot)} {escape(branch.name)}"
+        mark = colorize("*", "green") if branch.current else " "
+        yield f"{mark} {short_id(branch.snapshot)} {escape(branch.name)}"
+
+
+@brain_command(
+    "switch",
+    examples=("brain switch try-idea", "brain switch --new try-idea"),
+    exits=OVERWRITE_EXITS,
+)
+@click.argument("name", type=BranchType())
+@click.option("--new", is_flag=True, help="Make the branch first, at the head.")
+def switch_command(app: App, name: str, new: bool) -> None:
+    """Go on with another branch.
+
+    The folder becomes what the branch holds. What would be overwritten and no
+    snapshot has is recorded first, on the branch that is left.
+    """
+    if new:
+        app.brain.create_branch(name)
+    with ProgressBar(app) as bar:
+        done = app.brain.switch(name, progress=bar)
+    files = f"{pluralize(len(done.written), 'file')} written, {len(done.removed)} removed"
+    files += redacted_suffix(done.redacted)
+    emit(app, done, [f"On {escape(done.branch)} at {short_id(done.snapshot)}; {files}"])
+
+
+@brain_command(
+    "merge",
+    examples=(
+        "brain merge try-idea",
+        "brain merge try-idea --theirs",
+        "brain merge --continue",
+        "brain merge --abort",
+    ),
+    exits=OVERWRITE_EXITS,
+)
+@click.argument("rev", required=False, type=NonEmptyType())
+@click.option("--ours", "choice", flag_value="ours", help="Decide every conflict for our side.")
+@click.option("--theirs", "choice", flag_value="theirs", help="Decide every conflict for REV.")
+@click.option("--both", "choice", flag_value="both", help="Keep both sides of every conflict.")
+@click.option("--message", "-m", cls=OnceOption, type=TextType(), help="Why, for the log.")
+@click.option("--continue", "step", flag_value="continue", help="Finish a merge that waits.")
+@click.option("--abort", "step", flag_value="abort", help="Give up a merge that waits.")
+def merge_command(
+    app: App, rev: str | None, choice: str | None, message: str | None, step: str | None
+) -> None:
+    """Merge the work of another branch into this one.
+
+    Different files never conflict. A skill both sides changed is merged in its
+    front matter and its body, under a version above both; memory keeps what both
+    appended. What needs a decision leaves the brain as it is: see `brain resolve`.
+    """
+    if (rev is None) == (step is None):
+        raise click.UsageError("Give either REV, or one of --continue and --abort.")
+    if step and (choice or message):
+        raise click.UsageError(f"--{step} goes alone.")
+    if step == "abort":
+        _abort_merge(app)
+        return
+    with ProgressBar(app) as bar:
+        if rev is None:
+            done = app.brain.continue_merge(progress=bar)
+        else:
+            done = app.brain.merge(rev, choice, message or "", progress=bar)
+    report_merge(app, done)
+
+
+def _abort_merge(app: App) -> None:
+    app.brain.abort_merge()
+    from brain.results import Merged
+
+    shown = app.brain.show()
+    info = shown.info
+    nothing = Merged(
+        *(info.snapshot, info.bundle, info.parents, [], False, False, 0, 0, 0, [], [], None)
+    )
+    emit(app, nothing, [f"The merge was given up; the head is still {short_id(info.snapshot)}"])
+
+
+class ResolveDocument(NamedTuple):
+    """All conflicts of the merge, decided or not."""
+
+    conflicts: list[MergeConflict]
+
+
+@brain_command(
+    "resolve",
+    examples=(
+        "brain resolve",
+        "brain resolve prompts/system.md --ours",
+        "brain resolve skills/oracle-manipulation/SKILL.md --edited",
+    ),
+    exits=OVERWRITE_EXITS,
+)
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
+@click.option("--ours", "choice", flag_value="ours", help="Take our side.")
+@click.option("--theirs", "choice", flag_value="theirs", help="Take their side.")
+@click.option("--both", "choice", flag_value="both", help="Keep both.")
+@click.option(
+    "--edited", "choice", flag_value="content", help="Take the file with markers, as edited."
+)
+def resolve_command(app: App, paths: tuple[str, ...], choice: str | None) -> None:
+    """Decide conflicts of a merge, or list them.
+
+    A text that both sides changed lies with markers under .brain/conflicts, where no
+    agent reads it: edit it there and give --edited. `brain merge --continue` ends it.
+    """
+    if bool(paths) != bool(choice):
+        raise click.UsageError("Give PATH with one of --ours, --theirs, --both and --edited.")
+    rows = app.brain.resolve(paths, choice) if choice else app.brain.conflicts()
+    emit(app, ResolveDocument(rows), _conflict_lines(rows))
+
+
+def _conflict_lines(rows: list[MergeConflict]) -> Iterator[str]:
+    yield from map(conflict_line, rows)
+    left = sum(row.choice is None for row in rows)
+    if not rows:
+        yield "No merge waits for a decision."
+    elif left:
+        yield f"{left} to decide"
+    else:
+        yield "All decided: finish with `brain merge --continue`"
+
+
+@brain_command(
+    "fork",
+    examples=("brain fork ../child-agent", "brain fork ../child-agent --rev @~3"),
+    exits=WRITE_EXITS,
+)
+@click.argument("directory", metavar="DIR", type=TextType("bad_path"))
+@click.option(
+    "--rev", cls=OnceOption, type=NonEmptyType(), help="The snapshot to begin from.  [default: @]"
+)
+def fork_command(app: App, directory: str, rev: str | None) -> None:
+    """Begin a brain of its own from a snapshot of this one.
+
+    DIR is a new or empty folder. The first snapshot of the fork names the one it
+    came from, and the lineage behind that comes along, so `brain ancestry` proves
+    in the fork alone where it comes from.
+    """
+    with ProgressBar(app) as bar:
+        done = app.brain.fork(directory, rev or "@", progress=bar)
+    emit(
+        app,
+        done,
+        [
+            f"Brain {short_id(done.brain)} in {escape(done.path)}",
+            f"It descends from {short_id(done.origin)}",
+        ],
+    )
+    _warn_unsigned_fork(app, done.path)
+
+
+def _warn_unsigned_fork(app: App, path: str) -> None:
+    """Say who has to sign the first snapshot of a fork, if its trust file asks for that."""
+    from brain import Brain
+
+    with Brain.open(path) as child:
+        user_roots.pin_and_report_roots(app, child.id, [made.key for made in child.signatures()])
+        if child.unsigned():
+            signed = [made.key for made in child.signatures()]
+            call = f"brain -C {escape(shlex.quote(path))} sign"
+            asked = signing_advice(child.trusted(), call, signed)
+            app.print_note(f"Note: 'brain verify' refuses the fork until it is signed: {asked}")

@@ -1,15 +1,232 @@
-"""`brain chain`: the group."""
+"""The commands of `brain chain` that commit to a ledger and compare with it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
 
-from ..group import LazyGroup
-from ..registry import CHAIN
+from brain.errors import BrainError, VerificationFailed
+
+from ..command import OVERWRITE_EXITS, brain_command
+from ..context import App
+from ..lazy_group import LazyGroup
+from ..output import emit
+from ..params import NonEmptyType, OnceOption, TextType
+from ..registry import CHAIN_COMMANDS
+from ..render.costs import dry_run_option, format_ether, price_lines
+from ..render.human_format import align_columns, pluralize, short_id
+from ..render.verdicts import finding_line
+from ..settings.user_ledgers import (
+    LOCAL_LEDGER,
+    committed_lines,
+    ledger_advice,
+    ledger_option,
+    open_anchoring_ledger,
+    open_chosen_ledger,
+    open_ledgers,
+    open_local_log,
+    resolve_ledger_name,
+    verified_ledger_lines,
+)
+from ..terminal import escape
+
+if TYPE_CHECKING:
+    from brain.results import Batch, Committed, LedgerStatus, LedgersVerified
 
 
 @click.command(
-    "chain", cls=LazyGroup, table=CHAIN, epilog="'brain chain COMMAND --help' tells more."
+    "chain", cls=LazyGroup, table=CHAIN_COMMANDS, epilog="'brain chain COMMAND --help' tells more."
 )
-def command() -> None:
+def chain_group() -> None:
     """Record snapshots where others can see them."""
+
+
+@brain_command(
+    "open",
+    examples=("brain chain open --ledger sepolia", "brain chain open --ledger sepolia --dry-run"),
+    exits=(*OVERWRITE_EXITS[:3], 3, *OVERWRITE_EXITS[3:]),
+)
+@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
+@ledger_option
+@dry_run_option
+def chain_open_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
+    """Make the first commitment of this brain in a ledger.
+
+    REV is by default the head. On a chain, the account that opens a brain is its first
+    owner, and nobody else can open it in that account's name.
+    """
+    found = open_chosen_ledger(app, ledger)
+    if dry_run:
+        price = app.brain.quote_open(found, rev or "@")
+        emit(app, price, price_lines(price))
+        return
+    done = app.brain.open_in(found, rev or "@")
+    if done.transaction is not None:
+        from ..settings import evm_ledgers
+
+        evm_ledgers.save_creator(found, done.sender)
+    emit(app, done, committed_lines(done))
+
+
+@brain_command(
+    "commit",
+    examples=("brain chain commit", "brain chain commit @~1 --ledger sepolia --dry-run"),
+    exits=(*OVERWRITE_EXITS[:3], 3, *OVERWRITE_EXITS[3:]),
+)
+@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
+@ledger_option
+@dry_run_option
+def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
+    """Record a snapshot in a ledger.
+
+    REV is by default the head. It has to descend from what the ledger holds of this
+    brain: a lineage that forked is merged first. Doing it again changes nothing and
+    costs nothing. On a chain the cost is shown before anything is sent, and the
+    brain has to be opened there once.
+    """
+    found = open_chosen_ledger(app, ledger)
+    if dry_run:
+        price = app.brain.quote_commit(found, rev or "@")
+        emit(app, price, price_lines(price))
+        return
+    done = app.brain.commit(found, rev or "@")
+    emit(app, done, committed_lines(done))
+
+
+@brain_command(
+    "batch",
+    examples=("brain chain batch brains/*", "brain chain batch --ledger base brains/*"),
+    exits=(0, 1, 2, 3, 11, 12, 130),
+)
+@click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=TextType("bad_path"))
+@click.option(
+    "--ledger",
+    cls=OnceOption,
+    type=TextType("bad_ledger"),
+    metavar="NAME",
+    help="Anchor the log there, in one transaction.  [default: local, the log alone]",
+)
+@dry_run_option
+def chain_batch_command(
+    app: App, folders: tuple[str, ...], ledger: str | None, dry_run: bool
+) -> None:
+    """Commit many brains at once.
+
+    The heads of the brains in all DIR become entries of the log of this machine, in one
+    step; and with a ledger on a chain the root of that log is kept there, in one
+    transaction for any number of brains. `brain chain evidence` then gives each brain
+    its own evidence. A brain that cannot be committed is named, and left out.
+    """
+    from brain import commit_batch
+
+    chain = None
+    if ledger not in (None, LOCAL_LEDGER):
+        from ..settings import evm_ledgers
+
+        chain = evm_ledgers.require_evm_ledger(app, ledger)
+    with open_local_log() as log:
+        if dry_run:
+            from ..settings import evm_ledgers
+
+            asked = chain.quote_anchor(bytes(31) + b"\1", 1) if chain else None
+            price = evm_ledgers.quote_price(chain or log, asked)
+            emit(app, price, price_lines(price))
+            return
+        done = commit_batch(folders, log, chain, author=app.author)
+    emit(app, done, _batch_lines(done))
+    if done.left:
+        raise BrainError(
+            f"{pluralize(len(done.left), 'brain')} left out",
+            code="left_out",
+            hint="what keeps each of them is said above; the others are committed",
+        )
+
+
+def _batch_lines(done: Batch) -> Iterator[str]:
+    for one in done.committed:
+        yield f"{short_id(one.brain)}: commitment {one.seq} of {short_id(one.snapshot)}"
+    for left in done.left:
+        yield escape(f"{left.path}: {left.message}")
+    same = f", {done.unchanged} had nothing new" if done.unchanged else ""
+    yield f"{pluralize(len(done.committed), 'brain')} committed to {escape(done.ledger)}{same}"
+    anchored = done.anchored
+    if anchored is None:
+        return
+    yield f"Log of {anchored.size:,} anchored in {escape(anchored.ledger)}, {anchored.status}"
+    if anchored.transaction is None:
+        return  # it was there already
+    yield f"Transaction {anchored.transaction}"
+    if anchored.gas is not None and anchored.fee is not None:
+        each = anchored.gas / max(len(done.committed) + done.unchanged, 1)
+        yield f"Gas {anchored.gas:,}, {each:,.1f} a brain, {format_ether(anchored.fee)}"
+
+
+@brain_command(
+    "status",
+    examples=("brain chain status", "brain chain status --ledger sepolia --json"),
+    exits=(0, 1, 2, 3, 10, 130),
+)
+@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
+@ledger_option
+def chain_status_command(app: App, rev: str | None, ledger: str | None) -> None:
+    """Show what a ledger holds of this brain.
+
+    Lists its commitments, how final each is, and how many snapshots each covers; and
+    says how many snapshots of REV, by default the head, are not covered yet.
+    """
+    found = app.brain.ledger_status(open_anchoring_ledger(app, ledger), rev or "@")
+    emit(app, found, _ledger_status_lines(found))
+
+
+def _ledger_status_lines(found: LedgerStatus) -> Iterator[str]:
+    identity = escape(found.identity) or "not there yet"
+    yield f"Ledger {escape(found.ledger)}, {identity}"
+    if not found.commitments:
+        yield "No commitment of this brain"
+        return
+    if found.owner:
+        signer = f", signer {found.signer}" if found.signer else ""
+        yield f"Owner {found.owner}{signer}"
+    yield from align_columns(map(_commitment_row, found.commitments))
+    match found.behind:
+        case None:
+            yield "It holds a snapshot that is not here: another copy of this brain went on"
+        case 0:
+            yield "Everything is covered"
+        case behind:
+            yield f"{pluralize(behind, 'snapshot')} not covered yet"
+
+
+def _commitment_row(one: Committed) -> tuple[str, ...]:
+    covers = "" if one.snapshots is None else pluralize(one.snapshots, "snapshot")
+    return str(one.seq), short_id(one.snapshot), one.status, one.trust_level, covers
+
+
+@brain_command(
+    "verify",
+    examples=("brain chain verify", "brain chain verify --ledger all"),
+    exits=(0, 1, 2, 3, 10, 130),
+)
+@ledger_option
+def chain_verify_command(app: App, ledger: str | None) -> None:
+    """Check this brain against a ledger, and the ledger itself.
+
+    Its commitments have to be of snapshots that are here, each descending from the one
+    before, and a branch has to descend from the last. `--ledger all` asks every ledger
+    there is. `brain verify --ledger NAME` checks the whole lineage besides.
+    """
+    found = app.brain.verify_against(open_ledgers(app, resolve_ledger_name(app, ledger)))
+    emit(app, found, _chain_verification_lines(found))
+    if not found.ok:
+        errors = sum(one.severity == "error" for one in found.findings)
+        raise VerificationFailed(
+            f"the ledger does not vouch for this: {pluralize(errors, 'error')}",
+            hint=ledger_advice(found.findings),
+        )
+
+
+def _chain_verification_lines(found: LedgersVerified) -> Iterator[str]:
+    yield from map(finding_line, found.findings)
+    yield from verified_ledger_lines(found.ledgers)

@@ -1,19 +1,24 @@
-"""`brain chain evidence`."""
+"""The commands of `brain chain` for evidence and log checkpoints."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..command import command as brain_command
+from ..command import brain_command
 from ..context import App
-from ..ledgers import holding, ledger_option
 from ..output import emit, to_json
-from ..params import FilledType, Once, TextType
+from ..params import CountType, NonEmptyType, OnceOption, TextType
+from ..render.human_format import format_size, pluralize
+from ..settings.user_ledgers import ledger_option, open_anchoring_ledger, open_local_log
 from ..terminal import escape
-from ..text import size
+from ..user_files import read_input
+
+if TYPE_CHECKING:
+    from brain.chain.tlog.checkpoints import Cosignature
 
 
 @brain_command(
@@ -24,19 +29,19 @@ from ..text import size
     ),
     exits=(0, 1, 2, 3, 10, 130),
 )
-@click.argument("rev", metavar="[REV]", required=False, type=FilledType())
+@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
 @click.option(
     "--path",
-    cls=Once,
+    cls=OnceOption,
     type=TextType("bad_path"),
     metavar="PATH",
     help="Prove also that this file is in the snapshot, with its content.",
 )
 @ledger_option
 @click.option(
-    "-o", "--output", cls=Once, metavar="FILE", help="Write it to FILE, not to the screen."
+    "-o", "--output", cls=OnceOption, metavar="FILE", help="Write it to FILE, not to the screen."
 )
-def command(
+def chain_evidence_command(
     app: App, rev: str | None, path: str | None, ledger: str | None, output: str | None
 ) -> None:
     """Write a file that proves a commitment.
@@ -45,7 +50,7 @@ def command(
     or a block of a chain, and `brain chain check` or `python -m brain.chain.check` needs
     nothing else. A snapshot that was skipped is shown by the next one committed.
     """
-    data = app.brain.evidence(holding(app, ledger), rev or "@", path or "")
+    data = app.brain.evidence(open_anchoring_ledger(app, ledger), rev or "@", path or "")
     if output is not None:
         Path(output).write_bytes(data)
     from brain import check_evidence
@@ -56,12 +61,194 @@ def command(
         import json
 
         document["evidence"] = json.loads(data)
-    emit(app, document, _lines(data, output))
+    emit(app, document, _evidence_lines(data, output))
 
 
-def _lines(data: bytes, output: str | None) -> Iterator[str]:
+def _evidence_lines(data: bytes, output: str | None) -> Iterator[str]:
     if output is None:
         yield data.decode().rstrip("\n")
         return
-    yield f"Evidence in {escape(output)}, {size(len(data))}"
+    yield f"Evidence in {escape(output)}, {format_size(len(data))}"
     yield "Who checks it has to know the block hash, or the key of the log, from elsewhere."
+
+
+_EXPECTED_TYPE = NonEmptyType()
+
+
+@brain_command(
+    "check",
+    examples=(
+        "brain chain check evidence.json --content SKILL.md",
+        "brain chain check evidence.json --block-hash 0x9f86d081884c7d65",
+    ),
+    exits=(0, 1, 2, 3, 130),
+)
+@click.argument("file", type=TextType("bad_path"))
+@click.option(
+    "--content",
+    cls=OnceOption,
+    metavar="FILE",
+    help="Compare this with the file whose path is shown.",
+)
+@click.option(
+    "--block-hash",
+    cls=OnceOption,
+    type=_EXPECTED_TYPE,
+    metavar="HASH",
+    help="The hash of its block, as you know it.",
+)
+@click.option(
+    "--brain",
+    cls=OnceOption,
+    type=_EXPECTED_TYPE,
+    metavar="ID",
+    help="It has to be about this brain.",
+)
+@click.option(
+    "--snapshot",
+    cls=OnceOption,
+    type=_EXPECTED_TYPE,
+    metavar="ID",
+    help="It has to be about this snapshot.",
+)
+@click.option(
+    "--owner",
+    cls=OnceOption,
+    type=_EXPECTED_TYPE,
+    metavar="ADDRESS",
+    help="This account has to own the brain, or to have anchored the log.",
+)
+@click.option(
+    "--log-key",
+    cls=OnceOption,
+    type=_EXPECTED_TYPE,
+    metavar="KEY",
+    help="The log has to have this key.",
+)
+@click.option(
+    "--witness",
+    "witnesses",
+    multiple=True,
+    type=_EXPECTED_TYPE,
+    metavar="KEY",
+    help="This witness has to have signed the log too; may be repeated.",
+)
+def chain_check_command(
+    app: App, file: str, content: str | None, witnesses: tuple[str, ...], **known: str | None
+) -> None:
+    """Check such a file, with no brain and no node at hand.
+
+    FILE is what `brain chain evidence` wrote; - is standard input. Says what it shows,
+    what that is worth, and what you still have to know to rely on it. Ids are given in
+    full. `python -m brain.chain.check` does the same and starts faster.
+    """
+    from brain.chain.evidence import evidence_report
+    from brain.limits import MAX_EVIDENCE_BYTES
+
+    data = read_input(file, MAX_EVIDENCE_BYTES, "the evidence")
+    said: dict[str, Any] = {name: value or "" for name, value in known.items()}
+    found = _check_evidence_data(data, content, {**said, "witnesses": witnesses})
+    emit(app, found, evidence_report.render_text(found).splitlines())
+
+
+def _check_evidence_data(data: bytes, content: str | None, said: dict[str, Any]) -> Any:
+    from brain import check_evidence
+
+    if content is None:
+        return check_evidence(data, **said)
+    with open(content, "rb", buffering=0) as source:
+        return check_evidence(data, content=source, **said)
+
+
+_MAX_NOTE_BYTES = 1 << 20
+
+
+@brain_command(
+    "checkpoint",
+    examples=(
+        "brain chain checkpoint -o checkpoint.txt",
+        "brain chain checkpoint --since 120 --json",
+        "brain chain checkpoint --cosigned checkpoint.txt --witness KEY",
+    ),
+    exits=(0, 1, 2, 3, 11, 130),
+)
+@click.option(
+    "--since",
+    cls=OnceOption,
+    type=CountType(),
+    metavar="SIZE",
+    help="Prove also that it only appended to what it was at this size.",
+)
+@click.option(
+    "--cosigned",
+    cls=OnceOption,
+    metavar="FILE",
+    help="Keep the signatures that witnesses added to a checkpoint.",
+)
+@click.option(
+    "--witness",
+    "witnesses",
+    multiple=True,
+    type=TextType("bad_key"),
+    metavar="KEY",
+    help="The verifier key of a witness whose signature to keep; may be repeated.",
+)
+@click.option("-o", "--output", cls=OnceOption, metavar="FILE", help="Write it to FILE, too.")
+def chain_checkpoint_command(
+    app: App,
+    since: int | None,
+    cosigned: str | None,
+    witnesses: tuple[str, ...],
+    output: str | None,
+) -> None:
+    """Print what the log of this machine is now.
+
+    A checkpoint (C2SP tlog-checkpoint) is the log's size and root hash, signed. It binds
+    you once it is out of your hands: give it away, have it cosigned by witnesses, or
+    anchor it in a chain with `brain chain batch`.
+    """
+    if (cosigned is None) != (not witnesses):
+        raise click.UsageError("--cosigned and --witness go together.")
+    with open_local_log() as log:
+        kept: Sequence[Cosignature] = ()
+        if cosigned is not None:
+            kept = log.add_cosignature(
+                read_input(cosigned, _MAX_NOTE_BYTES, "the checkpoint").decode("utf-8", "replace"),
+                witnesses,
+            )
+        text = log.checkpoint()
+        size = _checkpoint_size(text)
+        path = None if since is None else [step.hex() for step in log.consistency(since, size)]
+        key = log.key
+    if output is not None:
+        Path(output).write_bytes(text.encode())
+    document = {
+        "key": key,
+        "size": size,
+        "checkpoint": text,
+        "since": since,
+        "path": path,
+        "cosigned": [one.key.name for one in kept],
+        "file": output,
+    }
+    emit(app, document, _checkpoint_lines(text, key, kept, path))
+
+
+def _checkpoint_size(text: str) -> int:
+    from brain.chain.tlog import checkpoints, signed_note
+
+    return checkpoints.parse_checkpoint(signed_note.parse_note(text).text).size
+
+
+def _checkpoint_lines(
+    text: str, key: str, kept: Sequence[Cosignature], path: list[str] | None
+) -> Iterator[str]:
+    yield text.rstrip("\n")
+    yield ""
+    yield f"Key of the log: {escape(key)}"
+    if kept:
+        names = ", ".join(escape(one.key.name) for one in kept)
+        yield f"Kept {pluralize(len(kept), 'cosignature')}: {names}"
+    if path is not None:
+        yield "Only appended, by these hashes:"
+        yield from path

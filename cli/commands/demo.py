@@ -1,4 +1,4 @@
-"""`brain demo`."""
+"""The command demo: run an example and show every step."""
 
 from __future__ import annotations
 
@@ -8,52 +8,52 @@ from pathlib import Path
 
 from brain.errors import BrainError
 
-from .. import streams
-from ..command import command as brain_command
+from .. import std_streams
+from ..command import brain_command
 from ..context import App
+from ..demo_steps import DemoStep, run_demo
 from ..output import emit
-from ..story import Told, tell
+from ..render.human_format import colorize
 from ..terminal import escape_lines
-from ..text import paint
 
-MOST_LINES = 32
+MAX_SHOWN_LINES = 32
 """Lines of one output that people are shown."""
 
 
 @brain_command("demo", examples=("brain demo",), exits=(0, 1, 2, 130))
-def command(app: App) -> None:
+def demo_command(app: App) -> None:
     """Tell the whole story on an example.
 
     A smart-contract auditor's brain is copied to a temporary folder. Every step is a
     real call, shown with its true output. Status 0 means that each did what it says.
     """
     with tempfile.TemporaryDirectory(prefix="brain-demo-") as workshop:
-        if app.json:
-            steps = list(tell(Path(workshop)))
+        if app.as_json:
+            steps = list(run_demo(Path(workshop)))
             emit(app, {"ok": all(step.ok for step in steps), "steps": steps}, ())
         else:
-            steps = list(_shown(tell(Path(workshop))))
+            steps = list(_print_steps(run_demo(Path(workshop))))
     wrong = [step.title for step in steps if not step.ok]
     if wrong:
         raise BrainError(f"not as told: {'; '.join(wrong)}", code="demo_failed")
 
 
-def _shown(steps: Iterable[Told]) -> Iterator[Told]:
+def _print_steps(steps: Iterable[DemoStep]) -> Iterator[DemoStep]:
     """Print each step as soon as it is done."""
     for number, step in enumerate(steps, 1):
-        streams.write_lines(_lines(number, step))
-        streams.flush()
+        std_streams.write_lines(_demo_step_lines(number, step))
+        std_streams.flush_stdout()
         yield step
 
 
-def _lines(number: int, step: Told) -> Iterator[str]:
-    yield paint(f"{number}. {step.title}", "cyan")
+def _demo_step_lines(number: int, step: DemoStep) -> Iterator[str]:
+    yield colorize(f"{number}. {step.title}", "cyan")
     yield f"   $ {step.command}"
     lines = escape_lines(step.output.rstrip("\n")).split("\n")
-    for line in lines[:MOST_LINES]:
+    for line in lines[:MAX_SHOWN_LINES]:
         yield f"   {line}".rstrip()
-    if len(lines) > MOST_LINES:
-        yield f"   … ({len(lines) - MOST_LINES} more lines)"
+    if len(lines) > MAX_SHOWN_LINES:
+        yield f"   … ({len(lines) - MAX_SHOWN_LINES} more lines)"
     if step.status:
         yield f"   exit status {step.status}" + (", as it should be" if step.ok else "")
     yield ""

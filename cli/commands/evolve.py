@@ -1,15 +1,98 @@
-"""`brain evolve`: the group."""
+"""The commands of `brain evolve`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
 
-from ..group import LazyGroup
-from ..registry import EVOLVE
+from ..command import WRITE_EXITS, brain_command
+from ..context import App
+from ..lazy_group import LazyGroup
+from ..output import emit
+from ..params import NonEmptyType
+from ..registry import EVOLVE_COMMANDS
+from ..render.human_format import pluralize
+from ..render.run_report import read_receipt_file
+from ..settings.user_ledgers import commitment_lines, raise_if_not_committed
+from ..settings.user_models import open_user_model
+from ..terminal import escape, escape_lines
+
+if TYPE_CHECKING:
+    from brain.receipts import Receipt
+    from brain.results import Synthesized
 
 
 @click.command(
-    "evolve", cls=LazyGroup, table=EVOLVE, epilog="'brain evolve COMMAND --help' tells more."
+    "evolve",
+    cls=LazyGroup,
+    table=EVOLVE_COMMANDS,
+    epilog="'brain evolve COMMAND --help' tells more.",
 )
-def command() -> None:
+def evolve_group() -> None:
     """Learn from work that was done."""
+
+
+@brain_command(
+    "synthesize",
+    examples=(
+        "brain evolve synthesize",
+        "brain evolve synthesize @~3 --dry-run",
+        "brain evolve synthesize ~/.claude/projects/vault/session.jsonl",
+    ),
+    exits=WRITE_EXITS,
+)
+@click.argument("source", metavar="[REV|FILE]", required=False, default="@", type=NonEmptyType())
+@click.option("--anyway", is_flag=True, help="Ask also if the run was not hard.")
+@click.option("--dry-run", is_flag=True, help="Print what it would be; record nothing.")
+def evolve_synthesize_command(app: App, source: str, anyway: bool, dry_run: bool) -> None:
+    """Make a skill of a run, or improve one.
+
+    REV is a snapshot that a recorded run made, by default the head; FILE is a receipt, or
+    a transcript that `brain receipt import` reads, and comes before a revision of that
+    name. If the run was hard, that is if it took five calls of tools or more, or one
+    failed and a later one did not (the manifest may say otherwise), the model that `brain
+    config model` names reads its transcript, without secrets, and the skills that may be
+    related. What it writes is checked, and becomes the next version of a skill, or nothing.
+    """
+    from brain.evolve import synthesize
+
+    model = open_user_model()
+    data = read_receipt_file(source)
+    run = app.brain.run_at(source) if data is None else _parse_run(data)
+    done = synthesize(app.brain, run, model, anyway=anyway, dry_run=dry_run)
+    emit(app, done, _synthesis_lines(done))
+    raise_if_not_committed(done.commitment)
+
+
+def _parse_run(data: bytes) -> Receipt:
+    """Return the run that a file tells: a receipt, or a transcript of another program."""
+    from brain.receipts import decode_receipt
+    from brain.receipts.receipt_json import RECEIPT_FORMAT
+    from brain.receipts.transcripts import read_transcript
+
+    return decode_receipt(data) if RECEIPT_FORMAT.encode() in data else read_transcript(data)
+
+
+def _synthesis_lines(done: Synthesized) -> Iterator[str]:
+    if done.decision == "not_hard":
+        yield "The run was not hard, so the model was not asked; --anyway asks it."
+        return
+    if done.decision == "nothing":
+        yield escape(f"Nothing worth keeping: {done.reason}")
+    elif done.snapshot is None:
+        verb = "improve" if done.decision == "improved" else "create"
+        yield escape(f"Would {verb} {done.slug}: {done.description}")
+        yield ""
+        yield escape_lines(done.body.rstrip("\n"))
+        yield ""
+    elif done.previous_version is None:
+        yield escape(f"{done.slug} added at version {done.version}: {done.reason}")
+    else:
+        yield escape(
+            f"{done.slug} upgraded {done.previous_version} → {done.version}: {done.reason}"
+        )
+    asked = f"{done.model}, {pluralize(done.requests, 'request')}"
+    yield escape(f"Asked {asked}, {done.tokens_in} tokens in, {done.tokens_out} out")
+    yield from commitment_lines(done.commitment)

@@ -1,13 +1,334 @@
-"""`brain key`: the group."""
+"""The commands of `brain key`: own keys, trust, root keys, equivocations."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from ..group import LazyGroup
-from ..registry import KEY
+from ..command import WRITE_EXITS, brain_command
+from ..context import App
+from ..lazy_group import LazyGroup
+from ..output import emit, iso_time
+from ..params import CountType, NonEmptyType, OnceOption, TextType
+from ..registry import KEY_COMMANDS
+from ..render.human_format import align_columns, local_time, short_id
+from ..settings import user_keys, user_roots
+from ..terminal import escape
+from ..trust_changes import change_trust, rights_lines, signing_options
+
+if TYPE_CHECKING:
+    from brain.results import Equivocation
 
 
-@click.command("key", cls=LazyGroup, table=KEY, epilog="'brain key COMMAND --help' tells more.")
-def command() -> None:
+@click.command(
+    "key", cls=LazyGroup, table=KEY_COMMANDS, epilog="'brain key COMMAND --help' tells more."
+)
+def key_group() -> None:
     """Make keys, and say whose signatures count."""
+
+
+@brain_command(
+    "new",
+    examples=("brain key new", "brain key new work --passphrase"),
+    exits=(0, 1, 2, 12, 130),
+)
+@click.argument("name", metavar="[NAME]", required=False, type=TextType("bad_name"))
+@click.option("--passphrase", is_flag=True, help="Ask for a passphrase to lock the key with.")
+@click.option(
+    "--passphrase-file",
+    cls=OnceOption,
+    type=TextType(),
+    metavar="FILE",
+    help="Lock the key with the first line of FILE.  [env: BRAIN_PASSPHRASE_FILE]",
+)
+def key_new_command(
+    app: App, name: str | None, passphrase: bool, passphrase_file: str | None
+) -> None:
+    """Make a key of your own.
+
+    It is kept in a file for you alone, below your settings or in the folder that
+    BRAIN_KEYS names, never in a brain. NAME is 'default' unless given. What is
+    printed is the public key: give it to whoever shall trust you.
+    """
+    from brain.trust import keyfile
+    from brain.trust.signature_format import format_key
+
+    word = user_keys.read_passphrase(passphrase_file)
+    if passphrase and not word:
+        word = user_keys.ask_passphrase("Passphrase", user_keys.PASSPHRASE_FILE_HINT, twice=True)
+    here = user_keys.keys_folder()
+    made = keyfile.create_key(here, name or user_keys.DEFAULT_KEY_NAME, word)
+    public = format_key(made.key)
+    path = str(here / f"{made.name}{keyfile.KEY_FILE_SUFFIX}")
+    document = {"name": made.name, "key": public, "encrypted": made.encrypted, "path": path}
+    emit(app, document, [public])
+    app.print_note(f"Key {made.name} is in {escape(path)}")
+
+
+@brain_command("list", examples=("brain key list", "brain key list --json"), exits=(0, 1, 2, 130))
+def key_list_command(app: App) -> None:
+    """List your own keys.
+
+    Who may sign a brain is another list: see 'brain key trusted'.
+    """
+    from brain.trust import keyfile
+    from brain.trust.signature_format import format_key
+
+    own = keyfile.list_keys(user_keys.keys_folder())
+    rows = [
+        {
+            "name": key.name,
+            "key": format_key(key.key),
+            "encrypted": key.encrypted,
+            "time": iso_time(key.created),
+        }
+        for key in own
+    ]
+    lines = align_columns(
+        (
+            key.name,
+            format_key(key.key),
+            local_time(key.created),
+            "with passphrase" if key.encrypted else "",
+        )
+        for key in own
+    )
+    emit(app, {"keys": rows}, lines)
+
+
+@brain_command(
+    "trust",
+    examples=(
+        "brain key trust default --as auditor",
+        "brain key trust ed25519:3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"
+        " --as ada",
+    ),
+    exits=WRITE_EXITS,
+)
+@click.argument("key", type=TextType("bad_key"))
+@click.option(
+    "--as",
+    "name",
+    cls=OnceOption,
+    required=True,
+    type=TextType(),
+    metavar="NAME",
+    help="What to call it in the trust file.",
+)
+@signing_options
+def key_trust_command(
+    app: App, key: str, name: str, own: str | None, passphrase_file: str | None
+) -> None:
+    """Let a key sign the snapshots of this brain.
+
+    KEY is 'ed25519:' and 64 hex digits, or the name of a key of your own. The first
+    one makes trust.json; from then on every snapshot has to be signed by who may. The
+    change is a snapshot, which your own key signs; whoever signs the first one is pinned
+    as root key, if none is: see 'brain key roots'.
+    """
+    public = user_keys.resolve_public_key(key)
+    done = change_trust(app, own, passphrase_file, lambda brain: brain.trust_key(public, name))
+    if done.signature and len(done.keys) == 1:
+        user_roots.pin_and_report_roots(
+            app, app.brain.id, [one.key for one in app.brain.signatures(done.snapshot)]
+        )
+
+
+@brain_command(
+    "retire",
+    examples=("brain key retire old --key new", "brain key retire old --until @~2 --key new"),
+    exits=WRITE_EXITS,
+)
+@click.argument("key", type=TextType("bad_key"))
+@click.option(
+    "--until",
+    cls=OnceOption,
+    type=NonEmptyType(),
+    metavar="REV",
+    help="The snapshot that ends its rights.  [default: @]",
+)
+@signing_options
+def key_retire_command(
+    app: App, key: str, until: str | None, own: str | None, passphrase_file: str | None
+) -> None:
+    """End the rights of a key; what it signed stays good.
+
+    To change a key for another one, trust the new one first. KEY is as for 'brain key
+    trust'.
+    """
+    public = user_keys.resolve_public_key(key)
+    change_trust(app, own, passphrase_file, lambda brain: brain.end_key(public, until or "@"))
+
+
+@brain_command(
+    "revoke",
+    examples=(
+        'brain key revoke laptop --reason "lost on a train" --key default',
+        'brain key revoke laptop --reason "stolen" --since @~3 --key default',
+    ),
+    exits=WRITE_EXITS,
+)
+@click.argument("key", type=TextType("bad_key"))
+@click.option(
+    "--reason",
+    cls=OnceOption,
+    required=True,
+    type=TextType(),
+    metavar="TEXT",
+    help="Why, for people.",
+)
+@click.option(
+    "--since",
+    cls=OnceOption,
+    type=TextType(),
+    metavar="REV",
+    help="The first snapshot not to believe any more (default: none it signed counts).",
+)
+@signing_options
+def key_revoke_command(
+    app: App,
+    key: str,
+    reason: str,
+    since: str | None,
+    own: str | None,
+    passphrase_file: str | None,
+) -> None:
+    """Let no signature of a key count any more.
+
+    Snapshots it signed since REV are then refused until enough others who had the
+    right sign them too. KEY is as for 'brain key trust'.
+    """
+    public = user_keys.resolve_public_key(key)
+    change_trust(
+        app, own, passphrase_file, lambda brain: brain.revoke_key(public, reason, since or "")
+    )
+
+
+@brain_command("threshold", examples=("brain key threshold 2",), exits=WRITE_EXITS)
+@click.argument("number", metavar="N", type=CountType())
+@signing_options
+def key_threshold_command(
+    app: App, number: int, own: str | None, passphrase_file: str | None
+) -> None:
+    """Say how many keys have to sign.
+
+    From the next snapshot on, N different keys that may have to sign each one; 'brain
+    sign' adds a signature.
+    """
+    change_trust(app, own, passphrase_file, lambda brain: brain.set_threshold(number))
+
+
+@brain_command("trusted", examples=("brain key trusted", "brain key trusted @~3 --json"))
+@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
+def key_trusted_command(app: App, rev: str | None) -> None:
+    """List who may sign what comes next.
+
+    REV is the snapshot whose trust file is read, by default the head.
+    """
+    found = app.brain.trusted(rev or "@")
+    lines = (
+        rights_lines(found.threshold, found.keys) if found.keys else ["No trust file: nobody must"]
+    )
+    emit(app, found, lines)
+
+
+@brain_command(
+    "roots",
+    examples=(
+        "brain key roots",
+        "brain key roots --add ed25519:"
+        "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+        "brain key roots --remove laptop --json",
+    ),
+    exits=(0, 1, 2, 10, 130),
+)
+@click.option(
+    "--add",
+    multiple=True,
+    type=TextType("bad_key"),
+    metavar="KEY",
+    help="Pin a key that you know from elsewhere; may be repeated.",
+)
+@click.option(
+    "--remove",
+    multiple=True,
+    type=TextType("bad_key"),
+    metavar="KEY",
+    help="Pin a key no longer; may be repeated.",
+)
+def key_roots_command(app: App, add: tuple[str, ...], remove: tuple[str, ...]) -> None:
+    """Show or change the root keys pinned for this brain.
+
+    All of them must have signed its first trust file. They are kept in your settings,
+    or in the file that BRAIN_ROOTS names, and asked for by 'brain verify', 'brain
+    prompt' and what agents are served. KEY is as for 'brain key trust'.
+    """
+    from brain.trust import pinned_roots as pins
+
+    brain, path = app.brain.id, user_roots.roots_path()
+    if add or remove:
+        found = pins.change_pinned_roots(
+            path,
+            brain,
+            list(map(user_keys.resolve_public_key, add)),
+            list(map(user_keys.resolve_public_key, remove)),
+        )
+    else:
+        found = pins.load_pinned_roots(path, brain)
+    document = {"brain": brain, "roots": found, "path": str(path)}
+    emit(app, document, found or ["No root key is pinned for this brain"])
+
+
+@brain_command(
+    "repair", examples=("brain key repair", "brain key repair --key laptop"), exits=WRITE_EXITS
+)
+@signing_options
+def key_repair_command(app: App, own: str | None, passphrase_file: str | None) -> None:
+    """Put the last good trust file back.
+
+    While trust.json is broken, those whom the last good one entitles have to sign. The
+    repair is a snapshot, which your own key signs; 'brain verify' then only warns of
+    the broken file.
+    """
+    change_trust(app, own, passphrase_file, lambda brain: brain.repair_trust())
+
+
+@brain_command("accuse", examples=("brain key accuse proofs", "brain key accuse proofs --json"))
+@click.argument("directory", metavar="DIR", type=TextType("bad_path"))
+def key_accuse_command(app: App, directory: str) -> None:
+    """Prove which keys signed two stories.
+
+    Where one key signed two continuations of one snapshot, on whatever branch, a file
+    in DIR proves it to anybody: 'brain check-proof' needs nothing else. It may be a
+    branch made on purpose, which looks the same; those that were merged since are shown
+    too, though 'brain verify' no longer warns of them.
+    """
+    found = app.brain.equivocations()
+    rows = [_write_equivocation(one, Path(directory)) for one in found]
+    emit(app, {"equivocations": rows}, _equivocation_lines(rows))
+
+
+def _write_equivocation(found: Equivocation, folder: Path) -> dict[str, Any]:
+    """Write the proof, if there is one; return what to tell."""
+    name = None
+    if found.proof is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        first, second = (snapshot[:12] for snapshot in found.snapshots)
+        path = folder / f"{found.key[8:20]}-{first}-{second}.json"
+        path.write_text(found.proof)
+        name = str(path)
+    fields = found._asdict()
+    del fields["proof"]
+    return {**fields, "file": name}
+
+
+def _equivocation_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
+    for row in rows:
+        first, second = map(short_id, row["snapshots"])
+        yield f"{row['key']} signed {first} and {second} after {short_id(row['parent'])}"
+        yield f"  {escape(row['file'])}" if row["file"] else "  only the lineage itself shows it"
+    if not rows:
+        yield "No key signed two continuations of one snapshot"

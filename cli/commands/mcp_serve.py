@@ -1,4 +1,4 @@
-"""`brain mcp serve`, that is `brain mcp`."""
+"""The command `brain mcp serve`, which is also `brain mcp`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,20 @@ from pathlib import Path
 
 import click
 
-from ..command import WRITES
-from ..command import command as brain_command
+from ..command import WRITE_EXITS, brain_command
 from ..context import App
+from ..mcp_options import (
+    ListenAddress,
+    ListenAddressType,
+    access_rules,
+    open_brain_pool,
+    reserve_stdout,
+    token_path,
+)
 from ..output import emit
-from ..params import CountType, Once, TextType
-from ..reading import standard_input
-from ..serving import Address, AddressType, desk, private_stdout, rules, token_place
+from ..params import CountType, OnceOption, TextType
 from ..terminal import is_terminal
+from ..user_files import open_standard_input
 
 
 @brain_command(
@@ -25,12 +31,12 @@ from ..terminal import is_terminal
         "brain mcp serve --approve",
         "brain mcp serve --http 8321 --read-only",
     ),
-    exits=WRITES,
+    exits=WRITE_EXITS,
 )
 @click.option(
     "--http",
-    cls=Once,
-    type=AddressType(),
+    cls=OnceOption,
+    type=ListenAddressType(),
     metavar="[HOST:]PORT",
     help="Serve many clients over HTTP (HOST: 127.0.0.1; PORT 0: a free one).",
 )
@@ -38,14 +44,14 @@ from ..terminal import is_terminal
 @click.option("--approve", is_flag=True, help="Let clients propose; see `brain proposal`.")
 @click.option(
     "--budget",
-    cls=Once,
+    cls=OnceOption,
     type=CountType(),
     metavar="TOKENS",
     help="Size of the index in the instructions (default: 2000).",
 )
 @click.option(
     "--token-file",
-    cls=Once,
+    cls=OnceOption,
     metavar="FILE",
     help="Where the token is (default: a file of its own for each brain, with your settings).",
 )
@@ -64,9 +70,9 @@ from ..terminal import is_terminal
     metavar="URL",
     help="Also let pages of this origin in; repeatable.",
 )
-def command(
+def mcp_serve_command(
     app: App,
-    http: Address | None,
+    http: ListenAddress | None,
     read_only: bool,
     approve: bool,
     budget: int | None,
@@ -87,24 +93,26 @@ def command(
         raise click.UsageError("--read-only and --approve exclude each other.")
     if http is None and (token_file or no_token or allow_host or allow_origin):
         raise click.UsageError("--http is missing, to which the other options belong.")
-    if http is None and app.json:
+    if http is None and app.as_json:
         raise click.UsageError("--json goes with --http: else stdout is the client's.")
     if token_file and no_token:
         raise click.UsageError("--token-file and --no-token exclude each other.")
-    from brain.serve.mcp import running
+    from brain.serve.mcp import server_runner
 
-    running.check_extra()
+    server_runner.require_sdk()
     if http is None:
-        source = standard_input().fileno()
+        source = open_standard_input().fileno()
         if is_terminal(sys.stdin):
-            app.note("Waiting for a client on standard input; agents start this by themselves")
-        with private_stdout() as out, desk(app, read_only, approve, budget) as served:
-            running.serve_pipes(served, source, out)
+            app.print_note(
+                "Waiting for a client on standard input; agents start this by themselves"
+            )
+        with reserve_stdout() as out, open_brain_pool(app, read_only, approve, budget) as served:
+            server_runner.serve_pipes(served, source, out)
         return
-    with desk(app, read_only, approve, budget) as served:
-        place = Path(token_file) if token_file else token_place(served.brain_id)
-        sockets = running.listen(http.host, http.port)
-        allowed = rules(http, sockets, None if no_token else place, allow_host, allow_origin)
+    with open_brain_pool(app, read_only, approve, budget) as served:
+        place = Path(token_file) if token_file else token_path(served.brain_id)
+        sockets = server_runner.open_sockets(http.host, http.port)
+        allowed = access_rules(http, sockets, None if no_token else place, allow_host, allow_origin)
         told = {
             "url": http.url(sockets),
             "token_file": None if no_token else os.path.abspath(place),
@@ -113,5 +121,5 @@ def command(
         emit(app, told, [f"Serving at {told['url']}"])
         sys.stdout.flush()
         if told["token_file"]:
-            app.note(f"The token that clients have to show is in {told['token_file']}")
-        running.serve_sockets(served, sockets, allowed)
+            app.print_note(f"The token that clients have to show is in {told['token_file']}")
+        server_runner.serve_sockets(served, sockets, allowed)

@@ -1,13 +1,51 @@
-"""`brain op`: the group."""
+"""The commands of `brain op`: the operation log."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
 
-from ..group import LazyGroup
-from ..registry import OP
+from ..command import brain_command
+from ..context import App
+from ..lazy_group import LazyGroup
+from ..output import emit
+from ..params import CountType, OnceOption
+from ..registry import OP_COMMANDS
+from ..render.human_format import align_columns, local_time
+
+if TYPE_CHECKING:
+    from brain.results import Operation
 
 
-@click.command("op", cls=LazyGroup, table=OP, epilog="'brain op COMMAND --help' tells more.")
-def command() -> None:
+@click.command(
+    "op", cls=LazyGroup, table=OP_COMMANDS, epilog="'brain op COMMAND --help' tells more."
+)
+def op_group() -> None:
     """Look at the operation log."""
+
+
+@brain_command("log", examples=("brain op log", "brain op log -n 5 --json"))
+@click.option(
+    "-n",
+    "--limit",
+    cls=OnceOption,
+    type=CountType(),
+    metavar="N",
+    help="Show at most N operations.",
+)
+def op_log_command(app: App, limit: int | None) -> None:
+    """List operations, newest first.
+
+    Every command that moved the head or a branch is one line, undo and redo too.
+    """
+    found = app.brain.operations(limit)
+    emit(app, {"operations": found}, _operation_lines(found))
+
+
+def _operation_lines(found: list[Operation]) -> Iterator[str]:
+    yield from align_columns(
+        (str(item.number), local_time(item.time), item.author, item.kind, item.description)
+        for item in found
+    )

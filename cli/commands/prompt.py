@@ -1,17 +1,57 @@
-"""`brain prompt`."""
+"""Commands that print what an agent reads: index, prompt."""
 
 from __future__ import annotations
 
 import click
 
-from brain.errors import printable
+from brain.errors import printable_text
 
-from ..command import command as brain_command
+from ..command import brain_command
 from ..context import App
 from ..output import emit
-from ..params import CountType, Once
-from ..streams import write_lines
-from ..tasks import selection, task_options, warn
+from ..params import CountType, OnceOption
+from ..std_streams import write_lines, write_stdout_utf8
+from ..task_selection import selection_arguments, task_options, warn_fallback
+
+
+@brain_command(
+    "index",
+    examples=(
+        "brain index",
+        "brain index --budget 2000",
+        'brain index --task "fill a PDF form" --top 5',
+    ),
+)
+@click.option(
+    "--limit", cls=OnceOption, type=CountType(), metavar="CHARS", help="Cut a description at CHARS."
+)
+@click.option(
+    "--budget", cls=OnceOption, type=CountType(), metavar="TOKENS", help="At most TOKENS in all."
+)
+@task_options
+def index_command(
+    app: App,
+    limit: int | None,
+    budget: int | None,
+    task: str | None,
+    top: int | None,
+    by: str | None,
+) -> None:
+    """Print the Level-0 index: one line per skill.
+
+    It is read from the head; bodies never enter it. Tokens are estimated as bytes / 4.
+    Where --budget is short, descriptions are cut, then names stand alone by category, then
+    skills are left out, and the last line says how many. Each author has a share of it.
+    With --task it has the skills whose names and descriptions fit a task best; if the
+    embedder fails, by their words, unless --by embedding was given.
+    """
+    chosen = selection_arguments(task, top, by)
+    if app.as_json or chosen:
+        made = app.brain.index(limit=limit, budget=budget, **chosen)
+        warn_fallback(app, made)
+        emit(app, made, [made.index])
+    else:
+        write_stdout_utf8(app.brain.index_pages(limit=limit, budget=budget))
 
 
 @brain_command(
@@ -23,13 +63,13 @@ from ..tasks import selection, task_options, warn
     ),
 )
 @click.option(
-    "--limit", cls=Once, type=CountType(), metavar="CHARS", help="Cut a description at CHARS."
+    "--limit", cls=OnceOption, type=CountType(), metavar="CHARS", help="Cut a description at CHARS."
 )
 @click.option(
-    "--budget", cls=Once, type=CountType(), metavar="TOKENS", help="At most TOKENS of index."
+    "--budget", cls=OnceOption, type=CountType(), metavar="TOKENS", help="At most TOKENS of index."
 )
 @task_options
-def command(
+def prompt_command(
     app: App,
     limit: int | None,
     budget: int | None,
@@ -44,11 +84,11 @@ def command(
     USER.md where it names none. With --task the index is as `brain index` has it: an
     embedder that fails stops no prompt.
     """
-    made = app.brain.prompt(limit=limit, budget=budget, **selection(task, top, by))
-    warn(app, made)
+    made = app.brain.prompt(limit=limit, budget=budget, **selection_arguments(task, top, by))
+    warn_fallback(app, made)
     for path in made.cut:
-        app.note(f"Note: {printable(path)} is cut at its limit")
-    if app.json:
+        app.print_note(f"Note: {printable_text(path)} is cut at its limit")
+    if app.as_json:
         emit(app, made, ())
     else:
         write_lines([made.prompt.rstrip("\n")])

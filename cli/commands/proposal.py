@@ -1,18 +1,136 @@
-"""`brain proposal`: the group."""
+"""The commands of `brain proposal`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
 
-from ..group import LazyGroup
-from ..registry import PROPOSAL
+from ..command import OVERWRITE_EXITS, WRITE_EXITS, brain_command
+from ..context import App
+from ..lazy_group import LazyGroup
+from ..output import emit, to_json
+from ..params import OnceOption, TextType
+from ..progress_bar import ProgressBar
+from ..registry import PROPOSAL_COMMANDS
+from ..render.changes import path_change_line, report_merge, skill_change_line, undiffable_line
+from ..render.human_format import align_columns, local_time, pluralize, short_id
+from ..terminal import escape, escape_lines
+
+if TYPE_CHECKING:
+    from brain.results import Proposal, UndiffableFile
 
 
 @click.command(
     "proposal",
     cls=LazyGroup,
-    table=PROPOSAL,
+    table=PROPOSAL_COMMANDS,
     epilog="'brain proposal COMMAND --help' tells more.",
 )
-def command() -> None:
+def proposal_group() -> None:
     """See what agents propose, and decide."""
+
+
+@brain_command("list", examples=("brain proposal list",))
+def proposal_list_command(app: App) -> None:
+    """List what agents propose.
+
+    An agent that is served with `brain mcp --approve` changes neither the folder nor
+    the head: what it writes waits here until somebody accepts it.
+    """
+    found = app.brain.proposals()
+    emit(app, {"proposals": found}, _proposal_list_lines(found))
+
+
+def _proposal_list_lines(found: list[Proposal]) -> Iterator[str]:
+    if not found:
+        yield "Nothing is proposed."
+    yield from align_columns(
+        (
+            short_id(one.snapshot),
+            local_time(one.made[0].time),
+            escape(one.name),
+            ", ".join(map(skill_change_line, one.skills)) or pluralize(len(one.changes), "file"),
+        )
+        for one in found
+    )
+
+
+@brain_command("show", examples=("brain proposal show claude-code",))
+@click.argument("name", type=TextType())
+def proposal_show_command(app: App, name: str) -> None:
+    """Show what a proposal would change.
+
+    NAME is as in `brain proposal list`, or a snapshot of it. What cannot be shown as
+    text is told with its kind, size and id. The last line says how to accept exactly
+    what is shown: what is proposed after it is not part of it.
+    """
+    found = app.brain.show_proposal(name)
+    diff = app.brain.diff(found.base, found.snapshot)
+    pieces, hidden = app.brain.patch(diff), app.brain.unshown(diff)
+    if app.as_json:
+        emit(app, {**to_json(found), "patch": "".join(pieces), "unshown": to_json(hidden)}, ())
+    else:
+        emit(app, found, _proposal_lines(app, found, pieces, hidden))
+
+
+def _proposal_lines(
+    app: App, found: Proposal, pieces: Iterator[str], hidden: list[UndiffableFile]
+) -> Iterator[str]:
+    for made in reversed(found.made):
+        by = f" by {escape(made.author)}" if made.author else ""
+        yield f"{short_id(made.snapshot)}{by}: {escape(made.message.strip()) or 'no message'}"
+    yield from map(skill_change_line, found.skills)
+    for change in found.changes:
+        if change.section != "skills":
+            yield path_change_line(change)
+    yield ""
+    for piece in pieces:
+        yield escape_lines(piece.rstrip("\n"))
+    yield ""
+    if hidden:
+        yield "Not shown above:"
+        yield from map(undiffable_line, hidden)
+        yield f"To look at them: {app.command_prefix} fork FOLDER --rev {short_id(found.snapshot)}"
+        yield ""
+    more = " --unshown" if any(one.after for one in hidden) else ""
+    yield f"To accept this: {app.command_prefix} proposal accept {found.snapshot}{more}"
+
+
+@brain_command(
+    "accept",
+    examples=(
+        "brain proposal accept 5d1e2f3a9b0c",
+        "brain proposal accept 5d1e2f3a9b0c --unshown",
+    ),
+    exits=OVERWRITE_EXITS,
+)
+@click.argument("snapshot", type=TextType())
+@click.option("--message", "-m", cls=OnceOption, type=TextType(), help="Why, for the log.")
+@click.option("--unshown", is_flag=True, help="Take in also what was named but not shown.")
+def proposal_accept_command(app: App, snapshot: str, message: str | None, unshown: bool) -> None:
+    """Merge what you looked at into this branch.
+
+    SNAPSHOT is the id that `brain proposal show` ends with, or its beginning. A name is
+    not taken, for what it leads to may have changed since. If new snapshots are
+    signed, those that come in are, too, also by the `brain merge --continue` that
+    finishes it after conflicts.
+    """
+    with ProgressBar(app) as bar:
+        done = app.brain.accept_proposal(
+            snapshot, message or "", progress=bar, also_unshown=unshown
+        )
+    report_merge(app, done)
+
+
+@brain_command("reject", examples=("brain proposal reject claude-code",), exits=WRITE_EXITS)
+@click.argument("name", type=TextType())
+def proposal_reject_command(app: App, name: str) -> None:
+    """Remove a proposal.
+
+    NAME is as in `brain proposal list`. `brain undo` brings it back. What its agent
+    writes next begins at the head again.
+    """
+    gone = app.brain.reject_proposal(name)
+    emit(app, gone, [f"Rejected {escape(gone.name)}, which stood at {short_id(gone.snapshot)}"])

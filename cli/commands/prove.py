@@ -1,4 +1,4 @@
-"""`brain prove`."""
+"""Commands for proofs: prove, check-proof."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..command import READS
-from ..command import command as brain_command
+from ..command import READ_EXITS, brain_command
 from ..context import App
 from ..output import emit, to_json
-from ..params import FilledType, Once, TextType
-from ..proven import claim
+from ..params import NonEmptyType, OnceOption, TextType
+from ..render.human_format import format_size
+from ..render.verdicts import claim_text, equivocation_lines, proof_caveat_lines, proof_id_lines
 from ..terminal import escape
-from ..text import size
+from ..user_files import read_input
 
 if TYPE_CHECKING:
+    from io import RawIOBase
+
     from brain import Brain
     from brain.results import Proof
 
@@ -30,24 +32,31 @@ if TYPE_CHECKING:
         "brain prove skills/ --rev @~3 -o proof.json",
         "brain prove --ancestor 1f0c2a -o proof.json",
     ),
-    exits=READS,
+    exits=READ_EXITS,
 )
 @click.argument("path", metavar="[PATH]", required=False, type=TextType("bad_path"))
 @click.option("--absent", is_flag=True, help="Prove that no file is at PATH.")
 @click.option(
     "--ancestor",
-    cls=Once,
+    cls=OnceOption,
     type=TextType(),
     metavar="REV",
     help="Prove that the snapshot descends from this one.",
 )
 @click.option(
-    "--rev", cls=Once, type=FilledType(), help="The snapshot the proof is about.  [default: @]"
+    "--rev",
+    cls=OnceOption,
+    type=NonEmptyType(),
+    help="The snapshot the proof is about.  [default: @]",
 )
 @click.option(
-    "-o", "--output", cls=Once, metavar="FILE", help="Write the proof to FILE, not to the screen."
+    "-o",
+    "--output",
+    cls=OnceOption,
+    metavar="FILE",
+    help="Write the proof to FILE, not to the screen.",
 )
-def command(
+def prove_command(
     app: App,
     path: str | None,
     absent: bool,
@@ -65,14 +74,14 @@ def command(
         raise click.UsageError("Give either PATH or --ancestor.")
     if absent and (path is None or path.endswith("/")):
         raise click.UsageError("--absent goes with the PATH of a file.")
-    data = _proof(app.brain, path or "", absent, ancestor, rev or "@")
-    found = _checked(data)
+    data = _build_proof(app.brain, path or "", absent, ancestor, rev or "@")
+    found = _check_own_proof(data)
     if output is not None:
         Path(output).write_bytes(data)
-    emit(app, _document(data, found, output), _lines(data, found, output))
+    emit(app, _proof_document(data, found, output), _proof_lines(data, found, output))
 
 
-def _proof(brain: Brain, path: str, absent: bool, ancestor: str | None, rev: str) -> bytes:
+def _build_proof(brain: Brain, path: str, absent: bool, ancestor: str | None, rev: str) -> bytes:
     if ancestor is not None:
         return brain.prove_descent(ancestor, rev)
     if absent:
@@ -82,23 +91,112 @@ def _proof(brain: Brain, path: str, absent: bool, ancestor: str | None, rev: str
     return brain.prove(path, rev)
 
 
-def _checked(data: bytes) -> Proof:
+def _check_own_proof(data: bytes) -> Proof:
     from brain import check_proof
 
     return check_proof(data)
 
 
-def _document(data: bytes, found: Proof, output: str | None) -> object:
+def _proof_document(data: bytes, found: Proof, output: str | None) -> object:
     import json
 
     proof = None if output is not None else json.loads(data)
     return {**to_json(found), "file": output, "proof": proof}
 
 
-def _lines(data: bytes, found: Proof, output: str | None) -> Iterator[str]:
+def _proof_lines(data: bytes, found: Proof, output: str | None) -> Iterator[str]:
     if output is None:
         yield data.decode().rstrip("\n")
         return
-    yield f"Proof in {escape(output)}, {size(len(data))}: {claim(found)}"
+    yield f"Proof in {escape(output)}, {format_size(len(data))}: {claim_text(found)}"
     yield f"Snapshot {found.snapshot}"
     yield "Who checks it has to know that id: from you, a signature or a ledger."
+
+
+@brain_command(
+    "check-proof",
+    examples=(
+        "brain check-proof proof.json --content SKILL.md",
+        "brain prove SOUL.md | brain check-proof - --json",
+    ),
+    exits=(0, 1, 2, 3, 130),
+)
+@click.argument("file", type=TextType("bad_path"))
+@click.option(
+    "--content",
+    cls=OnceOption,
+    metavar="FILE",
+    help="Compare this with the content that is proven.",
+)
+@click.option(
+    "--snapshot",
+    cls=OnceOption,
+    type=NonEmptyType(),
+    metavar="ID",
+    help="It has to be about this snapshot.",
+)
+@click.option(
+    "--brain",
+    cls=OnceOption,
+    type=NonEmptyType(),
+    metavar="ID",
+    help="It has to be about this brain.",
+)
+def check_proof_command(
+    app: App, file: str, content: str | None, snapshot: str | None, brain: str | None
+) -> None:
+    """Check a proof, with no brain at hand.
+
+    FILE is what `brain prove` or `brain key accuse` wrote; - is standard input. Says
+    what it shows, and of which snapshot: anybody can make a brain and prove what is
+    in it, so that id has to be known from elsewhere. Ids are given in full, 64
+    digits. For a link the content is its target. A proof that does not hold ends
+    with exit status 3.
+    """
+    from brain.limits import MAX_PROOF_BYTES
+
+    data = read_input(file, MAX_PROOF_BYTES, "the proof")
+    if _is_equivocation_proof(data):
+        if content is not None:
+            raise click.UsageError("A proof of equivocation says nothing of a content.")
+        _check_equivocation_proof(app, data, snapshot, brain)
+        return
+    if content is None:
+        found = _check_proof_data(data, None, snapshot, brain)
+    else:
+        with open(content, "rb", buffering=0) as source:
+            found = _check_proof_data(data, source, snapshot, brain)
+    emit(app, found, _checked_proof_lines(found, content is not None, snapshot or ""))
+
+
+def _is_equivocation_proof(data: bytes) -> bool:
+    if b"equivocation" not in data:  # what follows is not needed for other proofs
+        return False
+    from brain.trust.equivocation_proof import is_equivocation_proof
+
+    return is_equivocation_proof(data)
+
+
+def _check_equivocation_proof(
+    app: App, data: bytes, snapshot: str | None, brain: str | None
+) -> None:
+    from brain import check_equivocation
+
+    found = check_equivocation(data, snapshot=snapshot or "", brain=brain or "")
+    emit(app, found, equivocation_lines(found))
+
+
+def _check_proof_data(
+    data: bytes, content: RawIOBase | None, snapshot: str | None, brain: str | None
+) -> Proof:
+    from brain import check_proof
+
+    return check_proof(data, content=content, snapshot=snapshot or "", brain=brain or "")
+
+
+def _checked_proof_lines(found: Proof, compared: bool, snapshot: str) -> Iterator[str]:
+    yield f"Proven: {claim_text(found)}"
+    if compared:
+        yield "The content is the one proven."
+    yield from proof_id_lines(found)
+    yield from proof_caveat_lines(found, snapshot)

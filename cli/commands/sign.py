@@ -1,4 +1,4 @@
-"""`brain sign`."""
+"""The command sign: sign snapshots with a key of the user."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from .. import keys
-from ..command import WRITES
-from ..command import command as brain_command
+from ..command import WRITE_EXITS, brain_command
 from ..context import App
 from ..output import emit
-from ..params import FilledType
-from ..text import short
-from ..trusting import signing_options
+from ..params import NonEmptyType
+from ..render.human_format import short_id
+from ..settings import user_keys
+from ..trust_changes import signing_options
 
 if TYPE_CHECKING:
     from brain.results import Signature
 
 
-class Signed(NamedTuple):
+class SignedDocument(NamedTuple):
     """The signatures that were made, oldest snapshot first."""
 
     signatures: list[Signature]
@@ -29,9 +28,9 @@ class Signed(NamedTuple):
 @brain_command(
     "sign",
     examples=("brain sign", "brain sign @~1 --key work", "brain sign --all --key work"),
-    exits=WRITES,
+    exits=WRITE_EXITS,
 )
-@click.argument("rev", metavar="[REV]", required=False, type=FilledType())
+@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
 @click.option(
     "--all",
     "every",
@@ -39,7 +38,7 @@ class Signed(NamedTuple):
     help="Sign REV and all before it, wherever a signature by your key is missed.",
 )
 @signing_options
-def command(
+def sign_command(
     app: App, rev: str | None, every: bool, own: str | None, passphrase_file: str | None
 ) -> None:
     """Sign a snapshot with one of your keys.
@@ -49,17 +48,17 @@ def command(
     before, for you stand behind each. With BRAIN_SIGN_KEY set to the name of a key of
     yours, every snapshot that a command records is signed when it is recorded.
     """
-    seed = keys.private(keys.needed(own), passphrase_file)
+    seed = user_keys.load_private_key(user_keys.require_signing_key(own), passphrase_file)
     if every:
-        done = Signed(app.brain.sign_all(rev or "@", key=seed))
-        emit(app, done, _lines(done.signatures))
+        done = SignedDocument(app.brain.sign_all(rev or "@", key=seed))
+        emit(app, done, _signature_lines(done.signatures))
     else:
         made = app.brain.sign(rev or "@", key=seed)
-        emit(app, made, _lines([made]))
+        emit(app, made, _signature_lines([made]))
 
 
-def _lines(made: list[Signature]) -> Iterator[str]:
+def _signature_lines(made: list[Signature]) -> Iterator[str]:
     for one in made:
-        yield f"{short(one.snapshot)} signed by {one.key}"
+        yield f"{short_id(one.snapshot)} signed by {one.key}"
     if not made:
         yield "Nothing lacks a signature that this key may give"

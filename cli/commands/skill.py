@@ -1,15 +1,394 @@
-"""`brain skill`: the group."""
+"""The commands of `brain skill`."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
 
-from ..group import LazyGroup
-from ..registry import SKILL
+from brain import limits
+from brain.errors import BrainError
+
+from ..command import OVERWRITE_EXITS, brain_command
+from ..context import App
+from ..lazy_group import LazyGroup
+from ..output import emit
+from ..params import NonEmptyType, OnceOption, SlugType, TextType
+from ..registry import SKILL_COMMANDS
+from ..render.changes import notice_lines, upsert_line
+from ..render.human_format import (
+    align_columns,
+    colorize,
+    first_line,
+    local_time,
+    pluralize,
+    short_id,
+)
+from ..settings.user_ledgers import commitment_lines, open_chosen_ledger, raise_if_not_committed
+from ..std_streams import write_stdout
+from ..terminal import escape, escape_lines, is_terminal, terminal_width
+from ..user_files import read_input
+
+if TYPE_CHECKING:
+    from brain.receipts import Receipt
+    from brain.results import (
+        Similar,
+        Skill,
+        SkillMergeResult,
+        SkillProblem,
+        SkillVersion,
+        SkillView,
+        Upserted,
+    )
 
 
 @click.command(
-    "skill", cls=LazyGroup, table=SKILL, epilog="'brain skill COMMAND --help' tells more."
+    "skill", cls=LazyGroup, table=SKILL_COMMANDS, epilog="'brain skill COMMAND --help' tells more."
 )
-def command() -> None:
+def skill_group() -> None:
     """Write, read and check skills."""
+
+
+@brain_command(
+    "upsert",
+    examples=(
+        'brain skill upsert "Oracle manipulation" -d "Check oracle freshness" -f body.md',
+        "generate | brain skill upsert oracle-manipulation -f - --if-changed",
+        "brain skill upsert oracle-manipulation -f body.md --commit",
+    ),
+    exits=OVERWRITE_EXITS,
+)
+@click.argument("name", type=SlugType())
+@click.option(
+    "-d",
+    "--description",
+    cls=OnceOption,
+    type=TextType(),
+    metavar="TEXT",
+    help="One line that says when to use the skill.",
+)
+@click.option(
+    "-f",
+    "--file",
+    cls=OnceOption,
+    metavar="FILE",
+    help="Take the body from FILE; - is standard input.",
+)
+@click.option(
+    "--base",
+    cls=OnceOption,
+    type=TextType(),
+    metavar="VERSION",
+    help="The version the text was written for; what others wrote since is merged.",
+)
+@click.option("--if-changed", is_flag=True, help="Do nothing if the text is the same.")
+@click.option(
+    "--receipt",
+    cls=OnceOption,
+    metavar="FILE",
+    help="Keep FILE as the record of the work behind it.",
+)
+@click.option(
+    "-m",
+    "--message",
+    cls=OnceOption,
+    type=TextType(),
+    metavar="TEXT",
+    help="Say what was done and why.",
+)
+@click.option("--commit", is_flag=True, help="Commit the snapshot to a ledger, too.")
+def skill_upsert_command(
+    app: App,
+    name: str,
+    description: str | None,
+    file: str | None,
+    base: str | None,
+    if_changed: bool,
+    receipt: str | None,
+    message: str | None,
+    commit: bool,
+) -> None:
+    """Create a skill, or raise it to its next version.
+
+    NAME becomes the slug: "Oracle manipulation" and oracle-manipulation are the
+    same skill. Without -f an existing skill keeps its body. The version in the
+    front matter rises by one, and a snapshot of just that file is recorded. If its
+    commitment fails, the snapshot stands all the same. Skills that a new one is much
+    like are named, and so is what looks like a secret in its text.
+    """
+    body = None if file is None else read_input(file, limits.MAX_SKILL_BYTES, "the skill")
+    similar = app.brain.similar_skills(name, description, body)
+    done = app.brain.upsert_skill(
+        name,
+        body,
+        description=description,
+        if_changed=if_changed,
+        receipt=None if receipt is None else _read_receipt(receipt),
+        message=message or "",
+        base=base or "",
+        commit_to=open_chosen_ledger(app, None) if commit else None,
+    )
+    emit(app, {**done._asdict(), "similar": similar}, _upsert_lines(done))
+    for line in notice_lines(done.notices):
+        app.print_note(line)
+    for one in similar:
+        app.print_note(f"Note: much like {one.slug}: {escape(one.description)}")
+    if similar:
+        app.print_note(f"To make one of both: brain skill merge {similar[0].slug} {done.slug}")
+    raise_if_not_committed(done.commitment)
+
+
+def _read_receipt(name: str) -> Receipt | bytes:
+    """Return the receipt in a file, or what else stands in it."""
+    from brain.receipts import decode_or_bytes
+
+    return decode_or_bytes(read_input(name, limits.MAX_FILE_BYTES, "the receipt"))
+
+
+def _upsert_lines(done: Upserted) -> Iterator[str]:
+    yield upsert_line(done)
+    if done.changed:
+        yield f"Snapshot {short_id(done.snapshot)}, bundle {short_id(done.bundle)}"
+    yield from commitment_lines(done.commitment)
+
+
+@brain_command(
+    "revert", examples=("brain skill revert oracle-manipulation --to 1",), exits=OVERWRITE_EXITS
+)
+@click.argument("slug", type=SlugType())
+@click.option(
+    "--to",
+    "version",
+    cls=OnceOption,
+    type=TextType(),
+    metavar="VERSION",
+    help="The version whose text comes back.  [required]",
+)
+def skill_revert_command(app: App, slug: str, version: str | None) -> None:
+    """Bring back an earlier text as a new version.
+
+    The lineage only grows: the text of VERSION is recorded under the next version.
+    """
+    if not version:
+        raise click.UsageError("Missing option '--to': the version whose text comes back.")
+    done = app.brain.revert_skill(slug, version)
+    emit(
+        app,
+        done,
+        [
+            f"{upsert_line(done)} with the text of version {escape(version)}",
+            f"Snapshot {short_id(done.snapshot)}, bundle {short_id(done.bundle)}",
+            *commitment_lines(done.commitment),
+        ],
+    )
+    raise_if_not_committed(done.commitment)
+
+
+@brain_command(
+    "merge",
+    examples=(
+        "brain skill merge csv-to-excel excel-from-csv",
+        "brain skill merge csv-to-excel excel-from-csv -f both.md",
+    ),
+    exits=OVERWRITE_EXITS,
+)
+@click.argument("slug", type=SlugType(), metavar="A")
+@click.argument("other", type=SlugType(), metavar="B")
+@click.option(
+    "-d", "--description", cls=OnceOption, type=TextType(), metavar="TEXT", help="When to use both."
+)
+@click.option(
+    "-f",
+    "--file",
+    cls=OnceOption,
+    metavar="FILE",
+    help="Take the text of both from FILE; - is standard input.",
+)
+@click.option(
+    "-m",
+    "--message",
+    cls=OnceOption,
+    type=TextType(),
+    metavar="TEXT",
+    help="Say what was done and why.",
+)
+def skill_merge_command(
+    app: App,
+    slug: str,
+    other: str,
+    description: str | None,
+    file: str | None,
+    message: str | None,
+) -> None:
+    """Let one skill absorb another, which is removed.
+
+    A takes in what the text of B has and it has not: by lines if both come from one
+    text, else in a section at its end. The files of B move to A. Both happens in one
+    snapshot; the histories of both stay, and 'brain undo' takes it back.
+    """
+    done = app.brain.merge_skills(
+        slug,
+        other,
+        description=description,
+        body=None if file is None else read_input(file, limits.MAX_SKILL_BYTES, "the skill"),
+        message=message or "",
+    )
+    emit(app, done, _skill_merge_lines(done))
+    raise_if_not_committed(done.commitment)
+
+
+def _skill_merge_lines(done: SkillMergeResult) -> Iterator[str]:
+    yield escape(
+        f"{done.slug} upgraded {done.previous_version} → {done.version}:"
+        f" it absorbed {done.absorbed}, version {done.absorbed_version}"
+    )
+    for path in done.files:
+        yield escape(f"  {path}")
+    yield f"Snapshot {short_id(done.snapshot)}, bundle {short_id(done.bundle)}"
+    yield from commitment_lines(done.commitment)
+
+
+@brain_command(
+    "delete", examples=("brain skill delete oracle-manipulation",), exits=OVERWRITE_EXITS
+)
+@click.argument("slug", type=SlugType())
+def skill_delete_command(app: App, slug: str) -> None:
+    """Remove a skill; its history stays.
+
+    A skill of the same name made later continues its versions. 'brain undo' takes
+    the removal back.
+    """
+    done = app.brain.delete_skill(slug)
+    emit(
+        app,
+        done,
+        [
+            escape(f"{done.slug} removed at version {done.version}"),
+            f"Snapshot {short_id(done.snapshot)}, bundle {short_id(done.bundle)}",
+            *commitment_lines(done.commitment),
+        ],
+    )
+    raise_if_not_committed(done.commitment)
+
+
+@brain_command("list", examples=("brain skill list", "brain skill list --rev @~3 --json"))
+@click.option(
+    "--rev", cls=OnceOption, type=NonEmptyType(), metavar="REV", help="The state to list."
+)
+def skill_list_command(app: App, rev: str | None) -> None:
+    """List the skills.
+
+    One line each: slug, version, description.
+    """
+    found = app.brain.skills(rev or "@")
+    emit(app, {"skills": found}, _skill_list_lines(found))
+
+
+def _skill_list_lines(found: list[Skill]) -> Iterator[str]:
+    rows = [(skill.slug, str(skill.version), skill.description) for skill in found]
+    yield from align_columns(rows, terminal_width(sys.stdout))
+
+
+@brain_command(
+    "view",
+    examples=("brain skill view oracle-manipulation", "brain skill view oracle-manipulation@1"),
+)
+@click.argument("slug", type=SlugType())
+@click.option(
+    "--rev", cls=OnceOption, type=NonEmptyType(), metavar="REV", help="The state to read from."
+)
+def skill_view_command(app: App, slug: str, rev: str | None) -> None:
+    """Print the body of a skill.
+
+    SLUG@VERSION names an earlier version. A pipe gets the body and nothing else.
+    """
+    view = app.brain.view_skill(slug, rev or "@")
+    if app.as_json or is_terminal(sys.stdout):
+        emit(app, view, _skill_view_lines(view))
+    else:
+        write_stdout(view.body)
+
+
+def _skill_view_lines(view: SkillView) -> Iterator[str]:
+    yield colorize(escape(f"{view.slug}  version {view.version}  {view.path}"), "cyan")
+    if view.description:
+        yield escape(view.description)
+    yield ""
+    yield escape_lines(view.body.strip("\n"))
+    others = [path for path in view.files if path != view.path]
+    if others:
+        yield ""
+        yield from (colorize(escape(path), "cyan") for path in others)
+
+
+@brain_command("history", examples=("brain skill history oracle-manipulation",))
+@click.argument("slug", type=SlugType())
+def skill_history_command(app: App, slug: str) -> None:
+    """List the versions of a skill, newest first.
+
+    'brain skill revert SLUG --to VERSION' brings one back.
+    """
+    versions = app.brain.skill_history(slug)
+    emit(app, {"slug": slug, "versions": versions}, _skill_version_lines(versions))
+
+
+def _skill_version_lines(versions: list[SkillVersion]) -> Iterator[str]:
+    yield from align_columns(
+        (
+            str(item.version),
+            item.change,
+            short_id(item.snapshot),
+            local_time(item.time),
+            item.author,
+            first_line(item.message),
+        )
+        for item in versions
+    )
+
+
+@brain_command("similar", examples=("brain skill similar oracle-manipulation",))
+@click.argument("slug", type=SlugType())
+def skill_similar_command(app: App, slug: str) -> None:
+    """List the skills that one nearly duplicates.
+
+    Names, descriptions and lines of the bodies are compared; 1.00 is the same.
+    'brain skill merge A B' makes one of two.
+    """
+    similar = app.brain.similar_to(slug)
+    emit(app, {"slug": slug, "similar": similar}, _similar_skill_lines(slug, similar))
+
+
+def _similar_skill_lines(slug: str, similar: list[Similar]) -> Iterator[str]:
+    if not similar:
+        yield escape(f"No skill is much like {slug}.")
+    yield from align_columns((f"{one.score:.2f}", one.slug, one.description) for one in similar)
+
+
+@brain_command(
+    "check", examples=("brain skill check", "brain skill check oracle-manipulation --strict")
+)
+@click.argument("slugs", metavar="[SLUG]...", nargs=-1, type=SlugType())
+@click.option("--strict", is_flag=True, help="Take the specification at its word.")
+def skill_check_command(app: App, slugs: tuple[str, ...], strict: bool) -> None:
+    """Check skills against the rules of agentskills.io.
+
+    Without --strict, what the common clients read is enough. Errors end with exit
+    status 1, warnings alone do not.
+    """
+    problems = app.brain.check_skills(slugs, strict=strict)
+    errors = sum(problem.severity == "error" for problem in problems)
+    emit(app, {"ok": not errors, "problems": problems}, _skill_problem_lines(problems))
+    if errors:
+        raise BrainError(f"{pluralize(errors, 'error')} in skills", code="skill_problems")
+
+
+def _skill_problem_lines(problems: list[SkillProblem]) -> Iterator[str]:
+    for problem in problems:
+        place = f"{problem.path}:{problem.line}" if problem.line else problem.path
+        colour = "red" if problem.severity == "error" else "yellow"
+        severity = colorize(problem.severity, colour)
+        yield f"{escape(place)}: {severity}: {escape(problem.message)}"
+    if not problems:
+        yield "All skills are in order."

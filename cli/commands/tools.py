@@ -1,15 +1,92 @@
-"""`brain tools`: the group."""
+"""The commands of `brain tools`."""
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Iterable
+
 import click
 
-from ..group import LazyGroup
-from ..registry import TOOLS
+from brain import limits
+
+from ..command import OVERWRITE_EXITS, brain_command
+from ..context import App
+from ..lazy_group import LazyGroup
+from ..output import emit
+from ..params import OnceOption, TextType
+from ..registry import TOOLS_COMMANDS
+from ..render.human_format import align_columns
+from ..terminal import escape_lines, terminal_width
+from ..user_files import read_input
 
 
 @click.command(
-    "tools", cls=LazyGroup, table=TOOLS, epilog="'brain tools COMMAND --help' tells more."
+    "tools", cls=LazyGroup, table=TOOLS_COMMANDS, epilog="'brain tools COMMAND --help' tells more."
 )
-def command() -> None:
+def tools_group() -> None:
     """Give a model its tools, or call one yourself."""
+
+
+TOOL_FORMATS = ("openai", "responses", "anthropic", "mcp")
+
+
+@brain_command(
+    "list",
+    examples=(
+        "brain tools list",
+        "brain tools list --for openai > tools.json",
+        "brain tools list --for anthropic",
+    ),
+    exits=(0, 1, 2, 130),
+)
+@click.option(
+    "--for",
+    "form",
+    cls=OnceOption,
+    type=click.Choice(TOOL_FORMATS),
+    help="Print the definitions as this interface takes them.",
+)
+def tools_list_command(app: App, form: str | None) -> None:
+    """Print the tools that a model may be given.
+
+    With --for it is a list in JSON, ready to be sent: openai stands for chat
+    completions, responses for OpenAI's Responses.
+    """
+    from brain.serve.tools import TOOLS, tool_formats
+
+    made = getattr(tool_formats, form or "mcp")()
+    lines: Iterable[str]
+    if form:
+        lines = [json.dumps(made, indent=2)]
+    else:
+        rows = [(tool.name, tool.description.splitlines()[0]) for tool in TOOLS]
+        lines = align_columns(rows, terminal_width(sys.stdout))
+    emit(app, {"form": form or "mcp", "tools": made}, lines)
+
+
+@brain_command(
+    "call",
+    examples=(
+        "brain tools call skills_list",
+        'brain tools call skill_view \'{"name": "oracle-manipulation"}\'',
+        "generate | brain tools call skill_manage -",
+    ),
+    exits=OVERWRITE_EXITS,
+)
+@click.argument("name", type=TextType())
+@click.argument("arguments", metavar="[JSON]", default="{}", type=TextType())
+def tools_call_command(app: App, name: str, arguments: str) -> None:
+    """Call a tool as a model does, with the same answers.
+
+    JSON is an object with the arguments; - reads it from standard input.
+    """
+    from brain.serve.tools import Toolbox
+
+    given: str | bytes = (
+        arguments
+        if arguments != "-"
+        else read_input("-", limits.MAX_CALL_BYTES, "the arguments, as JSON,")
+    )
+    answer = Toolbox(app.brain).call(name, given)
+    emit(app, answer, [escape_lines(answer.text.rstrip("\n"))])

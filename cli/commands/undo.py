@@ -1,19 +1,51 @@
-"""`brain undo`."""
+"""Commands that go back: restore, undo, redo."""
 
 from __future__ import annotations
 
-from ..command import OVERWRITES
-from ..command import command as brain_command
+import click
+
+from ..command import OVERWRITE_EXITS, brain_command
 from ..context import App
 from ..output import emit
-from ..words import restored
+from ..params import NonEmptyType, TextType
+from ..progress_bar import ProgressBar
+from ..render.changes import restore_line
 
 
-@brain_command("undo", examples=("brain undo",), exits=OVERWRITES)
-def command(app: App) -> None:
+@brain_command(
+    "restore",
+    examples=("brain restore @~1", "brain restore @~1 skills/oracle-manipulation"),
+    exits=OVERWRITE_EXITS,
+)
+@click.argument("rev", type=NonEmptyType())
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
+def restore_command(app: App, rev: str, paths: tuple[str, ...]) -> None:
+    """Bring files back from a snapshot.
+
+    PATH is a file or folder, from the top of the brain; without one, all files.
+    What the folder holds and no snapshot does is recorded first; the restored
+    state becomes a new snapshot.
+    """
+    with ProgressBar(app) as bar:
+        done = app.brain.restore(rev, paths, progress=bar)
+    emit(app, done, [restore_line(done)])
+
+
+@brain_command("undo", examples=("brain undo",), exits=OVERWRITE_EXITS)
+def undo_command(app: App) -> None:
     """Take back the last operation.
 
     The folder and the head return to what they were before. 'brain redo' reverses it.
     """
     done = app.brain.undo()
-    emit(app, done, [restored(done)])
+    emit(app, done, [restore_line(done)])
+
+
+@brain_command("redo", examples=("brain redo",), exits=OVERWRITE_EXITS)
+def redo_command(app: App) -> None:
+    """Do again what was undone.
+
+    It works until the next operation is recorded.
+    """
+    done = app.brain.redo()
+    emit(app, done, [restore_line(done)])

@@ -1,32 +1,36 @@
-"""`brain verify`."""
+"""Commands that check the lineage: verify, ancestry, lineage."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from brain.errors import VerificationFailed
 
-from .. import keys
-from .. import roots as pins
-from ..command import command as brain_command
+from ..command import READ_EXITS, brain_command
 from ..context import App
-from ..findings import finding
-from ..ledgers import advice as advice_of_ledgers
-from ..ledgers import several, vouched
+from ..error_report import Failure
 from ..output import emit
-from ..params import Once, TextType
-from ..progress import Bar
-from ..text import count, short
-from ..trusting import advice
+from ..params import NonEmptyType, OnceOption, TextType
+from ..progress_bar import ProgressBar
+from ..render.human_format import pluralize, short_id
+from ..render.verdicts import finding_line
+from ..settings import user_keys
+from ..settings import user_roots as pins
+from ..settings.user_ledgers import ledger_advice as advice_of_ledgers
+from ..settings.user_ledgers import open_ledgers, verified_ledger_lines
+from ..terminal import escape
+from ..trust_changes import signing_advice
 
 if TYPE_CHECKING:
-    from brain.results import Finding, Verified
+    from brain.results import Ancestry, Finding, Verified
 
-_OF_SIGNATURES = {"unsigned", "below_threshold", "unknown_key", "expired_rights", "revoked_key"}
-_OF_SIGNATURES |= {"forged_author"}
+
+_SIGNATURE_CODES = {"unsigned", "below_threshold", "unknown_key", "expired_rights", "revoked_key"}
+_SIGNATURE_CODES |= {"forged_author"}
 
 
 @brain_command(
@@ -56,12 +60,12 @@ _OF_SIGNATURES |= {"forged_author"}
 )
 @click.option(
     "--ledger",
-    cls=Once,
+    cls=OnceOption,
     type=TextType("bad_ledger"),
     metavar="NAME",
     help="Ask this ledger too, or all there are with `all`.",
 )
-def command(
+def verify_command(
     app: App, deep: bool, require_signatures: bool, roots: tuple[str, ...], ledger: str | None
 ) -> None:
     """Check the lineage back to its first snapshot.
@@ -71,58 +75,138 @@ def command(
     Root keys that are pinned for this brain ('brain key roots') are asked for too.
     Any error ends with exit status 3; warnings and notes do not.
     """
-    from brain.verify import demand, verify_folder
+    from brain.verify.verification import parse_requirements, verify_folder
 
-    asked = demand(require_signatures, [keys.public(root) for root in roots])
-    with Bar(app) as bar:
-        found = verify_folder(app.folder(), deep, asked, bar, app.roots)
+    asked = parse_requirements(
+        require_signatures, [user_keys.resolve_public_key(root) for root in roots]
+    )
+    with ProgressBar(app) as bar:
+        found = verify_folder(app.brain_folder(), deep, asked, bar, app.pinned_roots)
     if found.ok and roots:
-        pins.begin(app, found.brain, list(map(keys.public, roots)))
-    hint = "" if found.ok else _advice(app, found.findings)
+        pins.pin_and_report_roots(app, found.brain, list(map(user_keys.resolve_public_key, roots)))
+    hint = "" if found.ok else _verification_advice(app, found.findings)
     if ledger and found.head:
-        from brain.actions.vouching import joined
+        from brain.repo.ledgers.ledger_verify import add_ledger_findings
 
-        told = app.brain.verify_against(several(app, ledger))
-        found, hint = joined(found, told), hint or advice_of_ledgers(told.findings)
-    emit(app, found, _lines(found))
+        told = app.brain.verify_against(open_ledgers(app, ledger))
+        found, hint = add_ledger_findings(found, told), hint or advice_of_ledgers(told.findings)
+    emit(app, found, _verification_lines(found))
     if not found.ok:
         errors = sum(one.severity == "error" for one in found.findings)
         raise VerificationFailed(
-            f"verification found {count(errors, 'error')}", hint=f"nothing was changed; {hint}"
+            f"verification found {pluralize(errors, 'error')}", hint=f"nothing was changed; {hint}"
         )
 
 
-def _advice(app: App, findings: list[Finding]) -> str:
+def _verification_advice(app: App, findings: list[Finding]) -> str:
     wrong = {one.code for one in findings if one.severity == "error"}
-    if wrong <= {"other_roots", "before_trust", "bad_trust"} | _OF_SIGNATURES:
+    if wrong <= {"other_roots", "before_trust", "bad_trust"} | _SIGNATURE_CODES:
         if "other_roots" in wrong:
-            return f"see which keys are pinned with `{app.call} key roots`"
+            return f"see which keys are pinned with `{app.command_prefix} key roots`"
         if "before_trust" in wrong:
             return "switch to the branch that leads to the trust file, or merge that one"
         if "bad_trust" in wrong:
-            return f"put the last good trust file back with `{app.call} key repair`"
+            return f"put the last good trust file back with `{app.command_prefix} key repair`"
     if "bad_roots" in wrong:
         return "mend the file of pinned root keys, or remove it and pin the keys that you know anew"
     if wrong == {"wrong_cache"}:
-        return f"make the cache anew with `{app.call} doctor --repair`"
-    if not wrong <= _OF_SIGNATURES:
+        return f"make the cache anew with `{app.command_prefix} doctor --repair`"
+    if not wrong <= _SIGNATURE_CODES:
         return "restore the store from a copy, or ask 'brain doctor'"
     if "forged_author" in wrong:
-        return f"do not trust it, or have the authors it names run `{app.call} sign --all`"
+        return (
+            f"do not trust it, or have the authors it names run `{app.command_prefix} sign --all`"
+        )
     if not app.brain.trusted().keys:
         return "say who may sign with `brain key trust KEY --as NAME`, or do not trust it"
-    asked = advice(app.brain.trusted(), f"{app.call} sign --all")
+    asked = signing_advice(app.brain.trusted(), f"{app.command_prefix} sign --all")
     return f"do not trust it, or, once it is looked through, {asked}"
 
 
-def _lines(found: Verified) -> Iterator[str]:
+def _verification_lines(found: Verified) -> Iterator[str]:
     for one in found.findings:
-        yield finding(one)
+        yield finding_line(one)
     if found.ok:
         yield (
-            f"Verified {count(found.snapshots, 'snapshot')} and"
-            f" {count(found.objects, 'object')} from {short(found.head)}"
-            f" back to {short(found.brain)}"
+            f"Verified {pluralize(found.snapshots, 'snapshot')} and"
+            f" {pluralize(found.objects, 'object')} from {short_id(found.head)}"
+            f" back to {short_id(found.brain)}"
         )
-        yield from vouched(found.ledgers)
+        yield from verified_ledger_lines(found.ledgers)
         yield f"Trust level {found.trust_level}"
+
+
+@brain_command(
+    "ancestry",
+    examples=("brain ancestry @~3", "brain ancestry 1f0c2a --lineage lineage.bin"),
+    exits=READ_EXITS,
+)
+@click.argument("old", metavar="ANCESTOR", type=NonEmptyType())
+@click.argument("new", metavar="[REV]", required=False, type=NonEmptyType())
+@click.option(
+    "--lineage", cls=OnceOption, metavar="FILE", help="Ask a file of `brain lineage`, not a brain."
+)
+def ancestry_command(app: App, old: str, new: str | None, lineage: str | None) -> None:
+    """Tell whether a snapshot descends from another.
+
+    Prints the way from REV, by default the head, down to ANCESTOR, also across
+    forks. Each snapshot names the next: as parent, jump, or origin of the fork.
+    With --lineage no brain is needed, and the snapshots are given by their ids.
+    Ends with status 1 if there is no way.
+    """
+    if lineage is None:
+        found = app.brain.ancestry(old, new or "@")
+    else:
+        from brain import Brain
+
+        with open(lineage, "rb") as source:
+            found = Brain.ancestry_in(source, old, new)
+    emit(app, found, _ancestry_lines(found))
+    if not found.descends:
+        raise Failure("not_an_ancestor", "the one does not descend from the other")
+
+
+def _ancestry_lines(found: Ancestry) -> Iterator[str]:
+    if not found.descends:
+        yield f"{short_id(found.descendant)} does not descend from {short_id(found.ancestor)}"
+        return
+    yield f"{short_id(found.descendant)} descends from {short_id(found.ancestor)}"
+    for here in found.path:
+        yield f"  {short_id(here)}"
+
+
+class LineageExport(NamedTuple):
+    """A lineage that was written to a file."""
+
+    snapshot: str
+    file: str
+    bytes: int
+
+
+@brain_command(
+    "lineage", examples=("brain lineage -o lineage.bin", "brain lineage main~3 -o l.bin")
+)
+@click.argument("rev", required=False, type=NonEmptyType())
+@click.option("-o", "--output", cls=OnceOption, metavar="FILE", help="Where to write.  [required]")
+def lineage_command(app: App, rev: str | None, output: str | None) -> None:
+    """Write a lineage to a file, without what it holds.
+
+    The file has every snapshot from REV, by default the head, back to the first
+    one, and on through forks: enough for `brain ancestry --lineage`, and nothing of
+    any skill, memory or prompt but what messages and operations say.
+    """
+    if not output:
+        raise click.UsageError("Missing option '-o': where to write.")
+    head = app.brain.show(rev or "@").info.snapshot
+    unfinished = f"{output}.part"
+    try:
+        with open(unfinished, "wb") as file:
+            file.writelines(app.brain.export_lineage(rev or "@"))
+            size = file.tell()
+        os.replace(unfinished, output)
+    except BaseException:
+        if os.path.exists(unfinished):
+            os.unlink(unfinished)
+        raise
+    words = f"The lineage of {short_id(head)} is in {escape(output)}, {pluralize(size, 'byte')}"
+    emit(app, LineageExport(head, output, size), [words])

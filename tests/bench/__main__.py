@@ -7,14 +7,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from .adopting import adopt_git
-from .arena import Arena
-from .generate import LAYOUTS, Corpus
-from .goals import NO_BRAIN, Results
-from .machine import describe
-from .report import report
-from .rows import ADOPT_GIT, FIRST, IN_PROCESS, ROWS, START_UP, start_up
-from .timing import Runner, Series, environment
+from tests.bench.adopting import adopt_git
+from tests.bench.arena import Arena
+from tests.bench.generate import LAYOUTS, Corpus
+from tests.bench.goals import NO_BRAIN, Results
+from tests.bench.machine import describe
+from tests.bench.report import report
+from tests.bench.rows import ADOPT_GIT, FIRST, IN_PROCESS, ROWS, START_UP, start_up
+from tests.bench.timing import Runner, Series, environment
 
 
 def parser() -> argparse.ArgumentParser:

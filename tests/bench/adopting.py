@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from .contestants import COMMAND, Git
-from .generate import SEED, Corpus, body, words
-from .timing import Runner, Sample, Series, interleave
+from tests.bench.contestants import COMMAND, Git
+from tests.bench.generate import SEED, Corpus, body, words
+from tests.bench.timing import Runner, Sample, Series, interleave
 
 COMMITS = 5000
 SKILLS = 500

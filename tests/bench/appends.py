@@ -6,10 +6,10 @@ import random
 from functools import partial
 from pathlib import Path
 
-from .arena import Arena
-from .contestants import BrainCli, Git
-from .generate import memory_line
-from .timing import Sample, Series, Turn, interleave
+from tests.bench.arena import Arena
+from tests.bench.contestants import BrainCli, Git
+from tests.bench.generate import memory_line
+from tests.bench.timing import Sample, Series, Turn, interleave
 
 APPENDS = 32
 """Appends over which the growth of brain's store is averaged."""

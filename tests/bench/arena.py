@@ -7,9 +7,9 @@ import shutil
 from functools import cached_property
 from pathlib import Path
 
-from .contestants import BrainCli, Git
-from .generate import Corpus, generate
-from .timing import Failed, Runner
+from tests.bench.contestants import BrainCli, Git
+from tests.bench.generate import Corpus, generate
+from tests.bench.timing import Failed, Runner
 
 CONTROLS = (".brain", ".git")
 

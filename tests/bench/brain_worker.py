@@ -12,8 +12,7 @@ import sys
 import time
 
 from brain import Brain
-
-from .generate import Corpus, body, words
+from tests.bench.generate import Corpus, body, words
 
 CHANGES = 10
 """Changed skills between two snapshots that are compared."""

@@ -12,7 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from .timing import Failed, Runner, Sample
+from tests.bench.timing import Failed, Runner, Sample
 
 COMMAND = Path(sys.executable).parent / "brain"
 

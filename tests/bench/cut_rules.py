@@ -13,8 +13,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from brain.digest import domain
-from brain.objects.cut import ends_node
+from brain.digest import domain_hash
+from brain.objects.node_boundary import is_node_boundary
 
 Rule = Callable[[int, str, int], bool]
 """Gets level, name and the count since the last cut."""
@@ -28,7 +28,7 @@ WORDS = (
     "upgrade vault"
 ).split()
 
-_hash = domain("brain v1 tree cut")
+_hash = domain_hash("brain v1 tree cut")
 
 
 def geometric(mean: int, fewest: int = 1, most: int = TOTAL) -> Rule:
@@ -44,7 +44,7 @@ def geometric(mean: int, fewest: int = 1, most: int = TOTAL) -> Rule:
 
 
 RULES: dict[str, Rule] = {
-    "Weibull, 24 to 162": ends_node,
+    "Weibull, 24 to 162": is_node_boundary,
     "geometric, mean 58": geometric(58),
     "geometric, mean 32": geometric(32),
     "geometric, 24 to 162, mean 59": geometric(37, 24, 162),

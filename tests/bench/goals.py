@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from .timing import Series
+from tests.bench.timing import Series
 
 Results = Mapping[tuple[str, int], Mapping[str, Mapping[str, Series]]]
 """Layout and number of skills, to row, to contestant, to its runs."""

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
-from brain.chain.protocol import NO_PARENT, Wish
-from brain.chain.tlog.check import check_inclusion
-from brain.chain.tlog.ledger import EmbeddedLedger
+from brain.chain.ledger_protocol import NO_PARENT, CommitRequest
+from brain.chain.tlog.embedded_ledger import EmbeddedLedger
+from brain.chain.tlog.log_verifier import verify_inclusion
 
 COUNT = 200
 """Commitments, or pieces of evidence, of one run."""
@@ -25,7 +25,7 @@ HUNDRED = 100
 
 def batches(log: EmbeddedLedger, brains: int, _: int) -> list[float]:
     """Time the opening of all brains at once."""
-    wishes = [Wish(_id(number), _id(number, 0), NO_PARENT) for number in range(brains)]
+    wishes = [CommitRequest(_id(number), _id(number, 0), NO_PARENT) for number in range(brains)]
     return [_timed(lambda: log.commit_many(wishes))]
 
 
@@ -58,16 +58,16 @@ def checks(log: EmbeddedLedger, brains: int, repeat: int) -> list[float]:
         path = [bytes.fromhex(hash) for hash in told["path"]]
         data = bytes.fromhex(told["entry"])
         given = told["checkpoint"], told["key"], told["index"], data, path
-        times.append(_timed(lambda given=given: check_inclusion(*given)))
+        times.append(_timed(lambda given=given: verify_inclusion(*given)))
     return times
 
 
-def _wishes(log: EmbeddedLedger, brains: int, repeat: int) -> list[Wish]:
+def _wishes(log: EmbeddedLedger, brains: int, repeat: int) -> list[CommitRequest]:
     wishes = []
     for number in _drawn(brains, repeat):
         head = log.head(_id(number))
         assert head is not None
-        wishes.append(Wish(_id(number), _id(number, head.seq, repeat), head.snapshot))
+        wishes.append(CommitRequest(_id(number), _id(number, head.seq, repeat), head.snapshot))
     return wishes
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from .arena import Arena
-from .timing import Sample, Series, interleave
+from tests.bench.arena import Arena
+from tests.bench.timing import Sample, Series, interleave
 
 
 def batch(arena: Arena) -> dict[str, Series]:

@@ -11,13 +11,12 @@ import sys
 from pathlib import Path
 
 from brain import Brain
-from brain.actions.turn import Turn, turn
 from brain.objects import operation
-from brain.objects.entry import FILE, Entry
+from brain.objects.tree_entry import FILE, TreeEntry
+from brain.repo.core.transaction import WriteTransaction, locked_write_transaction
 from brain.trust import ed25519
-from brain.trust.statement import key_text
-
-from .arena import Arena
+from brain.trust.signature_format import format_key
+from tests.bench.arena import Arena
 
 SKILLS = 100
 TOGETHER = 1000
@@ -44,7 +43,7 @@ def signed(folder: Path, snapshots: int) -> None:
     """Make such a brain whose snapshots are signed, the one of the trust file included."""
     folder.mkdir(parents=True)
     with Brain.init(folder, author="bench", sign_with=lambda: SEED) as brain:
-        brain.trust_key(key_text(ed25519.public_key(SEED)), "bench")
+        brain.trust_key(format_key(ed25519.public_key(SEED)), "bench")
         _grow(brain, snapshots - 2)
 
 
@@ -53,18 +52,18 @@ KINDS = {"plain": plain, "signed": signed}
 
 def _grow(brain: Brain, snapshots: int) -> None:
     for start in range(0, snapshots, TOGETHER):
-        with turn(brain._session, "upsert", "many upserts") as mine:
+        with locked_write_transaction(brain._session, "upsert", "many upserts") as mine:
             for number in range(start, min(start + TOGETHER, snapshots)):
                 _upsert(mine, number)
 
 
-def _upsert(mine: Turn, number: int) -> None:
+def _upsert(mine: WriteTransaction, number: int) -> None:
     slug, version = f"skill-{number % SKILLS:02d}", number // SKILLS + 1
     text = f"---\nname: {slug}\ndescription: d\nversion: {version}\n---\n{number}\n".encode()
     path = f"skills/{slug}/SKILL.md"
-    entry = Entry(path, FILE, mine.tx.put_blob(text), len(text))
+    entry = TreeEntry(path, FILE, mine.store_tx.put_blob(text), len(text))
     before = str(version - 1) if version > 1 else ""
-    mine.commit({path: entry}, operation.upsert(slug, before, str(version)))
+    mine.record_snapshot({path: entry}, operation.upsert_operation(slug, before, str(version)))
 
 
 if __name__ == "__main__":

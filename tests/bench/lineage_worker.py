@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from brain import Brain
-from brain.actions import lineage_cache
 from brain.objects import ancestry
-from brain.proofs.check import check
+from brain.proofs.proof_verification import verify_proof_bytes
+from brain.repo.core import lineage_cache
 
 SIDE = 50
 """Skills changed on either side of a merge."""
@@ -58,8 +58,10 @@ def bases(folder: str, count: int) -> list[float]:
 
 def _base(brain: Brain) -> object:
     session = brain._session
-    head, side = (session.reader.ref(f"heads/{name}") or b"" for name in ("main", "side"))
-    return ancestry.merge_bases(session.load, lineage_cache.merges(session), head, side)
+    head, side = (session.reader.read_ref(f"heads/{name}") or b"" for name in ("main", "side"))
+    return ancestry.find_merge_bases(
+        session.load_snapshot, lineage_cache.list_merges(session), head, side
+    )
 
 
 def logs(folder: str, count: int) -> list[float]:
@@ -89,7 +91,7 @@ def checks(folder: str, count: int) -> list[float]:
     """Time the check of that proof."""
     with Brain.open(folder) as brain:
         proof = brain.prove(_some(brain))
-    return [_timed(lambda: check(proof)) for _ in range(count)]
+    return [_timed(lambda: verify_proof_bytes(proof)) for _ in range(count)]
 
 
 def _some(brain: Brain) -> str:

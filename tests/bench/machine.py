@@ -6,7 +6,7 @@ import os
 import platform
 from pathlib import Path
 
-from .timing import Failed, Runner
+from tests.bench.timing import Failed, Runner
 
 
 def _processor() -> str:

@@ -15,7 +15,7 @@ import time
 
 from mcp import Client, StdioServerParameters
 
-from .generate import Corpus, body
+from tests.bench.generate import Corpus, body
 
 
 def _milliseconds(start: float) -> float:

@@ -7,11 +7,11 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from .arena import Arena
-from .contestants import Git
-from .lineage import SKILLS, long_lineage
-from .lineage_worker import SIDE, VERSIONS
-from .timing import Sample, Series, Turn, interleave
+from tests.bench.arena import Arena
+from tests.bench.contestants import Git
+from tests.bench.lineage import SKILLS, long_lineage
+from tests.bench.lineage_worker import SIDE, VERSIONS
+from tests.bench.timing import Sample, Series, Turn, interleave
 
 Row = Callable[[Arena], dict[str, Series]]
 

@@ -13,7 +13,7 @@ import time
 
 import pygit2
 
-from .generate import Corpus, body
+from tests.bench.generate import Corpus, body
 
 
 def replaced(

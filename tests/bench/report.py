@@ -5,8 +5,8 @@ from __future__ import annotations
 import resource
 from collections.abc import Iterator, Mapping
 
-from .goals import KIB, MB, Results, Verdict, judge, reference
-from .timing import Series
+from tests.bench.goals import KIB, MB, Results, Verdict, judge, reference
+from tests.bench.timing import Series
 
 _HEAD = """\
 # Performance

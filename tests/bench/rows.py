@@ -14,16 +14,16 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from .appends import append
-from .arena import Arena
-from .brain_worker import CHANGES
-from .contestants import COMMAND, BrainCli, Git, allocated
-from .generate import body, words
-from .ledgers import ROWS as LEDGER_ROWS
-from .merges import ROWS as LINEAGE_ROWS
-from .serving import ROWS as SERVING_ROWS
-from .timing import Failed, Runner, Sample, Series, Turn, interleave
-from .verifying import ROWS as VERIFY_ROWS
+from tests.bench.appends import append
+from tests.bench.arena import Arena
+from tests.bench.brain_worker import CHANGES
+from tests.bench.contestants import COMMAND, BrainCli, Git, allocated
+from tests.bench.generate import body, words
+from tests.bench.ledgers import ROWS as LEDGER_ROWS
+from tests.bench.merges import ROWS as LINEAGE_ROWS
+from tests.bench.serving import ROWS as SERVING_ROWS
+from tests.bench.timing import Failed, Runner, Sample, Series, Turn, interleave
+from tests.bench.verifying import ROWS as VERIFY_ROWS
 
 Outcome = dict[str, Series]
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from functools import partial
 
-from .arena import Arena
-from .contestants import COMMAND
-from .timing import Sample, Series, interleave
+from tests.bench.arena import Arena
+from tests.bench.contestants import COMMAND
+from tests.bench.timing import Sample, Series, interleave
 
 WRITES = 100
 """Skills that one run writes."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from .arena import Arena
-from .contestants import BrainCli
-from .lineage import long_lineage
-from .timing import Sample, Series, interleave
+from tests.bench.arena import Arena
+from tests.bench.contestants import BrainCli
+from tests.bench.lineage import long_lineage
+from tests.bench.timing import Sample, Series, interleave
 
 Row = Callable[[Arena], dict[str, Series]]
 

@@ -6,16 +6,16 @@ from collections.abc import Generator
 
 import pytest
 
-from tests import anvil
-from tests.chain.registry import Registry
+from tests.support import anvil_node
+from tests.support.chain.registry_contract import RegistryContract
 
 
 @pytest.fixture(scope="module")
-def node() -> Generator[anvil.Anvil]:
-    with anvil.running() as node:
+def node() -> Generator[anvil_node.Anvil]:
+    with anvil_node.run_anvil() as node:
         yield node
 
 
 @pytest.fixture(scope="module")
-def registry(node: anvil.Anvil) -> Registry:
-    return Registry(node)
+def registry(node: anvil_node.Anvil) -> RegistryContract:
+    return RegistryContract(node)

@@ -8,9 +8,15 @@ from typing import NamedTuple
 
 import pytest
 
-from tests import anvil
-from tests.chain import rfc6962
-from tests.chain.registry import ZERO, Event, Registry, encoded, word
+from tests.support import anvil_node
+from tests.support.chain import rfc6962
+from tests.support.chain.registry_contract import (
+    ZERO_WORD,
+    ContractEvent,
+    RegistryContract,
+    encode_call,
+    word_of,
+)
 
 LARGEST = 40
 LEAVES = [rfc6962.leaf_hash(b"entry %d" % n) for n in range(LARGEST)]
@@ -28,23 +34,29 @@ class Claim(NamedTuple):
 
     def holds(self) -> bool:
         """Say it by the definition."""
-        return rfc6962.root_by(self.index, self.size, self.leaf, self.proof) == self.root
+        return rfc6962.root_from_path(self.index, self.size, self.leaf, self.proof) == self.root
 
 
 def claim(index: int, size: int) -> Claim:
     leaves = LEAVES[:size]
-    return Claim(rfc6962.root(leaves), index, size, leaves[index], rfc6962.path(index, leaves))
+    return Claim(
+        rfc6962.merkle_root(leaves),
+        index,
+        size,
+        leaves[index],
+        rfc6962.inclusion_path(index, leaves),
+    )
 
 
-def verdicts(registry: Registry, claims: Sequence[Claim]) -> list[bool]:
+def verdicts(registry: RegistryContract, claims: Sequence[Claim]) -> list[bool]:
     """Return what the contract says to each."""
     out = []
     for place in range(0, len(claims), 200):
         calls = [
-            {"to": registry.address, "data": "0x" + encoded("verifyInclusion", *each).hex()}
+            {"to": registry.address, "data": "0x" + encode_call("verifyInclusion", *each).hex()}
             for each in claims[place : place + 200]
         ]
-        answers = registry.node.calls(("eth_call", [call, "latest"]) for call in calls)
+        answers = registry.node.batch_call(("eth_call", [call, "latest"]) for call in calls)
         out += [bool(int(answer, 16)) for answer in answers]
     return out
 
@@ -62,9 +74,9 @@ def mutants(good: Claim, draw: random.Random) -> list[Claim]:
         good._replace(leaf=flipped(good.leaf, draw)),
         good._replace(proof=[*proof, good.root]),
         good._replace(proof=[good.leaf, *proof]),
-        good._replace(proof=[*proof, *[ZERO] * 65]),
-        good._replace(root=rfc6962.join(ZERO, good.root), proof=[*proof, ZERO]),
-        good._replace(root=rfc6962.join(good.root, ZERO), proof=[*proof, ZERO]),
+        good._replace(proof=[*proof, *[ZERO_WORD] * 65]),
+        good._replace(root=rfc6962.node_hash(ZERO_WORD, good.root), proof=[*proof, ZERO_WORD]),
+        good._replace(root=rfc6962.node_hash(good.root, ZERO_WORD), proof=[*proof, ZERO_WORD]),
         good._replace(index=draw.randrange(LARGEST)),
         good._replace(index=good.size),
         good._replace(index=TOP),
@@ -78,7 +90,7 @@ def mutants(good: Claim, draw: random.Random) -> list[Claim]:
         swapped = proof.copy()
         swapped[place], swapped[-1] = swapped[-1], swapped[place]
         bad = [*proof[:place], flipped(proof[place], draw), *proof[place + 1 :]]
-        inner = rfc6962.join(*sorted([good.leaf, proof[0]]))
+        inner = rfc6962.node_hash(*sorted([good.leaf, proof[0]]))
         out += [
             good._replace(proof=swapped),
             good._replace(proof=bad),
@@ -90,39 +102,47 @@ def mutants(good: Claim, draw: random.Random) -> list[Claim]:
     return out
 
 
-def test_an_anchor_is_told_and_kept(registry: Registry, node: anvil.Anvil) -> None:
+def test_an_anchor_is_told_and_kept(registry: RegistryContract, node: anvil_node.Anvil) -> None:
     account = node.accounts[3]
-    assert registry.ask("anchorOf", account) == (ZERO,)
-    told = registry.send(account, "anchor", word("root 1"), 1000)
-    assert told == [Event("Anchored", (account, word("root 1"), 1000))]
-    assert registry.ask("anchorOf", account) == (word("root 1"),)
+    assert registry.call("anchorOf", account) == (ZERO_WORD,)
+    told = registry.send(account, "anchor", word_of("root 1"), 1000)
+    assert told == [ContractEvent("Anchored", (account, word_of("root 1"), 1000))]
+    assert registry.call("anchorOf", account) == (word_of("root 1"),)
 
 
-def test_an_anchor_takes_the_place_of_the_one_before(registry: Registry, node: anvil.Anvil) -> None:
-    for size, root in ((1, word("root 1")), (TOP, word("root 2"))):
+def test_an_anchor_takes_the_place_of_the_one_before(
+    registry: RegistryContract, node: anvil_node.Anvil
+) -> None:
+    for size, root in ((1, word_of("root 1")), (TOP, word_of("root 2"))):
         told = registry.send(node.accounts[4], "anchor", root, size)
-        assert told == [Event("Anchored", (node.accounts[4], root, size))]
-        assert registry.ask("anchorOf", node.accounts[4]) == (root,)
+        assert told == [ContractEvent("Anchored", (node.accounts[4], root, size))]
+        assert registry.call("anchorOf", node.accounts[4]) == (root,)
 
 
-def test_each_account_has_an_anchor_of_its_own(registry: Registry, node: anvil.Anvil) -> None:
+def test_each_account_has_an_anchor_of_its_own(
+    registry: RegistryContract, node: anvil_node.Anvil
+) -> None:
     one, two = node.accounts[5:7]
-    registry.send(one, "anchor", word("root 1"), 1)
-    registry.send(two, "anchor", word("root 2"), 2)
-    assert registry.ask("anchorOf", one) == (word("root 1"),)
+    registry.send(one, "anchor", word_of("root 1"), 1)
+    registry.send(two, "anchor", word_of("root 2"), 2)
+    assert registry.call("anchorOf", one) == (word_of("root 1"),)
 
 
-def test_anchoring_no_root_is_refused(registry: Registry, node: anvil.Anvil) -> None:
-    assert registry.refuses(node.accounts[7], "anchor", ZERO, 0) == ("ZeroRoot",)
+def test_anchoring_no_root_is_refused(registry: RegistryContract, node: anvil_node.Anvil) -> None:
+    assert registry.send_and_expect_revert(node.accounts[7], "anchor", ZERO_WORD, 0) == (
+        "ZeroRoot",
+    )
 
 
-def test_every_leaf_of_every_small_log_is_found(registry: Registry) -> None:
+def test_every_leaf_of_every_small_log_is_found(registry: RegistryContract) -> None:
     claims = [claim(index, size) for size in range(1, LARGEST + 1) for index in range(size)]
     assert all(verdicts(registry, claims))
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_the_definition_does_not_bear_out_is_not_found(registry: Registry, seed: int) -> None:
+def test_what_the_definition_does_not_bear_out_is_not_found(
+    registry: RegistryContract, seed: int
+) -> None:
     draw = random.Random(seed)
     claims = [
         mutant
@@ -134,19 +154,21 @@ def test_what_the_definition_does_not_bear_out_is_not_found(registry: Registry, 
     assert expected.count(False) > 500
 
 
-def test_a_log_of_as_many_entries_as_can_be_counted_is_checked(registry: Registry) -> None:
-    proof = [word(f"beside {n}") for n in range(64)]
+def test_a_log_of_as_many_entries_as_can_be_counted_is_checked(registry: RegistryContract) -> None:
+    proof = [word_of(f"beside {n}") for n in range(64)]
     for index in (0, 1, TOP // 2, TOP - 2, TOP - 1):
         steps = proof[: 64 if index < TOP - 1 else 63]
-        root = rfc6962.root_by(index, TOP, LEAVES[0], steps)
+        root = rfc6962.root_from_path(index, TOP, LEAVES[0], steps)
         assert root is not None
         good = Claim(root, index, TOP, LEAVES[0], steps)
         assert verdicts(registry, [good, good._replace(proof=steps[:-1])]) == [True, False]
 
 
-def test_what_is_anchored_can_be_checked_against(registry: Registry, node: anvil.Anvil) -> None:
+def test_what_is_anchored_can_be_checked_against(
+    registry: RegistryContract, node: anvil_node.Anvil
+) -> None:
     account = node.accounts[8]
     good = claim(7, 20)
     registry.send(account, "anchor", good.root, good.size)
-    (root,) = registry.ask("anchorOf", account)
+    (root,) = registry.call("anchorOf", account)
     assert verdicts(registry, [good._replace(root=root)]) == [True]

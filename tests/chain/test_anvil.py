@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests import anvil
-from tests.chain.registry import Registry, encoded, word
-from tests.patience import PATIENCE
+from tests.support import anvil_node
+from tests.support.chain.registry_contract import RegistryContract, encode_call, word_of
+from tests.support.processes import TIMEOUT_SECONDS
 
-ROOTS = [word("root 0"), word("root 1")]
+ROOTS = [word_of("root 0"), word_of("root 1")]
 
 
 def alive(process: int) -> bool:
@@ -28,13 +28,17 @@ def alive(process: int) -> bool:
     return state not in "ZX"
 
 
-@pytest.mark.parametrize("end", [anvil.Anvil.stop, anvil.Anvil.kill], ids=["stop", "kill"])
-def test_a_node_that_ended_is_gone_and_ends_only_once(end: Callable[[anvil.Anvil], None]) -> None:
-    with anvil.running() as node:
+@pytest.mark.parametrize(
+    "end", [anvil_node.Anvil.stop, anvil_node.Anvil.kill], ids=["stop", "kill"]
+)
+def test_a_node_that_ended_is_gone_and_ends_only_once(
+    end: Callable[[anvil_node.Anvil], None],
+) -> None:
+    with anvil_node.run_anvil() as node:
         end(node)
         assert node.process.returncode is not None
         with pytest.raises(OSError):
-            node.number()
+            node.block_number()
 
 
 def test_a_node_ends_with_the_process_that_started_it() -> None:
@@ -57,87 +61,89 @@ def test_a_node_ends_with_the_process_that_started_it() -> None:
 
 def waited(handle: int) -> bool:
     """Wait for a process that is not ours to end."""
-    ready, _, _ = select.select([handle], [], [], PATIENCE)
+    ready, _, _ = select.select([handle], [], [], TIMEOUT_SECONDS)
     os.close(handle)
     return bool(ready)
 
 
 def test_a_node_started_again_with_its_state_knows_what_it_knew(tmp_path: Path) -> None:
     state = "--state", tmp_path / "state.json"
-    with anvil.running(*state) as node:
-        registry = Registry(node)
+    with anvil_node.run_anvil(*state) as node:
+        registry = RegistryContract(node)
         registry.send(node.accounts[1], "anchor", ROOTS[0], 1)
-        number, port = node.number(), node.port
-    with anvil.running(*state, port=port) as again:
-        assert (again.port, again.number()) == (port, number)
-        answer = again.read(registry.address, encoded("anchorOf", again.accounts[1]))
+        number, port = node.block_number(), node.port
+    with anvil_node.run_anvil(*state, port=port) as again:
+        assert (again.port, again.block_number()) == (port, number)
+        answer = again.eth_call(registry.address, encode_call("anchorOf", again.accounts[1]))
         assert answer == ROOTS[0]
 
 
-def test_a_state_can_be_carried_to_another_node(registry: Registry) -> None:
+def test_a_state_can_be_carried_to_another_node(registry: RegistryContract) -> None:
     account = registry.node.accounts[1]
     registry.send(account, "anchor", ROOTS[1], 1)
-    state = registry.node.dump()
-    with anvil.running() as other:
-        other.load(state)
-        assert other.read(registry.address, encoded("anchorOf", account)) == ROOTS[1]
+    state = registry.node.dump_state()
+    with anvil_node.run_anvil() as other:
+        other.load_state(state)
+        assert other.eth_call(registry.address, encode_call("anchorOf", account)) == ROOTS[1]
 
 
-def test_a_reorg_takes_back_what_was_mined_and_changes_the_hashes(registry: Registry) -> None:
+def test_a_reorg_takes_back_what_was_mined_and_changes_the_hashes(
+    registry: RegistryContract,
+) -> None:
     node, account = registry.node, registry.node.accounts[2]
     node.mine(2)
     registry.send(account, "anchor", ROOTS[0], 1)
     before = node.block()
-    assert registry.ask("anchorOf", account) == (ROOTS[0],)
+    assert registry.call("anchorOf", account) == (ROOTS[0],)
     node.reorg(1)
     after = node.block()
-    assert registry.ask("anchorOf", account) == (bytes(32),)
+    assert registry.call("anchorOf", account) == (bytes(32),)
     assert after["number"] == before["number"]
     assert after["hash"] != before["hash"]
 
 
-def test_what_is_not_mined_at_once_waits_until_it_is(registry: Registry) -> None:
+def test_what_is_not_mined_at_once_waits_until_it_is(registry: RegistryContract) -> None:
     node, account = registry.node, registry.node.accounts[3]
-    node.automine(False)
-    data = encoded("anchor", ROOTS[0], 1)
+    node.set_automine(False)
+    data = encode_call("anchor", ROOTS[0], 1)
     gone, kept = (node.send(sender, registry.address, data) for sender in node.accounts[3:5])
     assert node.receipt(kept) is None
     node.drop(gone)
     node.mine()
-    node.automine(True)
+    node.set_automine(True)
     receipt = node.receipt(kept)
     assert receipt is not None
     assert receipt["status"] == "0x1"
     assert node.receipt(gone) is None
-    assert registry.ask("anchorOf", account) == (bytes(32),)
+    assert registry.call("anchorOf", account) == (bytes(32),)
 
 
-def test_the_next_block_has_the_time_and_the_base_fee_that_were_set(node: anvil.Anvil) -> None:
-    moment = node.now() + 1000
+def test_the_next_block_has_the_time_and_the_base_fee_that_were_set(node: anvil_node.Anvil) -> None:
+    moment = node.block_time() + 1000
     node.set_next_time(moment)
     node.set_next_base_fee(12_345_678_901)
     node.mine()
-    assert node.now() == moment
+    assert node.block_time() == moment
     assert int(node.block()["baseFeePerGas"], 16) == 12_345_678_901
 
 
-def test_code_can_be_put_anywhere_and_taken_away(registry: Registry) -> None:
+def test_code_can_be_put_anywhere_and_taken_away(registry: RegistryContract) -> None:
     node, place = registry.node, "0x" + "ab" * 20
     code = bytes.fromhex(node.call("eth_getCode", registry.address, "latest")[2:])
     node.set_code(place, code)
-    assert node.read(place, encoded("anchorOf", node.accounts[0])) == bytes(32)
+    assert node.eth_call(place, encode_call("anchorOf", node.accounts[0])) == bytes(32)
     node.set_code(place, b"")
-    assert node.read(place, encoded("anchorOf", node.accounts[0])) == b""
+    assert node.eth_call(place, encode_call("anchorOf", node.accounts[0])) == b""
 
 
-def test_a_snapshot_brings_back_what_was(registry: Registry) -> None:
+def test_a_snapshot_brings_back_what_was(registry: RegistryContract) -> None:
     node, account = registry.node, registry.node.accounts[6]
     name = node.snapshot()
     registry.send(account, "anchor", ROOTS[0], 1)
     node.revert(name)
-    assert registry.ask("anchorOf", account) == (bytes(32),)
+    assert registry.call("anchorOf", account) == (bytes(32),)
 
 
 def test_a_node_that_cannot_start_says_why() -> None:
     with pytest.raises(AssertionError, match="--no-such-option"):
-        anvil.Anvil("--no-such-option")
+        anvil_node.Anvil("--no-such-option")

@@ -9,33 +9,33 @@ import pytest
 from eth_utils.crypto import keccak
 
 from brain.chain import contracts
-from tests import anvil
-from tests.contracts import build
+from tests.support import anvil_node
+from tests.support.chain import contract_compiler
 
 
 @pytest.fixture(scope="module")
 def rebuilt() -> dict[str, bytes]:
-    return build.files()
+    return contract_compiler.build_files()
 
 
-@pytest.mark.parametrize("name", [build.INPUT, build.ARTIFACT])
+@pytest.mark.parametrize("name", [contract_compiler.INPUT_NAME, contract_compiler.ARTIFACT_NAME])
 def test_the_compiler_makes_the_same_bytes_again(rebuilt: dict[str, bytes], name: str) -> None:
-    assert (build.FOLDER / name).read_bytes() == rebuilt[name]
+    assert (contract_compiler.CONTRACTS_FOLDER / name).read_bytes() == rebuilt[name]
 
 
 def test_the_hashes_are_those_of_what_is_shipped() -> None:
-    source = (build.FOLDER / build.SOURCE).read_bytes()
-    named = contracts.artifact()["hashes"]
-    assert named["source"] == build.hashed(source)
-    assert named["creation"] == build.hashed(contracts.creation())
-    assert named["runtime"] == build.hashed(contracts.runtime())
-    assert keccak(contracts.runtime()) == contracts.RUNTIME_HASH
+    source = (contract_compiler.CONTRACTS_FOLDER / contract_compiler.SOURCE_NAME).read_bytes()
+    named = contracts.load_artifact()["hashes"]
+    assert named["source"] == contract_compiler.hex_hash(source)
+    assert named["creation"] == contract_compiler.hex_hash(contracts.creation_code())
+    assert named["runtime"] == contract_compiler.hex_hash(contracts.runtime_code())
+    assert keccak(contracts.runtime_code()) == contracts.RUNTIME_HASH
 
 
 def test_what_is_deployed_has_the_runtime_code_and_so_its_hash() -> None:
-    with anvil.running() as node:
-        code = node.call("eth_getCode", node.deploy(contracts.creation()), "latest")
-    assert bytes.fromhex(code[2:]) == contracts.runtime()
+    with anvil_node.run_anvil() as node:
+        code = node.call("eth_getCode", node.deploy(contracts.creation_code()), "latest")
+    assert bytes.fromhex(code[2:]) == contracts.runtime_code()
 
 
 def test_the_hash_is_known_without_reading_the_artifact() -> None:

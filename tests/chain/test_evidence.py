@@ -10,27 +10,33 @@ import pytest
 
 from brain import check_evidence
 from brain.chain.contracts import RUNTIME_HASH
-from brain.chain.evidence import header
-from brain.chain.evidence.account import account
-from brain.chain.evidence.account import word as word_at
-from brain.chain.evidence.evidence import BRAIN
+from brain.chain.evidence import block_header
+from brain.chain.evidence.evidence_model import KIND_BRAIN
+from brain.chain.evidence.state_proof import read_account
+from brain.chain.evidence.state_proof import read_storage_word as word_at
 from brain.errors import BrainError, InvalidInput, ProofError
-from tests.chain import evidences
-from tests.chain.evidences import KINDS, OTHERS, Given
-from tests.chain.lineage import CONTENT, FIRST, LAST, OLD_PATH, PATH
-from tests.chain.mutants import allowed, campaign, shown
-from tests.chain.registry import Registry, word
-from tests.mutants import mutants, put
+from tests.support.chain import captured_evidence
+from tests.support.chain.captured_evidence import EVIDENCE_KINDS, OTHER_BRAIN_COUNT, EvidenceCase
+from tests.support.chain.evidence_mutations import allowed_results, check_or_none, run_campaign
+from tests.support.chain.registry_contract import RegistryContract, word_of
+from tests.support.chain.synthetic_evidence import (
+    FIRST_SNAPSHOT,
+    LAST_SNAPSHOT,
+    NEW_PATH,
+    NEW_PATH_CONTENT,
+    OLD_PATH,
+)
+from tests.support.json_mutations import mutate_json, replace_at
 
-Cases = dict[str, Given]
+Cases = dict[str, EvidenceCase]
 SENDER = "0x" + "ab" * 20
 TWINS = (40364, 105566)
 """Slots whose keys have their first four bytes in common."""
 
 
 @pytest.fixture(scope="module")
-def cases(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> Cases:
-    return evidences.all_kinds(registry, tmp_path_factory.mktemp("log") / "log")
+def cases(registry: RegistryContract, tmp_path_factory: pytest.TempPathFactory) -> Cases:
+    return captured_evidence.capture_all_kinds(registry, tmp_path_factory.mktemp("log") / "log")
 
 
 def code_of(document: Any, known: dict[str, Any]) -> str:
@@ -41,14 +47,18 @@ def code_of(document: Any, known: dict[str, Any]) -> str:
 
 
 def test_a_file_is_shown_in_the_head_that_an_account_holds_in_a_block(
-    cases: Cases, registry: Registry
+    cases: Cases, registry: RegistryContract
 ) -> None:
     owner, signer = registry.node.accounts[1:3]
     given = cases["brain"]
-    found = check_evidence(given.data, content=raw(CONTENT), **given.known)
+    found = check_evidence(given.encode, content=raw(NEW_PATH_CONTENT), **given.known)
     block = registry.node.call("eth_getBlockByHash", given.known["block_hash"], False)
-    assert (found.brain, found.snapshot, found.seq) == (FIRST.id.hex(), LAST.id.hex(), 2)
-    assert (found.path, found.committed, found.parent) == (PATH, LAST.id.hex(), None)
+    assert (found.brain, found.snapshot, found.seq) == (
+        FIRST_SNAPSHOT.id.hex(),
+        LAST_SNAPSHOT.id.hex(),
+        2,
+    )
+    assert (found.path, found.committed, found.parent) == (NEW_PATH, LAST_SNAPSHOT.id.hex(), None)
     assert found.log is None
     assert found.chain is not None
     assert (found.chain.owner, found.chain.signer, found.chain.creator) == (owner, signer, owner)
@@ -63,32 +73,34 @@ def test_a_file_is_shown_in_the_head_that_an_account_holds_in_a_block(
 def test_a_skipped_snapshot_is_shown_by_the_committed_one_that_descends_from_it(
     cases: Cases,
 ) -> None:
-    found = check_evidence(cases["skipped"].data, **cases["skipped"].known)
-    assert (found.snapshot, found.committed) == (FIRST.id.hex(), LAST.id.hex())
+    found = check_evidence(cases["skipped"].encode, **cases["skipped"].known)
+    assert (found.snapshot, found.committed) == (FIRST_SNAPSHOT.id.hex(), LAST_SNAPSHOT.id.hex())
     assert found.path == OLD_PATH
 
 
 def test_an_entry_of_a_log_is_shown_under_its_signed_checkpoint(cases: Cases) -> None:
     given = cases["log"]
-    found = check_evidence(given.data, **given.known)
+    found = check_evidence(given.encode, **given.known)
     assert found.log is not None and found.chain is None
-    assert (found.log.place, found.log.size) == (OTHERS + 1, OTHERS + 2)
-    assert (found.parent, found.seq) == (FIRST.id.hex(), 2)
+    assert (found.log.place, found.log.size) == (OTHER_BRAIN_COUNT + 1, OTHER_BRAIN_COUNT + 2)
+    assert (found.parent, found.seq) == (FIRST_SNAPSHOT.id.hex(), 2)
     assert (found.log.known, found.log.witnesses) == (True, [])
     assert found.trust_level == "L0"
 
 
-def test_a_log_is_shown_to_be_anchored_by_an_account(cases: Cases, registry: Registry) -> None:
+def test_a_log_is_shown_to_be_anchored_by_an_account(
+    cases: Cases, registry: RegistryContract
+) -> None:
     given = cases["anchor"]
-    found = check_evidence(given.data, content=raw(CONTENT), **given.known)
+    found = check_evidence(given.encode, content=raw(NEW_PATH_CONTENT), **given.known)
     assert found.log is not None and found.chain is not None
     assert (found.chain.sender, found.chain.owner) == (registry.node.accounts[3], None)
     assert (found.trust_level, found.missing) == ("L3", [])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", EVIDENCE_KINDS)
 def test_who_brings_nothing_is_told_what_is_missing(cases: Cases, kind: str) -> None:
-    found = check_evidence(cases[kind].data)
+    found = check_evidence(cases[kind].encode)
     assert found.trust_level == "L0"
     assert any("the file itself" in one for one in found.missing)
     assert any("hash of block" in one for one in found.missing) == (found.chain is not None)
@@ -98,24 +110,26 @@ def test_who_brings_nothing_is_told_what_is_missing(cases: Cases, kind: str) -> 
 @pytest.mark.parametrize(("trust", "missing"), [("L1", 1), ("L2", 1), ("L3", 0)])
 def test_a_block_hash_is_worth_what_its_source_is(cases: Cases, trust: str, missing: int) -> None:
     given = cases["brain"]
-    found = check_evidence(given.data, content=raw(CONTENT), block_trust=trust, **given.known)
+    found = check_evidence(
+        given.encode, content=raw(NEW_PATH_CONTENT), block_trust=trust, **given.known
+    )
     assert (found.trust_level, len(found.missing)) == (trust, missing)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", EVIDENCE_KINDS)
 def test_no_alteration_of_any_place_shows_anything_else(cases: Cases, kind: str) -> None:
-    given, may = cases[kind], allowed(cases[kind])
-    for what, mutant in mutants(given.document):
-        found = shown(json.dumps(mutant).encode(), given.known)
+    given, may = cases[kind], allowed_results(cases[kind])
+    for what, mutant in mutate_json(given.document):
+        found = check_or_none(json.dumps(mutant).encode(), given.known)
         assert found is None or found in may, what
 
 
 def test_no_mutant_made_by_chance_shows_anything_else(cases: Cases) -> None:
-    tally = campaign(cases, 1000, 7)
+    tally = run_campaign(cases, 1000, 7)
     assert tally["refused"] > 800
 
 
-def test_what_the_reader_knows_must_fit(cases: Cases, registry: Registry) -> None:
+def test_what_the_reader_knows_must_fit(cases: Cases, registry: RegistryContract) -> None:
     other, account = "ab" * 32, registry.node.accounts[5]
     key = "log.example+19ddaf36+AQnvFmfXCbSLL4W7XwoZRS8nK2Gfw5k0sKSF3RQWHPn4"
     for kind, known, code in (
@@ -123,7 +137,7 @@ def test_what_the_reader_knows_must_fit(cases: Cases, registry: Registry) -> Non
         ("brain", {"owner": account}, "not_this_owner"),
         ("brain", {"brain": other}, "not_this_brain"),
         ("brain", {"snapshot": other}, "not_this_snapshot"),
-        ("skipped", {"snapshot": LAST.id.hex()}, "not_this_snapshot"),
+        ("skipped", {"snapshot": LAST_SNAPSHOT.id.hex()}, "not_this_snapshot"),
         ("anchor", {"block_hash": cases["brain"].known["block_hash"]}, "wrong_block"),
         ("anchor", {"owner": account}, "not_this_owner"),
         ("log", {"block_hash": "0x" + other}, "no_block"),
@@ -146,18 +160,20 @@ def test_another_content_is_refused_and_none_can_be_compared_where_no_path_is_sh
 ) -> None:
     given = cases["brain"]
     with pytest.raises(ProofError) as caught:
-        check_evidence(given.data, content=raw(b"else"))
+        check_evidence(given.encode, content=raw(b"else"))
     assert caught.value.code == "wrong_content"
     bare = json.dumps({**given.document, "proof": None}).encode()
     with pytest.raises(InvalidInput) as refused:
-        check_evidence(bare, content=raw(CONTENT))
+        check_evidence(bare, content=raw(NEW_PATH_CONTENT))
     assert refused.value.code == "no_content"
 
 
 def test_the_block_is_anybodys_as_long_as_its_hash_is_not_known(cases: Cases) -> None:
     given = cases["brain"]
     header = given.document["chain"]["header"]
-    forged = put(given.document, ("chain", "header"), header[:-1] + f"{int(header[-1], 16) ^ 1:x}")
+    forged = replace_at(
+        given.document, ("chain", "header"), header[:-1] + f"{int(header[-1], 16) ^ 1:x}"
+    )
     found = check_evidence(json.dumps(forged).encode())
     assert found.trust_level == "L0" and any("hash of block" in one for one in found.missing)
     assert code_of(forged, given.known) == "wrong_block"
@@ -166,25 +182,27 @@ def test_the_block_is_anybodys_as_long_as_its_hash_is_not_known(cases: Cases) ->
 def test_addresses_are_taken_in_letters_of_any_case(cases: Cases) -> None:
     given = cases["brain"]
     owner = "0x" + given.known["owner"][2:].upper()
-    assert check_evidence(given.data, owner=owner).chain is not None
+    assert check_evidence(given.encode, owner=owner).chain is not None
 
 
 def test_words_are_those_of_other_slots_of_the_same_contract(
-    cases: Cases, registry: Registry
+    cases: Cases, registry: RegistryContract
 ) -> None:
     """A head of another brain, captured in earnest, is not taken for this one."""
     given = cases["brain"]
     creator = registry.node.accounts[1]
-    names = [f"0x{slot.hex()}" for slot in evidences.slots.brain_slots(
-        evidences.slots.brain_id(bytes.fromhex(creator[2:]), word(3)))]  # fmt: skip
-    number = hex(check_evidence(given.data).chain.block)  # type: ignore[union-attr]
+    names = [f"0x{slot.hex()}" for slot in captured_evidence.slots.brain_slots(
+        captured_evidence.slots.brain_id(bytes.fromhex(creator[2:]), word_of(3)))]  # fmt: skip
+    number = hex(check_evidence(given.encode).chain.block)  # type: ignore[union-attr]
     proof = registry.node.call("eth_getProof", registry.address, names, number)
     block = registry.node.call("eth_getBlockByHash", given.known["block_hash"], False)
-    chain = evidences.chain_part(31337, registry.address, "brain", creator, block, proof)
+    chain = captured_evidence.build_chain_part(
+        31337, registry.address, "brain", creator, block, proof
+    )
     assert code_of({**given.document, "chain": chain}, given.known) == "wrong_slot"
 
 
-def test_small_leaves_inside_a_branch_are_proven_by_a_node(registry: Registry) -> None:
+def test_small_leaves_inside_a_branch_are_proven_by_a_node(registry: RegistryContract) -> None:
     """The node lists them again, as nodes of their own, and evidence does not."""
     node, slots = registry.node, [f"0x{slot:064x}" for slot in (*TWINS, 7)]
     for slot in slots[:2]:
@@ -193,8 +211,10 @@ def test_small_leaves_inside_a_branch_are_proven_by_a_node(registry: Registry) -
     block = node.block()
     proof = node.call("eth_getProof", registry.address, slots, block["number"])
     assert min(len(one) for one in proof["storageProof"][0]["proof"]) < 2 + 2 * 32
-    made = evidences.chain_part(node.chain, registry.address, BRAIN, SENDER, block, proof)
-    found = account(header.decode(raw_of(made["header"])).state_root,
+    made = captured_evidence.build_chain_part(
+        node.chain, registry.address, KIND_BRAIN, SENDER, block, proof
+    )
+    found = read_account(block_header.decode_header(raw_of(made["header"])).state_root,
                     raw_of(made["contract"]), list(map(raw_of, made["account"])))  # fmt: skip
     words = [
         word_at(found.storage_root, raw_of(slot["slot"]), list(map(raw_of, slot["proof"])))

@@ -10,62 +10,69 @@ from hypothesis import strategies as st
 from brain.chain import contracts
 from brain.chain.evm import abi
 from brain.errors import BrainError, LedgerError
-from tests.chain.registry import encoded, sign, topic, types
+from tests.support.chain.registry_contract import (
+    abi_types,
+    encode_call,
+    event_topic,
+    function_selector,
+)
 
 WORDS = st.binary(min_size=32, max_size=32)
 ADDRESSES = st.binary(min_size=20, max_size=20).map(lambda raw: "0x" + raw.hex())
 NUMBERS = st.integers(0, 2**64 - 1)
 
 SELECTORS = {
-    "open": abi.OPEN,
-    "commit": abi.COMMIT,
-    "commitFor": abi.COMMIT_FOR,
-    "setSigner": abi.SET_SIGNER,
-    "offerOwnership": abi.OFFER,
-    "acceptOwnership": abi.ACCEPT,
-    "anchor": abi.ANCHOR,
-    "brain": abi.BRAIN,
-    "anchorOf": abi.ANCHOR_OF,
-    "StaleParent": abi.STALE_PARENT,
-    "Unauthorized": abi.UNAUTHORIZED,
-    "Exists": abi.EXISTS,
-    "Expired": abi.EXPIRED,
+    "open": abi.OPEN_SELECTOR,
+    "commit": abi.COMMIT_SELECTOR,
+    "commitFor": abi.COMMIT_FOR_SELECTOR,
+    "setSigner": abi.SET_SIGNER_SELECTOR,
+    "offerOwnership": abi.OFFER_SELECTOR,
+    "acceptOwnership": abi.ACCEPT_SELECTOR,
+    "anchor": abi.ANCHOR_SELECTOR,
+    "brain": abi.BRAIN_SELECTOR,
+    "anchorOf": abi.ANCHOR_OF_SELECTOR,
+    "StaleParent": abi.STALE_PARENT_SELECTOR,
+    "Unauthorized": abi.UNAUTHORIZED_SELECTOR,
+    "Exists": abi.EXISTS_SELECTOR,
+    "Expired": abi.EXPIRED_SELECTOR,
 }
-BY_NAME = {entry["name"]: entry for entry in contracts.abi() if "name" in entry}
+BY_NAME = {entry["name"]: entry for entry in contracts.contract_abi() if "name" in entry}
 
 
 @pytest.mark.parametrize("name", SELECTORS)
 def test_a_selector_is_that_of_the_artifact(name: str) -> None:
-    assert SELECTORS[name] == sign(BY_NAME[name])
+    assert SELECTORS[name] == function_selector(BY_NAME[name])
 
 
 def test_the_topic_is_that_of_the_artifact() -> None:
-    assert "0x" + topic(BY_NAME["Committed"]).hex() == abi.COMMITTED
+    assert "0x" + event_topic(BY_NAME["Committed"]).hex() == abi.COMMITTED_TOPIC
 
 
 @given(WORDS, WORDS, WORDS, ADDRESSES, NUMBERS, st.binary(max_size=200))
 def test_calls_are_encoded_as_another_codec_does(
     id: bytes, one: bytes, two: bytes, who: str, number: int, signature: bytes
 ) -> None:
-    assert abi.open_brain(id, one) == encoded("open", id, one)
-    assert abi.commit(id, one, two) == encoded("commit", id, one, two)
-    call = encoded("commitFor", id, one, two, number, signature)
-    assert abi.commit_for(id, one, two, number, signature) == call
-    assert abi.set_signer(id, who) == encoded("setSigner", id, who)
-    assert abi.offer(id, who) == encoded("offerOwnership", id, who)
-    assert abi.accept(id) == encoded("acceptOwnership", id)
-    assert abi.anchor(one, number) == encoded("anchor", one, number)
-    assert abi.brain(id) == encoded("brain", id)
-    assert abi.anchor_of(who) == encoded("anchorOf", who)
+    assert abi.open_calldata(id, one) == encode_call("open", id, one)
+    assert abi.commit_calldata(id, one, two) == encode_call("commit", id, one, two)
+    call = encode_call("commitFor", id, one, two, number, signature)
+    assert abi.commit_for_calldata(id, one, two, number, signature) == call
+    assert abi.set_signer_calldata(id, who) == encode_call("setSigner", id, who)
+    assert abi.offer_calldata(id, who) == encode_call("offerOwnership", id, who)
+    assert abi.accept_calldata(id) == encode_call("acceptOwnership", id)
+    assert abi.anchor_calldata(one, number) == encode_call("anchor", one, number)
+    assert abi.brain_calldata(id) == encode_call("brain", id)
+    assert abi.anchor_of_calldata(who) == encode_call("anchorOf", who)
 
 
-@given(ADDRESSES.filter(lambda who: who != abi.NOBODY), NUMBERS.filter(bool), WORDS, ADDRESSES)
+@given(
+    ADDRESSES.filter(lambda who: who != abi.ZERO_ADDRESS), NUMBERS.filter(bool), WORDS, ADDRESSES
+)
 def test_the_state_of_a_brain_is_read_as_another_codec_writes_it(
     owner: str, seq: int, head: bytes, signer: str
 ) -> None:
-    said = eth_abi.abi.encode(types(BY_NAME["brain"], "outputs"), (owner, seq, head, signer))
-    nobody = "" if signer == abi.NOBODY else signer
-    assert abi.state(said) == abi.State(owner, seq, head, nobody)
+    said = eth_abi.abi.encode(abi_types(BY_NAME["brain"], "outputs"), (owner, seq, head, signer))
+    nobody = "" if signer == abi.ZERO_ADDRESS else signer
+    assert abi.decode_state(said) == abi.ContractState(owner, seq, head, nobody)
 
 
 @pytest.mark.parametrize(
@@ -83,12 +90,12 @@ def test_the_state_of_a_brain_is_read_as_another_codec_writes_it(
 )
 def test_a_state_that_cannot_be_is_refused(said: bytes) -> None:
     with pytest.raises(LedgerError) as raised:
-        abi.state(said)
+        abi.decode_state(said)
     assert raised.value.code == "bad_rpc"
 
 
 def test_a_brain_never_opened_is_none() -> None:
-    assert abi.state(bytes(128)) is None
+    assert abi.decode_state(bytes(128)) is None
 
 
 @pytest.mark.parametrize(
@@ -105,12 +112,14 @@ def test_a_revert_is_told_as_what_it_means(
     name: str, values: tuple[object, ...], code: str
 ) -> None:
     entry = BY_NAME[name]
-    error: BrainError = abi.reverted(sign(entry) + eth_abi.abi.encode(types(entry), values), "")
+    error: BrainError = abi.revert_error(
+        function_selector(entry) + eth_abi.abi.encode(abi_types(entry), values), ""
+    )
     assert error.code == code
 
 
 def test_a_stale_parent_names_the_head_and_its_number() -> None:
-    error = abi.reverted(abi.STALE_PARENT + b"\7" * 32 + (3).to_bytes(32), "")
+    error = abi.revert_error(abi.STALE_PARENT_SELECTOR + b"\7" * 32 + (3).to_bytes(32), "")
     assert "070707070707" in error.message
     assert "3" in error.message
     assert "merge" in error.hint

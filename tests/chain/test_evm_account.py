@@ -13,11 +13,11 @@ from eth_account.typed_transactions import TypedTransaction
 from hexbytes import HexBytes
 
 from brain.chain.evm import Account
-from brain.chain.evm.account import Transaction, from_keystore, from_text
+from brain.chain.evm.account import UnsignedTransaction, account_from_hex, account_from_keystore
 from brain.errors import InvalidInput
-from tests.chain.registry import wallet
+from tests.support.chain.registry_contract import wallet_key
 
-KEY = wallet("of the account")
+KEY = wallet_key("of the account")
 CHEAP = {"kdf": "pbkdf2", "iterations": 2}
 
 
@@ -28,20 +28,20 @@ def keystore(**changes: Any) -> dict[str, Any]:
 
 def refused(content: bytes | str, passphrase: str = "open sesame") -> str:
     with pytest.raises(InvalidInput) as raised:
-        from_keystore(content.encode() if isinstance(content, str) else content, passphrase)
+        account_from_keystore(content.encode() if isinstance(content, str) else content, passphrase)
     assert "sesame" not in str(raised.value)
     return raised.value.code
 
 
 def test_a_key_is_read_from_hex_with_or_without_0x() -> None:
     for text in (KEY.key.hex(), "0x" + KEY.key.hex(), f" 0x{KEY.key.hex()}\n"):
-        assert from_text(text).address == KEY.address.lower()
+        assert account_from_hex(text).address == KEY.address.lower()
 
 
 @pytest.mark.parametrize("text", ["", "0x", "zz" * 32, "00" * 32, "ff" * 32, "12" * 31, "é" * 64])
 def test_what_is_no_key_is_refused_without_showing_it(text: str) -> None:
     with pytest.raises(InvalidInput) as raised:
-        from_text(text)
+        account_from_hex(text)
     assert raised.value.code == "bad_key"
     assert text == "" or text not in str(raised.value)
 
@@ -53,7 +53,8 @@ def test_a_key_is_never_shown() -> None:
 
 def test_a_keystore_of_version_3_is_opened_with_its_passphrase() -> None:
     assert (
-        from_keystore(json.dumps(keystore()).encode(), "open sesame").address == KEY.address.lower()
+        account_from_keystore(json.dumps(keystore()).encode(), "open sesame").address
+        == KEY.address.lower()
     )
 
 
@@ -91,7 +92,7 @@ def test_what_is_no_keystore_is_refused(content: str) -> None:
 def test_what_is_signed_is_what_was_asked_for() -> None:
     made = Account(bytes(KEY.key))
     to = "0x" + "12" * 20
-    signed = made.sign(Transaction(5, 7, to, b"\1\2", 50_000, 30, 2))
+    signed = made.sign_transaction(UnsignedTransaction(5, 7, to, b"\1\2", 50_000, 30, 2))
     assert Library.recover_transaction(signed.raw).lower() == made.address
     fields = TypedTransaction.from_bytes(HexBytes(signed.raw)).as_dict()
     assert {name: fields[name] for name in ("chainId", "nonce", "gas", "value")} == {

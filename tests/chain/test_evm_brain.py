@@ -9,10 +9,10 @@ import pytest
 
 from brain import Brain
 from brain.chain.evm import EvmLedger
-from brain.chain.protocol import FINALIZED, INCLUDED, PENDING
+from brain.chain.ledger_protocol import FINALIZED, INCLUDED, PENDING
 from brain.errors import VerificationFailed
-from tests.chain.evm import account, configured, patient
-from tests.chain.registry import Registry
+from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
+from tests.support.chain.registry_contract import RegistryContract
 
 
 @pytest.fixture
@@ -23,14 +23,14 @@ def brain(tmp_path: Path) -> Iterator[Brain]:
 
 
 @pytest.fixture
-def chain(registry: Registry, tmp_path: Path, request: pytest.FixtureRequest) -> EvmLedger:
-    key = account(registry.node, request.node.nodeid)
-    config = configured(registry.node, registry.address, finality=2)
-    return patient(config, tmp_path / "ledgers", key)
+def chain(registry: RegistryContract, tmp_path: Path, request: pytest.FixtureRequest) -> EvmLedger:
+    key = funded_account(registry.node, request.node.nodeid)
+    config = ledger_config(registry.node, registry.address, finality=2)
+    return open_patient_ledger(config, tmp_path / "ledgers", key)
 
 
 def test_a_commitment_lost_in_a_reorganisation_is_made_again(
-    brain: Brain, chain: EvmLedger, registry: Registry
+    brain: Brain, chain: EvmLedger, registry: RegistryContract
 ) -> None:
     brain.open_in(chain)
     brain.upsert_skill("A", "Two.\n")
@@ -41,11 +41,11 @@ def test_a_commitment_lost_in_a_reorganisation_is_made_again(
 
 
 def test_a_commitment_that_waits_is_told_as_pending_and_is_no_alarm(
-    brain: Brain, chain: EvmLedger, registry: Registry
+    brain: Brain, chain: EvmLedger, registry: RegistryContract
 ) -> None:
     brain.open_in(chain)
     brain.upsert_skill("A", "Two.\n")
-    registry.node.automine(False)
+    registry.node.set_automine(False)
     chain._patience = 0.0
     try:
         assert brain.commit(chain).status == PENDING
@@ -53,14 +53,14 @@ def test_a_commitment_that_waits_is_told_as_pending_and_is_no_alarm(
         assert brain.commit(chain).status == PENDING
         registry.node.mine()
     finally:
-        registry.node.automine(True)
+        registry.node.set_automine(True)
     registry.node.mine(2)
     assert brain.ledger_status(chain).status == FINALIZED
     assert brain.ledger_status(chain).behind == 0
 
 
 def test_a_chain_that_takes_back_what_was_final_raises_the_alarm(
-    brain: Brain, chain: EvmLedger, registry: Registry
+    brain: Brain, chain: EvmLedger, registry: RegistryContract
 ) -> None:
     brain.open_in(chain)
     state = registry.node.snapshot()

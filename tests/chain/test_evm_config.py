@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from brain.chain.evm import LedgerConfig
-from brain.chain.evm.config import host, parse, to_mapping
+from brain.chain.evm import EvmLedgerConfig
+from brain.chain.evm.evm_config import config_to_mapping, parse_config, url_host
 from brain.errors import InvalidInput
 
 GENESIS = "0x" + "ab" * 32
@@ -51,20 +51,20 @@ BAD = {
 @pytest.mark.parametrize("what", BAD)
 def test_a_ledger_is_refused_with(what: str) -> None:
     with pytest.raises(InvalidInput) as raised:
-        parse("main", GOOD | BAD[what])
+        parse_config("main", GOOD | BAD[what])
     assert raised.value.code == "bad_ledger"
 
 
 @pytest.mark.parametrize("name", ["", "Main", "a b", "-a", "../a", "a" * 65])
 def test_a_ledger_is_refused_by_its_name(name: str) -> None:
     with pytest.raises(InvalidInput) as raised:
-        parse(name, GOOD)
+        parse_config(name, GOOD)
     assert raised.value.code == "bad_ledger"
 
 
 def test_what_is_not_said_has_a_careful_default() -> None:
-    config = parse("main", GOOD)
-    assert config == LedgerConfig("main", 1, GENESIS, ("https://one.example/key",), 1)
+    config = parse_config("main", GOOD)
+    assert config == EvmLedgerConfig("main", 1, GENESIS, ("https://one.example/key",), 1)
     assert config.finality == "finalized"
     assert config.identity == ""
     assert (config.max_fee, config.max_cost) == (100 * 10**9, 2 * 10**16)
@@ -73,7 +73,7 @@ def test_what_is_not_said_has_a_careful_default() -> None:
 @pytest.mark.parametrize(("nodes", "quorum"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3)])
 def test_the_majority_of_nodes_has_to_agree_unless_said_otherwise(nodes: int, quorum: int) -> None:
     urls = [f"http://n{n}.example" for n in range(nodes)]
-    assert parse("main", GOOD | {"rpc": urls}).quorum == quorum
+    assert parse_config("main", GOOD | {"rpc": urls}).quorum == quorum
 
 
 @pytest.mark.parametrize("gwei", [1, 0.1, 2.5, "0.000000001", 123456])
@@ -85,11 +85,11 @@ def test_a_ledger_is_read_back_as_it_was_written(gwei: Any) -> None:
         "creator": CONTRACT,
         "since": 5,
     }
-    config = parse("main", said)
-    assert parse("main", to_mapping(config)) == config
+    config = parse_config("main", said)
+    assert parse_config("main", config_to_mapping(config)) == config
     assert config.contract == CONTRACT.lower()
     assert config.identity == f"eip155:1:{CONTRACT.lower()}"
 
 
 def test_of_a_url_only_the_host_is_ever_shown() -> None:
-    assert host("https://user:secret@one.example:8545/v3/secret") == "one.example:8545"
+    assert url_host("https://user:secret@one.example:8545/v3/secret") == "one.example:8545"

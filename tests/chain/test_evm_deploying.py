@@ -10,27 +10,32 @@ import pytest
 
 from brain.chain import contracts
 from brain.chain.evm import EvmLedger
-from brain.chain.evm.deploying import PROXY
-from brain.chain.protocol import FINALIZED, INCLUDED
+from brain.chain.evm.deployment import CREATE2_PROXY
+from brain.chain.ledger_protocol import FINALIZED, INCLUDED
 from brain.errors import BrainError
-from tests import anvil
-from tests.anvil import Anvil
-from tests.chain.evm import FINAL, account, configured, patient
-from tests.chain.registry import word
+from tests.support import anvil_node
+from tests.support.anvil_node import Anvil
+from tests.support.chain.evm_ledgers import (
+    FINAL_BLOCKS,
+    funded_account,
+    ledger_config,
+    open_patient_ledger,
+)
+from tests.support.chain.registry_contract import word_of
 
-BRAIN = word("a brain in a new contract")
-S = [word(f"snapshot {n}") for n in range(3)]
+BRAIN = word_of("a brain in a new contract")
+S = [word_of(f"snapshot {n}") for n in range(3)]
 
 
 @pytest.fixture
 def fresh() -> Generator[Anvil]:
     """A node on which nothing was deployed."""
-    with anvil.running() as node:
+    with anvil_node.run_anvil() as node:
         yield node
 
 
 def bare(node: Anvil, folder: Path, name: str = "deployer", **changes: Any) -> EvmLedger:
-    return patient(configured(node, **changes), folder, account(node, name))
+    return open_patient_ledger(ledger_config(node, **changes), folder, funded_account(node, name))
 
 
 def fails(call: Any, *args: object) -> str:
@@ -46,15 +51,17 @@ def test_the_contract_has_the_same_address_whoever_deploys_it(fresh: Anvil, tmp_
     assert (made.sent.status, made.since) == (INCLUDED, made.sent.block)
     assert made.sent.gas is not None
     assert made.sent.gas <= quote.gas
-    assert fresh.call("eth_getCode", made.contract, "latest") == "0x" + contracts.runtime().hex()
+    assert (
+        fresh.call("eth_getCode", made.contract, "latest") == "0x" + contracts.runtime_code().hex()
+    )
     again = bare(fresh, tmp_path, "another deployer").deploy()
     assert (again.contract, again.sent) == (made.contract, None)
-    with anvil.running() as other:
+    with anvil_node.run_anvil() as other:
         assert bare(other, tmp_path, "another deployer").deploy().contract == made.contract
 
 
 def test_where_there_is_no_proxy_it_is_deployed_the_plain_way(fresh: Anvil, tmp_path: Path) -> None:
-    fresh.set_code(PROXY, b"")
+    fresh.set_code(CREATE2_PROXY, b"")
     one, two = (bare(fresh, tmp_path, name).deploy() for name in ("one", "two"))
     assert one.contract != two.contract
     for made in (one, two):
@@ -63,7 +70,7 @@ def test_where_there_is_no_proxy_it_is_deployed_the_plain_way(fresh: Anvil, tmp_
 
 
 def test_a_deployment_that_waits_is_not_sent_twice(fresh: Anvil, tmp_path: Path) -> None:
-    fresh.automine(False)
+    fresh.set_automine(False)
     for _ in range(2):
         hasty = bare(fresh, tmp_path)
         hasty._patience = 0.0
@@ -75,36 +82,40 @@ def test_a_deployment_that_waits_is_not_sent_twice(fresh: Anvil, tmp_path: Path)
 
 def test_a_proxy_that_makes_something_else_is_noticed(fresh: Anvil, tmp_path: Path) -> None:
     # It accepts the transaction and stores nothing.
-    fresh.set_code(PROXY, bytes.fromhex("00"))
+    fresh.set_code(CREATE2_PROXY, bytes.fromhex("00"))
     assert fails(bare(fresh, tmp_path).deploy) == "reverted"
 
 
 def test_a_node_that_is_stopped_and_started_again_has_it_all(tmp_path: Path) -> None:
     state = tmp_path / "state.json"
-    with anvil.running("--state", state) as node:
+    with anvil_node.run_anvil("--state", state) as node:
         made = bare(node, tmp_path).deploy()
-        config = configured(node, made.contract)
-        key, port = account(node, "deployer"), node.port
-        ledger = patient(config, tmp_path, key)
+        config = ledger_config(node, made.contract)
+        key, port = funded_account(node, "deployer"), node.port
+        ledger = open_patient_ledger(config, tmp_path, key)
         ledger.open(BRAIN, S[0])
-        node.mine(FINAL)
+        node.mine(FINAL_BLOCKS)
         before = ledger.status(BRAIN, S[0])
         assert before.status == FINALIZED
-        node.automine(False)
+        node.set_automine(False)
         ledger._patience = 0.0
         waits = ledger.commit(BRAIN, S[1], S[0])
-    with anvil.running("--state", state, port=port) as node:
-        again = patient(config, tmp_path, key)
+    with anvil_node.run_anvil("--state", state, port=port) as node:
+        again = open_patient_ledger(config, tmp_path, key)
         assert again.status(BRAIN, S[0]) == before
         healed = again.commit(BRAIN, S[1], S[0])  # the mempool was lost
         assert (healed.status, healed.transaction) == (INCLUDED, waits.transaction)
 
 
 def test_a_node_that_lost_its_state_is_of_another_chain(tmp_path: Path) -> None:
-    with anvil.running() as node:
+    with anvil_node.run_anvil() as node:
         made = bare(node, tmp_path).deploy()
-        config, key, port = configured(node, made.contract), account(node, "deployer"), node.port
-        patient(config, tmp_path, key).open(BRAIN, S[0])
+        config, key, port = (
+            ledger_config(node, made.contract),
+            funded_account(node, "deployer"),
+            node.port,
+        )
+        open_patient_ledger(config, tmp_path, key).open(BRAIN, S[0])
         node.kill()
-    with anvil.running("--timestamp", 1, port=port):
-        assert fails(patient(config, tmp_path, key).head, BRAIN) == "wrong_chain"
+    with anvil_node.run_anvil("--timestamp", 1, port=port):
+        assert fails(open_patient_ledger(config, tmp_path, key).head, BRAIN) == "wrong_chain"

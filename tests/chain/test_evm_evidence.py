@@ -10,41 +10,41 @@ from typing import Any
 
 import pytest
 
-from brain.chain.evidence.build import assemble
-from brain.chain.evidence.check import check
-from brain.chain.evidence.document import read
-from brain.chain.evidence.known import Known
+from brain.chain.evidence.evidence_builder import build_evidence
+from brain.chain.evidence.evidence_format import parse_evidence
+from brain.chain.evidence.evidence_verifier import verify_evidence
+from brain.chain.evidence.expectations import Expectations
 from brain.chain.evm import EvmLedger, abi
-from brain.chain.evm.account import Transaction
-from brain.chain.protocol import FINALIZED
+from brain.chain.evm.account import UnsignedTransaction
+from brain.chain.ledger_protocol import FINALIZED
 from brain.errors import BrainError
-from tests.anvil import Anvil
-from tests.chain.evm import account, configured, patient
-from tests.chain.liar import Liar, lying_before
-from tests.chain.registry import Registry, word
+from tests.support.anvil_node import Anvil
+from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
+from tests.support.chain.lying_node import LyingNode, run_lying_node
+from tests.support.chain.registry_contract import RegistryContract, word_of
 
-S = [word(f"snapshot {n}") for n in range(4)]
+S = [word_of(f"snapshot {n}") for n in range(4)]
 FINAL = 3
 """Blocks on top that make one final in these tests."""
 
 
 @pytest.fixture
 def brain(request: pytest.FixtureRequest) -> bytes:
-    return word(request.node.nodeid)
+    return word_of(request.node.nodeid)
 
 
 @pytest.fixture
-def liar(node: Anvil) -> Generator[Liar]:
-    with lying_before(node.url) as liar:
+def liar(node: Anvil) -> Generator[LyingNode]:
+    with run_lying_node(node.url) as liar:
         yield liar
 
 
 @pytest.fixture
-def opened(registry: Registry, tmp_path: Path, brain: bytes, liar: Liar) -> EvmLedger:
+def opened(registry: RegistryContract, tmp_path: Path, brain: bytes, liar: LyingNode) -> EvmLedger:
     """A ledger behind one liar, in which the brain was opened while it was honest."""
     node = registry.node
-    config = configured(node, registry.address, rpc=liar.url, finality=FINAL)
-    made = patient(config, tmp_path, account(node, "captures"))
+    config = ledger_config(node, registry.address, rpc=liar.url, finality=FINAL)
+    made = open_patient_ledger(config, tmp_path, funded_account(node, "captures"))
     made.open(brain, S[0])
     return made
 
@@ -57,8 +57,10 @@ def fails(call: Any, *args: object) -> str:
 
 def block_of(part: dict[str, Any], ledger: EvmLedger, brain: bytes, snapshot: bytes) -> int:
     """Check evidence as a stranger does; return the number of its block."""
-    text = assemble(ledger.status(brain, snapshot), part, snapshot)
-    shown = check(read(text), Known(brain=brain, snapshot=snapshot)).chain
+    text = build_evidence(ledger.status(brain, snapshot), part, snapshot)
+    shown = verify_evidence(
+        parse_evidence(text), Expectations(brain=brain, snapshot=snapshot)
+    ).chain
     assert shown is not None
     return shown.block.number
 
@@ -78,10 +80,10 @@ def test_evidence_of_the_head_holds_at_a_final_block(
     node.mine(FINAL)
     part = opened.evidence(brain, S[0])
     number = block_of(part, opened, brain, S[0])
-    assert number <= node.number() - FINAL
-    text = assemble(opened.status(brain, S[0]), part, S[0])
+    assert number <= node.block_number() - FINAL
+    text = build_evidence(opened.status(brain, S[0]), part, S[0])
     hash = bytes.fromhex(node.block(number)["hash"][2:])
-    assert check(read(text), Known(block_hash=hash)).chain is not None
+    assert verify_evidence(parse_evidence(text), Expectations(block_hash=hash)).chain is not None
 
 
 def test_evidence_of_an_earlier_commitment_is_of_the_last_block_in_which_it_was_the_head(
@@ -91,7 +93,7 @@ def test_evidence_of_an_earlier_commitment_is_of_the_last_block_in_which_it_was_
     later = opened.commit(brain, S[1], S[0])
     node.mine(FINAL)
     assert later.block is not None
-    elsewhere = patient(opened.config, tmp_path / "elsewhere", opened._account)
+    elsewhere = open_patient_ledger(opened.config, tmp_path / "elsewhere", opened._account)
     assert block_of(elsewhere.evidence(brain, S[0]), opened, brain, S[0]) == later.block - 1
 
 
@@ -101,18 +103,20 @@ def test_two_commitments_in_one_block_leave_evidence_of_the_second_alone(
     # The ledger waits for the one before; another program of the owner does not.
     key = opened._account
     assert key is not None
-    id, fees = opened.id_of(brain), (10**10, 10**9)
-    node.automine(False)
+    id, fees = opened.registry_id(brain), (10**10, 10**9)
+    node.set_automine(False)
     try:
         for old, new in itertools.pairwise(S[:3]):
             nonce = int(node.call("eth_getTransactionCount", key.address, "pending"), 16)
-            data = abi.commit(id, new, old)
+            data = abi.commit_calldata(id, new, old)
             to = opened.config.contract
-            signed = key.sign(Transaction(node.chain, nonce, to, data, 90_000, *fees))
+            signed = key.sign_transaction(
+                UnsignedTransaction(node.chain, nonce, to, data, 90_000, *fees)
+            )
             node.call("eth_sendRawTransaction", "0x" + signed.raw.hex())
         node.mine()
     finally:
-        node.automine(True)
+        node.set_automine(True)
     node.mine(FINAL)
     blocks = [one.block for one in opened.history(brain)]
     assert blocks[1] == blocks[2]
@@ -133,13 +137,13 @@ def recent(node: Anvil) -> Any:
 
     def alter(proof: Any, params: list[Any]) -> Any:
         block = node.call("eth_getBlockByHash", params[2]["blockHash"], False)
-        return proof if int(block["number"], 16) > node.number() - 2 else None
+        return proof if int(block["number"], 16) > node.block_number() - 2 else None
 
     return alter
 
 
 def test_a_proof_is_prepared_before_nodes_forget_the_state(
-    opened: EvmLedger, brain: bytes, node: Anvil, liar: Liar
+    opened: EvmLedger, brain: bytes, node: Anvil, liar: LyingNode
 ) -> None:
     liar.alter("eth_getProof", recent(node))
     made = [opened.commit(brain, new, old) for old, new in itertools.pairwise(S)]
@@ -154,7 +158,7 @@ def test_a_proof_that_was_prepared_in_a_block_that_is_gone_is_none(
     opened: EvmLedger, brain: bytes, node: Anvil, tmp_path: Path
 ) -> None:
     opened.commit(brain, S[1], S[0])
-    raw = opened._journal(opened.creator).unsettled()[-1].last.raw
+    raw = opened._journal(opened.creator).unsettled_records()[-1].last_attempt.raw
     node.reorg(1, ["0x" + raw.hex()])
     prepared = list(tmp_path.rglob("prepared/*.json"))
     node.mine(FINAL)
@@ -166,7 +170,7 @@ def test_a_proof_that_was_prepared_in_a_block_that_is_gone_is_none(
 
 
 def test_evidence_is_kept_and_needs_no_node_any_more(
-    opened: EvmLedger, brain: bytes, node: Anvil, liar: Liar
+    opened: EvmLedger, brain: bytes, node: Anvil, liar: LyingNode
 ) -> None:
     node.mine(FINAL)
     assert opened.status(brain, S[0]).status == FINALIZED  # captures it
@@ -204,7 +208,7 @@ def test_evidence_kept_that_was_damaged_is_captured_again(
     ids=range(7),
 )
 def test_a_proof_that_does_not_hold_is_not_kept(
-    alteration: Any, opened: EvmLedger, brain: bytes, node: Anvil, liar: Liar, tmp_path: Path
+    alteration: Any, opened: EvmLedger, brain: bytes, node: Anvil, liar: LyingNode, tmp_path: Path
 ) -> None:
     liar.alter("eth_getProof", alteration)
     opened.commit(brain, S[1], S[0])
@@ -212,7 +216,7 @@ def test_a_proof_that_does_not_hold_is_not_kept(
     assert fails(opened.evidence, brain, S[1]) == "not_proven"
     assert list(tmp_path.glob("evidence/*/*.json")) == []
     assert opened.status(brain, S[1]).status == FINALIZED
-    liar.honest()
+    liar.stop_lying()
     assert opened.evidence(brain, S[1])["chain"]["slots"]
 
 
@@ -230,7 +234,7 @@ ANOTHER = "0x" + "12" * 32
     ids=["stateRoot", "hash", "extraData", "number"],
 )
 def test_a_header_that_is_not_that_of_the_block_is_refused(
-    altered: Any, opened: EvmLedger, brain: bytes, node: Anvil, liar: Liar
+    altered: Any, opened: EvmLedger, brain: bytes, node: Anvil, liar: LyingNode
 ) -> None:
     liar.alter("eth_getBlockByHash", lambda block, params: block | altered(block))
     opened.commit(brain, S[1], S[0])
@@ -263,30 +267,32 @@ def test_a_root_that_the_next_one_replaced_at_once_has_evidence_all_the_same(
 
 
 def test_only_what_several_nodes_call_final_and_is_proven_here_is_trusted_more(
-    registry: Registry, tmp_path: Path, brain: bytes, liar: Liar
+    registry: RegistryContract, tmp_path: Path, brain: bytes, liar: LyingNode
 ) -> None:
     node = registry.node
-    key = account(node, "trusts")
-    config = configured(node, registry.address, rpc=[node.url, liar.url], finality=FINAL)
+    key = funded_account(node, "trusts")
+    config = ledger_config(node, registry.address, rpc=[node.url, liar.url], finality=FINAL)
     assert config.quorum == 2
-    made = patient(config, tmp_path, key)
+    made = open_patient_ledger(config, tmp_path, key)
     assert made.trust_level(made.open(brain, S[0])) == "L1"
     node.mine(FINAL)
     assert made.trust_level(made.status(brain, S[0])) == "L2"
-    alone = patient(configured(node, registry.address, finality=FINAL), tmp_path, key)
+    alone = open_patient_ledger(
+        ledger_config(node, registry.address, finality=FINAL), tmp_path, key
+    )
     assert alone.trust_level(alone.status(brain, S[0])) == "L1"
 
 
 def test_a_node_that_hides_the_last_commitment_is_caught(
-    opened: EvmLedger, brain: bytes, node: Anvil, liar: Liar
+    opened: EvmLedger, brain: bytes, node: Anvil, liar: LyingNode
 ) -> None:
     before = node.call(
         "eth_call",
-        {"to": opened.config.contract, "data": "0xc2fd2e16" + opened.id_of(brain).hex()},
+        {"to": opened.config.contract, "data": "0xc2fd2e16" + opened.registry_id(brain).hex()},
         "latest",
     )
     opened.commit(brain, S[1], S[0])
-    liar.say("eth_call", before)
+    liar.answer_with("eth_call", before)
     assert fails(opened.head, brain) == "rolled_back"
     assert fails(opened.status, brain, S[1]) == "rolled_back"
     assert fails(opened.commit, brain, S[2], S[0]) == "rolled_back"
@@ -312,9 +318,9 @@ def test_what_was_seen_is_noticed_by_the_next_process(
     node.mine(FINAL)
     opened.history(brain)
     node.revert(state)
-    again = patient(opened.config, tmp_path, opened._account)
+    again = open_patient_ledger(opened.config, tmp_path, opened._account)
     assert fails(again.head, brain) == "rolled_back"
-    (file,) = tmp_path.glob(f"seen/*/{opened.id_of(brain).hex()}.json")
+    (file,) = tmp_path.glob(f"seen/*/{opened.registry_id(brain).hex()}.json")
     assert json.loads(file.read_text())["seq"] == 2
 
 

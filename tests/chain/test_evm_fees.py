@@ -6,61 +6,72 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.chain.evm.fees import MAX_GAS, Caps, Fees, bumped, gwei, limit, market, quote
+from brain.chain.evm.fees import (
+    MAX_GAS,
+    FeeCaps,
+    Fees,
+    build_quote,
+    bump_fees,
+    format_gwei,
+    gas_limit,
+    market_fees,
+)
 from brain.errors import InvalidInput
 
 GWEI = 10**9
-CAPS = Caps(100 * GWEI, 10**16)
+CAPS = FeeCaps(100 * GWEI, 10**16)
 wei = st.integers(0, 10**12)
 
 
-def refused(*args: object, by: object = quote) -> bool:
+def refused(*args: object, by: object = build_quote) -> bool:
     with pytest.raises(InvalidInput) as raised:
         by(*args)  # type: ignore[operator]
     return raised.value.code == "fee_cap"
 
 
 def test_a_quote_tells_what_is_expected_and_what_is_the_worst() -> None:
-    offer = market(10 * GWEI, 2 * GWEI)
+    offer = market_fees(10 * GWEI, 2 * GWEI)
     assert offer == Fees(22 * GWEI, 2 * GWEI)
-    told = quote(44_500, 35_600, 10 * GWEI, offer, CAPS)
+    told = build_quote(44_500, 35_600, 10 * GWEI, offer, CAPS)
     assert told.expected == 35_600 * 12 * GWEI
     assert told.worst == 44_500 * 22 * GWEI
     assert told.fees == offer
 
 
 def test_gas_has_a_margin_over_the_estimate() -> None:
-    assert limit(35_600) == 44_500
+    assert gas_limit(35_600) == 44_500
 
 
 @pytest.mark.parametrize("estimate", [0, MAX_GAS, 10**9, 2**63])
 def test_chain_10_an_estimate_that_lies_is_capped(estimate: int) -> None:
-    assert refused(estimate, by=limit)
+    assert refused(estimate, by=gas_limit)
 
 
 def test_a_base_fee_above_the_cap_is_refused() -> None:
-    assert refused(44_500, 35_600, 100 * GWEI, market(100 * GWEI, 1), CAPS)
+    assert refused(44_500, 35_600, 100 * GWEI, market_fees(100 * GWEI, 1), CAPS)
 
 
 def test_what_is_offered_never_exceeds_the_cap() -> None:
-    told = quote(44_500, 35_600, 90 * GWEI, market(90 * GWEI, GWEI), CAPS)
+    told = build_quote(44_500, 35_600, 90 * GWEI, market_fees(90 * GWEI, GWEI), CAPS)
     assert told.max_fee == CAPS.max_fee
 
 
 def test_a_transaction_that_may_cost_too_much_as_a_whole_is_refused() -> None:
-    assert refused(44_500, 35_600, GWEI, market(GWEI, 0), Caps(CAPS.max_fee, 44_500 * 2 * GWEI - 1))
+    assert refused(
+        44_500, 35_600, GWEI, market_fees(GWEI, 0), FeeCaps(CAPS.max_fee, 44_500 * 2 * GWEI - 1)
+    )
 
 
 def test_a_tip_that_a_node_invents_is_refused() -> None:
-    assert refused(44_500, 35_600, GWEI, market(GWEI, 2**200), CAPS)
+    assert refused(44_500, 35_600, GWEI, market_fees(GWEI, 2**200), CAPS)
 
 
 @given(wei, wei, wei, wei)
 def test_a_replacement_raises_both_fields_by_an_eighth(
     fee: int, tip: int, base: int, new: int
 ) -> None:
-    old, offer = Fees(fee, tip), market(base, new)
-    raised = bumped(old, offer, Caps(10**13, 10**30))
+    old, offer = Fees(fee, tip), market_fees(base, new)
+    raised = bump_fees(old, offer, FeeCaps(10**13, 10**30))
     for before, after, advised in zip(old, raised, offer, strict=True):
         assert after > before
         assert after * 8 >= before * 9
@@ -69,8 +80,12 @@ def test_a_replacement_raises_both_fields_by_an_eighth(
 
 
 def test_a_replacement_above_the_cap_is_refused() -> None:
-    assert refused(Fees(90 * GWEI, 0), Fees(0, 0), CAPS, by=bumped)
+    assert refused(Fees(90 * GWEI, 0), Fees(0, 0), CAPS, by=bump_fees)
 
 
 def test_wei_are_told_in_gwei_without_loss() -> None:
-    assert [gwei(1), gwei(GWEI), gwei(1_500_000_000)] == ["0.000000001", "1", "1.5"]
+    assert [format_gwei(1), format_gwei(GWEI), format_gwei(1_500_000_000)] == [
+        "0.000000001",
+        "1",
+        "1.5",
+    ]

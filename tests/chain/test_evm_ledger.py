@@ -10,25 +10,31 @@ from pathlib import Path
 import pytest
 
 from brain.chain.evm import EvmLedger
-from brain.chain.protocol import FINALIZED, INCLUDED, NO_PARENT, PENDING, SAFE
+from brain.chain.ledger_protocol import FINALIZED, INCLUDED, NO_PARENT, PENDING, SAFE
 from brain.errors import Conflict, InvalidInput, NotFound
-from tests.chain.evm import FINAL, account, configured, ledger, patient
-from tests.chain.registry import Registry, word
-from tests.patience import PATIENCE
+from tests.support.chain.evm_ledgers import (
+    FINAL_BLOCKS,
+    funded_account,
+    ledger_config,
+    open_patient_ledger,
+    open_registry_ledger,
+)
+from tests.support.chain.registry_contract import RegistryContract, word_of
+from tests.support.processes import TIMEOUT_SECONDS
 
-BRAIN = word("a brain")
-S = [word(f"snapshot {n}") for n in range(8)]
+BRAIN = word_of("a brain")
+S = [word_of(f"snapshot {n}") for n in range(8)]
 
 
 @pytest.fixture
 def brain(request: pytest.FixtureRequest) -> bytes:
-    return word(request.node.nodeid)
+    return word_of(request.node.nodeid)
 
 
 @pytest.fixture
-def opened(registry: Registry, tmp_path: Path, brain: bytes) -> EvmLedger:
+def opened(registry: RegistryContract, tmp_path: Path, brain: bytes) -> EvmLedger:
     """A ledger in which the brain was opened with the first snapshot."""
-    made = ledger(registry, tmp_path)
+    made = open_registry_ledger(registry, tmp_path)
     made.open(brain, S[0])
     return made
 
@@ -47,8 +53,10 @@ def test_importing_the_ledger_imports_neither_web3_nor_eth_account() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_a_brain_that_was_never_opened_has_no_head(registry: Registry, tmp_path: Path) -> None:
-    made = ledger(registry, tmp_path)
+def test_a_brain_that_was_never_opened_has_no_head(
+    registry: RegistryContract, tmp_path: Path
+) -> None:
+    made = open_registry_ledger(registry, tmp_path)
     assert made.head(BRAIN) is None
     assert made.history(BRAIN) == []
     assert code_of(made.status, BRAIN, S[0]) == "not_committed"
@@ -56,9 +64,9 @@ def test_a_brain_that_was_never_opened_has_no_head(registry: Registry, tmp_path:
 
 
 def test_opening_makes_the_first_commitment(
-    registry: Registry, tmp_path: Path, brain: bytes
+    registry: RegistryContract, tmp_path: Path, brain: bytes
 ) -> None:
-    made = ledger(registry, tmp_path)
+    made = open_registry_ledger(registry, tmp_path)
     first = made.open(brain, S[0])
     assert (first.seq, first.snapshot, first.parent) == (1, S[0], NO_PARENT)
     assert first.identity == f"eip155:{registry.node.chain}:{registry.address.lower()}"
@@ -85,26 +93,26 @@ def test_a_commitment_is_recorded_with_what_it_cost(opened: EvmLedger, brain: by
 
 
 def test_a_parent_that_is_not_the_head_is_refused_before_anything_is_sent(
-    opened: EvmLedger, brain: bytes, registry: Registry
+    opened: EvmLedger, brain: bytes, registry: RegistryContract
 ) -> None:
     opened.commit(brain, S[1], S[0])
-    before = registry.node.number()
+    before = registry.node.block_number()
     with pytest.raises(Conflict) as raised:
         opened.commit(brain, S[2], S[0])
     assert raised.value.code == "stale_parent"
     assert S[1].hex()[:12] in raised.value.message
     assert "2" in raised.value.message
-    assert registry.node.number() == before
+    assert registry.node.block_number() == before
 
 
 def test_chain_13_the_same_snapshot_twice_costs_nothing(
-    opened: EvmLedger, brain: bytes, registry: Registry
+    opened: EvmLedger, brain: bytes, registry: RegistryContract
 ) -> None:
     once = opened.commit(brain, S[1], S[0])
-    before = registry.node.number()
+    before = registry.node.block_number()
     assert opened.commit(brain, S[1], S[0]) == once
     assert opened.commit(brain, S[1], S[1]) == once
-    assert registry.node.number() == before
+    assert registry.node.block_number() == before
 
 
 def test_history_is_told_from_the_first_to_the_last(opened: EvmLedger, brain: bytes) -> None:
@@ -125,19 +133,19 @@ def test_a_snapshot_committed_again_later_is_told_as_of_then(
 
 
 def test_a_commitment_becomes_safe_and_then_final(
-    opened: EvmLedger, brain: bytes, registry: Registry
+    opened: EvmLedger, brain: bytes, registry: RegistryContract
 ) -> None:
     statuses = []
     for _ in range(3):
         statuses.append(opened.status(brain, S[0]).status)
-        registry.node.mine(FINAL // 2)
+        registry.node.mine(FINAL_BLOCKS // 2)
     assert statuses == [INCLUDED, SAFE, FINALIZED]
 
 
 def test_final_may_be_so_many_blocks_on_top(
-    registry: Registry, tmp_path: Path, brain: bytes
+    registry: RegistryContract, tmp_path: Path, brain: bytes
 ) -> None:
-    made = ledger(registry, tmp_path, finality=3)
+    made = open_registry_ledger(registry, tmp_path, finality=3)
     assert made.open(brain, S[0]).status == INCLUDED
     registry.node.mine(2)
     assert made.status(brain, S[0]).status == INCLUDED
@@ -145,50 +153,52 @@ def test_final_may_be_so_many_blocks_on_top(
     assert made.status(brain, S[0]).status == FINALIZED
 
 
-def test_safe_may_count_as_final(registry: Registry, tmp_path: Path, brain: bytes) -> None:
-    made = ledger(registry, tmp_path, finality="safe")
+def test_safe_may_count_as_final(registry: RegistryContract, tmp_path: Path, brain: bytes) -> None:
+    made = open_registry_ledger(registry, tmp_path, finality="safe")
     made.open(brain, S[0])
-    registry.node.mine(FINAL // 2)
+    registry.node.mine(FINAL_BLOCKS // 2)
     assert made.status(brain, S[0]).status == FINALIZED
 
 
 def test_a_ledger_is_read_without_a_key(
-    opened: EvmLedger, registry: Registry, brain: bytes, tmp_path: Path
+    opened: EvmLedger, registry: RegistryContract, brain: bytes, tmp_path: Path
 ) -> None:
-    config = configured(registry.node, registry.address, creator=opened.creator)
-    reader = patient(config, tmp_path / "of a reader")
+    config = ledger_config(registry.node, registry.address, creator=opened.creator)
+    reader = open_patient_ledger(config, tmp_path / "of a reader")
     assert reader.head(brain) == opened.head(brain)
     assert reader.history(brain) == opened.history(brain)
     assert reader.verify() == []
     assert code_of(reader.commit, brain, S[1], S[0]) == "no_key"
 
 
-def test_without_a_key_and_a_creator_no_brain_is_known(registry: Registry, tmp_path: Path) -> None:
-    nobody = patient(configured(registry.node, registry.address), tmp_path)
+def test_without_a_key_and_a_creator_no_brain_is_known(
+    registry: RegistryContract, tmp_path: Path
+) -> None:
+    nobody = open_patient_ledger(ledger_config(registry.node, registry.address), tmp_path)
     assert code_of(nobody.head, BRAIN) == "no_key"
 
 
-def test_a_ledger_without_a_contract_says_so(registry: Registry, tmp_path: Path) -> None:
-    key = account(registry.node, "owner")
-    made = patient(configured(registry.node), tmp_path, key)
+def test_a_ledger_without_a_contract_says_so(registry: RegistryContract, tmp_path: Path) -> None:
+    key = funded_account(registry.node, "owner")
+    made = open_patient_ledger(ledger_config(registry.node), tmp_path, key)
     assert code_of(made.head, BRAIN) == "bad_ledger"
 
 
 def test_an_account_without_money_is_told_before_it_signs(
-    registry: Registry, tmp_path: Path
+    registry: RegistryContract, tmp_path: Path
 ) -> None:
-    made = ledger(registry, tmp_path, "poor")
+    made = open_registry_ledger(registry, tmp_path, "poor")
     registry.node.set_balance(made.creator, 10**9)
     assert code_of(made.open, BRAIN, S[0]) == "unfunded"
     assert list(tmp_path.rglob("*.json")) == []
 
 
 def test_a_quote_tells_the_cost_and_sends_nothing(
-    opened: EvmLedger, registry: Registry, brain: bytes
+    opened: EvmLedger, registry: RegistryContract, brain: bytes
 ) -> None:
-    before = registry.node.number()
+    before = registry.node.block_number()
     quote = opened.quote_commit(brain, S[1], S[0])
-    assert registry.node.number() == before
+    assert registry.node.block_number() == before
     made = opened.commit(brain, S[1], S[0])
     assert made.gas == quote.expected_gas
     assert made.fee is not None
@@ -197,7 +207,7 @@ def test_a_quote_tells_the_cost_and_sends_nothing(
 
 
 def test_the_cost_is_told_before_anything_is_signed(
-    registry: Registry, tmp_path: Path, brain: bytes
+    registry: RegistryContract, tmp_path: Path, brain: bytes
 ) -> None:
     told = []
 
@@ -205,9 +215,9 @@ def test_the_cost_is_told_before_anything_is_signed(
         told.append(quote)
         raise KeyboardInterrupt
 
-    key = account(registry.node, "owner")
-    config = configured(registry.node, registry.address)
-    made = patient(config, tmp_path, key, approve=refuse)
+    key = funded_account(registry.node, "owner")
+    config = ledger_config(registry.node, registry.address)
+    made = open_patient_ledger(config, tmp_path, key, approve=refuse)
     with pytest.raises(KeyboardInterrupt):
         made.open(brain, S[0])
     assert told == [made.quote_open(brain, S[0])]
@@ -216,9 +226,9 @@ def test_the_cost_is_told_before_anything_is_signed(
 
 
 def test_pending_is_told_until_a_block_comes(
-    opened: EvmLedger, registry: Registry, brain: bytes
+    opened: EvmLedger, registry: RegistryContract, brain: bytes
 ) -> None:
-    registry.node.automine(False)
+    registry.node.set_automine(False)
     opened._patience = 0.0
     try:
         made = opened.commit(brain, S[1], S[0])
@@ -228,8 +238,8 @@ def test_pending_is_told_until_a_block_comes(
         assert code_of(opened.commit, brain, S[2], S[0]) == "pending"
         registry.node.mine()
     finally:
-        registry.node.automine(True)
-    opened._patience = PATIENCE
+        registry.node.set_automine(True)
+    opened._patience = TIMEOUT_SECONDS
     done = opened.status(brain, S[1])
     assert (done.status, done.transaction) == (INCLUDED, made.transaction)
     assert opened.commit(brain, S[2], S[1]).seq == 3

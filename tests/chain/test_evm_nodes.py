@@ -13,40 +13,45 @@ from typing import Any
 import pytest
 
 from brain.chain.evm import EvmLedger
-from brain.chain.evm.nodes import Nodes
-from brain.chain.protocol import LedgerHead
+from brain.chain.evm.node_quorum import NodeQuorum
+from brain.chain.ledger_protocol import LedgerHead
 from brain.errors import BrainError, InvalidInput, LedgerError
 from brain.limits import MAX_RPC_BYTES
-from tests.anvil import Anvil
-from tests.chain.evm import account, configured, patient, until
-from tests.chain.liar import Liar, lying_before
-from tests.chain.registry import Registry, word
+from tests.support.anvil_node import Anvil
+from tests.support.chain.evm_ledgers import (
+    funded_account,
+    ledger_config,
+    open_patient_ledger,
+    poll_until,
+)
+from tests.support.chain.lying_node import LyingNode, run_lying_node
+from tests.support.chain.registry_contract import RegistryContract, word_of
 
-BRAIN = word("a brain among liars")
-S = [word(f"snapshot {n}") for n in range(4)]
+BRAIN = word_of("a brain among liars")
+S = [word_of(f"snapshot {n}") for n in range(4)]
 NO_HEAD = LedgerHead(0, b"", "", "")
 QUICK = 0.4
 """Seconds an answer may take in these tests."""
 
 
 @pytest.fixture
-def liar(node: Anvil) -> Generator[Liar]:
-    with lying_before(node.url) as liar:
+def liar(node: Anvil) -> Generator[LyingNode]:
+    with run_lying_node(node.url) as liar:
         yield liar
 
 
 @pytest.fixture
-def liars(node: Anvil) -> Generator[list[Liar]]:
+def liars(node: Anvil) -> Generator[list[LyingNode]]:
     with ExitStack() as stack:
-        yield [stack.enter_context(lying_before(node.url)) for _ in range(3)]
+        yield [stack.enter_context(run_lying_node(node.url)) for _ in range(3)]
 
 
 @pytest.fixture
-def opened(registry: Registry, liar: Liar, tmp_path: Path, request: Any) -> EvmLedger:
+def opened(registry: RegistryContract, liar: LyingNode, tmp_path: Path, request: Any) -> EvmLedger:
     """A ledger behind one liar, in which `BRAIN` was opened while it was honest."""
     node = registry.node
-    key = account(node, request.node.nodeid)
-    made = patient(configured(node, registry.address, rpc=liar.url), tmp_path, key)
+    key = funded_account(node, request.node.nodeid)
+    made = open_patient_ledger(ledger_config(node, registry.address, rpc=liar.url), tmp_path, key)
     made.open(BRAIN, S[0])
     return made
 
@@ -81,18 +86,18 @@ JUNK: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("what", JUNK)
-def test_chain_11_an_answer_is_refused_that_is(what: str, node: Anvil, liar: Liar) -> None:
-    liar.answer(JUNK[what])
-    assert fails(Nodes(configured(node, rpc=liar.url)).view) == "bad_rpc"
+def test_chain_11_an_answer_is_refused_that_is(what: str, node: Anvil, liar: LyingNode) -> None:
+    liar.answer_everything_with(JUNK[what])
+    assert fails(NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag) == "bad_rpc"
 
 
 @pytest.mark.parametrize(
     "said",
     ["0x", None, "-0x1", "0x-1", -1, 1, 1.5, "1", "0x01", "0xg", True, [], {}, "0x" + "1" * 65],
 )
-def test_chain_11_a_number_is_refused_that_is(said: object, node: Anvil, liar: Liar) -> None:
-    liar.say("eth_chainId", said)
-    assert fails(Nodes(configured(node, rpc=liar.url)).view) == "bad_rpc"
+def test_chain_11_a_number_is_refused_that_is(said: object, node: Anvil, liar: LyingNode) -> None:
+    liar.answer_with("eth_chainId", said)
+    assert fails(NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag) == "bad_rpc"
 
 
 BLOCKS: dict[str, dict[str, Any]] = {
@@ -109,40 +114,40 @@ BLOCKS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("what", BLOCKS)
-def test_chain_16_a_block_is_refused_with(what: str, node: Anvil, liar: Liar) -> None:
+def test_chain_16_a_block_is_refused_with(what: str, node: Anvil, liar: LyingNode) -> None:
     node.mine()
     first = node.block(0)
     liar.alter(
         "eth_getBlockByNumber",
         lambda said, params: said if said["hash"] == first["hash"] else said | BLOCKS[what],
     )
-    assert fails(Nodes(configured(node, rpc=liar.url)).view) == "bad_rpc"
+    assert fails(NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag) == "bad_rpc"
 
 
 @pytest.mark.parametrize("block", [None, [], "0x0"], ids=repr)
-def test_chain_11_a_block_is_refused_that_is(block: object, node: Anvil, liar: Liar) -> None:
-    liar.say("eth_getBlockByNumber", block)
-    assert fails(Nodes(configured(node, rpc=liar.url)).view) == "bad_rpc"
+def test_chain_11_a_block_is_refused_that_is(block: object, node: Anvil, liar: LyingNode) -> None:
+    liar.answer_with("eth_getBlockByNumber", block)
+    assert fails(NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag) == "bad_rpc"
 
 
-def test_chain_11_an_answer_without_end_is_cut_off(node: Anvil, liar: Liar) -> None:
+def test_chain_11_an_answer_without_end_is_cut_off(node: Anvil, liar: LyingNode) -> None:
     liar.endless = True
-    assert fails(Nodes(configured(node, rpc=liar.url), timeout=20).view) == "bad_rpc"
+    assert fails(NodeQuorum(ledger_config(node, rpc=liar.url), timeout=20).view_at_tag) == "bad_rpc"
 
 
-def test_chain_11_an_answer_that_is_too_large_is_refused(node: Anvil, liar: Liar) -> None:
-    liar.answer(b'"' + b"x" * MAX_RPC_BYTES + b'"')
-    assert fails(Nodes(configured(node, rpc=liar.url)).view) == "bad_rpc"
+def test_chain_11_an_answer_that_is_too_large_is_refused(node: Anvil, liar: LyingNode) -> None:
+    liar.answer_everything_with(b'"' + b"x" * MAX_RPC_BYTES + b'"')
+    assert fails(NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag) == "bad_rpc"
 
 
-def test_chain_11_a_compressed_answer_is_refused(node: Anvil, liar: Liar) -> None:
-    liar.answer(gzip.compress(b" " * 10**6), Content_Encoding="gzip")
-    assert fails(Nodes(configured(node, rpc=liar.url)).view) == "bad_rpc"
+def test_chain_11_a_compressed_answer_is_refused(node: Anvil, liar: LyingNode) -> None:
+    liar.answer_everything_with(gzip.compress(b" " * 10**6), Content_Encoding="gzip")
+    assert fails(NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag) == "bad_rpc"
 
 
-def test_a_redirect_is_not_followed(node: Anvil, liar: Liar) -> None:
-    liar.answer(b"", 307, Location=node.url)
-    assert fails(Nodes(configured(node, rpc=liar.url)).view) == "bad_rpc"
+def test_a_redirect_is_not_followed(node: Anvil, liar: LyingNode) -> None:
+    liar.answer_everything_with(b"", 307, Location=node.url)
+    assert fails(NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag) == "bad_rpc"
     assert node.url not in liar.asked
 
 
@@ -153,23 +158,25 @@ def test_nodes_are_spoken_to_directly_whatever_the_environment_says(
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
-    assert Nodes(configured(node)).view() is not None
+    assert NodeQuorum(ledger_config(node)).view_at_tag() is not None
 
 
-def test_a_node_that_drips_is_given_up_on(node: Anvil, liar: Liar) -> None:
+def test_a_node_that_drips_is_given_up_on(node: Anvil, liar: LyingNode) -> None:
     liar.drip = threading.Event()
-    assert fails(Nodes(configured(node, rpc=liar.url), QUICK).view) == "unreachable"
+    assert fails(NodeQuorum(ledger_config(node, rpc=liar.url), QUICK).view_at_tag) == "unreachable"
 
 
-def test_a_node_that_is_busy_is_asked_again_and_then_given_up_on(node: Anvil, liar: Liar) -> None:
-    liar.answer(b"", 429)
-    assert fails(Nodes(configured(node, rpc=liar.url)).view) == "unreachable"
+def test_a_node_that_is_busy_is_asked_again_and_then_given_up_on(
+    node: Anvil, liar: LyingNode
+) -> None:
+    liar.answer_everything_with(b"", 429)
+    assert fails(NodeQuorum(ledger_config(node, rpc=liar.url)).view_at_tag) == "unreachable"
     assert liar.asked["eth_chainId"] == 3
 
 
 def test_a_node_that_is_not_there_is_told_without_the_key_in_its_address(node: Anvil) -> None:
     with pytest.raises(LedgerError) as raised:
-        Nodes(configured(node, rpc="http://127.0.0.1:9/secret")).view()
+        NodeQuorum(ledger_config(node, rpc="http://127.0.0.1:9/secret")).view_at_tag()
     assert raised.value.code == "unreachable"
     assert "127.0.0.1:9" in raised.value.message
     assert "secret" not in raised.value.message
@@ -179,15 +186,17 @@ def test_a_node_that_is_not_there_is_told_without_the_key_in_its_address(node: A
     ("method", "said"), [("eth_chainId", "0x5"), ("eth_getBlockByNumber", None)]
 )
 def test_chain_02_another_chain_is_refused_before_signing(
-    method: str, said: object, registry: Registry, liar: Liar, tmp_path: Path
+    method: str, said: object, registry: RegistryContract, liar: LyingNode, tmp_path: Path
 ) -> None:
     node = registry.node
     if said is None:  # the same id, and another first block
         liar.alter(method, lambda block, params: block | {"hash": "0x" + "12" * 32})
     else:
-        liar.say(method, said)
-    made = patient(
-        configured(node, registry.address, rpc=liar.url), tmp_path, account(node, "on another")
+        liar.answer_with(method, said)
+    made = open_patient_ledger(
+        ledger_config(node, registry.address, rpc=liar.url),
+        tmp_path,
+        funded_account(node, "on another"),
     )
     with pytest.raises(InvalidInput) as raised:
         made.open(BRAIN, S[0])
@@ -203,9 +212,9 @@ def test_chain_02_the_chain_id_is_in_what_is_signed(opened: EvmLedger, node: Anv
 
 @pytest.mark.parametrize(("code", "found"), [("0x", "no_code"), ("0x6001", "wrong_code")])
 def test_chain_05_nothing_is_sent_where_the_contract_is_not(
-    code: str, found: str, opened: EvmLedger, liar: Liar
+    code: str, found: str, opened: EvmLedger, liar: LyingNode
 ) -> None:
-    liar.say("eth_getCode", code)
+    liar.answer_with("eth_getCode", code)
     sent = liar.asked["eth_sendRawTransaction"]
     assert fails(opened.commit, BRAIN, S[1], S[0]) == found
     assert fails(opened.set_signer, BRAIN, "0x" + "12" * 20) == found
@@ -244,31 +253,35 @@ def topic(place: int, value: bytes) -> Any:
         "of another block", "of another transaction", "that is none",
     ],
 )  # fmt: skip
-def test_chain_04_a_log_is_refused(alteration: Any, opened: EvmLedger, liar: Liar) -> None:
+def test_chain_04_a_log_is_refused(alteration: Any, opened: EvmLedger, liar: LyingNode) -> None:
     opened.commit(BRAIN, S[1], S[0])
     liar.alter("eth_getLogs", alteration)
     assert fails(opened.history, BRAIN) == "bad_rpc"
 
 
-def test_chain_04_a_receipt_with_another_sender_is_refused(opened: EvmLedger, liar: Liar) -> None:
+def test_chain_04_a_receipt_with_another_sender_is_refused(
+    opened: EvmLedger, liar: LyingNode
+) -> None:
     opened.commit(BRAIN, S[1], S[0])
     liar.alter("eth_getTransactionReceipt", lambda said, params: said | {"from": "0x" + "12" * 20})
     assert fails(opened.status, BRAIN, S[1]) == "bad_rpc"
 
 
-def test_chain_10_an_estimate_that_lies_costs_nothing(opened: EvmLedger, liar: Liar) -> None:
-    liar.say("eth_estimateGas", hex(10**9))
+def test_chain_10_an_estimate_that_lies_costs_nothing(opened: EvmLedger, liar: LyingNode) -> None:
+    liar.answer_with("eth_estimateGas", hex(10**9))
     sent = liar.asked["eth_sendRawTransaction"]
     assert fails(opened.commit, BRAIN, S[1], S[0]) == "fee_cap"
     assert liar.asked["eth_sendRawTransaction"] == sent
 
 
-def behind(liars: list[Liar], registry: Registry, folder: Path, quorum: int = 2) -> EvmLedger:
+def behind(
+    liars: list[LyingNode], registry: RegistryContract, folder: Path, quorum: int = 2
+) -> EvmLedger:
     node = registry.node
     urls = [liar.url for liar in liars]
-    key = account(node, folder.name)
-    config = configured(node, registry.address, rpc=urls, quorum=quorum)
-    return patient(config, folder, key)
+    key = funded_account(node, folder.name)
+    config = ledger_config(node, registry.address, rpc=urls, quorum=quorum)
+    return open_patient_ledger(config, folder, key)
 
 
 def other_hash(block: dict[str, Any], params: list[Any]) -> dict[str, Any]:
@@ -276,18 +289,18 @@ def other_hash(block: dict[str, Any], params: list[Any]) -> dict[str, Any]:
 
 
 def test_one_node_of_three_that_tells_other_hashes_is_outvoted(
-    liars: list[Liar], registry: Registry, tmp_path: Path
+    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
 ) -> None:
     made = behind(liars, registry, tmp_path)
     for liar in liars:
-        liars[0].honest()
+        liars[0].stop_lying()
         liar.alter("eth_getBlockByNumber", other_hash)
         assert made.head(BRAIN) is None
-        liar.honest()
+        liar.stop_lying()
 
 
 def test_two_nodes_that_do_not_agree_are_no_quorum(
-    liars: list[Liar], registry: Registry, tmp_path: Path
+    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
 ) -> None:
     made = behind(liars[:2], registry, tmp_path)
     registry.node.mine()
@@ -296,11 +309,11 @@ def test_two_nodes_that_do_not_agree_are_no_quorum(
 
 
 def test_a_node_that_lags_is_left_out(
-    liars: list[Liar], registry: Registry, tmp_path: Path
+    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
 ) -> None:
     made = behind(liars, registry, tmp_path)
     made.open(BRAIN, S[0])
-    old = registry.node.block(registry.node.number() - 1)
+    old = registry.node.block(registry.node.block_number() - 1)
     liars[1].alter("eth_getBlockByNumber", stale(old))
     made.commit(BRAIN, S[1], S[0])
     assert made.status(BRAIN, S[1]).seq == 2
@@ -318,7 +331,7 @@ def stale(head: dict[str, Any]) -> Any:
 
 
 def test_a_node_that_runs_ahead_holds_nobody_up(
-    liars: list[Liar], registry: Registry, tmp_path: Path
+    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
 ) -> None:
     made = behind(liars, registry, tmp_path)
     registry.node.mine()
@@ -331,7 +344,7 @@ def test_a_node_that_runs_ahead_holds_nobody_up(
 
 
 def test_a_quorum_outvotes_a_node_that_tells_another_state(
-    liars: list[Liar], registry: Registry, tmp_path: Path
+    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
 ) -> None:
     made = behind(liars, registry, tmp_path)
     made.open(BRAIN, S[0])
@@ -339,34 +352,34 @@ def test_a_quorum_outvotes_a_node_that_tells_another_state(
     for liar in liars:
         liar.alter("eth_call", lambda said, params: said[:130] + "12" * 32 + said[194:])
         assert made.head(BRAIN) == truth
-        liar.honest()
+        liar.stop_lying()
     for liar in liars[:2]:
-        liar.say("eth_call", "0x" + liar.url.encode().hex())
+        liar.answer_with("eth_call", "0x" + liar.url.encode().hex())
     assert fails(made.head, BRAIN) == "no_quorum"
 
 
 def test_a_quorum_outvotes_a_node_that_tells_another_log(
-    liars: list[Liar], registry: Registry, tmp_path: Path
+    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
 ) -> None:
     made = behind(liars, registry, tmp_path)
     made.open(BRAIN, S[0])
     truth = made.history(BRAIN)
-    liars[0].say("eth_getLogs", [])
+    liars[0].answer_with("eth_getLogs", [])
     assert made.history(BRAIN) == truth
 
 
 def test_a_node_that_is_down_is_done_without(
-    liars: list[Liar], registry: Registry, tmp_path: Path
+    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
 ) -> None:
     made = behind(liars, registry, tmp_path)
-    liars[2].answer(b"<html>", 500)
+    liars[2].answer_everything_with(b"<html>", 500)
     made.open(BRAIN, S[0])
-    liars[1].answer(b"<html>", 500)
+    liars[1].answer_everything_with(b"<html>", 500)
     assert fails(made.head, BRAIN) == "no_quorum"
 
 
 def test_a_transaction_is_handed_to_all_nodes(
-    liars: list[Liar], registry: Registry, tmp_path: Path
+    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
 ) -> None:
     behind(liars, registry, tmp_path).open(BRAIN, S[0])
     assert all(liar.asked["eth_sendRawTransaction"] >= 1 for liar in liars)
@@ -374,23 +387,23 @@ def test_a_transaction_is_handed_to_all_nodes(
 
 @pytest.mark.parametrize("most", [0, 1, 3])
 def test_a_node_that_takes_few_calls_at_once_is_asked_one_by_one(
-    most: int, opened: EvmLedger, liar: Liar
+    most: int, opened: EvmLedger, liar: LyingNode
 ) -> None:
     for old, new in itertools.pairwise(S):
         opened.commit(BRAIN, new, old)
     truth = opened.history(BRAIN)
-    liar.take(most)
+    liar.limit_batch(most)
     assert opened.history(BRAIN) == truth
     assert len(truth) == 4
 
 
 def test_ranges_of_the_log_are_cut_to_what_a_node_allows(
-    registry: Registry, liar: Liar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    registry: RegistryContract, liar: LyingNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("brain.chain.evm.registry.NARROWEST", 8)
+    monkeypatch.setattr("brain.chain.evm.registry_contract.MIN_LOG_RANGE_BLOCKS", 8)
     node = registry.node
-    key = account(node, "in ranges")
-    made = patient(configured(node, registry.address, rpc=liar.url), tmp_path, key)
+    key = funded_account(node, "in ranges")
+    made = open_patient_ledger(ledger_config(node, registry.address, rpc=liar.url), tmp_path, key)
     made.open(BRAIN, S[0])
     node.mine(100)
     made.commit(BRAIN, S[1], S[0])
@@ -405,31 +418,31 @@ def test_ranges_of_the_log_are_cut_to_what_a_node_allows(
 
 
 def test_a_transaction_that_all_nodes_refuse_is_given_up_and_the_next_takes_its_nonce(
-    opened: EvmLedger, liar: Liar
+    opened: EvmLedger, liar: LyingNode
 ) -> None:
     liar.refuse("eth_sendRawTransaction", "insufficient funds for gas")
     assert fails(opened.commit, BRAIN, S[1], S[0]) == "refused"
     assert fails(opened.status, BRAIN, S[1]) == "not_committed"
-    liar.honest()
+    liar.stop_lying()
     assert opened.commit(BRAIN, S[2], S[0]).seq == 2
     assert [one.snapshot for one in opened.history(BRAIN)] == [S[0], S[2]]
 
 
 @pytest.mark.parametrize("words", ["already known", "nonce too low: next nonce 7", "whatever"])
 def test_what_a_node_says_of_a_transaction_counts_less_than_what_became_of_it(
-    words: str, opened: EvmLedger, liar: Liar
+    words: str, opened: EvmLedger, liar: LyingNode
 ) -> None:
-    liar.deny("eth_sendRawTransaction", words)
+    liar.do_and_refuse("eth_sendRawTransaction", words)
     if words == "whatever":
         assert fails(opened.commit, BRAIN, S[1], S[0]) == "refused"
-        until(lambda: (opened.head(BRAIN) or NO_HEAD).seq == 2)
+        poll_until(lambda: (opened.head(BRAIN) or NO_HEAD).seq == 2)
     made = opened.commit(BRAIN, S[1], S[0])
     assert (made.seq, made.snapshot) == (2, S[1])
     assert [one.snapshot for one in opened.history(BRAIN)] == S[:2]
 
 
 def test_a_transaction_that_one_node_of_three_takes_is_sent(
-    liars: list[Liar], registry: Registry, tmp_path: Path
+    liars: list[LyingNode], registry: RegistryContract, tmp_path: Path
 ) -> None:
     made = behind(liars, registry, tmp_path)
     for liar in liars[:2]:

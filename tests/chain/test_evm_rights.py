@@ -12,14 +12,14 @@ from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
 from brain.chain.evm import Account, EvmLedger
-from brain.chain.evm.abi import NOBODY
-from brain.chain.protocol import INCLUDED, NO_PARENT
+from brain.chain.evm.abi import ZERO_ADDRESS
+from brain.chain.ledger_protocol import INCLUDED, NO_PARENT
 from brain.errors import BrainError
-from tests.chain.evm import account, configured, patient
-from tests.chain.registry import Registry, encoded, wallet, word
-from tests.contracts import solc
+from tests.support.chain import contract_compiler
+from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
+from tests.support.chain.registry_contract import RegistryContract, encode_call, wallet_key, word_of
 
-S = [word(f"snapshot {n}") for n in range(6)]
+S = [word_of(f"snapshot {n}") for n in range(6)]
 LATER = 2**40
 
 Ledgers = Callable[[str], EvmLedger]
@@ -27,19 +27,19 @@ Ledgers = Callable[[str], EvmLedger]
 
 @pytest.fixture
 def brain(request: pytest.FixtureRequest) -> bytes:
-    return word(request.node.nodeid)
+    return word_of(request.node.nodeid)
 
 
 @pytest.fixture
-def by(registry: Registry, tmp_path: Path, request: pytest.FixtureRequest) -> Ledgers:
+def by(registry: RegistryContract, tmp_path: Path, request: pytest.FixtureRequest) -> Ledgers:
     """The ledger in which the owner opens brains, as somebody by a name uses it."""
     node = registry.node
-    owner = account(node, f"owner {request.node.nodeid}")
+    owner = funded_account(node, f"owner {request.node.nodeid}")
 
     def ledger(name: str) -> EvmLedger:
-        key = owner if name == "owner" else account(node, f"{name} {request.node.nodeid}")
-        config = configured(node, registry.address, creator=owner.address)
-        return patient(config, tmp_path / name, key)
+        key = owner if name == "owner" else funded_account(node, f"{name} {request.node.nodeid}")
+        config = ledger_config(node, registry.address, creator=owner.address)
+        return open_patient_ledger(config, tmp_path / name, key)
 
     return ledger
 
@@ -148,14 +148,14 @@ def test_a_signer_authorizes_too_and_a_stranger_does_not(
     by("relayer").relay(signer.authorize(brain, S[1], S[0], LATER))
     assert fails(by("stranger").authorize, brain, S[2], S[1], LATER) == "unauthorized"
     assert fails(owner.authorize, brain, S[2], S[0], LATER) == "stale_parent"
-    assert fails(owner.authorize, word("never opened"), S[2], S[0], LATER) == "not_open"
+    assert fails(owner.authorize, word_of("never opened"), S[2], S[0], LATER) == "not_open"
 
 
 def test_an_authorization_expires(
-    owner: EvmLedger, by: Ledgers, brain: bytes, registry: Registry
+    owner: EvmLedger, by: Ledgers, brain: bytes, registry: RegistryContract
 ) -> None:
     assert fails(owner.authorize, brain, S[1], S[0], 1) == "expired"
-    deadline = registry.node.now() + 60
+    deadline = registry.node.block_time() + 60
     signed = owner.authorize(brain, S[1], S[0], deadline)
     registry.node.set_next_time(deadline + 1)
     registry.node.mine()
@@ -216,50 +216,52 @@ def test_what_is_no_authorization_is_refused(
 
 
 def test_chain_14_nobody_can_open_a_brain_in_the_place_of_another(
-    by: Ledgers, brain: bytes, registry: Registry, tmp_path: Path
+    by: Ledgers, brain: bytes, registry: RegistryContract, tmp_path: Path
 ) -> None:
     # A stranger sees the snapshot in the mempool and commits it first, to the same salt.
-    stranger = account(registry.node, "a stranger in front")
-    config = configured(registry.node, registry.address)
-    theirs = patient(config, tmp_path / "theirs", stranger)
+    stranger = funded_account(registry.node, "a stranger in front")
+    config = ledger_config(registry.node, registry.address)
+    theirs = open_patient_ledger(config, tmp_path / "theirs", stranger)
     assert theirs.open(brain, S[0]).seq == 1
     mine = by("owner")
     assert mine.head(brain) is None
     made = mine.open(brain, S[0])
     assert (made.seq, made.sender) == (1, mine.creator)
-    assert mine.id_of(brain) != theirs.id_of(brain)
+    assert mine.registry_id(brain) != theirs.registry_id(brain)
     theirs.commit(brain, S[1], S[0])
     assert [one.snapshot for one in mine.history(brain)] == [S[0]]
 
 
 def test_a_root_is_anchored_for_its_sender(by: Ledgers) -> None:
     made = by("owner")
-    assert made.anchored(address(made)) == bytes(32)
+    assert made.anchored_root(address(made)) == bytes(32)
     quote = made.quote_anchor(S[1], 1000)
     sent = made.anchor(S[1], 1000)
     assert sent.gas == quote.expected_gas
-    assert made.anchored(address(made)) == S[1]
+    assert made.anchored_root(address(made)) == S[1]
     again = made.anchor(S[2], 2000)
     assert again.gas is not None
     assert again.gas <= 30_000  # for a thousand brains, 30 each
-    assert made.anchored(NOBODY) == bytes(32)
+    assert made.anchored_root(ZERO_ADDRESS) == bytes(32)
 
 
 def test_a_wallet_contract_owns_a_brain_and_its_key_authorizes(
-    registry: Registry, tmp_path: Path, brain: bytes
+    registry: RegistryContract, tmp_path: Path, brain: bytes
 ) -> None:
-    node, key = registry.node, wallet("behind the wallet of a ledger")
-    source = Path(solc.__file__).with_name("Wallet.sol").read_text("utf-8")
-    built = solc.compiled("Wallet.sol", source)["Wallet"]["evm"]["bytecode"]["object"]
+    node, key = registry.node, wallet_key("behind the wallet of a ledger")
+    source = Path(contract_compiler.__file__).with_name("Wallet.sol").read_text("utf-8")
+    built = contract_compiler.compile_contract("Wallet.sol", source)["Wallet"]["evm"]["bytecode"][
+        "object"
+    ]
     contract = node.deploy(bytes.fromhex(built) + encode(["address"], [key.address]))
-    call = encode(["address", "bytes"], [registry.address, encoded("open", brain, S[0])])
+    call = encode(["address", "bytes"], [registry.address, encode_call("open", brain, S[0])])
     execute = keccak(text="execute(address,bytes)")[:4] + call
     assert node.transact(node.accounts[0], contract, execute)["status"] == "0x1"
 
-    config = configured(node, registry.address, creator=contract)
-    relayer = patient(config, tmp_path, account(node, "relayer of a wallet"))
+    config = ledger_config(node, registry.address, creator=contract)
+    relayer = open_patient_ledger(config, tmp_path, funded_account(node, "relayer of a wallet"))
     assert relayer.history(brain)[0].parent == NO_PARENT
-    behind = patient(config, tmp_path, Account(bytes(key.key)))
+    behind = open_patient_ledger(config, tmp_path, Account(bytes(key.key)))
     signed = behind.authorize(brain, S[1], S[0], LATER)
     assert relayer.relay(signed).status == INCLUDED
     assert relayer.status(brain, S[1]).seq == 2

@@ -12,17 +12,23 @@ from typing import Any, NamedTuple
 import pytest
 
 from brain.chain.evm import Account, EvmLedger
-from brain.chain.evm.account import Transaction
-from brain.chain.evm.journal import Journal, Record
-from brain.chain.evm.sending import STUCK
-from brain.chain.protocol import FAILED, INCLUDED, PENDING, REPLACED
+from brain.chain.evm.account import UnsignedTransaction
+from brain.chain.evm.journal import TxJournal, TxRecord
+from brain.chain.evm.tx_sender import STUCK_BLOCKS
+from brain.chain.ledger_protocol import FAILED, INCLUDED, PENDING, REPLACED
 from brain.errors import BrainError, Locked, StoreError
-from tests.anvil import Anvil
-from tests.chain import crashing
-from tests.chain.evm import FINAL, account, configured, ledger, patient
-from tests.chain.registry import Registry, word
+from tests.support.anvil_node import Anvil
+from tests.support.chain import killed_commits
+from tests.support.chain.evm_ledgers import (
+    FINAL_BLOCKS,
+    funded_account,
+    ledger_config,
+    open_patient_ledger,
+    open_registry_ledger,
+)
+from tests.support.chain.registry_contract import RegistryContract, word_of
 
-S = [word(f"snapshot {n}") for n in range(6)]
+S = [word_of(f"snapshot {n}") for n in range(6)]
 GWEI = 10**9
 
 
@@ -35,24 +41,26 @@ class House(NamedTuple):
     brain: bytes
     node: Anvil
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[TxRecord]:
         (folder,) = self.folder.glob("chains/*/*")
-        return Journal(folder).unsettled()
+        return TxJournal(folder).unsettled_records()
 
     def nonce(self) -> int:
         return int(self.node.call("eth_getTransactionCount", self.key.address, "latest"), 16)
 
     def again(self) -> EvmLedger:
         """The same ledger as another process has it."""
-        return patient(self.ledger.config, self.folder, self.key, patience=self.ledger._patience)
+        return open_patient_ledger(
+            self.ledger.config, self.folder, self.key, patience=self.ledger._patience
+        )
 
 
 @pytest.fixture
-def house(registry: Registry, tmp_path: Path, request: pytest.FixtureRequest) -> House:
+def house(registry: RegistryContract, tmp_path: Path, request: pytest.FixtureRequest) -> House:
     node = registry.node
-    key = account(node, request.node.nodeid)
-    brain = word(request.node.nodeid)
-    made = patient(configured(node, registry.address), tmp_path, key)
+    key = funded_account(node, request.node.nodeid)
+    brain = word_of(request.node.nodeid)
+    made = open_patient_ledger(ledger_config(node, registry.address), tmp_path, key)
     made.open(brain, S[0])
     return House(made, key, tmp_path, brain, node)
 
@@ -61,10 +69,10 @@ def house(registry: Registry, tmp_path: Path, request: pytest.FixtureRequest) ->
 def by_hand(node: Anvil, house: House) -> Generator[Anvil]:
     """A node that mines when it is told to, for which nobody waits."""
     house.ledger._patience = 0.0
-    node.automine(False)
+    node.set_automine(False)
     yield node
     node.mine()
-    node.automine(True)
+    node.set_automine(True)
 
 
 def fails(call: Any, *args: object) -> str:
@@ -73,11 +81,13 @@ def fails(call: Any, *args: object) -> str:
     return raised.value.code
 
 
-@pytest.mark.parametrize("moment", crashing.MOMENTS)
+@pytest.mark.parametrize("moment", killed_commits.KILL_MOMENTS)
 def test_a_crash_leaves_one_commitment_at_most_and_the_next_run_makes_it(
-    moment: str, house: House, registry: Registry
+    moment: str, house: House, registry: RegistryContract
 ) -> None:
-    crashing.crash(moment, registry, house.ledger, house.key, house.folder, house.brain, *S[:2])
+    killed_commits.commit_and_crash(
+        moment, registry, house.ledger, house.key, house.folder, house.brain, *S[:2]
+    )
     before = house.records()[-1]
     made = house.again().commit(house.brain, S[1], S[0])
     assert (made.seq, made.status) == (2, INCLUDED)
@@ -85,36 +95,40 @@ def test_a_crash_leaves_one_commitment_at_most_and_the_next_run_makes_it(
     assert house.nonce() == 2
     if moment != "before the journal":
         assert before.intent.snapshot == S[1]
-        assert made.transaction == before.last.hash  # the same bytes
+        assert made.transaction == before.last_attempt.hash  # the same bytes
 
 
 def test_after_a_crash_before_the_broadcast_the_commitment_is_pending(
-    house: House, registry: Registry
+    house: House, registry: RegistryContract
 ) -> None:
     moment = "between sign and broadcast"
-    crashing.crash(moment, registry, house.ledger, house.key, house.folder, house.brain, *S[:2])
+    killed_commits.commit_and_crash(
+        moment, registry, house.ledger, house.key, house.folder, house.brain, *S[:2]
+    )
     told = house.again().status(house.brain, S[1])
     assert (told.status, told.seq, told.block) == (PENDING, 2, None)
 
 
 def test_after_a_crash_another_brain_of_the_same_key_takes_the_next_nonce(
-    house: House, registry: Registry
+    house: House, registry: RegistryContract
 ) -> None:
     moment = "between sign and broadcast"
-    crashing.crash(moment, registry, house.ledger, house.key, house.folder, house.brain, *S[:2])
-    other = word("another brain of the same key")
+    killed_commits.commit_and_crash(
+        moment, registry, house.ledger, house.key, house.folder, house.brain, *S[:2]
+    )
+    other = word_of("another brain of the same key")
     assert house.again().open(other, S[0]).seq == 1
     assert house.again().status(house.brain, S[1]).status == INCLUDED
     assert house.nonce() == 3
 
 
 def test_kills_at_any_moment_leave_each_commitment_made_once(
-    house: House, registry: Registry
+    house: House, registry: RegistryContract
 ) -> None:
     chance = random.Random(8)
-    snapshots = [S[0], *(word(f"killed {n}") for n in range(24))]
+    snapshots = [S[0], *(word_of(f"killed {n}") for n in range(24))]
     for _ in range(4):
-        crashing.kill(
+        killed_commits.commit_and_kill_after(
             chance.uniform(0, 0.4),
             *(registry, house.ledger, house.key, house.folder, house.brain, *snapshots),
         )
@@ -130,9 +144,9 @@ def test_kills_at_any_moment_leave_each_commitment_made_once(
 def test_who_waits_too_long_for_the_key_is_told(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("brain.chain.evm.journal.LOCK_WAIT", 0.01)
+    monkeypatch.setattr("brain.chain.evm.journal.LOCK_WAIT_SECONDS", 0.01)
     (folder,) = house.folder.glob("chains/*/*")
-    with Journal(folder).alone(), pytest.raises(Locked) as raised:
+    with TxJournal(folder).exclusive_lock(), pytest.raises(Locked) as raised:
         house.ledger.commit(house.brain, S[1], S[0])
     assert "key" in raised.value.message
 
@@ -154,7 +168,7 @@ def test_chain_08_a_stuck_transaction_is_replaced_once_its_price_was_overtaken(
     house: House, by_hand: Anvil
 ) -> None:
     stuck = house.ledger.commit(house.brain, S[1], S[0])
-    dear = house.records()[-1].last.fees.max_fee * 2
+    dear = house.records()[-1].last_attempt.fees.max_fee * 2
     by_hand.set_next_base_fee(dear)
     by_hand.mine()
     assert house.ledger.status(house.brain, S[1]).status == PENDING
@@ -175,7 +189,7 @@ def test_chain_08_more_is_offered_for_what_is_in_none_of_many_blocks(
 ) -> None:
     slow = house.ledger.commit(house.brain, S[1], S[0])
     by_hand.drop(slow.transaction)
-    by_hand.mine(STUCK - 1)
+    by_hand.mine(STUCK_BLOCKS - 1)
     assert house.ledger.commit(house.brain, S[1], S[0]).transaction == slow.transaction
     by_hand.drop(slow.transaction)
     by_hand.mine(1)
@@ -197,29 +211,31 @@ def test_more_can_be_offered_for_a_transaction_that_waits(house: House, by_hand:
 
 
 def test_a_base_fee_above_the_cap_is_refused_before_signing(
-    registry: Registry, tmp_path: Path
+    registry: RegistryContract, tmp_path: Path
 ) -> None:
-    made = ledger(registry, tmp_path, "thrifty", max_fee_gwei=2)
+    made = open_registry_ledger(registry, tmp_path, "thrifty", max_fee_gwei=2)
     registry.node.set_next_base_fee(3 * GWEI)
     registry.node.mine()
-    assert fails(made.open, word("dear"), S[0]) == "fee_cap"
-    assert fails(made.quote_open, word("dear"), S[0]) == "fee_cap"
+    assert fails(made.open, word_of("dear"), S[0]) == "fee_cap"
+    assert fails(made.quote_open, word_of("dear"), S[0]) == "fee_cap"
     assert list(tmp_path.rglob("*.json")) == []
     registry.node.set_next_base_fee(GWEI)
     registry.node.mine()
-    assert made.open(word("dear"), S[0]).status == INCLUDED
+    assert made.open(word_of("dear"), S[0]).status == INCLUDED
 
 
-def test_a_replacement_stops_at_the_cap(registry: Registry, tmp_path: Path, by_hand: Anvil) -> None:
+def test_a_replacement_stops_at_the_cap(
+    registry: RegistryContract, tmp_path: Path, by_hand: Anvil
+) -> None:
     by_hand.set_next_base_fee(GWEI)
     by_hand.mine()
-    made = ledger(registry, tmp_path, "thrifty too", max_fee_gwei=4)
+    made = open_registry_ledger(registry, tmp_path, "thrifty too", max_fee_gwei=4)
     made._patience = 0.0
-    waits = made.open(word("capped"), S[0])
+    waits = made.open(word_of("capped"), S[0])
     by_hand.set_next_base_fee(5 * GWEI)
     by_hand.mine()
-    assert fails(made.open, word("capped"), S[0]) == "fee_cap"
-    assert made.status(word("capped"), S[0]) == waits
+    assert fails(made.open, word_of("capped"), S[0]) == "fee_cap"
+    assert made.status(word_of("capped"), S[0]) == waits
     by_hand.set_next_base_fee(GWEI)
 
 
@@ -227,10 +243,10 @@ def test_chain_07_a_transaction_that_another_program_replaced_is_told_as_that(
     house: House, by_hand: Anvil
 ) -> None:
     mine = house.ledger.commit(house.brain, S[1], S[0])
-    fees = house.records()[-1].last.fees
+    fees = house.records()[-1].last_attempt.fees
     offer = (fees.max_fee * 2, fees.tip * 2)
-    foreign = Transaction(by_hand.chain, 1, house.key.address, b"", 21_000, *offer)
-    by_hand.call("eth_sendRawTransaction", "0x" + house.key.sign(foreign).raw.hex())
+    foreign = UnsignedTransaction(by_hand.chain, 1, house.key.address, b"", 21_000, *offer)
+    by_hand.call("eth_sendRawTransaction", "0x" + house.key.sign_transaction(foreign).raw.hex())
     by_hand.mine()
     told = house.ledger.status(house.brain, S[1])
     assert (told.status, told.transaction) == (REPLACED, mine.transaction)
@@ -241,14 +257,14 @@ def test_chain_07_a_transaction_that_another_program_replaced_is_told_as_that(
 
 
 def test_chain_10_a_transaction_that_reverts_is_told_as_failed(
-    house: House, registry: Registry, by_hand: Anvil
+    house: House, registry: RegistryContract, by_hand: Anvil
 ) -> None:
     # The signer is faster than the owner, from the same parent.
-    signer = account(by_hand, "a fast signer")
+    signer = funded_account(by_hand, "a fast signer")
     house.ledger.set_signer(house.brain, signer.address)
     by_hand.mine()
-    config = configured(by_hand, registry.address, creator=house.key.address)
-    fast = patient(config, house.folder / "signer", signer, patience=0.0)
+    config = ledger_config(by_hand, registry.address, creator=house.key.address)
+    fast = open_patient_ledger(config, house.folder / "signer", signer, patience=0.0)
     house.ledger.commit(house.brain, S[1], S[0])
     fast.commit(house.brain, S[2], S[0])
     fast.speed_up(house.brain, S[2])
@@ -260,15 +276,17 @@ def test_chain_10_a_transaction_that_reverts_is_told_as_failed(
 
 
 def test_a_commitment_that_can_only_fail_gives_its_nonce_to_the_next(
-    house: House, registry: Registry, by_hand: Anvil
+    house: House, registry: RegistryContract, by_hand: Anvil
 ) -> None:
-    signer = account(by_hand, "a signer in between")
+    signer = funded_account(by_hand, "a signer in between")
     house.ledger.set_signer(house.brain, signer.address)
     by_hand.mine()
     lost = house.ledger.commit(house.brain, S[1], S[0])
     by_hand.drop(lost.transaction)
-    config = configured(by_hand, registry.address, creator=house.key.address)
-    patient(config, house.folder / "signer", signer, patience=0.0).commit(house.brain, S[2], S[0])
+    config = ledger_config(by_hand, registry.address, creator=house.key.address)
+    open_patient_ledger(config, house.folder / "signer", signer, patience=0.0).commit(
+        house.brain, S[2], S[0]
+    )
     by_hand.mine()
     assert house.ledger.commit(house.brain, S[3], S[2]).status == PENDING
     assert house.records()[-1].nonce == 2
@@ -295,7 +313,7 @@ def test_chain_01_a_reorganisation_that_keeps_a_commitment_shows_its_new_block(
 ) -> None:
     house.node.mine(2)
     made = house.ledger.commit(house.brain, S[1], S[0])
-    raw = "0x" + house.records()[-1].last.raw.hex()
+    raw = "0x" + house.records()[-1].last_attempt.raw.hex()
     house.node.mine(1)
     house.node.reorg(2, [raw])
     moved = house.ledger.status(house.brain, S[1])
@@ -312,20 +330,22 @@ def test_a_brain_lost_in_a_reorganisation_is_opened_again(house: House) -> None:
 
 def test_what_is_final_is_put_aside(house: House) -> None:
     house.ledger.commit(house.brain, S[1], S[0])
-    house.node.mine(FINAL)
+    house.node.mine(FINAL_BLOCKS)
     house.ledger.commit(house.brain, S[2], S[1])
     assert [record.intent.snapshot for record in house.records()] == [S[2]]
     assert len(list(house.folder.rglob("done/*.json"))) == 2
 
 
-def test_one_key_commits_for_many_brains_at_once(registry: Registry, tmp_path: Path) -> None:
-    key = account(registry.node, "of many brains")
-    config = configured(registry.node, registry.address)
-    brains = [word(f"one of many {n}") for n in range(6)]
+def test_one_key_commits_for_many_brains_at_once(
+    registry: RegistryContract, tmp_path: Path
+) -> None:
+    key = funded_account(registry.node, "of many brains")
+    config = ledger_config(registry.node, registry.address)
+    brains = [word_of(f"one of many {n}") for n in range(6)]
     made = []
 
     def opening(brain: bytes) -> None:
-        made.append(patient(config, tmp_path, key).open(brain, S[0]))
+        made.append(open_patient_ledger(config, tmp_path, key).open(brain, S[0]))
 
     threads = [threading.Thread(target=opening, args=[brain]) for brain in brains]
     for thread in threads:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from tests.chain import gas
+from tests.support.chain import gas_costs
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[gas.Row]:
-    return gas.rows()
+def rows() -> list[gas_costs.GasRow]:
+    return gas_costs.measure_on_new_node()
 
 
 @pytest.fixture(scope="module")
-def costs(rows: list[gas.Row]) -> dict[str, float]:
+def costs(rows: list[gas_costs.GasRow]) -> dict[str, float]:
     return dict(rows)
 
 
 def test_an_update_is_near_what_any_update_must_cost(costs: dict[str, float]) -> None:
-    assert costs["`commit` by the owner"] <= min(36_000, 1.25 * gas.FLOOR)
+    assert costs["`commit` by the owner"] <= min(36_000, 1.25 * gas_costs.MIN_GAS)
 
 
 def test_an_update_by_the_signer_costs_one_more_cold_slot(costs: dict[str, float]) -> None:
@@ -34,9 +34,11 @@ def test_a_brain_in_a_batch_of_a_thousand_costs_next_to_nothing(costs: dict[str,
     assert costs["– per brain, 1,000 in a batch"] <= 30
 
 
-def test_the_documentation_shows_what_is_measured(rows: list[gas.Row]) -> None:
-    page = gas.PAGE.read_text("utf-8")
-    assert gas.replaced(page, gas.table(rows)) == page
+def test_the_documentation_shows_what_is_measured(rows: list[gas_costs.GasRow]) -> None:
+    page = gas_costs.COSTS_PAGE.read_text("utf-8")
+    assert gas_costs.replace_table(page, gas_costs.format_table(rows)) == page
     costs = dict(rows)
-    opening, update = (gas.shown(costs[what]) for what in ("`open`", "`commit` by the owner"))
+    opening, update = (
+        gas_costs.format_gas(costs[what]) for what in ("`open`", "`commit` by the owner")
+    )
     assert f"| BrainRegistry | {opening} | {update} |" in page

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from brain.chain.evm.rpc import Node
+from brain.chain.evm.rpc import RpcNode
 from brain.errors import LedgerError
-from tests.chain.liar import lying_before
+from tests.support.chain.lying_node import run_lying_node
 
 KEY = "9aa3d95b3bc440fa88ea12eaa4456161"
 
@@ -21,11 +21,11 @@ KEY = "9aa3d95b3bc440fa88ea12eaa4456161"
     ],
 )
 def test_an_error_never_repeats_the_key_that_a_node_echoes(words: str) -> None:
-    with lying_before("http://127.0.0.1:1") as liar:
+    with run_lying_node("http://127.0.0.1:1") as liar:
         url = f"{liar.url}/v3/{KEY}"
         liar.refuse("eth_chainId", words.format(url=url, key=KEY))
         with pytest.raises(LedgerError) as caught:
-            Node(url).ask("eth_chainId")
+            RpcNode(url).call("eth_chainId")
     assert KEY[:8] not in f"{caught.value.message} {caught.value.hint}"
     assert "refuses eth_chainId" in caught.value.message
     assert caught.value.message.isprintable()
@@ -33,5 +33,5 @@ def test_an_error_never_repeats_the_key_that_a_node_echoes(words: str) -> None:
 
 def test_an_error_of_a_node_that_is_not_there_names_its_host_alone() -> None:
     with pytest.raises(LedgerError) as caught:
-        Node(f"http://127.0.0.1:1/v3/{KEY}").ask("eth_chainId")
+        RpcNode(f"http://127.0.0.1:1/v3/{KEY}").call("eth_chainId")
     assert KEY not in f"{caught.value.message} {caught.value.hint}"

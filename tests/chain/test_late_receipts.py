@@ -5,26 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.anvil import Anvil
-from tests.chain.evm import account, configured, patient
-from tests.chain.liar import lying_before
-from tests.chain.registry import Registry, word
+from tests.support.anvil_node import Anvil
+from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
+from tests.support.chain.lying_node import run_lying_node
+from tests.support.chain.registry_contract import RegistryContract, word_of
 
-BRAIN = word("a brain whose receipts are late")
-ONE, TWO = word("one snapshot"), word("the next one")
+BRAIN = word_of("a brain whose receipts are late")
+ONE, TWO = word_of("one snapshot"), word_of("the next one")
 
 
 def test_a_receipt_that_is_late_is_no_transaction_of_somebody_else(
-    node: Anvil, registry: Registry, tmp_path: Path
+    node: Anvil, registry: RegistryContract, tmp_path: Path
 ) -> None:
     late = [True]
 
     def withheld(said: Any, params: list[Any]) -> Any:
         return None if late and late.pop() else said
 
-    with lying_before(node.url) as liar:
-        config = configured(node, registry.address, rpc=liar.url)
-        ledger = patient(config, tmp_path, account(node, "who waits for receipts"))
+    with run_lying_node(node.url) as liar:
+        config = ledger_config(node, registry.address, rpc=liar.url)
+        ledger = open_patient_ledger(
+            config, tmp_path, funded_account(node, "who waits for receipts")
+        )
         ledger.open(BRAIN, ONE)
         liar.alter("eth_getTransactionReceipt", withheld)
         made = ledger.commit(BRAIN, TWO, ONE)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from eth_utils.crypto import keccak
 
-from tests import anvil
-from tests.chain.registry import Registry, word
-from tests.contracts import build, solc
+from tests.support import anvil_node
+from tests.support.chain import contract_compiler
+from tests.support.chain.registry_contract import RegistryContract, word_of
 
 
-def storage(registry: Registry, slot: int) -> int:
+def storage(registry: RegistryContract, slot: int) -> int:
     return int(registry.node.call("eth_getStorageAt", registry.address, hex(slot), "latest"), 16)
 
 
@@ -19,18 +19,18 @@ def base(key: bytes, mapping: int) -> int:
 
 
 def test_a_brain_is_four_words_in_the_mapping_at_slot_0(
-    registry: Registry, node: anvil.Anvil
+    registry: RegistryContract, node: anvil_node.Anvil
 ) -> None:
     owner, signer, later = node.accounts[1:4]
-    brain = registry.opened(owner, word("salt"), word("first"))
+    brain = registry.open_brain(owner, word_of("salt"), word_of("first"))
     registry.send(owner, "setSigner", brain, signer)
     registry.send(owner, "offerOwnership", brain, later)
     for seq, (snapshot, parent) in enumerate([("second", "first"), ("third", "second")], 2):
-        registry.send(owner, "commit", brain, word(snapshot), word(parent))
+        registry.send(owner, "commit", brain, word_of(snapshot), word_of(parent))
         words = [storage(registry, base(brain, 0) + n) for n in range(5)]
         assert words == [
             seq << 160 | int(owner, 16),
-            int.from_bytes(word(snapshot)),
+            int.from_bytes(word_of(snapshot)),
             int(signer, 16),
             int(later, 16),
             0,
@@ -38,21 +38,23 @@ def test_a_brain_is_four_words_in_the_mapping_at_slot_0(
 
 
 def test_an_anchor_is_a_word_in_the_mapping_at_slot_1(
-    registry: Registry, node: anvil.Anvil
+    registry: RegistryContract, node: anvil_node.Anvil
 ) -> None:
     account = node.accounts[5]
-    registry.send(account, "anchor", word("root"), 7)
-    assert storage(registry, base(bytes.fromhex(account[2:]), 1)) == int.from_bytes(word("root"))
+    registry.send(account, "anchor", word_of("root"), 7)
+    assert storage(registry, base(bytes.fromhex(account[2:]), 1)) == int.from_bytes(word_of("root"))
 
 
 @pytest.mark.parametrize("slot", range(8))
-def test_there_is_nothing_beside_the_mappings(registry: Registry, slot: int) -> None:
+def test_there_is_nothing_beside_the_mappings(registry: RegistryContract, slot: int) -> None:
     assert storage(registry, slot) == 0
 
 
 def test_the_compiler_knows_of_no_other_variable() -> None:
-    source = (build.FOLDER / build.SOURCE).read_text("utf-8")
-    built = solc.compiled(build.SOURCE, source)["BrainRegistry"]
+    source = (contract_compiler.CONTRACTS_FOLDER / contract_compiler.SOURCE_NAME).read_text("utf-8")
+    built = contract_compiler.compile_contract(contract_compiler.SOURCE_NAME, source)[
+        "BrainRegistry"
+    ]
     layout = built["storageLayout"]
     variables = [(each["label"], each["slot"], each["offset"]) for each in layout["storage"]]
     assert variables == [("_brains", "0", 0), ("_anchors", "1", 0)]

@@ -4,133 +4,149 @@ from __future__ import annotations
 
 import pytest
 
-from tests import anvil
-from tests.chain.registry import NOBODY, Event, Head, Registry, word
+from tests.support import anvil_node
+from tests.support.chain.registry_contract import (
+    ZERO_ADDRESS,
+    BrainHead,
+    ContractEvent,
+    RegistryContract,
+    word_of,
+)
 
-S = [word(f"snapshot {n}") for n in range(6)]
+S = [word_of(f"snapshot {n}") for n in range(6)]
 
 
 @pytest.fixture
-def people(node: anvil.Anvil) -> list[str]:
+def people(node: anvil_node.Anvil) -> list[str]:
     """The owner, the signer, the next owner, a stranger."""
     return node.accounts[1:5]
 
 
 @pytest.fixture
-def brain(registry: Registry, people: list[str], request: pytest.FixtureRequest) -> bytes:
+def brain(registry: RegistryContract, people: list[str], request: pytest.FixtureRequest) -> bytes:
     """A brain opened by the owner, with a signer."""
-    opened = registry.opened(people[0], word(request.node.name), S[1])
+    opened = registry.open_brain(people[0], word_of(request.node.name), S[1])
     registry.send(people[0], "setSigner", opened, people[1])
     return opened
 
 
 def test_the_signer_commits_beside_the_owner(
-    registry: Registry, people: list[str], brain: bytes
+    registry: RegistryContract, people: list[str], brain: bytes
 ) -> None:
     owner, signer, *_ = people
     registry.send(signer, "commit", brain, S[2], S[1])
     told = registry.send(owner, "commit", brain, S[3], S[2])
-    assert told == [Event("Committed", (brain, S[3], S[2], 3))]
-    assert registry.brain(brain) == Head(owner, 3, S[3], signer)
+    assert told == [ContractEvent("Committed", (brain, S[3], S[2], 3))]
+    assert registry.brain(brain) == BrainHead(owner, 3, S[3], signer)
 
 
 def test_a_change_of_signer_is_told_with_the_number_it_comes_after(
-    registry: Registry, people: list[str], brain: bytes
+    registry: RegistryContract, people: list[str], brain: bytes
 ) -> None:
     owner, _, later, _ = people
     registry.send(owner, "commit", brain, S[2], S[1])
     told = registry.send(owner, "setSigner", brain, later)
-    assert told == [Event("SignerChanged", (brain, later, 2))]
+    assert told == [ContractEvent("SignerChanged", (brain, later, 2))]
     assert registry.brain(brain).signer == later
 
 
 @pytest.mark.parametrize("successor", [2, None], ids=["another", "nobody"])
 def test_a_signer_that_was_changed_commits_no_more(
-    registry: Registry, people: list[str], brain: bytes, successor: int | None
+    registry: RegistryContract, people: list[str], brain: bytes, successor: int | None
 ) -> None:
     owner, signer, *_ = people
-    registry.send(owner, "setSigner", brain, NOBODY if successor is None else people[successor])
-    assert registry.refuses(signer, "commit", brain, S[2], S[1]) == ("Unauthorized",)
+    registry.send(
+        owner, "setSigner", brain, ZERO_ADDRESS if successor is None else people[successor]
+    )
+    assert registry.send_and_expect_revert(signer, "commit", brain, S[2], S[1]) == ("Unauthorized",)
 
 
 @pytest.mark.parametrize("who", [1, 2, 3], ids=["signer", "offered", "stranger"])
 def test_only_the_owner_changes_the_signer_or_offers_the_brain(
-    registry: Registry, people: list[str], brain: bytes, who: int
+    registry: RegistryContract, people: list[str], brain: bytes, who: int
 ) -> None:
     registry.send(people[0], "offerOwnership", brain, people[2])
     for function in ("setSigner", "offerOwnership"):
-        assert registry.refuses(people[who], function, brain, people[who]) == ("Unauthorized",)
-    assert registry.brain(brain) == Head(people[0], 1, S[1], people[1])
-    assert registry.ask("pendingOwner", brain) == (people[2],)
+        assert registry.send_and_expect_revert(people[who], function, brain, people[who]) == (
+            "Unauthorized",
+        )
+    assert registry.brain(brain) == BrainHead(people[0], 1, S[1], people[1])
+    assert registry.call("pendingOwner", brain) == (people[2],)
 
 
-def test_a_brain_never_opened_has_no_owner(registry: Registry, people: list[str]) -> None:
-    unknown = word("never opened")
+def test_a_brain_never_opened_has_no_owner(registry: RegistryContract, people: list[str]) -> None:
+    unknown = word_of("never opened")
     for function, values in {
         "setSigner": [unknown, people[0]],
         "offerOwnership": [unknown, people[0]],
         "acceptOwnership": [unknown],
     }.items():
-        assert registry.refuses(people[0], function, *values) == ("Unauthorized",)
+        assert registry.send_and_expect_revert(people[0], function, *values) == ("Unauthorized",)
 
 
 def test_an_offer_changes_nothing_but_who_may_accept(
-    registry: Registry, people: list[str], brain: bytes
+    registry: RegistryContract, people: list[str], brain: bytes
 ) -> None:
     owner, signer, later, _ = people
     told = registry.send(owner, "offerOwnership", brain, later)
-    assert told == [Event("OwnershipOffered", (brain, owner, later))]
-    assert registry.ask("pendingOwner", brain) == (later,)
-    assert registry.brain(brain) == Head(owner, 1, S[1], signer)
-    assert registry.refuses(later, "commit", brain, S[2], S[1]) == ("Unauthorized",)
+    assert told == [ContractEvent("OwnershipOffered", (brain, owner, later))]
+    assert registry.call("pendingOwner", brain) == (later,)
+    assert registry.brain(brain) == BrainHead(owner, 1, S[1], signer)
+    assert registry.send_and_expect_revert(later, "commit", brain, S[2], S[1]) == ("Unauthorized",)
 
 
 def test_accepting_makes_the_owner_and_leaves_no_signer_and_no_offer(
-    registry: Registry, people: list[str], brain: bytes
+    registry: RegistryContract, people: list[str], brain: bytes
 ) -> None:
     owner, signer, later, _ = people
     registry.send(owner, "offerOwnership", brain, later)
     registry.send(signer, "commit", brain, S[2], S[1])
     told = registry.send(later, "acceptOwnership", brain)
-    assert told == [Event("OwnershipTransferred", (brain, owner, later, 2))]
-    assert registry.brain(brain) == Head(later, 2, S[2], NOBODY)
-    assert registry.ask("pendingOwner", brain) == (NOBODY,)
+    assert told == [ContractEvent("OwnershipTransferred", (brain, owner, later, 2))]
+    assert registry.brain(brain) == BrainHead(later, 2, S[2], ZERO_ADDRESS)
+    assert registry.call("pendingOwner", brain) == (ZERO_ADDRESS,)
     for former in (owner, signer):
-        assert registry.refuses(former, "commit", brain, S[3], S[2]) == ("Unauthorized",)
-    assert registry.refuses(later, "acceptOwnership", brain) == ("Unauthorized",)
+        assert registry.send_and_expect_revert(former, "commit", brain, S[3], S[2]) == (
+            "Unauthorized",
+        )
+    assert registry.send_and_expect_revert(later, "acceptOwnership", brain) == ("Unauthorized",)
     registry.send(later, "commit", brain, S[3], S[2])
 
 
 @pytest.mark.parametrize("who", [0, 1, 3], ids=["owner", "signer", "stranger"])
 def test_only_who_was_offered_the_brain_accepts_it(
-    registry: Registry, people: list[str], brain: bytes, who: int
+    registry: RegistryContract, people: list[str], brain: bytes, who: int
 ) -> None:
     registry.send(people[0], "offerOwnership", brain, people[2])
-    assert registry.refuses(people[who], "acceptOwnership", brain) == ("Unauthorized",)
+    assert registry.send_and_expect_revert(people[who], "acceptOwnership", brain) == (
+        "Unauthorized",
+    )
 
 
 def test_nobody_accepts_what_was_never_offered(
-    registry: Registry, people: list[str], brain: bytes
+    registry: RegistryContract, people: list[str], brain: bytes
 ) -> None:
     for account in people:
-        assert registry.refuses(account, "acceptOwnership", brain) == ("Unauthorized",)
+        assert registry.send_and_expect_revert(account, "acceptOwnership", brain) == (
+            "Unauthorized",
+        )
 
 
 @pytest.mark.parametrize("instead", [3, None], ids=["another", "nobody"])
 def test_an_offer_takes_the_place_of_the_one_before(
-    registry: Registry, people: list[str], brain: bytes, instead: int | None
+    registry: RegistryContract, people: list[str], brain: bytes, instead: int | None
 ) -> None:
     owner, _, later, _ = people
     registry.send(owner, "offerOwnership", brain, later)
-    to = NOBODY if instead is None else people[instead]
+    to = ZERO_ADDRESS if instead is None else people[instead]
     told = registry.send(owner, "offerOwnership", brain, to)
-    assert told == [Event("OwnershipOffered", (brain, owner, to))]
-    assert registry.refuses(later, "acceptOwnership", brain) == ("Unauthorized",)
+    assert told == [ContractEvent("OwnershipOffered", (brain, owner, to))]
+    assert registry.send_and_expect_revert(later, "acceptOwnership", brain) == ("Unauthorized",)
 
 
 def test_the_owner_may_take_a_brain_from_itself(
-    registry: Registry, people: list[str], brain: bytes
+    registry: RegistryContract, people: list[str], brain: bytes
 ) -> None:
     registry.send(people[0], "offerOwnership", brain, people[0])
     registry.send(people[0], "acceptOwnership", brain)
-    assert registry.brain(brain) == Head(people[0], 1, S[1], NOBODY)
+    assert registry.brain(brain) == BrainHead(people[0], 1, S[1], ZERO_ADDRESS)

@@ -10,16 +10,22 @@ import pytest
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
-from tests import anvil
-from tests.chain.registry import Event, Registry, encoded, wallet, word
-from tests.chain.signing import Commit, message, signature
-from tests.contracts import solc
+from tests.support import anvil_node
+from tests.support.chain import contract_compiler
+from tests.support.chain.eip712_signatures import SignedCommit, commit_message, sign_message
+from tests.support.chain.registry_contract import (
+    ContractEvent,
+    RegistryContract,
+    encode_call,
+    wallet_key,
+    word_of,
+)
 
-KEY, STRANGER = wallet("behind the wallet 434"), wallet("stranger")
+KEY, STRANGER = wallet_key("behind the wallet 434"), wallet_key("stranger")
 """The address of the first ends with a zero byte, like the word of ERC-1271. So do the ids of the
 brains here: what lies in memory where the answer goes should not complete one that is short."""
 
-S = [word(f"snapshot {n}") for n in range(6)]
+S = [word_of(f"snapshot {n}") for n in range(6)]
 LATER = 2**40
 MANNERS = (
     "honest, wrong word, reverting, short, dirty, nothing, long, busy, committing, "
@@ -30,7 +36,7 @@ MANNERS = (
 class Wallet(NamedTuple):
     """A wallet contract, and the account that pays for what it does."""
 
-    node: anvil.Anvil
+    node: anvil_node.Anvil
     address: str
     payer: str
 
@@ -47,23 +53,23 @@ class Wallet(NamedTuple):
 
 @pytest.fixture(scope="module")
 def creation() -> bytes:
-    source = Path(solc.__file__).with_name("Wallet.sol").read_text("utf-8")
-    built = solc.compiled("Wallet.sol", source)["Wallet"]
+    source = Path(contract_compiler.__file__).with_name("Wallet.sol").read_text("utf-8")
+    built = contract_compiler.compile_contract("Wallet.sol", source)["Wallet"]
     code = bytes.fromhex(built["evm"]["bytecode"]["object"])
     return code + encode(["address"], [KEY.address])
 
 
 @pytest.fixture
-def contract(node: anvil.Anvil, creation: bytes) -> Wallet:
+def contract(node: anvil_node.Anvil, creation: bytes) -> Wallet:
     return Wallet(node, node.deploy(creation), node.accounts[0])
 
 
 @pytest.fixture
-def brain(registry: Registry, contract: Wallet) -> bytes:
+def brain(registry: RegistryContract, contract: Wallet) -> bytes:
     """A brain opened by the wallet itself."""
-    salts = ((salt, brain_id(contract.address, salt)) for salt in map(word, itertools.count()))
+    salts = ((salt, brain_id(contract.address, salt)) for salt in map(word_of, itertools.count()))
     salt, opened = next(each for each in salts if each[1].endswith(b"\0"))
-    contract.execute(registry.address, encoded("open", salt, S[1]))
+    contract.execute(registry.address, encode_call("open", salt, S[1]))
     assert registry.brain(opened).owner == contract.address
     return opened
 
@@ -73,49 +79,56 @@ def brain_id(creator: str, salt: bytes) -> bytes:
 
 
 def test_a_wallet_that_owns_a_brain_commits(
-    registry: Registry, contract: Wallet, brain: bytes
+    registry: RegistryContract, contract: Wallet, brain: bytes
 ) -> None:
-    contract.execute(registry.address, encoded("commit", brain, S[2], S[1]))
+    contract.execute(registry.address, encode_call("commit", brain, S[2], S[1]))
     assert registry.brain(brain).head == S[2]
 
 
 def test_what_a_wallet_accepts_moves_the_head(
-    registry: Registry, contract: Wallet, brain: bytes
+    registry: RegistryContract, contract: Wallet, brain: bytes
 ) -> None:
-    commit = Commit(brain, S[2], S[1], 2, LATER)
-    by = signature(KEY, message(registry, commit))
-    told = registry.send(contract.payer, "commitFor", *commit.values(by))
-    assert told == [Event("Committed", (brain, S[2], S[1], 2))]
+    commit = SignedCommit(brain, S[2], S[1], 2, LATER)
+    by = sign_message(KEY, commit_message(registry, commit))
+    told = registry.send(contract.payer, "commitFor", *commit.call_arguments(by))
+    assert told == [ContractEvent("Committed", (brain, S[2], S[1], 2))]
 
 
 def test_a_wallet_may_be_the_signer_of_a_brain_that_a_key_owns(
-    registry: Registry, contract: Wallet
+    registry: RegistryContract, contract: Wallet
 ) -> None:
     owner = registry.node.accounts[1]
-    brain = registry.opened(owner, word(contract.address), S[1])
+    brain = registry.open_brain(owner, word_of(contract.address), S[1])
     registry.send(owner, "setSigner", brain, contract.address)
-    commit = Commit(brain, S[2], S[1], 2, LATER)
-    by = signature(KEY, message(registry, commit))
-    registry.send(contract.payer, "commitFor", *commit.values(by))
+    commit = SignedCommit(brain, S[2], S[1], 2, LATER)
+    by = sign_message(KEY, commit_message(registry, commit))
+    registry.send(contract.payer, "commitFor", *commit.call_arguments(by))
     assert registry.brain(brain).head == S[2]
 
 
 def test_a_key_may_be_the_signer_of_a_brain_that_a_wallet_owns(
-    registry: Registry, contract: Wallet, brain: bytes
+    registry: RegistryContract, contract: Wallet, brain: bytes
 ) -> None:
-    contract.execute(registry.address, encoded("setSigner", brain, STRANGER.address))
-    commit = Commit(brain, S[2], S[1], 2, LATER)
-    by = signature(STRANGER, message(registry, commit))
-    registry.send(contract.payer, "commitFor", *commit.values(by))
+    contract.execute(registry.address, encode_call("setSigner", brain, STRANGER.address))
+    commit = SignedCommit(brain, S[2], S[1], 2, LATER)
+    by = sign_message(STRANGER, commit_message(registry, commit))
+    registry.send(contract.payer, "commitFor", *commit.call_arguments(by))
     assert registry.brain(brain).head == S[2]
 
 
 def test_what_a_wallet_does_not_accept_is_refused(
-    registry: Registry, contract: Wallet, brain: bytes
+    registry: RegistryContract, contract: Wallet, brain: bytes
 ) -> None:
-    commit = Commit(brain, S[2], S[1], 2, LATER)
-    for by in (signature(STRANGER, message(registry, commit)), b"", bytes(65), bytes(1000)):
-        error = registry.refuses(contract.payer, "commitFor", *commit.values(by))
+    commit = SignedCommit(brain, S[2], S[1], 2, LATER)
+    for by in (
+        sign_message(STRANGER, commit_message(registry, commit)),
+        b"",
+        bytes(65),
+        bytes(1000),
+    ):
+        error = registry.send_and_expect_revert(
+            contract.payer, "commitFor", *commit.call_arguments(by)
+        )
         assert error == ("Unauthorized",)
 
 
@@ -124,44 +137,44 @@ BAD = [manner for manner in MANNERS if manner not in ("honest", "long")]
 
 @pytest.mark.parametrize("manner", BAD)
 def test_a_wallet_that_does_not_say_the_word_has_not_accepted(
-    registry: Registry, contract: Wallet, brain: bytes, manner: str
+    registry: RegistryContract, contract: Wallet, brain: bytes, manner: str
 ) -> None:
-    commit = Commit(brain, S[2], S[1], 2, LATER)
-    by = signature(KEY, message(registry, commit))
+    commit = SignedCommit(brain, S[2], S[1], 2, LATER)
+    by = sign_message(KEY, commit_message(registry, commit))
     contract.behave(manner)
-    error = registry.refuses(contract.payer, "commitFor", *commit.values(by))
+    error = registry.send_and_expect_revert(contract.payer, "commitFor", *commit.call_arguments(by))
     assert error == ("Unauthorized",)
     assert registry.brain(brain).seq == 1
 
 
 def test_of_a_long_answer_only_the_word_is_read(
-    registry: Registry, contract: Wallet, brain: bytes
+    registry: RegistryContract, contract: Wallet, brain: bytes
 ) -> None:
-    commit = Commit(brain, S[2], S[1], 2, LATER)
-    by = signature(KEY, message(registry, commit))
+    commit = SignedCommit(brain, S[2], S[1], 2, LATER)
+    by = sign_message(KEY, commit_message(registry, commit))
     contract.behave("long")
-    registry.send(contract.payer, "commitFor", *commit.values(by))
+    registry.send(contract.payer, "commitFor", *commit.call_arguments(by))
     assert registry.brain(brain).head == S[2]
 
 
 def test_a_wallet_asked_for_another_brain_has_not_accepted(
-    registry: Registry, contract: Wallet, brain: bytes
+    registry: RegistryContract, contract: Wallet, brain: bytes
 ) -> None:
     owner = registry.node.accounts[1]
-    other = registry.opened(owner, word("another brain"), S[1])
-    commit = Commit(other, S[2], S[1], 2, LATER)
-    by = signature(KEY, message(registry, commit))
-    error = registry.refuses(contract.payer, "commitFor", *commit.values(by))
+    other = registry.open_brain(owner, word_of("another brain"), S[1])
+    commit = SignedCommit(other, S[2], S[1], 2, LATER)
+    by = sign_message(KEY, commit_message(registry, commit))
+    error = registry.send_and_expect_revert(contract.payer, "commitFor", *commit.call_arguments(by))
     assert error == ("Unauthorized",)
 
 
 def test_an_owner_that_has_code_by_delegation_still_signs_with_its_key(
-    registry: Registry, node: anvil.Anvil, contract: Wallet
+    registry: RegistryContract, node: anvil_node.Anvil, contract: Wallet
 ) -> None:
-    with node.impersonating(STRANGER.address) as owner:
-        brain = registry.opened(owner, S[0], S[1])
+    with node.impersonate(STRANGER.address) as owner:
+        brain = registry.open_brain(owner, S[0], S[1])
     node.set_code(STRANGER.address, bytes.fromhex("ef0100" + contract.address[2:]))
-    commit = Commit(brain, S[2], S[1], 2, LATER)
-    by = signature(STRANGER, message(registry, commit))
-    registry.send(contract.payer, "commitFor", *commit.values(by))
+    commit = SignedCommit(brain, S[2], S[1], 2, LATER)
+    by = sign_message(STRANGER, commit_message(registry, commit))
+    registry.send(contract.payer, "commitFor", *commit.call_arguments(by))
     assert registry.brain(brain).head == S[2]

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import brain._schemas
 import pytest
-from brain_cli.run import run
+from brain_cli.invocation import run_cli
 
-from tests.patience import PATIENCE
+from tests.support.processes import TIMEOUT_SECONDS
 
 
 class Outcome(NamedTuple):
@@ -58,7 +58,7 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Call:
 
     def call(*arguments: str) -> Outcome:
         capsys.readouterr()
-        status = run(list(arguments))
+        status = run_cli(list(arguments))
         return Outcome(status, *capsys.readouterr())
 
     return call
@@ -77,7 +77,11 @@ def process(tmp_path: Path) -> Call:
         if "input" in options:
             del options["stdin"]
         done = subprocess.run(
-            [*COMMAND, *arguments], capture_output=True, timeout=PATIENCE, check=False, **options
+            [*COMMAND, *arguments],
+            capture_output=True,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+            **options,
         )
         return Outcome(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode())
 

@@ -4,15 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from tests import homes
-
-from .conftest import Call
+from tests.cli.conftest import Call
+from tests.support import agent_homes
 
 
 @pytest.fixture
 def home(folder: Path) -> Path:
     """A Hermes home in the current folder."""
-    return homes.hermes(folder / "home")
+    return agent_homes.make_hermes_home(folder / "home")
 
 
 def test_what_was_taken_and_left_out_is_said_by_reason(home: Path, cli: Call) -> None:
@@ -71,17 +70,20 @@ def test_a_change_on_both_sides_is_asked_about(home: Path, cli: Call) -> None:
 def test_what_cannot_be_adopted_says_why_and_what_to_do(
     home: Path, cli: Call, call: list[str], error: str, hint: str
 ) -> None:
-    homes.put(Path("src"), {"main.c": ""})
-    homes.put(Path(".hermes"), {"SOUL.md": ""})
-    homes.put(Path("both"), {"CLAUDE.md": "", ".agents/skills/a/SKILL.md": ""})
-    homes.claude_project(Path("project"))
+    agent_homes.write_files(Path("src"), {"main.c": ""})
+    agent_homes.write_files(Path(".hermes"), {"SOUL.md": ""})
+    agent_homes.write_files(Path("both"), {"CLAUDE.md": "", ".agents/skills/a/SKILL.md": ""})
+    agent_homes.make_claude_project(Path("project"))
     told = cli("adopt", *call)
     assert told.status == 1 and error in told.err
     assert f"Hint: {hint}" in told.err
 
 
 def test_the_kind_can_be_said_where_a_place_has_two(folder: Path, cli: Call) -> None:
-    homes.put(Path("both"), {"CLAUDE.md": "", ".agents/skills/a/SKILL.md": homes.skill("a", "b")})
+    agent_homes.write_files(
+        Path("both"),
+        {"CLAUDE.md": "", ".agents/skills/a/SKILL.md": agent_homes.skill_text("a", "b")},
+    )
     for kind, count in (("claude", "1 file "), ("codex", "1 skill, 1 file ")):
         told = cli("adopt", "both", "copy", "--as", kind)
         assert told.status == 0 and told.out.startswith(f"Adopted {count}from {kind} at ")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Call, validate
-from .test_commands import learn, masked
+from tests.cli.conftest import Call, validate
+from tests.cli.test_commands import learn, masked
 
 
 def test_a_commitment_needs_no_set_up_and_is_told_in_words(agent: Path, cli: Call) -> None:
@@ -166,10 +166,10 @@ def test_a_checkpoint_can_be_given_away_and_asked_about_later(
     cli("chain", "commit")
     told = cli("chain", "checkpoint", "--since", "1", "--json").document
     assert told["size"] == 2 and len(told["path"]) == 1
-    from brain.chain.tlog.check import check_consistency
+    from brain.chain.tlog.log_verifier import verify_consistency
 
     path = [bytes.fromhex(step) for step in told["path"]]
-    check_consistency(first["checkpoint"], told["checkpoint"], told["key"], path)
+    verify_consistency(first["checkpoint"], told["checkpoint"], told["key"], path)
 
 
 def test_a_checkpoint_of_nothing_is_an_error(cli: Call, folder: Path) -> None:
@@ -266,8 +266,8 @@ def test_a_merge_into_the_branch_of_the_manifest_is_committed(agent: Path, cli: 
 def test_what_a_witness_signed_travels_in_the_evidence(
     agent: Path, cli: Call, tmp_path: Path
 ) -> None:
-    from brain.chain.tlog import cosignature, note
-    from tests.logs import WITNESS, WITNESS_SEED
+    from brain.chain.tlog import checkpoints, signed_note
+    from tests.support.tlog_ledgers import WITNESS, WITNESS_SEED
 
     cli("chain", "commit")
     text = cli("chain", "checkpoint", "--json").document["checkpoint"]
@@ -276,7 +276,7 @@ def test_what_a_witness_signed_travels_in_the_evidence(
     by = ("--witness", str(WITNESS))
     told = cli("chain", "checkpoint", "--cosigned", str(file), *by, "--json")
     assert told.status == 3 and told.error["code"] == "no_cosignature"
-    line = cosignature.sign(note.parse(text).text, WITNESS, WITNESS_SEED, 7)
+    line = checkpoints.sign_cosignature(signed_note.parse_note(text).text, WITNESS, WITNESS_SEED, 7)
     file.write_text(text + str(line))
     told = cli("chain", "checkpoint", "--cosigned", str(file), *by)
     assert told.status == 0 and "Kept 1 cosignature: witness.example/w1" in told.out

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Call, Outcome
+from tests.cli.conftest import Call, Outcome
 
 OLD, NEW = "skills/oracle-manipulation/SKILL.md", "skills/re-entry/SKILL.md"
 
@@ -333,9 +333,9 @@ def test_verify_says_how_far_it_went(agent: Path, cli: Call) -> None:
 def test_verify_names_what_is_damaged_with_status_3(
     agent: Path, cli: Call, form: list[str]
 ) -> None:
-    from brain_cli.story import flip
+    from brain_cli.demo_steps import flip_bit
 
-    flip(agent / ".brain", b"Body of reentrancy.")
+    flip_bit(agent / ".brain", b"Body of reentrancy.")
     told = cli("verify", "--deep", *form)
     assert told.status == 3
     assert "skills/reentrancy/SKILL.md" in told.out

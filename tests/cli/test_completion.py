@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from brain_cli.completion import SHELLS
+from brain_cli.shell_completion import SHELLS
 
-from .conftest import Call, environment, validate
+from tests.cli.conftest import Call, environment, validate
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from brain_cli import story
+from brain_cli import demo_steps
 
-from .conftest import Call, validate
+from tests.cli.conftest import Call, validate
 
 
 def test_the_whole_story_is_told_and_every_step_is_as_said(process: Call) -> None:
@@ -40,7 +40,7 @@ def test_the_story_in_json_has_every_step(process: Call) -> None:
 def test_a_step_that_does_not_do_what_it_says_fails_the_demo(
     cli: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(story, "BODY", "# Nothing about roll-ups\n")
+    monkeypatch.setattr(demo_steps, "LESSON_BODY", "# Nothing about roll-ups\n")
     told = cli("demo")
     assert told.status == 1
     assert told.err == "Error: the text to damage is not in the store\n"
@@ -54,7 +54,7 @@ def test_the_user_s_settings_do_not_reach_the_demo(
 
 
 def test_the_example_is_the_one_in_examples(project: Path) -> None:
-    assert story.example() == project / "examples/auditor"
+    assert demo_steps.example_folder() == project / "examples/auditor"
 
 
 def test_nothing_is_left_in_the_temporary_folder(

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.endpoint import Reply, failure, serving
-
-from .conftest import Call, validate
+from tests.cli.conftest import Call, validate
+from tests.support.fake_model_endpoint import FakeReply, error_reply, run_fake_endpoint
 
 
 def settings(tmp_path: Path) -> dict[str, object]:
@@ -92,17 +91,17 @@ def test_a_key_that_others_may_read_is_not_used(cli: Call, agent: Path, tmp_path
     assert cli("index", "--task", "x").status == 0
 
 
-def vectors(*lengths: int) -> Reply:
+def vectors(*lengths: int) -> FakeReply:
     """Answer with vectors of so many numbers."""
     rows = [{"index": n, "embedding": [1.0] * length} for n, length in enumerate(lengths)]
-    return Reply(body=json.dumps({"data": rows}).encode())
+    return FakeReply(body=json.dumps({"data": rows}).encode())
 
 
 FAULTS = {
     "down": [],
-    "fails": [failure(500, "out of memory")],
-    "refuses": [failure(401, "no key")],
-    "says nothing of use": [Reply(body=b"<html>")],
+    "fails": [error_reply(500, "out of memory")],
+    "refuses": [error_reply(401, "no key")],
+    "says nothing of use": [FakeReply(body=b"<html>")],
     "other lengths": [vectors(3), vectors(4, 4)],
     "uneven": [vectors(3), vectors(3, 4)],
 }
@@ -114,7 +113,7 @@ def test_an_agent_starts_also_where_the_endpoint_does_not_answer_as_it_should(
     cli: Call, agent: Path, fault: str, by: str
 ) -> None:
     way = ("--by", by) if by else ()
-    with serving() as served:
+    with run_fake_endpoint() as served:
         cli("config", "embedder", "small", "--base-url", served.url)
         served.replies = [*FAULTS[fault]]
         if fault != "down":

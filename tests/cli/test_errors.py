@@ -7,13 +7,12 @@ import signal
 
 import click
 import pytest
-from brain_cli.errors import describe, report
+from brain_cli.error_report import describe_error, print_error
 from brain_cli.signals import Terminated
 
 from brain import errors as library
-from brain.errors import of_system
-
-from .conftest import validate
+from brain.errors import error_from_os
+from tests.cli.conftest import validate
 
 
 class Odd(Exception):
@@ -48,12 +47,14 @@ class Odd(Exception):
 def test_an_exception_has_a_status_and_a_code(
     problem: BaseException, status: int, code: str
 ) -> None:
-    failure = describe(problem)
+    failure = describe_error(problem)
     assert (failure.status, failure.code) == (status, code)
 
 
 def test_an_error_is_a_line_and_its_hint_another(capsys: pytest.CaptureFixture[str]) -> None:
-    report(describe(library.NoBrain("no brain here", hint="run 'brain init'")), as_json=False)
+    print_error(
+        describe_error(library.NoBrain("no brain here", hint="run 'brain init'")), as_json=False
+    )
     out, err = capsys.readouterr()
     assert (out, err) == ("", "Error: no brain here\nHint: run 'brain init'\n")
 
@@ -61,27 +62,27 @@ def test_an_error_is_a_line_and_its_hint_another(capsys: pytest.CaptureFixture[s
 def test_an_error_in_json_has_code_message_and_hint(capsys: pytest.CaptureFixture[str]) -> None:
     import json
 
-    report(describe(library.Locked("busy \udcff")), as_json=True)
+    print_error(describe_error(library.Locked("busy \udcff")), as_json=True)
     document = json.loads(capsys.readouterr().err)
     validate("error", document)
     assert document == {"error": {"code": "locked", "message": "busy \\udcff", "hint": None}}
 
 
 def test_a_file_that_cannot_be_opened_is_named() -> None:
-    failure = describe(PermissionError(errno.EACCES, "Permission denied", "a\x1bb"))
+    failure = describe_error(PermissionError(errno.EACCES, "Permission denied", "a\x1bb"))
     assert failure.message == "Permission denied: a\\x1bb"
     assert failure.hint == "check who may read and write it, and the folder it is in"
-    found = of_system(PermissionError(errno.EACCES, "Permission denied", "keys"))
+    found = error_from_os(PermissionError(errno.EACCES, "Permission denied", "keys"))
     assert found.hint == failure.hint, "it may be no folder of a brain at all"
 
 
 def test_a_message_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    report(describe(library.BrainError("a\x1b[2J\rb\u202e")), as_json=False)
+    print_error(describe_error(library.BrainError("a\x1b[2J\rb\u202e")), as_json=False)
     assert capsys.readouterr().err == "Error: a\\x1b[2J\\rb\\u202e\n"
 
 
 def test_a_broken_pipe_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    report(describe(BrokenPipeError()), as_json=False)
+    print_error(describe_error(BrokenPipeError()), as_json=False)
     assert capsys.readouterr().err == ""
 
 
@@ -89,7 +90,7 @@ def test_an_internal_error_is_one_line_without_a_traceback(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     problem = Odd("boom\n\x07")
-    report(describe(problem), as_json=False, problem=problem)
+    print_error(describe_error(problem), as_json=False, problem=problem)
     assert capsys.readouterr().err == (
         "Error: internal error: Odd: boom\\n\\x07\n"
         "Hint: BRAIN_DEBUG=1 shows where; please report it\n"
@@ -103,6 +104,6 @@ def test_a_traceback_is_shown_on_request(
     try:
         raise Odd("boom")
     except Odd as problem:
-        report(describe(problem), as_json=False, problem=problem)
+        print_error(describe_error(problem), as_json=False, problem=problem)
     err = capsys.readouterr().err
     assert "Traceback (most recent call last)" in err and "Error: internal error" in err

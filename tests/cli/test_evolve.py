@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from tests.endpoint import Served, completion, failure, serving
-
-from .conftest import Call, validate
+from tests.cli.conftest import Call, validate
+from tests.support.fake_model_endpoint import (
+    FakeEndpoint,
+    completion_reply,
+    error_reply,
+    run_fake_endpoint,
+)
 
 KEY = "sk-very-secret-4711"
 SKILL = {
@@ -25,13 +29,15 @@ SKILL = {
 
 
 @pytest.fixture
-def served() -> Iterator[Served]:
-    with serving() as made:
+def served() -> Iterator[FakeEndpoint]:
+    with run_fake_endpoint() as made:
         yield made
 
 
 @pytest.fixture
-def model(agent: Path, cli: Call, served: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
+def model(
+    agent: Path, cli: Call, served: FakeEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> FakeEndpoint:
     """An endpoint that is configured, and a key for it."""
     monkeypatch.setenv("BRAIN_MODEL_KEY", KEY)
     told = cli("config", "model", "openai:small", "--base-url", served.url, "--retries", "0")
@@ -63,9 +69,9 @@ def test_a_file_that_gives_no_key_is_told_of_as_it_is_named(
     assert cli(*named).err == ""
 
 
-def test_a_hard_run_becomes_a_skill(agent: Path, cli: Call, model: Served) -> None:
+def test_a_hard_run_becomes_a_skill(agent: Path, cli: Call, model: FakeEndpoint) -> None:
     work(agent, "exit 1", "")
-    model.replies.append(completion(tool=json.dumps(SKILL)))
+    model.replies.append(completion_reply(tool=json.dumps(SKILL)))
     told = cli("evolve", "synthesize")
     assert told.status == 0 and told.err == ""
     assert told.out.splitlines() == [
@@ -80,7 +86,7 @@ def test_a_hard_run_becomes_a_skill(agent: Path, cli: Call, model: Served) -> No
 
 
 def test_a_transcript_of_another_program_is_read_too(
-    agent: Path, cli: Call, model: Served, tmp_path: Path
+    agent: Path, cli: Call, model: FakeEndpoint, tmp_path: Path
 ) -> None:
     def called(number: int, output: str) -> list[dict[str, Any]]:
         function = {"name": "terminal", "arguments": "{}"}
@@ -94,7 +100,7 @@ def test_a_transcript_of_another_program_is_read_too(
     messages += [message for number in range(5) for message in called(number, f"said {number}")]
     file = tmp_path / "messages.json"
     file.write_text(json.dumps(messages))
-    model.replies += [completion(json.dumps(SKILL))] * 3
+    model.replies += [completion_reply(json.dumps(SKILL))] * 3
     first = cli("evolve", "synthesize", str(file), "--json")
     assert first.err == ""
     told = first.document
@@ -108,7 +114,7 @@ def test_a_transcript_of_another_program_is_read_too(
 
 
 def test_a_file_that_is_no_transcript_is_an_error(
-    agent: Path, cli: Call, model: Served, tmp_path: Path
+    agent: Path, cli: Call, model: FakeEndpoint, tmp_path: Path
 ) -> None:
     (tmp_path / "x").write_text("nothing of it")
     told = cli("--json", "evolve", "synthesize", str(tmp_path / "x"))
@@ -116,11 +122,11 @@ def test_a_file_that_is_no_transcript_is_an_error(
 
 
 def test_a_dry_run_prints_the_skill_and_records_nothing(
-    agent: Path, cli: Call, model: Served
+    agent: Path, cli: Call, model: FakeEndpoint
 ) -> None:
     work(agent, "exit 1", "")
     before = cli("status", "--json").document
-    model.replies += [completion(json.dumps(SKILL))] * 2
+    model.replies += [completion_reply(json.dumps(SKILL))] * 2
     told = cli("evolve", "synthesize", "@", "--dry-run")
     assert "Would create stale-price-feeds: Use when" in told.out and "# Stale feeds" in told.out
     document = cli("evolve", "synthesize", "--dry-run", "--json").document
@@ -130,28 +136,31 @@ def test_a_dry_run_prints_the_skill_and_records_nothing(
 
 
 def test_an_easy_run_asks_nobody_unless_it_is_asked_anyway(
-    agent: Path, cli: Call, model: Served
+    agent: Path, cli: Call, model: FakeEndpoint
 ) -> None:
     work(agent, "")
     assert "not hard" in cli("evolve", "synthesize").out and model.asked == []
-    model.replies.append(completion('{"decision": "nothing", "reason": "Routine."}'))
+    model.replies.append(completion_reply('{"decision": "nothing", "reason": "Routine."}'))
     assert "Nothing worth keeping: Routine." in cli("evolve", "synthesize", "--anyway").out
 
 
 @pytest.mark.parametrize(
     ("reply", "code"),
     [
-        (failure(401, f"bad key {KEY}"), "key_refused"),
-        (failure(429, "slow down"), "rate_limited"),
-        (failure(500, "oops"), "unavailable"),
-        (completion("{"), "bad_answer"),
-        (completion('{"decision": 7}'), "bad_answer"),
-        (completion(tool=json.dumps({**SKILL, "body": "AKIAIOSFODNN7EXAMPLQ"})), "bad_answer"),
+        (error_reply(401, f"bad key {KEY}"), "key_refused"),
+        (error_reply(429, "slow down"), "rate_limited"),
+        (error_reply(500, "oops"), "unavailable"),
+        (completion_reply("{"), "bad_answer"),
+        (completion_reply('{"decision": 7}'), "bad_answer"),
+        (
+            completion_reply(tool=json.dumps({**SKILL, "body": "AKIAIOSFODNN7EXAMPLQ"})),
+            "bad_answer",
+        ),
     ],
     ids=["401", "429", "500", "malformed", "wrong-type", "secret"],
 )
 def test_after_a_failure_the_brain_is_as_it_was(
-    agent: Path, cli: Call, model: Served, reply: Any, code: str
+    agent: Path, cli: Call, model: FakeEndpoint, reply: Any, code: str
 ) -> None:
     work(agent, "exit 1", "")
     before = cli("status", "--json").document
@@ -171,7 +180,7 @@ def test_without_a_model_it_says_that_nothing_is_learned(agent: Path, cli: Call)
     assert "No model is configured" in cli("config", "model").out
 
 
-def test_a_snapshot_without_a_run_is_an_error(agent: Path, cli: Call, model: Served) -> None:
+def test_a_snapshot_without_a_run_is_an_error(agent: Path, cli: Call, model: FakeEndpoint) -> None:
     told = cli("--json", "evolve", "synthesize", "@")
     assert (told.status, told.error["code"]) == (1, "no_receipt")
 
@@ -203,14 +212,14 @@ class TestConfiguration:
         assert KEY not in told.out + kept.read_text() and kept.stat().st_mode & 0o077 == 0
 
     def test_the_key_of_a_provider_goes_to_no_other_endpoint(
-        self, agent: Path, cli: Call, served: Served, monkeypatch: pytest.MonkeyPatch
+        self, agent: Path, cli: Call, served: FakeEndpoint, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
         work(agent, "exit 1", "")
         cli("config", "model", "openai:small", "--base-url", served.url)
         assert cli("config", "model", "--json").document["key"] is None
-        served.replies.append(completion('{"decision": "nothing", "reason": "Routine."}'))
+        served.replies.append(completion_reply('{"decision": "nothing", "reason": "Routine."}'))
         assert cli("evolve", "synthesize").status == 0
         assert KEY not in str(served.asked[0].headers)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brain_cli.graph import Lanes
+from brain_cli.render.lineage_graph import GraphLanes
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,10 +10,10 @@ Graph = list[tuple[str, list[str]]]
 
 
 def draw(graph: Graph) -> str:
-    lanes = Lanes()
+    lanes = GraphLanes()
     rows = []
     for name, parents in graph:
-        row, below = lanes.place(name, parents)
+        row, below = lanes.add_snapshot(name, parents)
         rows += [f"{row} {name}", *below]
     return "\n".join(rows)
 

@@ -10,15 +10,17 @@ from pathlib import Path
 
 import click
 import pytest
-from brain_cli.command import MEANING, Command
-from brain_cli.group import LazyGroup
-from brain_cli.reference import reference
-from brain_cli.root import root
+from brain_cli.command import EXIT_MEANINGS, BrainCommand
+from brain_cli.lazy_group import LazyGroup
+from brain_cli.reference import render_reference
+from brain_cli.root_command import root_group
 
-from .conftest import Call
+from tests.cli.conftest import Call
 
 
-def commands(group: LazyGroup = root, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def commands(
+    group: LazyGroup = root_group, path: tuple[str, ...] = ()
+) -> Iterator[tuple[str, ...]]:
     """Name every command as the words one types."""
     for name in group.entries:
         child = group.get_command(click.Context(group), name)
@@ -28,7 +30,7 @@ def commands(group: LazyGroup = root, path: tuple[str, ...] = ()) -> Iterator[tu
 
 
 def find(path: tuple[str, ...]) -> click.Command:
-    found: click.Command = root
+    found: click.Command = root_group
     for name in path:
         assert isinstance(found, LazyGroup)
         child = found.get_command(click.Context(found), name)
@@ -38,7 +40,7 @@ def find(path: tuple[str, ...]) -> click.Command:
 
 
 ALL = list(commands())
-LEAVES = [path for path in ALL if isinstance(find(path), Command)]
+LEAVES = [path for path in ALL if isinstance(find(path), BrainCommand)]
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
@@ -58,13 +60,13 @@ def test_a_command_shows_an_example_and_its_exit_statuses(path: tuple[str, ...],
     assert f"brain {' '.join(path)}" in re.sub(r" (-C|--json) \S+", "", examples)
     statuses = told.out.split("Exit status:\n")[1]
     listed = [int(number) for number in re.findall(r"^  (\d+) ", statuses, re.MULTILINE)]
-    assert listed == sorted(listed) and {0, 1, 2, 130} <= set(listed) <= set(MEANING)
+    assert listed == sorted(listed) and {0, 1, 2, 130} <= set(listed) <= set(EXIT_MEANINGS)
 
 
 @pytest.mark.parametrize("path", LEAVES, ids=" ".join)
 def test_an_example_is_a_call_that_parses(path: tuple[str, ...]) -> None:
     command = find(path)
-    assert isinstance(command, Command)
+    assert isinstance(command, BrainCommand)
     for example in command.examples:
         call = re.search(r"brain (?:-C \S+ )?" + " ".join(path) + r"([^|>)]*)", example)
         assert call, example
@@ -78,11 +80,11 @@ def test_help_prints_in_every_encoding(path: tuple[str, ...], cli: Call) -> None
 
 
 def test_the_reference_in_docs_is_what_the_commands_say(project: Path) -> None:
-    assert (project / "docs/cli.md").read_text("utf-8") == reference(), "run `make docs`"
+    assert (project / "docs/cli.md").read_text("utf-8") == render_reference(), "run `make docs`"
 
 
 def test_the_reference_has_every_command() -> None:
-    headings = set(re.findall(r"^## (.+)$", reference(), re.MULTILINE))
+    headings = set(re.findall(r"^## (.+)$", render_reference(), re.MULTILINE))
     assert headings == {"brain", *(f"brain {' '.join(path)}" for path in ALL)}
 
 

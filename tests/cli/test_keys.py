@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE
-
-from .conftest import COMMAND, Call, environment
-from .test_trust_commands import new
+from tests.cli.conftest import COMMAND, Call, environment
+from tests.cli.test_trust_commands import new
+from tests.support.processes import TIMEOUT_SECONDS
 
 
 def test_a_key_with_a_passphrase_signs_only_with_it(
@@ -55,7 +54,7 @@ def answering(folder: Path, answer: str, *call: str) -> str:
         pass  # Linux reports the end of a pseudo-terminal as EIO
     finally:
         os.close(ours)
-    assert process.wait(timeout=PATIENCE) in (0, 1)
+    assert process.wait(timeout=TIMEOUT_SECONDS) in (0, 1)
     return shown.decode()
 
 

@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from brain.chain import book
-from tests import anvil
-from tests.anvil import Anvil
-
-from .conftest import Call, validate
+from brain.chain import ledger_config
+from tests.cli.conftest import Call, validate
+from tests.support import anvil_node
+from tests.support.anvil_node import Anvil
 
 FORMAT = "brain v1 ledgers"
 NOWHERE = {"rpc": ["http://127.0.0.1:1"], "chain_id": 5, "genesis": "0x" + "5" * 64}
@@ -24,7 +23,7 @@ NOWHERE = {"rpc": ["http://127.0.0.1:1"], "chain_id": 5, "genesis": "0x" + "5" *
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[Anvil]:
-    with anvil.running() as running:
+    with anvil_node.run_anvil() as running:
         yield running
 
 
@@ -179,11 +178,11 @@ def test_settings_kept_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
 
     def keep(name: str) -> None:
         gate.wait()
-        book.save(path, name, {"chain_id": 1})
+        ledger_config.save_ledger(path, name, {"chain_id": 1})
 
     with ThreadPoolExecutor(len(names)) as pool:
         list(pool.map(keep, names))
-    assert sorted(book.load(path)) == sorted(names)
+    assert sorted(ledger_config.load_ledgers(path)) == sorted(names)
 
 
 def test_a_permit_that_is_never_good_is_not_signed(agent: Path, cli: Call) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Call, validate
-from .test_commands import learn, masked
+from tests.cli.conftest import Call, validate
+from tests.cli.test_commands import learn, masked
 
 
 def prompts(cli: Call) -> None:

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 import yaml
-from brain_cli.clients import jsonedit, tomledit, yamledit
-from brain_cli.clients.jsontext import parse
+from brain_cli.clients import json_editor, toml_yaml_editor
+from brain_cli.clients.json_editor import parse_json_nodes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from .conftest import Call
+from tests.cli.conftest import Call
 
 ENTRY = {"command": "/opt/brain", "args": ["-C", '/a "b"\\ü', "mcp"]}
 
@@ -254,14 +254,14 @@ def test_a_name_that_some_client_would_not_take_is_refused(
     ],
 )
 def test_json_gains_a_member_and_keeps_the_rest(before: str, after: str) -> None:
-    made = jsonedit.with_entry(before, "s", "b", 1)  # type: ignore[arg-type]
+    made = json_editor.set_json_entry(before, "s", "b", 1)  # type: ignore[arg-type]
     assert made == after
-    assert parse(made).value["s"]["b"] == 1
+    assert parse_json_nodes(made).value["s"]["b"] == 1
 
 
 def test_a_line_of_slashes_is_passed_over_at_once() -> None:
-    made = jsonedit.with_entry('{"s": {"x": 2\n' + "/" * 10_000 + "\n}}", "s", "b", {})
-    assert parse(made).value == {"s": {"x": 2, "b": {}}}
+    made = json_editor.set_json_entry('{"s": {"x": 2\n' + "/" * 10_000 + "\n}}", "s", "b", {})
+    assert parse_json_nodes(made).value == {"s": {"x": 2, "b": {}}}
 
 
 JSON = st.recursive(
@@ -288,12 +288,12 @@ def test_any_json_is_the_same_but_for_the_entry(
     text = json.dumps(settings, indent=indent, ensure_ascii=ascii_only)
     if not isinstance(settings.get("mcpServers", {}), dict):
         with pytest.raises(ValueError, match="not an object"):
-            jsonedit.with_entry(text, "mcpServers", "brain", ENTRY)
+            json_editor.set_json_entry(text, "mcpServers", "brain", ENTRY)
         return
-    made = jsonedit.with_entry(text, "mcpServers", "brain", ENTRY)
+    made = json_editor.set_json_entry(text, "mcpServers", "brain", ENTRY)
     wanted = {**settings, "mcpServers": {**settings.get("mcpServers", {}), "brain": ENTRY}}
-    assert json.loads(made) == parse(made).value == wanted
-    assert jsonedit.with_entry(made, "mcpServers", "brain", ENTRY) == made
+    assert json.loads(made) == parse_json_nodes(made).value == wanted
+    assert json_editor.set_json_entry(made, "mcpServers", "brain", ENTRY) == made
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_any_json_is_the_same_but_for_the_entry(
 )
 def test_what_is_no_json_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        jsonedit.with_entry(text, "s", "b", {})
+        json_editor.set_json_entry(text, "s", "b", {})
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_what_is_no_json_is_refused(text: str) -> None:
     ],
 )
 def test_toml_gains_a_table_and_keeps_the_rest(before: str, after: str) -> None:
-    assert tomledit.with_entry(before, "s", "b", {"command": "c"}) == after
+    assert toml_yaml_editor.set_toml_entry(before, "s", "b", {"command": "c"}) == after
 
 
 @pytest.mark.parametrize(
@@ -352,15 +352,15 @@ def test_toml_gains_a_table_and_keeps_the_rest(before: str, after: str) -> None:
 )
 def test_toml_in_another_form_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        tomledit.with_entry(text, "s", "b", {"command": "c"})
+        toml_yaml_editor.set_toml_entry(text, "s", "b", {"command": "c"})
 
 
 @given(st.text(), st.lists(st.text(), max_size=3))
 def test_any_command_is_read_back_from_toml_and_yaml(command: str, arguments: list[str]) -> None:
     entry = {"command": command, "args": arguments}
-    assert tomllib.loads(tomledit.with_entry("", "s", "b", entry))["s"]["b"] == entry
+    assert tomllib.loads(toml_yaml_editor.set_toml_entry("", "s", "b", entry))["s"]["b"] == entry
     try:
-        text = yamledit.with_entry("", "s", "b", entry)
+        text = toml_yaml_editor.set_yaml_entry("", "s", "b", entry)
     except ValueError:
         return  # characters that YAML does not hold
     assert yaml.safe_load(text)["s"]["b"] == entry
@@ -384,10 +384,10 @@ def test_any_command_is_read_back_from_toml_and_yaml(command: str, arguments: li
     ],
 )
 def test_yaml_gains_an_entry_and_keeps_the_rest(before: str, after: str) -> None:
-    assert yamledit.with_entry(before, "s", "b", {"command": "c"}) == after
+    assert toml_yaml_editor.set_yaml_entry(before, "s", "b", {"command": "c"}) == after
 
 
 @pytest.mark.parametrize("text", ["s: [1]", "s: 1", "- 1", "a: &x 1\ns: *x", "s: {x: {a: 1}}", "{"])
 def test_yaml_in_another_form_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        yamledit.with_entry(text, "s", "b", {"command": "c"})
+        toml_yaml_editor.set_yaml_entry(text, "s", "b", {"command": "c"})

@@ -11,12 +11,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from brain_cli.run import run
+from brain_cli.invocation import run_cli
 
 from brain.encoding import pack
-from tests.judging import COMMANDS, READING, judged
-from tests.mutated import KEPT, Broken, Change, apply, changes, make
-from tests.tampering import rows, set_fact, tamper
+from tests.support.command_outcomes import ALL_COMMANDS, READ_COMMANDS, find_fault_in_outcome
+from tests.support.store_mutations import (
+    RECORDED_TABLES,
+    InvalidUtf8,
+    StoreMutation,
+    apply_mutation,
+    draw_mutations,
+    make_brain,
+)
+from tests.support.store_tampering import execute_in_store, query_store, set_fact
 
 SEED = 11
 EACH = 1
@@ -26,7 +33,7 @@ EACH = 1
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("whole") / "agent"
-    make(root)
+    make_brain(root)
     return root
 
 
@@ -35,12 +42,12 @@ def copy(whole: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(whole, tmp_path / "agent", symlinks=True))
 
 
-def chosen(whole: Path, table: str) -> Iterator[Change]:
+def chosen(whole: Path, table: str) -> Iterator[StoreMutation]:
     """Yield some changes of each column of a table."""
     rng = random.Random(f"{SEED} {table}")
     seen: dict[str, int] = {}
-    columns = {row[1] for row in rows(whole, f"PRAGMA table_info({table})")}
-    for change in changes(whole, rng):
+    columns = {row[1] for row in query_store(whole, f"PRAGMA table_info({table})")}
+    for change in draw_mutations(whole, rng):
         if change.table == table and seen.get(change.column, 0) < EACH:
             seen[change.column] = seen.get(change.column, 0) + 1
             yield change
@@ -48,26 +55,26 @@ def chosen(whole: Path, table: str) -> Iterator[Change]:
             return
 
 
-def ends_well(brain: Path, commands: Sequence[Sequence[str]] = READING) -> list[str]:
+def ends_well(brain: Path, commands: Sequence[Sequence[str]] = READ_COMMANDS) -> list[str]:
     return [
         f"{' '.join(arguments)}: {wrong}"
         for arguments in commands
-        if (wrong := judged(run, brain, arguments))
+        if (wrong := find_fault_in_outcome(run_cli, brain, arguments))
     ]
 
 
-@pytest.mark.parametrize("table", KEPT)
+@pytest.mark.parametrize("table", RECORDED_TABLES)
 def test_every_command_ends_as_documented_whatever_a_field_holds(
     whole: Path, tmp_path: Path, table: str
 ) -> None:
     for number, change in enumerate(chosen(whole, table)):
         copy = Path(shutil.copytree(whole, tmp_path / f"{number}" / "agent", symlinks=True))
-        apply(copy, change)
-        assert ends_well(copy, COMMANDS) == [], str(change)
+        apply_mutation(copy, change)
+        assert ends_well(copy, ALL_COMMANDS) == [], str(change)
 
 
 def verified(brain: Path) -> int:
-    return run(["-C", str(brain), "verify"])
+    return run_cli(["-C", str(brain), "verify"])
 
 
 FACTS = [
@@ -136,8 +143,8 @@ def operation(**changed: object) -> bytes:
 def test_an_operation_that_cannot_be_right_is_named(
     copy: Path, data: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ((count,),) = rows(copy, "SELECT count(*) FROM operations")
-    apply(copy, Change("operations", "data", count - 1, data))
+    ((count,),) = query_store(copy, "SELECT count(*) FROM operations")
+    apply_mutation(copy, StoreMutation("operations", "data", count - 1, data))
     assert verified(copy) == 3
     assert f"operation {count}" in capsys.readouterr().out
     assert ends_well(copy) == []
@@ -146,41 +153,41 @@ def test_an_operation_that_cannot_be_right_is_named(
 @pytest.mark.parametrize(
     "change",
     [
-        Change("facts", "name", 3, Broken(b"\xff")),
-        Change("pending", "path", 0, Broken(b"\xff")),
-        Change("pending", "path", 0, "a\0b"),
-        Change("pending", "blob", 0, b"x"),
-        Change("pending", "kind", 0, 2**63 - 1),
-        Change("pending", "before", 0, b"x" * 1000),
-        Change("redactions", "blob", 0, b"x"),
-        Change("signatures", "key", 0, b"x" * 5000),
-        Change("signatures", "signature", 0, b""),
-        Change("dictionaries", "number", 0, 7),
-        Change("dictionaries", "data", 0, b"x"),
-        Change("dictionaries", "checksum", 0, b"x"),
-        Change("blobs", "id", 0, b"x"),
-        Change("blobs", "codec", 0, -5),
-        Change("blobs", "codec", 0, 2**62),
-        Change("blobs", "id", 49, None),
-        Change("facts", "name", 2, "EPOCH"),
-        Change("objects", "id", 0, b"x"),
-        Change("objects", "kind", 0, 9),
-        Change("operations", "number", 14, 2**60),
-        Change("operations", "number", 0, -1),
+        StoreMutation("facts", "name", 3, InvalidUtf8(b"\xff")),
+        StoreMutation("pending", "path", 0, InvalidUtf8(b"\xff")),
+        StoreMutation("pending", "path", 0, "a\0b"),
+        StoreMutation("pending", "blob", 0, b"x"),
+        StoreMutation("pending", "kind", 0, 2**63 - 1),
+        StoreMutation("pending", "before", 0, b"x" * 1000),
+        StoreMutation("redactions", "blob", 0, b"x"),
+        StoreMutation("signatures", "key", 0, b"x" * 5000),
+        StoreMutation("signatures", "signature", 0, b""),
+        StoreMutation("dictionaries", "number", 0, 7),
+        StoreMutation("dictionaries", "data", 0, b"x"),
+        StoreMutation("dictionaries", "checksum", 0, b"x"),
+        StoreMutation("blobs", "id", 0, b"x"),
+        StoreMutation("blobs", "codec", 0, -5),
+        StoreMutation("blobs", "codec", 0, 2**62),
+        StoreMutation("blobs", "id", 49, None),
+        StoreMutation("facts", "name", 2, "EPOCH"),
+        StoreMutation("objects", "id", 0, b"x"),
+        StoreMutation("objects", "kind", 0, 9),
+        StoreMutation("operations", "number", 14, 2**60),
+        StoreMutation("operations", "number", 0, -1),
     ],
     ids=str,
 )
-def test_verification_names_what_is_wrong_in_each_table(copy: Path, change: Change) -> None:
-    apply(copy, change)
+def test_verification_names_what_is_wrong_in_each_table(copy: Path, change: StoreMutation) -> None:
+    apply_mutation(copy, change)
     assert verified(copy) == 3
-    assert run(["-C", str(copy), "verify", "--deep"]) == 3
+    assert run_cli(["-C", str(copy), "verify", "--deep"]) == 3
     assert ends_well(copy) == []
 
 
 def test_a_field_that_is_larger_than_any_is_refused_before_it_is_read(
     copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tamper(
+    execute_in_store(
         copy,
         ("UPDATE facts SET value = zeroblob(40000000) WHERE name = 'meta:brain'", ()),
     )
@@ -195,6 +202,6 @@ def test_no_redaction_is_forgotten_by_taking_out_that_there_was_one(copy: Path) 
 
 
 def test_operations_beyond_the_end_of_the_log_are_named(copy: Path) -> None:
-    tamper(copy, ("INSERT INTO operations VALUES (99, ?, ?)", (bytes(32), operation())))
+    execute_in_store(copy, ("INSERT INTO operations VALUES (99, ?, ?)", (bytes(32), operation())))
     assert verified(copy) == 3
     assert ends_well(copy) == []

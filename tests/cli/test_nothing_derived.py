@@ -9,11 +9,10 @@ from pathlib import Path
 
 import apsw
 import pytest
-from brain_cli.reference import reference
+from brain_cli.reference import render_reference
 
 from brain import Brain
-
-from .conftest import Call
+from tests.cli.conftest import Call
 
 FILES = {"store.db", "store.db-wal", "store.db-shm", "lock", "mark"}
 TABLES = {"objects", "blobs", "dictionaries", "facts", "operations", "pending", "signatures"}
@@ -152,7 +151,7 @@ def test_no_command_leaves_anything_derived_in_the_brain(
 
 def test_every_command_is_in_that_session_or_stands_apart_for_a_reason() -> None:
     done = {tuple(line.split()) for line in SESSION.strip().splitlines()}
-    headings = re.findall(r"^## brain (.+)$", reference(), re.MULTILINE)
+    headings = re.findall(r"^## brain (.+)$", render_reference(), re.MULTILINE)
     paths = [tuple(heading.split()) for heading in headings]
     leaves = [path for path in paths if not any(path == other[:-1] for other in paths)]
     assert len(leaves) > 60

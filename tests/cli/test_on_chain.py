@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests import anvil
-from tests.anvil import Anvil
-
-from .conftest import Call, validate
-from .test_commands import learn
+from tests.cli.conftest import Call, validate
+from tests.cli.test_commands import learn
+from tests.support import anvil_node
+from tests.support.anvil_node import Anvil
 
 KEYS = [
     "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
@@ -29,7 +28,7 @@ Use = Callable[[int], None]
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[Anvil]:
-    with anvil.running() as running:
+    with anvil_node.run_anvil() as running:
         yield running
 
 
@@ -237,13 +236,13 @@ def test_a_batch_is_one_transaction_and_each_brain_has_its_evidence(
 def test_a_commitment_that_waits_is_told_as_such_and_is_not_sent_twice(
     node: Anvil, agent: Path, cli: Call, chain: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from brain_cli import chains
+    from brain_cli.settings import evm_ledgers
 
     on = ("--ledger", chain)
     done(cli, "chain", "open", *on)
     learn(cli, "shared", "one")
-    monkeypatch.setattr(chains, "PATIENCE", 0.0)
-    node.automine(False)
+    monkeypatch.setattr(evm_ledgers, "TRANSACTION_TIMEOUT_SECONDS", 0.0)
+    node.set_automine(False)
     try:
         sent = done(cli, "chain", "commit", *on)
         assert (sent["status"], sent["block"]) == ("pending", None)
@@ -253,7 +252,7 @@ def test_a_commitment_that_waits_is_told_as_such_and_is_not_sent_twice(
         assert status["seq"] == 1 and status["behind"] == 1
         assert [one["status"] for one in status["commitments"]][1:] == ["pending"]
     finally:
-        node.automine(True)
+        node.set_automine(True)
         node.mine()
     assert done(cli, "chain", "status", *on)["seq"] == 2
     assert done(cli, "chain", "verify", *on)["ok"]
@@ -302,12 +301,12 @@ def test_what_cannot_be_reached_is_a_clear_error(
 def test_what_waits_for_a_block_is_not_told_as_done(
     node: Anvil, agent: Path, cli: Call, chain: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from brain_cli import chains
+    from brain_cli.settings import evm_ledgers
 
-    monkeypatch.setattr(chains, "PATIENCE", 0.0)
+    monkeypatch.setattr(evm_ledgers, "TRANSACTION_TIMEOUT_SECONDS", 0.0)
     on = ("--ledger", chain)
     done(cli, "chain", "open", *on)
-    node.automine(False)
+    node.set_automine(False)
     try:
         told = cli("chain", "signer", node.accounts[1], *on)
         assert told.status == 0
@@ -315,5 +314,5 @@ def test_what_waits_for_a_block_is_not_told_as_done(
         assert done(cli, "chain", "status", *on)["signer"] is None
     finally:
         node.mine()
-        node.automine(True)
+        node.set_automine(True)
     assert cli("chain", "signer", "--none", *on).out.startswith("Nobody but the owner")

@@ -7,7 +7,7 @@ import json
 import math
 from typing import Any, NamedTuple
 
-from brain_cli.output import iso, to_json
+from brain_cli.output import iso_time, to_json
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,8 +22,8 @@ def test_a_named_tuple_becomes_an_object_with_its_field_names() -> None:
 
 
 def test_a_time_is_iso_8601_in_utc_with_milliseconds() -> None:
-    assert iso(1_795_216_540_123) == "2026-11-20T23:15:40.123Z"
-    assert iso(253_402_300_799_999) == "9999-12-31T23:59:59.999Z"
+    assert iso_time(1_795_216_540_123) == "2026-11-20T23:15:40.123Z"
+    assert iso_time(253_402_300_799_999) == "9999-12-31T23:59:59.999Z"
 
 
 def test_a_mapping_keeps_its_own_keys_and_times() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Call, Outcome, validate
-from .test_commands import learn
-from .test_start_up import loaded
+from tests.cli.conftest import Call, Outcome, validate
+from tests.cli.test_commands import learn
+from tests.cli.test_start_up import loaded
 
 PATH = "memory/notes.md"
 CONTENT = "one\ntwo\n"
@@ -250,6 +250,6 @@ def test_checking_imports_neither_store_nor_skills_nor_keys(proof: Path, form: l
         "proofs", "results",
     }  # fmt: skip
     results = {name for name in house if name.startswith("brain.results.")}
-    assert results == {"brain.results.proofs", "brain.results.words"}
+    assert results == {"brain.results.trust", "brain.results.text_format"}
     heavy = {"apsw", "cryptography", "dataclasses", "rich", "web3", "yaml", "zstandard"}
     assert not {name.partition(".")[0] for name in modules} & heavy

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from brain import Brain
 from brain.digest import blob_id
-
-from .conftest import Call
-from .test_commands import masked
+from tests.cli.conftest import Call
+from tests.cli.test_commands import masked
 
 
 def propose(body: str = "Proposed.\n") -> str:

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.planted import SHAPED
-
-from .conftest import Call
+from tests.cli.conftest import Call
+from tests.support.planted_secrets import SECRET_MAKERS
 
 
 def test_what_was_written_and_what_has_no_place_is_said(agent: Path, cli: Call) -> None:
@@ -41,7 +40,7 @@ def test_an_earlier_revision_can_be_published(agent: Path, cli: Call) -> None:
 
 
 def test_a_secret_stops_it_until_its_id_is_allowed(agent: Path, cli: Call) -> None:
-    secret = SHAPED["github-token"](random.Random(7))
+    secret = SECRET_MAKERS["github-token"](random.Random(7))
     skill = agent / "skills/reentrancy/SKILL.md"
     skill.write_text(skill.read_text() + f"Use {secret}.\n")
     cli("snapshot")
@@ -72,8 +71,8 @@ def test_a_client_and_a_folder_are_needed(agent: Path, cli: Call, call: list[str
 
 
 def test_the_clients_of_the_command_are_those_of_the_library() -> None:
-    from brain_cli.commands.publish import CLIENTS
+    from brain_cli.commands.import_export import PUBLISH_CLIENTS
 
     from brain import adopting
 
-    assert CLIENTS == adopting.CLIENTS
+    assert PUBLISH_CLIENTS == adopting.PUBLISH_CLIENTS

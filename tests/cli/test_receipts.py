@@ -9,10 +9,9 @@ import pytest
 from brain_cli.terminal import escape
 
 from brain import Brain
-from brain.receipts import Receipt, Step, decode, encode
-from tests import stories
-
-from .conftest import Call, validate
+from brain.receipts import Receipt, RunStep, decode_receipt, encode_receipt
+from tests.cli.conftest import Call, validate
+from tests.support import agent_transcripts
 
 
 @pytest.fixture
@@ -41,7 +40,7 @@ def test_a_receipt_goes_to_a_file_and_back(worked: Path, cli: Call) -> None:
     told = cli("receipt", "show", "-o", "r.json")
     assert told.status == 0 and "in r.json" in told.err
     validate("receipt", json.loads(Path("r.json").read_bytes()))
-    assert decode(Path("r.json").read_bytes()).outcome == "success"
+    assert decode_receipt(Path("r.json").read_bytes()).outcome == "success"
     assert cli("receipt", "show", "r.json", "--json").document["outcome"] == "success"
     assert cli("receipt", "verify", "r.json").out == cli("receipt", "verify").out
 
@@ -54,8 +53,8 @@ def test_a_receipt_that_holds_is_said_to(worked: Path, cli: Call) -> None:
 
 def test_a_receipt_that_does_not_hold_ends_with_3(worked: Path, cli: Call) -> None:
     cli("receipt", "show", "-o", "r.json")
-    forged = decode(Path("r.json").read_bytes())._replace(task="Harmless")
-    Path("r.json").write_bytes(encode(forged))
+    forged = decode_receipt(Path("r.json").read_bytes())._replace(task="Harmless")
+    Path("r.json").write_bytes(encode_receipt(forged))
     told = cli("receipt", "verify", "r.json")
     assert told.status == 3
     assert "error: not_carried" in told.out and "error: other_run" in told.out
@@ -74,9 +73,11 @@ def test_a_file_that_is_no_receipt_is_a_failure(worked: Path, cli: Call) -> None
         assert (told.status, told.error["code"]) == (1, "unsupported_version")
 
 
-@pytest.mark.parametrize("form", stories.TELLERS)
+@pytest.mark.parametrize("form", agent_transcripts.TRANSCRIPT_WRITERS)
 def test_a_transcript_is_read_kept_and_told(agent: Path, cli: Call, form: str) -> None:
-    Path("t.txt").write_bytes(stories.TELLERS[form](stories.TALE))
+    Path("t.txt").write_bytes(
+        agent_transcripts.TRANSCRIPT_WRITERS[form](agent_transcripts.EXAMPLE_RUN)
+    )
     printed = cli("receipt", "import", "t.txt")
     told = cli("receipt", "import", "t.txt", "-o", "r.json")
     assert (printed.status, told.status) == (0, 0)
@@ -93,7 +94,7 @@ def test_a_transcript_is_read_kept_and_told(agent: Path, cli: Call, form: str) -
 def test_transcripts_come_by_standard_input_and_by_name(
     agent: Path, cli: Call, process: Call
 ) -> None:
-    data = stories.codex(stories.TALE)
+    data = agent_transcripts.codex_transcript(agent_transcripts.EXAMPLE_RUN)
     told = process("receipt", "import", "-", "--from", "codex", "--json", input=data)
     assert told.status == 0 and told.document["steps"] == 8
     Path("t.txt").write_bytes(data)
@@ -106,7 +107,7 @@ def test_importing_needs_no_brain(
     tmp_path: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("t.txt").write_bytes(stories.claude(stories.TALE))
+    Path("t.txt").write_bytes(agent_transcripts.claude_transcript(agent_transcripts.EXAMPLE_RUN))
     assert cli("receipt", "import", "t.txt", "-o", "r.json").status == 0
     assert cli("receipt", "show", "r.json").status == 0
     assert cli("receipt", "verify", "r.json").status == 10
@@ -126,14 +127,16 @@ def test_nothing_of_a_foreign_receipt_or_file_reaches_a_terminal_raw(
     agent: Path, cli: Call
 ) -> None:
     hostile = "a\x1b[2J\u202e\x9b5m\x07"
-    steps = (Step("skill_load", name=hostile, version=hostile), Step("tool", name=hostile))
+    steps = (RunStep("skill_load", name=hostile, version=hostile), RunStep("tool", name=hostile))
     foreign = Receipt(hostile, hostile, hostile, hostile, steps=steps, outcome="success")
-    Path("r.json").write_bytes(encode(foreign._replace(reason=hostile)))
+    Path("r.json").write_bytes(encode_receipt(foreign._replace(reason=hostile)))
     assert cli("skill", "upsert", "fresh", "-d", "x", "--receipt", "r.json").status == 0
     told = cli("why", "fresh").out
     assert f"loaded: {escape(hostile)}@{escape(hostile)}\n" in told
     assert told.replace("\n", "").isprintable()
-    Path("t.jsonl").write_bytes(stories.TELLERS["claude"](stories.TALE))
+    Path("t.jsonl").write_bytes(
+        agent_transcripts.TRANSCRIPT_WRITERS["claude"](agent_transcripts.EXAMPLE_RUN)
+    )
     assert "Receipt in \\x1b.json" in cli("receipt", "import", "t.jsonl", "-o", "\x1b.json").out
 
 
@@ -143,7 +146,7 @@ def test_the_log_tells_of_the_end_of_a_task(worked: Path, cli: Call) -> None:
 
 
 def test_a_file_that_holds_something_else_is_not_replaced_unasked(agent: Path, cli: Call) -> None:
-    told = stories.TELLERS["claude"](stories.TALE)
+    told = agent_transcripts.TRANSCRIPT_WRITERS["claude"](agent_transcripts.EXAMPLE_RUN)
     Path("t.jsonl").write_bytes(told)
     refused = cli("receipt", "import", "t.jsonl", "-o", "t.jsonl", "--json")
     assert (refused.status, refused.error["code"]) == (12, "file_exists")

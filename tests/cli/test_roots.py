@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 from brain_cli.context import App
-from brain_cli.serving import desk
+from brain_cli.mcp_options import open_brain_pool
 
-from tests.homes import hermes
-
-from .conftest import Call
-from .test_commands import learn
-from .test_trust_commands import codes, new
+from tests.cli.conftest import Call
+from tests.cli.test_commands import learn
+from tests.cli.test_trust_commands import codes, new
+from tests.support.agent_homes import make_hermes_home
 
 VOUCHED = "signed by who may sign"
 UNKNOWN = "no root key is pinned for this brain, so nothing vouches for that key"
@@ -70,7 +69,7 @@ def test_whoever_adopts_or_forks_with_a_key_pins_it(
 ) -> None:
     (key,) = new(cli, "ada")
     monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
-    hermes(Path("../home"))
+    make_hermes_home(Path("../home"))
     adopted = cli("adopt", "../home", "../copy", "--json").document["brain"]
     forked = cli("fork", "../child", "--json").document["brain"]
     assert pins() == {adopted: [key], forked: [key]}
@@ -128,8 +127,8 @@ def test_agents_are_told_by_the_same_pins(
 ) -> None:
     def told() -> list[str]:
         app = App(str(agent))
-        with desk(app, reads, approves, None) as served:
-            return [served.instructions("x"), served.index("x").text, served.prompt("x")]
+        with open_brain_pool(app, reads, approves, None) as served:
+            return [served.instructions("x"), served.read_index("x").text, served.read_prompt("x")]
 
     assert all(UNKNOWN in text and VOUCHED not in text for text in told())
     cli("key", "roots", "--add", "ada")

@@ -12,11 +12,10 @@ import pytest
 import yaml
 
 from brain import Brain, results
-from tests import stories
-from tests.homes import hermes
-
-from .conftest import Call, validate
-from .test_help import LEAVES
+from tests.cli.conftest import Call, validate
+from tests.cli.test_help import LEAVES
+from tests.support import agent_transcripts
+from tests.support.agent_homes import make_hermes_home
 
 ON_A_CHAIN = {"chain-deploy", "chain-signer", "chain-transfer", "chain-accept"}
 ON_A_CHAIN |= {"chain-authorize", "chain-relay"}
@@ -32,7 +31,7 @@ def test_every_command_has_a_schema_and_every_schema_a_purpose() -> None:
 @pytest.mark.parametrize("name", brain._schemas.names())
 def test_a_schema_is_one_of_draft_2020_12_in_one_piece(name: str) -> None:
     schema = brain._schemas.load(name)
-    jsonschema_rs.meta.validate(schema)
+    jsonschema_rs.read_meta.validate(schema)
     jsonschema_rs.validator_for(schema)
     assert schema["$id"].endswith(f"/{name}.json") and schema["title"]
 
@@ -58,7 +57,7 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("skillVersion", results.SkillVersion),
         ("upserted", results.Upserted),
         ("similar", results.Similar),
-        ("skill-merge", results.Absorbed),
+        ("skill-merge", results.SkillMergeResult),
         ("skillProblem", results.SkillProblem),
         ("snapshot-entry", results.SnapshotInfo),
         ("branchRow", results.Branch),
@@ -69,21 +68,21 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("mergedSkill", results.MergedSkill),
         ("proposal", results.Proposal),
         ("proposal-list", results.Proposals),
-        ("unshown", results.Unshown),
-        ("content", results.Content),
+        ("unshown", results.UndiffableFile),
+        ("content", results.FileState),
         ("proposal-accept", results.Merged),
         ("fork", results.Forked),
         ("ancestry", results.Ancestry),
         ("proven", results.Proof),
-        ("equivocal", results.Equivocal),
+        ("equivocal", results.EquivocationResult),
         ("blameLine", results.BlameLine),
         ("bisect", results.Bisected),
-        ("tested", results.Tested),
-        ("change", results.Change),
+        ("tested", results.BisectTest),
+        ("change", results.PathChange),
         ("skillChange", results.SkillChange),
-        ("stat", results.Stat),
-        ("leak", results.Leak),
-        ("secrets", results.Leaks),
+        ("stat", results.DiffStat),
+        ("leak", results.RecordedSecret),
+        ("secrets", results.SecretScan),
         ("sectionInfo", results.SectionInfo),
         ("restored", results.Restored),
         ("logEntry", results.Operation),
@@ -93,19 +92,19 @@ def test_an_unknown_schema_is_a_key_error() -> None:
         ("trustedKey", results.TrustedKey),
         ("key-trusted", results.Trusted),
         ("trustChanged", results.TrustChanged),
-        ("checkup", results.Checkup),
+        ("checkup", results.DoctorCheck),
         ("committed", results.Committed),
         ("notCommitted", results.NotCommitted),
-        ("vouched", results.Vouched),
-        ("quote", results.Quoted),
+        ("vouched", results.LedgerVerdict),
+        ("quote", results.CostQuote),
         ("chain-status", results.LedgerStatus),
         ("chain-verify", results.LedgersVerified),
         ("chain-check", results.Evidence),
         ("receipt-show", results.RunInfo),
         ("receipt-verify", results.ReceiptVerified),
-        ("why", results.Why),
-        ("reason", results.Reason),
-        ("work", results.Work),
+        ("why", results.SkillReasons),
+        ("reason", results.VersionReason),
+        ("work", results.RunSummary),
         ("adopt", results.Adopted),
         ("publish", results.Published),
     ],
@@ -199,7 +198,9 @@ def work(cli: Call) -> None:
 
 def transcript(cli: Call) -> None:
     """Write the transcript of a story to session.jsonl."""
-    Path("session.jsonl").write_bytes(stories.claude(stories.TALE))
+    Path("session.jsonl").write_bytes(
+        agent_transcripts.claude_transcript(agent_transcripts.EXAMPLE_RUN)
+    )
 
 
 Prepare = Callable[[Call], Any]
@@ -314,8 +315,8 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("config-model", ["config", "model"], None),
     ("config-model", ["config", "model", "openai:x", "--base-url", "http://localhost:1/v1"], None),
     ("evolve-synthesize", ["evolve", "synthesize"], easy_run),
-    ("adopt", ["adopt", "../home", "../copy"], lambda cli: hermes(Path("../home"))),
-    ("adopt", ["adopt", "../home", "--dry-run"], lambda cli: hermes(Path("../home"))),
+    ("adopt", ["adopt", "../home", "../copy"], lambda cli: make_hermes_home(Path("../home"))),
+    ("adopt", ["adopt", "../home", "--dry-run"], lambda cli: make_hermes_home(Path("../home"))),
     ("snapshot", ["snapshot"], lambda cli: Path("manifest.yaml").write_text("commit: {}\n")),
     ("tools-list", ["tools", "list"], None),
     ("tools-list", ["tools", "list", "--for", "openai"], None),

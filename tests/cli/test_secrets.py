@@ -5,11 +5,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from tests import planted
+from tests.cli.conftest import Call, validate
+from tests.support import planted_secrets
 
-from .conftest import Call, validate
-
-KEY = planted.SHAPED["aws-access-key"](random.Random(21))
+KEY = planted_secrets.SECRET_MAKERS["aws-access-key"](random.Random(21))
 
 
 def test_a_snapshot_says_where_and_which_rule_and_how_to_be_rid_of_it(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Call
+from tests.cli.conftest import Call
 
 
 @pytest.mark.parametrize("by", ["keyword", "bm25"])

@@ -50,7 +50,7 @@ def test_a_process_that_is_the_command_ends_with_it(tmp_path: Path) -> None:
 
 def test_the_version_is_printed_without_click(tmp_path: Path) -> None:
     modules = loaded("--version", cwd=tmp_path)
-    assert not modules & {"click", "brain_cli.run", "brain.errors"}
+    assert not modules & {"click", "brain_cli.invocation", "brain.errors"}
 
 
 def test_the_version_is_that_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,7 +71,7 @@ def test_help_imports_no_command(tmp_path: Path) -> None:
 def test_a_command_imports_no_other_command(tmp_path: Path) -> None:
     modules = loaded("completion", "bash", cwd=tmp_path)
     commands = [name for name in modules if name.startswith("brain_cli.commands.")]
-    assert commands == ["brain_cli.commands.completion"]
+    assert commands == ["brain_cli.commands.support"]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_an_upsert_of_an_untouched_skill_imports_neither_scan_nor_zstandard(agen
     arguments = ("skill", "upsert", "fresh", "-d", "Fresh.")
     loaded(*arguments, cwd=agent)
     modules = loaded(*arguments, cwd=agent)
-    assert "brain.actions.upsert" in modules
+    assert "brain.repo.skills.upsert" in modules
     unneeded = {"brain.worktree.scan", "zstandard", "yaml", "json", "brain.results.trust"}
     assert not modules & unneeded
 
@@ -96,14 +96,18 @@ def test_an_upsert_of_an_untouched_skill_imports_neither_scan_nor_zstandard(agen
 def test_a_verification_of_a_brain_without_a_trust_file_loads_no_yaml(folder: Path) -> None:
     loaded("init", cwd=folder)
     modules = loaded("verify", cwd=folder)
-    assert "brain.checks.signatures" in modules
-    assert not modules & {"yaml", "cryptography", "brain.proofs.strict"}
+    assert "brain.verify.signature_check" in modules
+    assert not modules & {"yaml", "cryptography", "brain.proofs.json_fields"}
 
 
 def test_a_diff_of_snapshots_does_not_load_what_scans_or_writes_skills(agent: Path) -> None:
     modules = loaded("diff", "@~1", "@", cwd=agent)
-    assert "brain.actions.diffs" in modules
-    assert not modules & {"brain.worktree.scan", "brain.skills.document", "brain.results.trust"}
+    assert "brain.repo.history.diff" in modules
+    assert not modules & {
+        "brain.worktree.scan",
+        "brain.skills.skill_document",
+        "brain.results.trust",
+    }
 
 
 def test_a_write_imports_nothing_of_ledgers_unless_it_is_committed(tmp_path: Path) -> None:
@@ -111,7 +115,10 @@ def test_a_write_imports_nothing_of_ledgers_unless_it_is_committed(tmp_path: Pat
     call = ("skill", "upsert", "a", "-d")
     modules = loaded(*call, "One", cwd=tmp_path)
     of_ledgers = {name for name in modules if name.startswith("brain.chain")}
-    assert "brain.actions.upsert" in modules
-    assert not of_ledgers | modules & {"brain.actions.duty", "brain.actions.committing"}
+    assert "brain.repo.skills.upsert" in modules
+    assert not of_ledgers | modules & {
+        "brain.repo.ledgers.commit_policy",
+        "brain.repo.ledgers.commit",
+    }
     modules = loaded(*call, "Two", "--commit", cwd=tmp_path)
-    assert "brain.chain.tlog.ledger" in modules and not modules & {"web3", "eth_account"}
+    assert "brain.chain.tlog.embedded_ledger" in modules and not modules & {"web3", "eth_account"}

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE
-
-from .conftest import COMMAND, Call, environment
+from tests.cli.conftest import COMMAND, Call, environment
+from tests.support.processes import TIMEOUT_SECONDS
 
 NAME = "Überprüfung der Orakel 價格"
 
@@ -71,7 +70,7 @@ def test_a_reader_that_leaves_ends_the_command_quietly(agent: Path, call: list[s
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
     assert process.stderr.read() == b""
-    assert process.wait(timeout=PATIENCE) == 141
+    assert process.wait(timeout=TIMEOUT_SECONDS) == 141
     process.stderr.close()
 
 

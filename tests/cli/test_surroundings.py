@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE
-
-from .conftest import COMMAND, Call, environment
+from tests.cli.conftest import COMMAND, Call, environment
+from tests.support.processes import TIMEOUT_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -161,7 +160,7 @@ def test_a_signal_ends_a_command_cleanly(
     )
     with open(body, "wb"):  # returns once the command has opened it too, and reads
         command.send_signal(number)
-        out, err = command.communicate(timeout=PATIENCE)
+        out, err = command.communicate(timeout=TIMEOUT_SECONDS)
     word = b"interrupted" if number == signal.SIGINT else b"terminated"
     assert (command.returncode, out, err) == (status, b"", b"Error: " + word + b"\n")
     assert cli("log", "--json").document == before

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Call, environment
+from tests.cli.conftest import Call, environment
 
 COMMAND_LINE = ("-m", "brain_cli")
 

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from brain.serve.tools import TOOLS, exporting
-
-from .conftest import Call
+from brain.serve.tools import TOOLS, tool_formats
+from tests.cli.conftest import Call
 
 
 @pytest.mark.parametrize("form", ["openai", "responses", "anthropic", "mcp"])
 def test_the_definitions_are_printed_ready_to_be_sent(cli: Call, form: str, folder: Path) -> None:
     told = cli("tools", "list", "--for", form)
-    assert told.status == 0 and json.loads(told.out) == getattr(exporting, form)()
+    assert told.status == 0 and json.loads(told.out) == getattr(tool_formats, form)()
     assert cli("tools", "list", "--for", form, "--json").document["form"] == form
 
 

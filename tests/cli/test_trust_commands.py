@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from brain.trust import accusation
-
-from .conftest import Call, validate
-from .test_commands import learn, masked
-from .test_start_up import loaded
+from brain.trust import equivocation_proof
+from tests.cli.conftest import Call, validate
+from tests.cli.test_commands import learn, masked
+from tests.cli.test_start_up import loaded
 
 
 def new(cli: Call, *names: str) -> list[str]:
@@ -276,7 +275,10 @@ def test_who_signed_two_stories_is_accused_with_a_proof_that_stands_alone(
     assert [one["code"] for one in told.document["findings"]] == ["equivocation"]
     (row,) = cli("key", "accuse", "../proofs", "--json").document["equivocations"]
     text = Path(row["file"]).read_bytes()
-    assert row["key"] == key and accusation.check(text).key.hex() == key[8:]
+    assert (
+        row["key"] == key
+        and equivocation_proof.verify_equivocation_proof(text).key.hex() == key[8:]
+    )
     assert json.loads(text)["parent"] == row["parent"]
 
 

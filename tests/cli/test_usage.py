@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from brain_cli.run import MAX_ARGUMENTS
+from brain_cli.invocation import MAX_ARGUMENTS
 from brain_cli.synonyms import SYNONYMS
 
-from .conftest import Call
+from tests.cli.conftest import Call
 
 NUMBERS = ["", "-1", "1e9", "0x10", "NaN", "1.0", " 1", "+1", "1_000", "٣", "9" * 400, "1000000001"]
 

@@ -13,9 +13,8 @@ from typing import IO, Any
 
 import pytest
 
-from tests.patience import PATIENCE
-
-from .conftest import COMMAND, Call, validate
+from tests.cli.conftest import COMMAND, Call, validate
+from tests.support.processes import TIMEOUT_SECONDS
 
 
 class Watcher:
@@ -49,12 +48,12 @@ class Watcher:
 
     def ready(self) -> Watcher:
         """Wait until it watches."""
-        assert self.err.get(timeout=PATIENCE).startswith("Watching ")
+        assert self.err.get(timeout=TIMEOUT_SECONDS).startswith("Watching ")
         return self
 
     def next(self) -> str:
         """Return what it says of the next snapshot, without the id."""
-        return self.out.get(timeout=PATIENCE).split(": ", 1)[1]
+        return self.out.get(timeout=TIMEOUT_SECONDS).split(": ", 1)[1]
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, list[str]]:
         """End it by a signal; return its exit status, and what it still printed."""
@@ -62,7 +61,7 @@ class Watcher:
         return self.left()
 
     def left(self) -> tuple[int, list[str]]:
-        status = self.process.wait(PATIENCE)
+        status = self.process.wait(TIMEOUT_SECONDS)
         for thread in self._threads:
             thread.join()
         rest = []
@@ -119,7 +118,7 @@ def test_what_changed_while_nobody_watched_is_recorded_first(agent: Path, start:
     assert watcher.next() == "memory/notes.md -1 line"
     watcher.ready()
     watcher.process.kill()
-    watcher.process.wait(PATIENCE)
+    watcher.process.wait(TIMEOUT_SECONDS)
     (agent / "memory/notes.md").write_text("one\ntwo\n")
     again = start()
     assert again.next() == "memory/notes.md +1 line"
@@ -201,14 +200,14 @@ def test_with_json_each_snapshot_is_one_line_that_keeps_its_schema(
 ) -> None:
     (agent / "SOUL.md").write_text("Calm.\n")
     watcher = start("--json", "--quiet", "0")
-    first = json.loads(watcher.out.get(timeout=PATIENCE))
+    first = json.loads(watcher.out.get(timeout=TIMEOUT_SECONDS))
     (agent / "SOUL.md").write_text("Calm.\nKind.\n")
-    second = json.loads(watcher.out.get(timeout=PATIENCE))
+    second = json.loads(watcher.out.get(timeout=TIMEOUT_SECONDS))
     for document in (first, second):
         validate("watch", document)
     assert second["message"] == "SOUL.md +1 line" and second["parents"] == [first["snapshot"]]
     (agent / "soul.md").write_text("twin\n")
-    error = json.loads(watcher.err.get(timeout=PATIENCE))
+    error = json.loads(watcher.err.get(timeout=TIMEOUT_SECONDS))
     validate("error", error)
     assert error["error"]["code"] == "case_collision"
 
@@ -217,7 +216,7 @@ def test_it_ends_when_the_brain_is_gone(agent: Path, start: Start) -> None:
     watcher = start().ready()
     agent.rename(agent.with_name("elsewhere"))
     assert watcher.left()[0] == 10
-    assert "is gone" in watcher.err.get(timeout=PATIENCE)
+    assert "is gone" in watcher.err.get(timeout=TIMEOUT_SECONDS)
 
 
 def test_it_does_not_print_into_the_brain_it_watches(agent: Path) -> None:
@@ -228,7 +227,7 @@ def test_it_does_not_print_into_the_brain_it_watches(agent: Path) -> None:
             stdout=log,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=PATIENCE,
+            timeout=TIMEOUT_SECONDS,
             check=False,
         )
     assert done.returncode == 2 and "watch.log" in done.stderr

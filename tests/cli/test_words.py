@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from brain_cli import text, words
+from brain_cli.render import changes, human_format
 
-from brain.results import Change, MergedSkill, SkillChange, Upserted
+from brain.results import MergedSkill, PathChange, SkillChange, Upserted
 
 
 @pytest.mark.parametrize(
@@ -21,12 +21,12 @@ from brain.results import Change, MergedSkill, SkillChange, Upserted
     ],
 )
 def test_a_changed_skill_is_told_in_words(change: SkillChange, expected: str) -> None:
-    assert words.skill_change(change) == expected
+    assert changes.skill_change_line(change) == expected
 
 
 def test_a_merged_skill_is_told_with_the_side_that_had_removed_it() -> None:
-    assert words.merged_skill(MergedSkill("a", 2, 3, 4)) == "a merged 2 + 3 → 4"
-    assert words.merged_skill(MergedSkill("a", 2, "", 5)) == "a merged 2 + removed → 5"
+    assert changes.merged_skill_line(MergedSkill("a", 2, 3, 4)) == "a merged 2 + 3 → 4"
+    assert changes.merged_skill_line(MergedSkill("a", 2, "", 5)) == "a merged 2 + removed → 5"
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_an_upsert_is_told_in_words(
     previous: int | None, version: int, changed: bool, expected: str
 ) -> None:
     done = Upserted("a", "A", version, previous, "p", "s", "b", changed, None)
-    assert words.upserted(done) == expected
+    assert changes.upsert_line(done) == expected
 
 
 @pytest.mark.parametrize(
@@ -78,21 +78,21 @@ def test_an_upsert_is_told_in_words(
     ],
 )
 def test_an_operation_is_told_in_words(fields: dict[str, Any], expected: str) -> None:
-    assert words.operation(fields) == expected
+    assert changes.operation_text(fields) == expected
 
 
 def test_a_renamed_path_shows_both_names_escaped() -> None:
-    change = Change("new\n", "memory", "renamed", "a", "a", "old")
-    assert words.path_change(change) == "R old → new\\n"
+    change = PathChange("new\n", "memory", "renamed", "a", "a", "old")
+    assert changes.path_change_line(change) == "R old → new\\n"
 
 
 def test_columns_are_aligned_and_the_last_is_cut_at_the_width() -> None:
     rows = [("a", "1", "short"), ("longer", "12", "a description\nthat goes on")]
-    assert text.columns(rows, 24) == ["a       1   short", "longer  12  a descripti…"]
+    assert human_format.align_columns(rows, 24) == ["a       1   short", "longer  12  a descripti…"]
 
 
 def test_columns_of_nothing_are_no_lines() -> None:
-    assert text.columns([]) == []
+    assert human_format.align_columns([]) == []
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,11 @@ def test_columns_of_nothing_are_no_lines() -> None:
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (999_999, "1.0 MB"), (64 << 20, "67.1 MB")],
 )
 def test_a_size_has_a_unit(number: int, expected: str) -> None:
-    assert text.size(number) == expected
+    assert human_format.format_size(number) == expected
 
 
 def test_counts_agree_in_number() -> None:
-    assert (text.count(1, "file"), text.count(2, "file")) == ("1 file", "2 files")
+    assert (human_format.pluralize(1, "file"), human_format.pluralize(2, "file")) == (
+        "1 file",
+        "2 files",
+    )

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from brain import encoding, limits
-from brain.chain.evidence import document, header, rlp, trie
-from brain.chain.tlog import entry, note
-from brain.objects import cut, snapshot
-from tests.conformance import independent as other
-from tests.conformance import independent_lineage as other_lineage
-from tests.conformance.reading import read
+from brain.chain.evidence import block_header, evidence_format, rlp, state_proof
+from brain.chain.tlog import log_entry, signed_note
+from brain.objects import node_boundary, snapshot
+from tests.conformance.independent import lineage as other_lineage
+from tests.conformance.independent import objects as other
+from tests.support.conformance.golden_vectors import read_vectors
 
 
 def _line(path: str, kind: int, content: bytes) -> list[Any]:
@@ -34,8 +34,8 @@ def test_the_worked_example_of_the_specification_is_true(project: Path) -> None:
         for path in ("a/SKILL.md", "b.md", "c/run.sh")
     ]
     soul = ["SOUL.md", 0, blobs["SOUL.md"], 5]
-    hashes = [other.h("brain v1 tree leaf", other.encode(line)) for line in lines]
-    bundle = other.bundle_of([soul, *(["skills/" + line[0], *line[1:]] for line in lines)])
+    hashes = [other.context_hash("brain v1 tree leaf", other.encode(line)) for line in lines]
+    bundle = other.encode_bundle_of([soul, *(["skills/" + line[0], *line[1:]] for line in lines)])
     top, skills = other.read_bundle(bundle)
     nonce = bytes(range(16))
     id = other.bundle_id(bundle)
@@ -58,7 +58,7 @@ def test_the_worked_example_of_the_specification_is_true(project: Path) -> None:
         **{f"blob {line[0]}": line[2] for line in (soul, *lines)},
         **{f"entry {line[0]}": other.encode(line) for line in lines},
         **{f"hash {line[0]}": digest for line, digest in zip(lines, hashes, strict=True)},
-        "joined a b": other.root_of(hashes[:2]),
+        "joined a b": other.merkle_root(hashes[:2]),
         "node skills": other.encode([0, lines]),
         "root skills": other.node_id(0, lines),
         "root .": other.node_id(0, [soul]),
@@ -71,40 +71,43 @@ def test_the_worked_example_of_the_specification_is_true(project: Path) -> None:
         "empty bundle id": other.bundle_id(b"\x90"),
     }
     assert stated == {name: value.hex() for name, value in true.items()}
-    assert other.h("brain v1 tree cut", b"\0a/SKILL.md").hex().startswith("03677a")
-    assert [other.ends(0, "a/SKILL.md", c) for c in (38, 39)] == [False, True]
+    assert other.context_hash("brain v1 tree cut", b"\0a/SKILL.md").hex().startswith("03677a")
+    assert [other.ends_node(0, "a/SKILL.md", c) for c in (38, 39)] == [False, True]
 
 
 def test_the_table_of_jumps_is_that_of_the_vectors(project: Path) -> None:
     text = (project / "docs" / "FORMAT.md").read_text("utf-8")
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if "| depth" in line]
     depths, targets = ([int(cell) for cell in row[1:]] for row in rows)
-    (steps,) = (v.expected["steps"] for v in read("lineage", valid=True) if v.expected)
+    (steps,) = (v.expected["steps"] for v in read_vectors("lineage", valid=True) if v.expected)
     assert targets == [depth - steps[depth] for depth in depths]
 
 
 def test_the_limits_are_those_of_the_library(project: Path) -> None:
     text = " ".join((project / "docs" / "FORMAT.md").read_text("utf-8").split())
     for number in (
-        encoding.MAX_BYTES,
-        encoding.MAX_ITEMS,
-        encoding.MAX_NODES,
+        encoding.MAX_OBJECT_BYTES,
+        encoding.MAX_CONTAINER_ITEMS,
+        encoding.MAX_OBJECT_VALUES,
         limits.MAX_PATH_BYTES,
         limits.MAX_SECTIONS,
         limits.MAX_MESSAGE_BYTES,
         limits.MAX_PROOF_BYTES,
         limits.MAX_EVIDENCE_BYTES,
-        note.MAX_BYTES,
-        document.MAX_CHECKPOINT_CHARS,
-        header.MAX_HEADER_BYTES,
-        trie.MAX_NODE_BYTES,
+        signed_note.MAX_NOTE_BYTES,
+        evidence_format.MAX_CHECKPOINT_CHARS,
+        block_header.MAX_HEADER_BYTES,
+        state_proof.MAX_TRIE_NODE_BYTES,
     ):
         assert f"{number:,}" in text
-    assert f"at most {entry.MAX_BYTES} bytes" in text
-    assert f"at most {document.MAX_PATH} hashes" in text
-    assert f"at most {trie.MAX_NODES} nodes" in text
-    assert f"at most {rlp.MAX_DEPTH} deep" in text
-    assert f"in seconds since 1970, at most {header.MAX_TIME}" in text
-    assert f"1 to {note.MAX_SIGNATURES} signature lines" in text
-    assert f"{snapshot.MAX_TIME}" in text
-    assert f"{cut.MOST - 1}^3 ≤ 2^22 < {cut.MOST}^3" in text
+    assert f"at most {log_entry.MAX_ENTRY_BYTES} bytes" in text
+    assert f"at most {evidence_format.MAX_PATH_HASHES} hashes" in text
+    assert f"at most {state_proof.MAX_PROOF_NODES} nodes" in text
+    assert f"at most {rlp.MAX_LIST_DEPTH} deep" in text
+    assert f"in seconds since 1970, at most {block_header.MAX_BLOCK_TIME}" in text
+    assert f"1 to {signed_note.MAX_NOTE_SIGNATURES} signature lines" in text
+    assert f"{snapshot.MAX_TIME_MS}" in text
+    assert (
+        f"{node_boundary.MAX_NODE_ENTRIES - 1}^3 ≤ 2^22 < {node_boundary.MAX_NODE_ENTRIES}^3"
+        in text
+    )

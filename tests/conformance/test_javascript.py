@@ -8,27 +8,36 @@ from typing import Any
 
 import pytest
 
-from brain.store.protocol import Kind
-from brain.trust.statement import key_text
-from tests.conformance import javascript, mutants
-from tests.conformance.javascript import Peer, Question
-from tests.conformance.reading import Vector, paths_of, read, title
-from tests.conformance.written import framed, lived, written
-from tests.signing import KEYS
+from brain.store.protocol import ObjectKind
+from brain.trust.signature_format import format_key
+from tests.support.conformance import differential_campaign, javascript_peer
+from tests.support.conformance.exported_brains import (
+    export_brain,
+    frame_items,
+    make_brain_with_history,
+)
+from tests.support.conformance.golden_vectors import (
+    GoldenVector,
+    read_vectors,
+    test_id,
+    vector_paths,
+)
+from tests.support.conformance.javascript_peer import JavascriptPeer, Question
+from tests.support.signed_lineages import PUBLIC_KEYS
 
 ELSEWHERE = {"entry", "inclusion", "consistency", "evidence"}
 """Kinds of vectors that are none of its: what logs and chains record."""
 
-VECTORS = [vector for vector in read() if vector.kind not in ELSEWHERE]
+VECTORS = [vector for vector in read_vectors() if vector.kind not in ELSEWHERE]
 
 
 @pytest.fixture(scope="module")
-def peer() -> Generator[Peer]:
-    with javascript.running() as started:
+def peer() -> Generator[JavascriptPeer]:
+    with javascript_peer.run_javascript_peer() as started:
         yield started
 
 
-def questions(vector: Vector) -> list[Question]:
+def questions(vector: GoldenVector) -> list[Question]:
     """Return what to ask for a vector: more than one where it stands for many objects."""
     kind, _, many = vector.kind.partition("-")
     if many == "prefixes":
@@ -40,7 +49,7 @@ def questions(vector: Vector) -> list[Question]:
         asked = [("domain", {**_hex(vector.data), "context": name}) for name in contexts]
         return [("blob", _hex(vector.data)), *asked]
     if vector.kind == "tree":
-        return [("tree", {"paths": paths_of(vector.input)})]
+        return [("tree", {"paths": vector_paths(vector.input)})]
     if {"hex", "text", "parts"} & set(vector.input):
         return [(vector.kind, {**vector.input, **_hex(vector.data)})]
     return [(vector.kind, vector.input)]
@@ -57,8 +66,10 @@ def _flipped(data: bytes) -> Generator[bytes]:
         yield bytes(flipped)
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=title)
-def test_it_gives_what_each_vector_says_or_refuses_it(peer: Peer, vector: Vector) -> None:
+@pytest.mark.parametrize("vector", VECTORS, ids=test_id)
+def test_it_gives_what_each_vector_says_or_refuses_it(
+    peer: JavascriptPeer, vector: GoldenVector
+) -> None:
     answers = peer.ask(questions(vector))
     assert not [answer["fault"] for answer in answers if "fault" in answer]
     if vector.kind.endswith("-flips"):
@@ -78,27 +89,31 @@ def _roles(expected: dict[str, Any]) -> list[Any]:
     return [expected["blob"], *(id for name, id in expected.items() if name != "blob")]
 
 
-def test_every_kind_of_vector_is_checked_or_named_as_left_out(peer: Peer) -> None:
-    kinds = {vector.kind for vector in read()}
+def test_every_kind_of_vector_is_checked_or_named_as_left_out(peer: JavascriptPeer) -> None:
+    kinds = {vector.kind for vector in read_vectors()}
     assert kinds >= ELSEWHERE
     asked = {kind for vector in VECTORS for kind, _ in questions(vector)}
     (kinds_known,) = peer.ask([("kinds", None)])
     assert asked <= set(kinds_known["ok"])
 
 
-def test_it_finds_in_a_real_brain_what_verify_finds(peer: Peer, tmp_path: Path) -> None:
-    roots = [key_text(KEYS[0])]
-    with lived(tmp_path / "brain") as brain:
+def test_it_finds_in_a_real_brain_what_verify_finds(peer: JavascriptPeer, tmp_path: Path) -> None:
+    roots = [format_key(PUBLIC_KEYS[0])]
+    with make_brain_with_history(tmp_path / "brain") as brain:
         found = brain.verify(deep=True, roots=roots)
-        folder = written(brain, tmp_path / "written")
-        objects = list(brain._session.reader.objects())
+        folder = export_brain(brain, tmp_path / "written")
+        objects = list(brain._session.reader.stream_object_ids())
         ids = sorted(row.snapshot for row in brain.log())
-        (gone,) = brain._session.reader.all_redacted()
+        (gone,) = brain._session.reader.list_redaction_rows()
     (answer,) = peer.ask([("written", {"folder": str(folder), "roots": roots})])
     told = answer["ok"]
     assert (told["brain"], told["head"], told["ids"]) == (found.brain, found.head, ids)
     assert told["gone"] == [gone.hex()]
-    for kind, name in ((Kind.NODE, "nodes"), (Kind.BUNDLE, "bundles"), (Kind.BLOB, "blobs")):
+    for kind, name in (
+        (ObjectKind.NODE, "nodes"),
+        (ObjectKind.BUNDLE, "bundles"),
+        (ObjectKind.BLOB, "blobs"),
+    ):
         assert told[name] == sorted(id.hex() for one, id in objects if one == kind)
     ours = [(row.snapshot, row.code, row.severity) for row in found.findings]
     assert sorted(map(tuple, told["findings"])) == sorted(
@@ -109,21 +124,21 @@ def test_it_finds_in_a_real_brain_what_verify_finds(peer: Peer, tmp_path: Path) 
 
 @pytest.mark.parametrize("name", ["lineage", "nodes", "bundles", "blobs"])
 def test_it_refuses_a_brain_of_which_something_is_missing(
-    peer: Peer, tmp_path: Path, name: str
+    peer: JavascriptPeer, tmp_path: Path, name: str
 ) -> None:
-    with lived(tmp_path / "brain", skills=3) as brain:
-        folder = written(brain, tmp_path / "written")
+    with make_brain_with_history(tmp_path / "brain", skills=3) as brain:
+        folder = export_brain(brain, tmp_path / "written")
     whole = (folder / name).read_bytes()
     first = whole[: 4 + int.from_bytes(whole[:4], "big")]
-    gone = {"lineage": whole[-30:], "blobs": framed([b"Beyond ASCII.\n"])}.get(name, first)
+    gone = {"lineage": whole[-30:], "blobs": frame_items([b"Beyond ASCII.\n"])}.get(name, first)
     assert gone in whole
     (folder / name).write_bytes(whole.replace(gone, b""))
     (answer,) = peer.ask([("written", {"folder": str(folder), "roots": []})])
     assert "refused" in answer
 
 
-def test_both_agree_on_mutants_of_the_vectors(peer: Peer) -> None:
-    outcomes = list(mutants.campaign(peer, seed=11, first=0, count=4_000))
+def test_both_agree_on_mutants_of_the_vectors(peer: JavascriptPeer) -> None:
+    outcomes = list(differential_campaign.run_campaign(peer, seed=11, first=0, count=4_000))
     assert [found for _, _, found in outcomes if found] == []
     taken = {kind for kind, outcome, _ in outcomes if outcome == "taken"}
     refused = {kind for kind, outcome, _ in outcomes if outcome == "refused"}
@@ -131,6 +146,6 @@ def test_both_agree_on_mutants_of_the_vectors(peer: Peer) -> None:
 
 
 def test_it_is_short_enough_to_be_read() -> None:
-    files = sorted(javascript.MAIN.parent.iterdir())
+    files = sorted(javascript_peer.MAIN_SCRIPT.parent.iterdir())
     assert {file.suffix for file in files} == {".mjs"}
     assert sum(len(file.read_text("utf-8").splitlines()) for file in files) <= 1_200

@@ -7,31 +7,31 @@ from pathlib import Path
 
 import pytest
 
-from brain.chain.protocol import FINALIZED, NO_PARENT, PROGRESS, LedgerHead
+from brain.chain.ledger_protocol import FINALIZED, NO_PARENT, STATUS_ORDER, LedgerHead
 from brain.errors import Conflict, NotFound
-from tests.conformance.ledgers import LEDGERS, Place
-from tests.logs import an_id
+from tests.support.conformance.conformance_ledgers import LEDGERS, LedgerCase
+from tests.support.tlog_ledgers import derive_id
 
-BRAIN, OTHER = an_id("a brain"), an_id("another brain")
-A, B, C, D = (an_id("snapshot", name) for name in "abcd")
+BRAIN, OTHER = derive_id("a brain"), derive_id("another brain")
+A, B, C, D = (derive_id("snapshot", name) for name in "abcd")
 
 
 @pytest.fixture(params=LEDGERS)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LedgerCase]:
     with LEDGERS[request.param](tmp_path) as place:
         yield place
 
 
-def head(place: Place, brain: bytes = BRAIN) -> tuple[int, bytes] | None:
+def head(place: LedgerCase, brain: bytes = BRAIN) -> tuple[int, bytes] | None:
     found: LedgerHead | None = place.ledger.head(brain)
     return None if found is None else (found.seq, found.snapshot)
 
 
-def chain(place: Place, brain: bytes = BRAIN) -> list[tuple[int, bytes, bytes]]:
+def chain(place: LedgerCase, brain: bytes = BRAIN) -> list[tuple[int, bytes, bytes]]:
     return [(one.seq, one.snapshot, one.parent) for one in place.ledger.history(brain)]
 
 
-def test_a_ledger_knows_nothing_of_a_brain_that_was_never_opened(place: Place) -> None:
+def test_a_ledger_knows_nothing_of_a_brain_that_was_never_opened(place: LedgerCase) -> None:
     ledger = place.ledger
     assert ledger.head(BRAIN) is None
     assert ledger.history(BRAIN) == []
@@ -41,17 +41,17 @@ def test_a_ledger_knows_nothing_of_a_brain_that_was_never_opened(place: Place) -
         assert error.value.code == "not_committed"
 
 
-def test_opening_makes_the_first_commitment(place: Place) -> None:
+def test_opening_makes_the_first_commitment(place: LedgerCase) -> None:
     made = place.ledger.open(BRAIN, A)
     assert (made.brain, made.seq, made.snapshot, made.parent) == (BRAIN, 1, A, NO_PARENT)
-    assert made.status in PROGRESS
+    assert made.status in STATUS_ORDER
     place.settle()
     assert head(place) == (1, A)
     assert chain(place) == [(1, A, NO_PARENT)]
 
 
 @pytest.mark.parametrize("snapshot", [A, B])
-def test_a_brain_is_opened_once(place: Place, snapshot: bytes) -> None:
+def test_a_brain_is_opened_once(place: LedgerCase, snapshot: bytes) -> None:
     place.ledger.open(BRAIN, A)
     place.settle()
     with pytest.raises(Conflict) as error:
@@ -60,7 +60,7 @@ def test_a_brain_is_opened_once(place: Place, snapshot: bytes) -> None:
     assert chain(place) == [(1, A, NO_PARENT)]
 
 
-def test_each_commitment_follows_the_one_before(place: Place) -> None:
+def test_each_commitment_follows_the_one_before(place: LedgerCase) -> None:
     place.ledger.open(BRAIN, A)
     place.settle()
     for seq, (parent, snapshot) in enumerate([(A, B), (B, C), (C, D)], 2):
@@ -72,7 +72,7 @@ def test_each_commitment_follows_the_one_before(place: Place) -> None:
 
 
 @pytest.mark.parametrize("parent", [A, B, C, NO_PARENT])
-def test_committing_the_head_again_changes_nothing(place: Place, parent: bytes) -> None:
+def test_committing_the_head_again_changes_nothing(place: LedgerCase, parent: bytes) -> None:
     place.ledger.open(BRAIN, A)
     place.settle()
     place.ledger.commit(BRAIN, B, A)
@@ -84,7 +84,7 @@ def test_committing_the_head_again_changes_nothing(place: Place, parent: bytes) 
 
 
 @pytest.mark.parametrize("parent", [A, D, NO_PARENT])
-def test_a_fork_is_refused_and_told_the_head(place: Place, parent: bytes) -> None:
+def test_a_fork_is_refused_and_told_the_head(place: LedgerCase, parent: bytes) -> None:
     place.ledger.open(BRAIN, A)
     place.settle()
     place.ledger.commit(BRAIN, B, A)
@@ -98,14 +98,14 @@ def test_a_fork_is_refused_and_told_the_head(place: Place, parent: bytes) -> Non
     assert chain(place) == [(1, A, NO_PARENT), (2, B, A)]
 
 
-def test_a_brain_that_was_never_opened_has_no_head_to_follow(place: Place) -> None:
+def test_a_brain_that_was_never_opened_has_no_head_to_follow(place: LedgerCase) -> None:
     with pytest.raises(NotFound) as error:
         place.ledger.commit(BRAIN, B, A)
     assert error.value.code == "not_open"
     assert place.ledger.head(BRAIN) is None
 
 
-def test_brains_do_not_mix(place: Place) -> None:
+def test_brains_do_not_mix(place: LedgerCase) -> None:
     place.ledger.open(BRAIN, A)
     place.ledger.open(OTHER, B)
     place.settle()
@@ -119,7 +119,7 @@ def test_brains_do_not_mix(place: Place) -> None:
     assert error.value.code == "not_committed"
 
 
-def test_earlier_commitments_stay(place: Place) -> None:
+def test_earlier_commitments_stay(place: LedgerCase) -> None:
     made = [place.ledger.open(BRAIN, A)]
     place.settle()
     made.append(place.ledger.commit(BRAIN, B, A))
@@ -136,7 +136,7 @@ def test_earlier_commitments_stay(place: Place) -> None:
     assert error.value.code == "not_committed"
 
 
-def test_a_snapshot_may_come_back(place: Place) -> None:
+def test_a_snapshot_may_come_back(place: LedgerCase) -> None:
     place.ledger.open(BRAIN, A)
     place.settle()
     for snapshot, parent in ((B, A), (A, B)):
@@ -147,10 +147,10 @@ def test_a_snapshot_may_come_back(place: Place) -> None:
     assert place.ledger.status(BRAIN, B).seq == 2
 
 
-def test_all_who_open_the_ledger_see_the_same(place: Place) -> None:
+def test_all_who_open_the_ledger_see_the_same(place: LedgerCase) -> None:
     place.ledger.open(BRAIN, A)
     place.settle()
-    other = place.again()
+    other = place.reopen()
     assert other.identity == place.ledger.identity != ""
     assert other.history(BRAIN) == place.ledger.history(BRAIN)
     other.commit(BRAIN, B, A)
@@ -161,7 +161,7 @@ def test_all_who_open_the_ledger_see_the_same(place: Place) -> None:
     assert error.value.code == "stale_parent"
 
 
-def test_a_commitment_names_its_ledger(place: Place) -> None:
+def test_a_commitment_names_its_ledger(place: LedgerCase) -> None:
     made = place.ledger.open(BRAIN, A)
     place.settle()
     assert made.ledger == place.ledger.name
@@ -169,7 +169,7 @@ def test_a_commitment_names_its_ledger(place: Place) -> None:
     assert place.ledger.trust_level(place.ledger.status(BRAIN, A)) in ("L0", "L1", "L2")
 
 
-def test_evidence_is_of_a_log_or_of_a_chain(place: Place) -> None:
+def test_evidence_is_of_a_log_or_of_a_chain(place: LedgerCase) -> None:
     place.ledger.open(BRAIN, A)
     place.settle()
     place.ledger.commit(BRAIN, B, A)
@@ -179,7 +179,7 @@ def test_evidence_is_of_a_log_or_of_a_chain(place: Place) -> None:
     assert any(evidence.values())
 
 
-def test_a_sound_ledger_has_no_faults(place: Place) -> None:
+def test_a_sound_ledger_has_no_faults(place: LedgerCase) -> None:
     assert place.ledger.verify() == []
     place.ledger.open(BRAIN, A)
     place.settle()

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from brain.digest import blob_id, domain
+from brain.digest import blob_id, domain_hash
 from brain.errors import BrainError, Conflict, FormatError, NotFound, StoreError
 from brain.store.memory import MemoryStore
-from brain.store.opening import create_store
-from brain.store.protocol import LARGE, Kind, Pending, Store
-from tests.verdicts import verdicts
+from brain.store.protocol import LARGE_BLOB_BYTES, ObjectKind, PendingWrite, Store
+from brain.store.sqlite_store import create_store
+from tests.support.blob_checks import check_all_blobs
 
 BIG = 32 << 20
 """A size to announce that makes the store on disk take its way for large loads."""
 
-digest = domain("a test object")
+digest = domain_hash("a test object")
 
 
 @pytest.fixture(params=["sqlite", "memory"])
@@ -31,7 +31,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 def put(store: Store, kind: int, data: bytes) -> bytes:
     id = digest(data)
     with store.transaction() as tx:
-        tx.put(kind, id, data)
+        tx.put_object(kind, id, data)
     return id
 
 
@@ -40,14 +40,14 @@ def code_of(error: pytest.ExceptionInfo[BrainError]) -> str:
 
 
 def test_an_object_comes_back_as_it_was_put(store: Store) -> None:
-    id = put(store, Kind.NODE, b"a node")
-    assert store.get(Kind.NODE, id) == b"a node"
+    id = put(store, ObjectKind.NODE, b"a node")
+    assert store.read_object(ObjectKind.NODE, id) == b"a node"
 
 
 def test_an_object_of_another_kind_is_refused(store: Store) -> None:
-    id = put(store, Kind.NODE, b"a node")
+    id = put(store, ObjectKind.NODE, b"a node")
     with pytest.raises(FormatError) as error:
-        store.get(Kind.SNAPSHOT, id)
+        store.read_object(ObjectKind.SNAPSHOT, id)
     assert code_of(error) == "wrong_type"
 
 
@@ -55,18 +55,18 @@ def test_a_blob_is_not_taken_for_a_structured_object(store: Store) -> None:
     with store.transaction() as tx:
         id = tx.put_blob(b"content")
     with pytest.raises(FormatError) as error:
-        store.get(Kind.NODE, id)
+        store.read_object(ObjectKind.NODE, id)
     assert code_of(error) == "wrong_type"
 
 
 def test_what_is_absent_is_named_missing(store: Store) -> None:
     gone = bytes(32)
     for ask in (
-        lambda: store.get(Kind.NODE, gone),
+        lambda: store.read_object(ObjectKind.NODE, gone),
         lambda: store.read_blob(gone),
         lambda: store.blob_size(gone),
         lambda: list(store.stream_blob(gone)),
-        lambda: list(store.read_blobs([gone])),
+        lambda: list(store.read_small_blobs([gone])),
     ):
         with pytest.raises(NotFound) as error:
             ask()
@@ -74,20 +74,20 @@ def test_what_is_absent_is_named_missing(store: Store) -> None:
 
 
 def test_putting_an_object_again_changes_nothing(store: Store) -> None:
-    put(store, Kind.NODE, b"a node")
-    put(store, Kind.NODE, b"a node")
-    assert list(store.objects()) == [(Kind.NODE, digest(b"a node"))]
+    put(store, ObjectKind.NODE, b"a node")
+    put(store, ObjectKind.NODE, b"a node")
+    assert list(store.stream_object_ids()) == [(ObjectKind.NODE, digest(b"a node"))]
     assert store.count_objects() == 1
 
 
 def test_has_and_missing_know_blobs_and_structured_objects(store: Store) -> None:
-    node = put(store, Kind.NODE, b"a node")
+    node = put(store, ObjectKind.NODE, b"a node")
     with store.transaction() as tx:
         blob = tx.put_blob(b"content")
-    assert store.has(node)
-    assert store.has(blob)
-    assert not store.has(bytes(32))
-    assert store.missing([node, blob, bytes(32)]) == {bytes(32)}
+    assert store.has_object(node)
+    assert store.has_object(blob)
+    assert not store.has_object(bytes(32))
+    assert store.find_missing([node, blob, bytes(32)]) == {bytes(32)}
 
 
 def test_missing_takes_any_number_of_ids(store: Store) -> None:
@@ -95,41 +95,43 @@ def test_missing_takes_any_number_of_ids(store: Store) -> None:
     with store.transaction() as tx:
         tx.put_blobs([(blob_id(content), content) for content in contents[:350]])
     ids = [blob_id(content) for content in contents]
-    assert store.missing(ids) == set(ids[350:])
-    assert store.missing([]) == set()
+    assert store.find_missing(ids) == set(ids[350:])
+    assert store.find_missing([]) == set()
 
 
 def test_structured_objects_stream_in_the_order_of_insertion(store: Store) -> None:
     rows = [b"snapshot %d" % number for number in range(20)]
     for row in rows:
-        put(store, Kind.SNAPSHOT, row)
-        put(store, Kind.NODE, b"node of " + row)
-    assert list(store.structured(Kind.SNAPSHOT)) == [(digest(row), row) for row in rows]
+        put(store, ObjectKind.SNAPSHOT, row)
+        put(store, ObjectKind.NODE, b"node of " + row)
+    assert list(store.stream_objects(ObjectKind.SNAPSHOT)) == [(digest(row), row) for row in rows]
 
 
 def test_parts_stream_all_that_is_structured_in_the_order_of_insertion(store: Store) -> None:
-    assert store.parts(3, 100) == []
+    assert store.split_objects(3, 100) == []
     rows = [(1 + number % 3, digest(b"%d" % number), b"%d" % number) for number in range(20)]
     for kind, _, data in rows:
         put(store, kind, data)
     for size, most, count in ((3, 100, 7), (3, 2, 2), (20, 100, 1), (50, 1, 1)):
-        parts = store.parts(size, most)
+        parts = store.split_objects(size, most)
         assert len(parts) == count
-        assert [row for part in parts for row in store.part(part)] == rows
+        assert [row for part in parts for row in store.read_object_range(part)] == rows
 
 
 def test_what_is_opened_aside_reads_the_same_store(store: Store) -> None:
-    id = put(store, Kind.NODE, b"a node")
-    with store.aside() as reader:
-        assert reader.get(Kind.NODE, id) == b"a node"
-        assert list(reader.part(reader.parts(9, 9)[0])) == [(Kind.NODE, id, b"a node")]
+    id = put(store, ObjectKind.NODE, b"a node")
+    with store.reopen_for_fork() as reader:
+        assert reader.read_object(ObjectKind.NODE, id) == b"a node"
+        assert list(reader.read_object_range(reader.split_objects(9, 9)[0])) == [
+            (ObjectKind.NODE, id, b"a node")
+        ]
 
 
 def test_all_objects_are_listed_once(store: Store) -> None:
-    node = put(store, Kind.NODE, b"a node")
+    node = put(store, ObjectKind.NODE, b"a node")
     with store.transaction() as tx:
         blob = tx.put_blob(b"content")
-    assert sorted(store.objects()) == [(Kind.BLOB, blob), (Kind.NODE, node)]
+    assert sorted(store.stream_object_ids()) == [(ObjectKind.BLOB, blob), (ObjectKind.NODE, node)]
     assert store.count_objects() == 2
 
 
@@ -137,21 +139,37 @@ def test_find_returns_the_snapshots_under_a_prefix_and_at_most_two(store: Store)
     ids = [bytes([7, number]) + bytes(30) for number in range(5)]
     with store.transaction() as tx:
         for id in ids:
-            tx.put(Kind.SNAPSHOT, id, b"s")
-        tx.put(Kind.NODE, bytes([8]) + bytes(31), b"n")
-    assert store.find("0701") == [(Kind.SNAPSHOT, ids[1])]
-    assert store.find(ids[3].hex()) == [(Kind.SNAPSHOT, ids[3])]
-    assert store.find("070") == [(Kind.SNAPSHOT, ids[0]), (Kind.SNAPSHOT, ids[1])]
-    assert store.find("08") == []
+            tx.put_object(ObjectKind.SNAPSHOT, id, b"s")
+        tx.put_object(ObjectKind.NODE, bytes([8]) + bytes(31), b"n")
+    assert store.find_snapshots("0701") == [(ObjectKind.SNAPSHOT, ids[1])]
+    assert store.find_snapshots(ids[3].hex()) == [(ObjectKind.SNAPSHOT, ids[3])]
+    assert store.find_snapshots("070") == [
+        (ObjectKind.SNAPSHOT, ids[0]),
+        (ObjectKind.SNAPSHOT, ids[1]),
+    ]
+    assert store.find_snapshots("08") == []
 
 
 @pytest.mark.parametrize("prefix", ["", "xyz", "0" * 65, "é", "AB", "%", "0701 "])
 def test_find_takes_no_prefix_that_is_not_hex(store: Store, prefix: str) -> None:
-    put(store, Kind.SNAPSHOT, b"s")
-    assert store.find(prefix) == []
+    put(store, ObjectKind.SNAPSHOT, b"s")
+    assert store.find_snapshots(prefix) == []
 
 
-@pytest.mark.parametrize("size", [0, 1, 63, 64, 5000, LARGE - 1, LARGE, LARGE + 1, 3 * LARGE])
+@pytest.mark.parametrize(
+    "size",
+    [
+        0,
+        1,
+        63,
+        64,
+        5000,
+        LARGE_BLOB_BYTES - 1,
+        LARGE_BLOB_BYTES,
+        LARGE_BLOB_BYTES + 1,
+        3 * LARGE_BLOB_BYTES,
+    ],
+)
 def test_a_blob_of_any_size_comes_back_under_its_plain_hash(store: Store, size: int) -> None:
     content = bytes(number * 131 % 251 for number in range(size))
     with store.transaction() as tx:
@@ -161,16 +179,18 @@ def test_a_blob_of_any_size_comes_back_under_its_plain_hash(store: Store, size: 
     assert store.blob_size(id) == size
     pieces = list(store.stream_blob(id))
     assert b"".join(pieces) == content
-    assert max(map(len, pieces)) <= LARGE
-    assert verdicts(store).faults == []
+    assert max(map(len, pieces)) <= LARGE_BLOB_BYTES
+    assert check_all_blobs(store).faults == []
 
 
 def test_reading_all_blobs_again_names_the_small_ones_that_are_picked_out(store: Store) -> None:
     contents = [b"%d" % number * 9 for number in range(900)]
     with store.transaction() as tx:
         tx.put_blobs([(blob_id(content), content) for content in contents])
-    seen = verdicts(store, lambda id, content: content[:1] == b"7" and id == blob_id(content))
-    assert sorted(seen.named) == sorted(blob_id(c) for c in contents if c[:1] == b"7")
+    seen = check_all_blobs(
+        store, lambda id, content: content[:1] == b"7" and id == blob_id(content)
+    )
+    assert sorted(seen.selected) == sorted(blob_id(c) for c in contents if c[:1] == b"7")
     assert (len(seen.sizes), seen.faults) == (900, [])
 
 
@@ -181,81 +201,81 @@ def test_a_batch_of_blobs_comes_back_whole(store: Store, announced: int) -> None
     with store.transaction(announced) as tx:
         tx.put_blobs(pairs[:500])
         tx.put_blobs(pairs[400:])
-        assert dict(tx.read_blobs([id for id, _ in pairs])) == dict(pairs)
-    assert dict(store.read_blobs([id for id, _ in pairs])) == dict(pairs)
-    assert dict(verdicts(store).sizes) == {id: len(content) for id, content in pairs}
+        assert dict(tx.read_small_blobs([id for id, _ in pairs])) == dict(pairs)
+    assert dict(store.read_small_blobs([id for id, _ in pairs])) == dict(pairs)
+    assert dict(check_all_blobs(store).sizes) == {id: len(content) for id, content in pairs}
 
 
 def test_a_batch_may_hold_duplicates_and_blobs_that_turn_out_large(store: Store) -> None:
-    content = b"0123456789abcdef" * (LARGE // 8)
+    content = b"0123456789abcdef" * (LARGE_BLOB_BYTES // 8)
     pair = (blob_id(content), content)
     with store.transaction() as tx:
         tx.put_blobs([pair, (blob_id(b"x"), b"x"), pair, (blob_id(b"x"), b"x")])
     assert store.read_blob(pair[0]) == content
-    assert list(store.read_blobs([pair[0], blob_id(b"x"), blob_id(b"x")])) == [
+    assert list(store.read_small_blobs([pair[0], blob_id(b"x"), blob_id(b"x")])) == [
         (blob_id(b"x"), b"x")
     ]
 
 
 def test_an_appended_file_comes_back_whole(store: Store) -> None:
-    content = bytes(number * 7 % 253 for number in range(LARGE + 10))
+    content = bytes(number * 7 % 253 for number in range(LARGE_BLOB_BYTES + 10))
     with store.transaction() as tx:
-        base = tx.put_stream(io.BytesIO(content), len(content), None)
-        grown = tx.put_stream(io.BytesIO(content + b"more"), len(content) + 4, base)
+        base = tx.put_blob_stream(io.BytesIO(content), len(content), None)
+        grown = tx.put_blob_stream(io.BytesIO(content + b"more"), len(content) + 4, base)
     assert grown == blob_id(content + b"more")
     assert store.read_blob(grown) == content + b"more"
     assert store.read_blob(base) == content
 
 
-@pytest.mark.parametrize("size", [10, LARGE + 10])
+@pytest.mark.parametrize("size", [10, LARGE_BLOB_BYTES + 10])
 def test_a_source_that_ends_early_is_refused(store: Store, size: int) -> None:
     with pytest.raises(Conflict) as error, store.transaction() as tx:
-        tx.put_stream(io.BytesIO(bytes(size - 1)), size, None)
+        tx.put_blob_stream(io.BytesIO(bytes(size - 1)), size, None)
     assert code_of(error) == "changed_while_reading"
 
 
 def test_only_the_announced_bytes_of_a_source_are_kept(store: Store) -> None:
     with store.transaction() as tx:
-        id = tx.put_stream(io.BytesIO(b"abcdef"), 3, None)
+        id = tx.put_blob_stream(io.BytesIO(b"abcdef"), 3, None)
     assert store.read_blob(id) == b"abc"
 
 
 def test_a_ref_moves_only_from_where_it_is(store: Store) -> None:
     with store.transaction() as tx:
-        tx.set_ref("main", None, b"1" * 32)
-        tx.set_ref("main", b"1" * 32, b"2" * 32)
+        tx.update_ref("main", None, b"1" * 32)
+        tx.update_ref("main", b"1" * 32, b"2" * 32)
     with pytest.raises(Conflict) as error, store.transaction() as tx:
-        tx.set_ref("main", b"1" * 32, b"3" * 32)
+        tx.update_ref("main", b"1" * 32, b"3" * 32)
     assert code_of(error) == "stale_ref"
     with pytest.raises(Conflict), store.transaction() as tx:
-        tx.set_ref("main", None, b"3" * 32)
+        tx.update_ref("main", None, b"3" * 32)
     with pytest.raises(Conflict), store.transaction() as tx:
-        tx.set_ref("other", b"1" * 32, b"3" * 32)
-    assert store.refs() == {"main": b"2" * 32}
+        tx.update_ref("other", b"1" * 32, b"3" * 32)
+    assert store.list_refs() == {"main": b"2" * 32}
 
 
 def test_a_ref_can_be_removed(store: Store) -> None:
     with store.transaction() as tx:
-        tx.set_ref("main", None, b"1" * 32)
+        tx.update_ref("main", None, b"1" * 32)
     with store.transaction() as tx:
-        tx.set_ref("main", b"1" * 32, None)
-    assert store.ref("main") is None
-    assert store.refs() == {}
+        tx.update_ref("main", b"1" * 32, None)
+    assert store.read_ref("main") is None
+    assert store.list_refs() == {}
 
 
 def test_refs_are_sorted_and_apart_from_meta(store: Store) -> None:
     with store.transaction() as tx:
         for name in ("b", "ä", "a"):
-            tx.set_ref(name, None, b"1" * 32)
-        tx.set_meta("a", b"not a ref")
-        assert tx.meta("a") == b"not a ref"
-    assert list(store.refs()) == ["a", "b", "ä"]
-    assert store.meta("a") == b"not a ref"
-    assert store.meta("b") is None
+            tx.update_ref(name, None, b"1" * 32)
+        tx.write_meta("a", b"not a ref")
+        assert tx.read_meta("a") == b"not a ref"
+    assert list(store.list_refs()) == ["a", "b", "ä"]
+    assert store.read_meta("a") == b"not a ref"
+    assert store.read_meta("b") is None
 
 
 def test_operations_are_chained_and_come_newest_first(store: Store) -> None:
-    link = domain("brain v1 operation")
+    link = domain_hash("brain v1 operation")
     with store.transaction() as tx:
         first = tx.append_operation(b"one")
         assert tx.operation_count() == 1
@@ -265,45 +285,45 @@ def test_operations_are_chained_and_come_newest_first(store: Store) -> None:
     assert first == link(b"one")
     assert second == link(first + b"two")
     assert third == link(second + b"three")
-    rows = list(store.operations())
+    rows = list(store.stream_operations())
     assert [(row.number, row.id, row.data) for row in rows] == [
         (3, third, b"three"),
         (2, second, b"two"),
         (1, first, b"one"),
     ]
-    assert [store.operation(number) for number in (3, 2, 1)] == rows
+    assert [store.read_operation(number) for number in (3, 2, 1)] == rows
     assert store.operation_count() == 3
 
 
 def test_an_operation_that_never_was_is_not_found(store: Store) -> None:
-    assert list(store.operations()) == []
+    assert list(store.stream_operations()) == []
     with store.transaction() as tx:
         tx.append_operation(b"one")
     for number in (-1, 0, 2):
         with pytest.raises(NotFound) as error:
-            store.operation(number)
+            store.read_operation(number)
         assert code_of(error) == "missing_operation"
 
 
 def test_pending_files_are_noted_replaced_and_cleared(store: Store) -> None:
-    a, b = Pending("a", 0, b"1" * 32, b""), Pending("b", 2, b"", b"before")
+    a, b = PendingWrite("a", 0, b"1" * 32, b""), PendingWrite("b", 2, b"", b"before")
     with store.transaction() as tx:
-        tx.set_pending([b, a])
-    assert store.pending() == [a, b]
+        tx.add_pending_writes([b, a])
+    assert store.list_pending_writes() == [a, b]
     newer = a._replace(blob=b"2" * 32)
     with store.transaction() as tx:
-        tx.set_pending(iter([newer]))
-        tx.clear_pending(["b", "never noted"])
-    assert store.pending() == [newer]
+        tx.add_pending_writes(iter([newer]))
+        tx.remove_pending_writes(["b", "never noted"])
+    assert store.list_pending_writes() == [newer]
 
 
 def test_settling_forgets_all_pending_files_and_nothing_else(store: Store) -> None:
     with store.transaction() as tx:
-        tx.set_ref("main", None, b"1" * 32)
-        tx.set_pending([Pending(str(number), 0, b"1" * 32, b"") for number in range(9)])
-    store.settle()
-    assert store.pending() == []
-    assert store.ref("main") == b"1" * 32
+        tx.update_ref("main", None, b"1" * 32)
+        tx.add_pending_writes([PendingWrite(str(number), 0, b"1" * 32, b"") for number in range(9)])
+    store.clear_pending_writes()
+    assert store.list_pending_writes() == []
+    assert store.read_ref("main") == b"1" * 32
 
 
 def test_a_snapshot_has_one_signature_for_each_key_and_the_last_one_stays(store: Store) -> None:
@@ -314,10 +334,10 @@ def test_a_snapshot_has_one_signature_for_each_key_and_the_last_one_stays(store:
         tx.put_signature(a, b"1" * 32, b"1" * 64)
         tx.put_signature(a, b"2" * 32, b"l" * 64)
         tx.put_signature(a, b"2" * 32, b"2" * 64)
-        assert tx.signatures(b) == [(b"2" * 32, b"o" * 64)]
-    assert store.signatures(a) == [(b"1" * 32, b"1" * 64), (b"2" * 32, b"2" * 64)]
-    assert store.signatures(b"c" * 32) == []
-    assert list(store.all_signatures()) == [
+        assert tx.list_signatures(b) == [(b"2" * 32, b"o" * 64)]
+    assert store.list_signatures(a) == [(b"1" * 32, b"1" * 64), (b"2" * 32, b"2" * 64)]
+    assert store.list_signatures(b"c" * 32) == []
+    assert list(store.stream_signatures()) == [
         (a, b"1" * 32, b"1" * 64),
         (a, b"2" * 32, b"2" * 64),
         (b, b"2" * 32, b"o" * 64),
@@ -330,38 +350,42 @@ def test_a_transaction_that_fails_leaves_nothing(
     store: Store, failure: type[BaseException], announced: int
 ) -> None:
     with store.transaction() as tx:
-        tx.set_ref("main", None, b"1" * 32)
+        tx.update_ref("main", None, b"1" * 32)
         tx.append_operation(b"one")
-    before = list(store.objects()), store.refs(), list(store.operations())
+    before = list(store.stream_object_ids()), store.list_refs(), list(store.stream_operations())
     with pytest.raises(failure), store.transaction(announced) as tx:
-        tx.put(Kind.NODE, digest(b"n"), b"n")
+        tx.put_object(ObjectKind.NODE, digest(b"n"), b"n")
         tx.put_blobs([(blob_id(b"c" * size), b"c" * size) for size in range(2000)])
-        tx.put_stream(io.BytesIO(bytes(LARGE)), LARGE, None)
-        tx.set_ref("main", b"1" * 32, b"2" * 32)
-        tx.set_meta("key", b"value")
+        tx.put_blob_stream(io.BytesIO(bytes(LARGE_BLOB_BYTES)), LARGE_BLOB_BYTES, None)
+        tx.update_ref("main", b"1" * 32, b"2" * 32)
+        tx.write_meta("key", b"value")
         tx.append_operation(b"two")
         tx.put_signature(bytes(32), bytes(32), b"s" * 64)
-        tx.set_pending([Pending("a", 0, b"", b"")])
+        tx.add_pending_writes([PendingWrite("a", 0, b"", b"")])
         raise failure
-    assert (list(store.objects()), store.refs(), list(store.operations())) == before
-    assert store.meta("key") is None
-    assert list(store.all_signatures()) == []
-    assert store.pending() == []
+    assert (
+        list(store.stream_object_ids()),
+        store.list_refs(),
+        list(store.stream_operations()),
+    ) == before
+    assert store.read_meta("key") is None
+    assert list(store.stream_signatures()) == []
+    assert store.list_pending_writes() == []
     with store.transaction() as tx:
-        tx.set_ref("main", b"1" * 32, b"3" * 32)
-    assert store.ref("main") == b"3" * 32
+        tx.update_ref("main", b"1" * 32, b"3" * 32)
+    assert store.read_ref("main") == b"3" * 32
 
 
 @pytest.mark.parametrize("announced", [0, BIG])
 def test_a_transaction_sees_its_own_writes(store: Store, announced: int) -> None:
     with store.transaction(announced) as tx:
         blob = tx.put_blob(b"content")
-        tx.put(Kind.BUNDLE, digest(b"b"), b"b")
-        tx.set_ref("main", None, digest(b"b"))
+        tx.put_object(ObjectKind.BUNDLE, digest(b"b"), b"b")
+        tx.update_ref("main", None, digest(b"b"))
         assert tx.read_blob(blob) == b"content"
-        assert tx.get(Kind.BUNDLE, digest(b"b")) == b"b"
-        assert tx.ref("main") == digest(b"b")
-        assert tx.has(blob)
+        assert tx.read_object(ObjectKind.BUNDLE, digest(b"b")) == b"b"
+        assert tx.read_ref("main") == digest(b"b")
+        assert tx.has_object(blob)
 
 
 def test_a_transaction_inside_another_is_refused(store: Store) -> None:
@@ -369,18 +393,18 @@ def test_a_transaction_inside_another_is_refused(store: Store) -> None:
         with pytest.raises(StoreError) as error, store.transaction():
             pass
         assert code_of(error) == "transaction_open"
-        tx.set_ref("main", None, b"1" * 32)
-    assert store.ref("main") == b"1" * 32
+        tx.update_ref("main", None, b"1" * 32)
+    assert store.read_ref("main") == b"1" * 32
 
 
 def test_a_new_store_is_empty_and_sound(store: Store) -> None:
-    assert list(store.objects()) == []
-    assert store.refs() == {}
+    assert list(store.stream_object_ids()) == []
+    assert store.list_refs() == {}
     assert store.operation_count() == 0
-    assert store.pending() == []
-    assert store.integrity() == []
-    assert verdicts(store) == ([], [], [])
-    assert store.find("00") == []
+    assert store.list_pending_writes() == []
+    assert store.check_integrity() == []
+    assert check_all_blobs(store) == ([], [], [])
+    assert store.find_snapshots("00") == []
 
 
 def test_closing_twice_does_no_harm(store: Store) -> None:

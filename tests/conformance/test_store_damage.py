@@ -12,18 +12,18 @@ from pathlib import Path
 import apsw
 import pytest
 
-from brain.digest import blob_id, domain
+from brain.digest import blob_id, domain_hash
 from brain.errors import BrainError, NotFound, StoreError
-from brain.store.opening import create_store, open_reader, open_store
-from brain.store.protocol import LARGE, Kind, Pending, Reader
-from brain.store.schema import VERSION
-from tests.verdicts import verdicts
+from brain.store.protocol import LARGE_BLOB_BYTES, ObjectKind, PendingWrite, StoreReader
+from brain.store.schema import SCHEMA_VERSION
+from brain.store.sqlite_store import create_store, open_store, open_store_reader
+from tests.support.blob_checks import check_all_blobs
 
-digest = domain("a test object")
+digest = domain_hash("a test object")
 NODES = [b"node %d" % number * 20 for number in range(40)]
 SNAPSHOTS = [b"snapshot %d" % number * 9 for number in range(20)]
 SMALL = [b"skill %d\n" % number * 12 for number in range(300)]
-BIG = random.Random(5).randbytes(LARGE + 5000)
+BIG = random.Random(5).randbytes(LARGE_BLOB_BYTES + 5000)
 BLOBS = [*SMALL, BIG]
 
 
@@ -35,17 +35,19 @@ def fill(folder: Path) -> None:
     with store.transaction() as tx:
         tx.put_blob(BIG)
         for data in NODES:
-            tx.put(Kind.NODE, digest(data), data)
+            tx.put_object(ObjectKind.NODE, digest(data), data)
         for data in SNAPSHOTS:
-            tx.put(Kind.SNAPSHOT, digest(data), data)
+            tx.put_object(ObjectKind.SNAPSHOT, digest(data), data)
         for name in ("main", "dev", "old"):
-            tx.set_ref(name, None, digest(name.encode()))
-        tx.set_meta("brain", digest(b"brain"))
+            tx.update_ref(name, None, digest(name.encode()))
+        tx.write_meta("brain", digest(b"brain"))
         for number in range(12):
             tx.append_operation(b"operation %d" % number)
         for number in range(30):
             tx.put_signature(digest(SNAPSHOTS[number // 3]), digest(b"%d" % number), bytes(64))
-        tx.set_pending([Pending(f"p{n}", 0, blob_id(SMALL[n]), b"before") for n in range(5)])
+        tx.add_pending_writes(
+            [PendingWrite(f"p{n}", 0, blob_id(SMALL[n]), b"before") for n in range(5)]
+        )
     store.close()
     with closing(apsw.Connection(str(folder / "store.db"))) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -80,33 +82,33 @@ def alter(folder: Path) -> Callable[..., None]:
     return run
 
 
-def got(kind: int, data: bytes, store: Reader) -> bytes:
-    return store.get(kind, digest(data))
+def got(kind: int, data: bytes, store: StoreReader) -> bytes:
+    return store.read_object(kind, digest(data))
 
 
-def read(content: bytes, store: Reader) -> bytes:
+def read(content: bytes, store: StoreReader) -> bytes:
     return store.read_blob(blob_id(content))
 
 
-def questions() -> Iterator[tuple[str, Callable[[Reader], object]]]:
+def questions() -> Iterator[tuple[str, Callable[[StoreReader], object]]]:
     """Yield every question whose answer must be right or refused."""
     for data in NODES[::4]:
-        yield "node", partial(got, Kind.NODE, data)
+        yield "node", partial(got, ObjectKind.NODE, data)
     for data in SNAPSHOTS[::4]:
-        yield "snapshot", partial(got, Kind.SNAPSHOT, data)
+        yield "snapshot", partial(got, ObjectKind.SNAPSHOT, data)
     for content in (*SMALL[::30], BIG):
         yield "blob", partial(read, content)
     yield "size", lambda store: store.blob_size(blob_id(BIG))
-    yield "blobs", lambda store: sorted(store.read_blobs([blob_id(c) for c in SMALL]))
+    yield "blobs", lambda store: sorted(store.read_small_blobs([blob_id(c) for c in SMALL]))
     yield "stream", lambda store: b"".join(store.stream_blob(blob_id(BIG)))
-    yield "ref", lambda store: store.ref("main")
-    yield "refs", lambda store: store.refs()
-    yield "meta", lambda store: store.meta("brain")
-    yield "no meta", lambda store: store.meta("none")
-    yield "operations", lambda store: list(store.operations())
-    yield "operation", lambda store: store.operation(7)
+    yield "ref", lambda store: store.read_ref("main")
+    yield "refs", lambda store: store.list_refs()
+    yield "meta", lambda store: store.read_meta("brain")
+    yield "no meta", lambda store: store.read_meta("none")
+    yield "operations", lambda store: list(store.stream_operations())
+    yield "operation", lambda store: store.read_operation(7)
     yield "count", lambda store: store.operation_count()
-    yield "all signatures", lambda store: list(store.all_signatures())
+    yield "all signatures", lambda store: list(store.stream_signatures())
 
 
 QUESTIONS = list(questions())
@@ -115,7 +117,7 @@ QUESTIONS = list(questions())
 def truth(whole: bytes, folder: Path) -> list[object]:
     folder.mkdir(mode=0o700)
     (folder / "store.db").write_bytes(whole)
-    store = open_reader(folder)
+    store = open_store_reader(folder)
     answers = [ask(store) for _, ask in QUESTIONS]
     assert answers[0] == NODES[0]
     store.close()
@@ -125,7 +127,7 @@ def truth(whole: bytes, folder: Path) -> list[object]:
 def differences(folder: Path, expected: list[object]) -> list[str]:
     """Return what a store answers silently wrong; typed errors are right answers."""
     try:
-        store = open_reader(folder)
+        store = open_store_reader(folder)
     except BrainError:
         return []
     wrong = []
@@ -140,12 +142,12 @@ def differences(folder: Path, expected: list[object]) -> list[str]:
     return wrong
 
 
-def believed(store: Reader) -> list[str]:
+def believed(store: StoreReader) -> list[str]:
     """Return which rows are wrong among those that may vanish but not change."""
     wrong = []
     try:
-        noted = {Pending(f"p{n}", 0, blob_id(SMALL[n]), b"before") for n in range(5)}
-        wrong += ["pending"] if set(store.pending()) - noted else []
+        noted = {PendingWrite(f"p{n}", 0, blob_id(SMALL[n]), b"before") for n in range(5)}
+        wrong += ["pending"] if set(store.list_pending_writes()) - noted else []
     except BrainError:
         pass
     return wrong + lost_signatures(store)
@@ -159,7 +161,7 @@ def signed(snapshot: bytes) -> set[tuple[bytes, bytes]]:
     }
 
 
-def lost_signatures(store: Reader) -> list[str]:
+def lost_signatures(store: StoreReader) -> list[str]:
     """Return where a signature is another one, or is lost although all of them are listed.
 
     Damage may hide one from whoever looks for those of a snapshot; reading all finds it.
@@ -167,14 +169,14 @@ def lost_signatures(store: Reader) -> list[str]:
     lost, changed = False, False
     for data in SNAPSHOTS[:10]:
         try:
-            found, right = set(store.signatures(digest(data))), signed(digest(data))
+            found, right = set(store.list_signatures(digest(data))), signed(digest(data))
         except BrainError:
             continue
         lost, changed = lost or bool(right - found), changed or bool(found - right)
     if not lost and not changed:
         return []
     try:
-        list(store.all_signatures())
+        list(store.stream_signatures())
     except BrainError:
         return ["signatures"] if changed else []
     return ["signatures"]
@@ -216,7 +218,7 @@ def test_a_file_cut_short_is_refused_or_answers_rightly(
 )
 def test_a_foreign_schema_is_refused(alter: Callable[..., None], folder: Path, sql: str) -> None:
     alter(sql)
-    for opened in (open_reader, open_store):
+    for opened in (open_store_reader, open_store):
         with pytest.raises(StoreError) as error:
             opened(folder)
         assert error.value.code == "bad_store"
@@ -229,16 +231,16 @@ def test_a_schema_edited_in_place_is_refused(alter: Callable[..., None], folder:
         "'codec INTEGER NOT NULL DEFAULT 7') WHERE name = 'blobs'",
     )
     with pytest.raises(StoreError) as error:
-        open_reader(folder)
+        open_store_reader(folder)
     assert error.value.code == "bad_store"
 
 
-@pytest.mark.parametrize("version", [*range(VERSION), VERSION + 1, -1])
+@pytest.mark.parametrize("version", [*range(SCHEMA_VERSION), SCHEMA_VERSION + 1, -1])
 def test_a_store_of_another_release_is_refused_with_a_hint(
     alter: Callable[..., None], folder: Path, version: int
 ) -> None:
     alter(f"PRAGMA user_version = {version}")
-    for opened in (open_reader, open_store):
+    for opened in (open_store_reader, open_store):
         with pytest.raises(StoreError) as error:
             opened(folder)
         assert error.value.code == "unsupported_version"
@@ -248,7 +250,7 @@ def test_a_store_of_another_release_is_refused_with_a_hint(
 @pytest.mark.parametrize("content", [b"", b"not a database at all" * 100, bytes(9000)])
 def test_a_file_that_is_no_store_is_refused(folder: Path, content: bytes) -> None:
     (folder / "store.db").write_bytes(content)
-    for opened in (open_reader, open_store):
+    for opened in (open_store_reader, open_store):
         with pytest.raises(StoreError) as error:
             opened(folder)
         assert error.value.code == "bad_store"
@@ -265,12 +267,12 @@ def test_what_is_not_a_regular_file_is_refused(folder: Path, kind: str) -> None:
     else:
         os.mkfifo(file)
     with pytest.raises(StoreError) as error:
-        open_reader(folder)
+        open_store_reader(folder)
     assert error.value.code == "bad_store"
 
 
 def test_a_missing_store_is_not_found(tmp_path: Path) -> None:
-    for opened in (open_reader, open_store):
+    for opened in (open_store_reader, open_store):
         with pytest.raises(NotFound) as error:
             opened(tmp_path)
         assert error.value.code == "no_store"
@@ -309,7 +311,7 @@ def test_altered_rows_are_found(
     alter: Callable[..., None], folder: Path, sql: str, asked: str, code: str
 ) -> None:
     alter(sql)
-    store = open_reader(folder)
+    store = open_store_reader(folder)
     with pytest.raises(BrainError) as error:
         for name, ask in QUESTIONS:
             if name == asked:
@@ -322,18 +324,18 @@ def test_an_altered_signature_is_found_by_its_snapshot(
     alter: Callable[..., None], folder: Path
 ) -> None:
     alter("UPDATE signatures SET signature = key")
-    store = open_reader(folder)
+    store = open_store_reader(folder)
     with pytest.raises(StoreError) as error:
-        store.signatures(digest(SNAPSHOTS[3]))
+        store.list_signatures(digest(SNAPSHOTS[3]))
     assert error.value.code == "corrupt_signature"
     store.close()
 
 
 def test_an_altered_pending_note_is_found(alter: Callable[..., None], folder: Path) -> None:
     alter("UPDATE pending SET path = '/etc/passwd' WHERE path = 'p1'")
-    store = open_reader(folder)
+    store = open_store_reader(folder)
     with pytest.raises(StoreError) as error:
-        store.pending()
+        store.list_pending_writes()
     assert error.value.code == "corrupt_pending"
     store.close()
 
@@ -344,7 +346,7 @@ def test_one_damaged_copy_of_the_dictionary_does_no_harm(
 ) -> None:
     alter(f"UPDATE dictionaries SET data = x'00' WHERE number {sign} 0")
     store = open_store(folder)
-    assert len(list(store.read_blobs([blob_id(content) for content in SMALL]))) == len(SMALL)
+    assert len(list(store.read_small_blobs([blob_id(content) for content in SMALL]))) == len(SMALL)
     store.close()
 
 
@@ -353,21 +355,21 @@ def test_the_deep_check_names_each_damaged_blob_and_no_other(
 ) -> None:
     bad = [blob_id(SMALL[3]), blob_id(SMALL[150])]
     alter(*[f"UPDATE blobs SET data = x'28b52ffd' WHERE id = x'{id.hex()}'" for id in bad])
-    store = open_reader(folder)
-    assert [id for id, _ in verdicts(store).faults] == bad
+    store = open_store_reader(folder)
+    assert [id for id, _ in check_all_blobs(store).faults] == bad
     store.close()
 
 
 def test_the_deep_check_names_a_large_blob_whose_chunk_is_gone(
     alter: Callable[..., None], folder: Path
 ) -> None:
-    store = open_reader(folder)
-    recipe = store.recipe_of(blob_id(BIG))
+    store = open_store_reader(folder)
+    recipe = store.chunk_list_of(blob_id(BIG))
     assert recipe is not None
     store.close()
     alter(f"DELETE FROM blobs WHERE id = x'{recipe.chunks[1].hex()}'")
-    store = open_reader(folder)
-    assert [id for id, _ in verdicts(store).faults] == [blob_id(BIG)]
+    store = open_store_reader(folder)
+    assert [id for id, _ in check_all_blobs(store).faults] == [blob_id(BIG)]
     store.close()
 
 
@@ -376,9 +378,9 @@ def test_a_frame_that_claims_gigabytes_is_refused_before_memory_is_given_out(
 ) -> None:
     header = "28b52ffd" + "e0" + (1 << 40).to_bytes(8, "little").hex()
     alter(f"UPDATE blobs SET codec = 2, data = x'{header}' WHERE codec <> 1")
-    store = open_reader(folder)
+    store = open_store_reader(folder)
     with pytest.raises(StoreError) as error:
         store.read_blob(blob_id(SMALL[0]))
     assert error.value.code == "corrupt_object"
-    assert verdicts(store).sizes == []
+    assert check_all_blobs(store).sizes == []
     store.close()

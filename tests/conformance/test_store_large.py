@@ -16,13 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brain.digest import blob_id
-from brain.store.chunks import MAX_CHUNK, MEAN_CHUNK
+from brain.store.blobs.chunk_list import SMALL_CHUNK_BYTES
+from brain.store.blobs.large_blob_writer import MAX_CHUNK_BYTES, MEAN_CHUNK_BYTES
 from brain.store.memory import MemoryStore
-from brain.store.opening import create_store
-from brain.store.protocol import LARGE, Store
-from brain.store.recipe import SMALL
-from brain.store.sqlite import SqliteStore
-from tests.verdicts import verdicts
+from brain.store.protocol import LARGE_BLOB_BYTES, Store
+from brain.store.sqlite_store import SqliteStore, create_store
+from tests.support.blob_checks import check_all_blobs
 
 
 def text(size: int, seed: int) -> bytes:
@@ -51,7 +50,7 @@ def stored_bytes(folder: Path) -> int:
 
 def put(store: Store, content: bytes, base: bytes | None) -> bytes:
     with store.transaction() as tx:
-        return tx.put_stream(io.BytesIO(content), len(content), base)
+        return tx.put_blob_stream(io.BytesIO(content), len(content), base)
 
 
 @pytest.fixture
@@ -90,7 +89,11 @@ def edited(content: bytes, how: str, where: float, size: int, source: bytes) -> 
 
 
 @pytest.mark.parametrize("made_by", ["sqlite", "memory"])
-@given(start=st.integers(LARGE - 2, 700_000), steps=edits, source=st.sampled_from([PROSE, NOISE]))
+@given(
+    start=st.integers(LARGE_BLOB_BYTES - 2, 700_000),
+    steps=edits,
+    source=st.sampled_from([PROSE, NOISE]),
+)
 @settings(max_examples=15)
 def test_every_version_of_an_edited_file_comes_back_under_its_plain_hash(
     tmp_path_factory: pytest.TempPathFactory,
@@ -111,7 +114,7 @@ def test_every_version_of_an_edited_file_comes_back_under_its_plain_hash(
     for content in versions:
         assert b"".join(store.stream_blob(blob_id(content))) == content
         assert store.blob_size(blob_id(content)) == len(content)
-    assert verdicts(store).faults == []
+    assert check_all_blobs(store).faults == []
     store.close()
 
 
@@ -128,17 +131,17 @@ def test_appending_lines_costs_about_the_lines(disk: SqliteStore, folder: Path, 
         costs.append(stored_bytes(folder) - before - sum(costs))
     assert disk.read_blob(base) == content
     assert sum(cost > 8 << 10 for cost in costs) <= 5
-    assert max(costs) <= SMALL + 64 * line + (8 << 10)
+    assert max(costs) <= SMALL_CHUNK_BYTES + 64 * line + (8 << 10)
     assert sum(costs) <= 150 * (3 * line + 3000)
 
 
 def test_a_small_file_that_grows_large_is_stored_once(disk: SqliteStore, folder: Path) -> None:
     with disk.transaction() as tx:
-        base = tx.put_blob(NOISE[: LARGE - 100])
+        base = tx.put_blob(NOISE[: LARGE_BLOB_BYTES - 100])
     before = stored_bytes(folder)
-    grown = put(disk, NOISE[: LARGE + 100], base)
+    grown = put(disk, NOISE[: LARGE_BLOB_BYTES + 100], base)
     assert stored_bytes(folder) - before < 1000
-    assert disk.read_blob(grown) == NOISE[: LARGE + 100]
+    assert disk.read_blob(grown) == NOISE[: LARGE_BLOB_BYTES + 100]
 
 
 @pytest.mark.parametrize("source", [text(8 << 20, 3), random.Random(4).randbytes(8 << 20)])
@@ -150,8 +153,8 @@ def test_an_edit_in_the_middle_stores_a_few_chunks(
     middle = len(source) // 2
     content = source[:middle] + b"a line that was not there\n" + source[middle:]
     new = put(disk, content, base)
-    chunks = len(source) // MEAN_CHUNK
-    assert stored_bytes(folder) - before <= 3 * MAX_CHUNK + 40 * chunks
+    chunks = len(source) // MEAN_CHUNK_BYTES
+    assert stored_bytes(folder) - before <= 3 * MAX_CHUNK_BYTES + 40 * chunks
     assert disk.read_blob(new) == content
 
 
@@ -172,16 +175,16 @@ def test_a_base_that_is_not_here_or_not_a_prefix_does_no_harm(disk: SqliteStore)
 
 
 def test_a_file_that_grows_by_chunks_for_long_stays_whole(disk: SqliteStore) -> None:
-    content = PROSE[:LARGE]
+    content = PROSE[:LARGE_BLOB_BYTES]
     base = put(disk, content, None)
     for number in range(130):
         content += NOISE[number * 1000 : number * 1000 + 33_000]
         base = put(disk, content, base)
-    recipe = disk.recipe_of(base)
+    recipe = disk.chunk_list_of(base)
     assert recipe is not None
     assert recipe.depth >= 1
     assert disk.read_blob(base) == content
-    assert verdicts(disk).faults == []
+    assert check_all_blobs(disk).faults == []
 
 
 PEAK = """

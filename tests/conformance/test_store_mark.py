@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brain.errors import StoreError
-from brain.store.opening import create_store, open_store
+from brain.store.sqlite_store import create_store, open_store
 
 
 def filled(folder: Path) -> None:
@@ -29,14 +29,16 @@ def test_a_damaged_log_that_loses_operations_is_found_and_not_written_over(tmp_p
     (folder / "store.db-shm").unlink()
     store = open_store(folder)
     assert store.operation_count() == 2
-    assert store.integrity() == ["operations 3 to 3 were acknowledged and are not in the store"]
+    assert store.check_integrity() == [
+        "operations 3 to 3 were acknowledged and are not in the store"
+    ]
     with pytest.raises(StoreError) as refused, store.transaction():
         pass
     assert refused.value.code == "lost_operations"
     (folder / "mark").unlink()
     with store.transaction() as tx:
         tx.append_operation(b"going on")
-    assert store.integrity() == []
+    assert store.check_integrity() == []
     store.close()
 
 
@@ -46,7 +48,7 @@ def test_a_mark_that_is_missing_or_damaged_says_nothing(tmp_path: Path, note: by
     filled(folder)
     (folder / "mark").write_bytes(note)
     store = open_store(folder)
-    assert store.integrity() == []
+    assert store.check_integrity() == []
     with store.transaction() as tx:
         tx.append_operation(b"next")
     store.close()
@@ -65,7 +67,7 @@ def test_another_operation_of_the_same_number_is_found(tmp_path: Path) -> None:
     other.close()
     (tmp_path / "a/mark").write_bytes((tmp_path / "b/mark").read_bytes())
     other = open_store(tmp_path / "a")
-    assert other.integrity() == ["operation 4 is not the one that was acknowledged"]
+    assert other.check_integrity() == ["operation 4 is not the one that was acknowledged"]
     other.close()
 
 
@@ -77,7 +79,7 @@ def test_a_log_that_went_another_way_and_is_longer_by_now_is_found(tmp_path: Pat
         with store.transaction() as tx:
             tx.append_operation(b"other %d" % number)
     (tmp_path / "b/mark").write_bytes((tmp_path / "a/mark").read_bytes())
-    assert store.integrity() == []  # the mark is behind, which a power cut can bring about
+    assert store.check_integrity() == []  # the mark is behind, which a power cut can bring about
     store.close()
     (tmp_path / "c").mkdir()
     other = create_store(tmp_path / "c/.brain")
@@ -85,7 +87,7 @@ def test_a_log_that_went_another_way_and_is_longer_by_now_is_found(tmp_path: Pat
         with other.transaction() as tx:
             tx.append_operation(b"foreign %d" % number)
     (tmp_path / "c/.brain/mark").write_bytes((tmp_path / "a/mark").read_bytes())
-    assert other.integrity() == ["operation 3 is not the one that was acknowledged"]
+    assert other.check_integrity() == ["operation 3 is not the one that was acknowledged"]
     with pytest.raises(StoreError) as refused, other.transaction():
         pass
     assert refused.value.code == "lost_operations"
@@ -102,7 +104,7 @@ def test_a_log_of_another_store_is_not_taken_for_the_own_one(tmp_path: Path) -> 
     (tmp_path / "b/store.db-wal").replace(tmp_path / "a/store.db-wal")
     (tmp_path / "a/store.db-shm").unlink()
     store = open_store(tmp_path / "a")
-    assert store.integrity() == ["operation 3 is not the one that was acknowledged"]
+    assert store.check_integrity() == ["operation 3 is not the one that was acknowledged"]
     with pytest.raises(StoreError), store.transaction():
         pass
     store.close()

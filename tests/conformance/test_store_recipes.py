@@ -12,16 +12,15 @@ import pytest
 from brain import Brain
 from brain.digest import blob_id
 from brain.errors import BrainError, StoreError
-from brain.store import recipe as recipes
-from brain.store.codec import RAW, RECIPE
-from brain.store.opening import open_store
-from brain.store.protocol import LARGE
-from brain.store.recipe import NOTHING, Recipe
-from brain.store.sqlite import SqliteStore
-from tests.tampering import pending_row, rows, tamper
+from brain.store.blobs import chunk_list as recipes
+from brain.store.blobs.chunk_list import EMPTY_CHUNK_LIST, ChunkList
+from brain.store.blobs.codec import CODEC_CHUNK_LIST, CODEC_RAW
+from brain.store.protocol import LARGE_BLOB_BYTES
+from brain.store.sqlite_store import SqliteStore, open_store
+from tests.support.store_tampering import execute_in_store, pending_write_statement, query_store
 
 SKILL = b"---\nname: small\ndescription: d\n---\nx\n"
-MEMORY = random.Random(7).randbytes(LARGE // 2).hex().encode() + b"\n" * LARGE
+MEMORY = random.Random(7).randbytes(LARGE_BLOB_BYTES // 2).hex().encode() + b"\n" * LARGE_BLOB_BYTES
 CHUNK = b"\0" * (64 << 10)
 
 
@@ -37,16 +36,16 @@ def brain(tmp_path: Path) -> Iterator[Brain]:
         yield made
 
 
-def plant(brain: Brain, content: bytes, recipe: Recipe, chunks: list[bytes]) -> bytes:
+def plant(brain: Brain, content: bytes, recipe: ChunkList, chunks: list[bytes]) -> bytes:
     """Put a recipe in place of a blob."""
     id = blob_id(content)
     insert = "INSERT OR IGNORE INTO blobs (id, codec, data) VALUES (?, ?, ?)"
-    tamper(
+    execute_in_store(
         brain.root,
-        *[(insert, (blob_id(chunk), RAW, chunk)) for chunk in chunks],
+        *[(insert, (blob_id(chunk), CODEC_RAW, chunk)) for chunk in chunks],
         (
             "UPDATE blobs SET codec = ?, data = ? WHERE id = ?",
-            (RECIPE, recipes.pack(id, recipe), id),
+            (CODEC_CHUNK_LIST, recipes.encode_chunk_list(id, recipe), id),
         ),
     )
     return id
@@ -54,20 +53,20 @@ def plant(brain: Brain, content: bytes, recipe: Recipe, chunks: list[bytes]) -> 
 
 def bomb(brain: Brain) -> bytes:
     times = 50_000
-    recipe = NOTHING._replace(chunks=[blob_id(CHUNK)] * times, sizes=[len(CHUNK)] * times)
+    recipe = EMPTY_CHUNK_LIST._replace(chunks=[blob_id(CHUNK)] * times, sizes=[len(CHUNK)] * times)
     return plant(brain, SKILL, recipe, [CHUNK])
 
 
 def chunks_read(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """Return a list to which each chunk is added as it is read."""
     found: list[bytes] = []
-    real = SqliteStore._chunk
+    real = SqliteStore._read_chunk
 
     def chunk(self: SqliteStore, id: bytes, chunk: bytes, size: int) -> bytes:
         found.append(chunk)
         return real(self, id, chunk, size)
 
-    monkeypatch.setattr(SqliteStore, "_chunk", chunk)
+    monkeypatch.setattr(SqliteStore, "_read_chunk", chunk)
     return found
 
 
@@ -123,43 +122,45 @@ def test_a_blob_that_no_entry_gives_a_size_for_is_not_read_whole_beyond_a_limit(
 def test_a_planted_file_to_be_written_does_not_set_a_bomb_off(brain: Brain) -> None:
     id = bomb(brain)
     (brain.root / "skills/small/SKILL.md").unlink()
-    tamper(brain.root, pending_row("skills/small/SKILL.md", 0, id))
+    execute_in_store(brain.root, pending_write_statement("skills/small/SKILL.md", 0, id))
     with again(brain) as opened, pytest.raises(StoreError, match="recipe"):
         opened.snapshot("next")
     assert not (brain.root / "skills/small/SKILL.md").exists()
 
 
-def own_recipe(brain: Brain) -> Recipe:
-    ((data,),) = rows(
-        brain.root, "SELECT data FROM blobs WHERE codec = ? AND id = ?", (RECIPE, blob_id(MEMORY))
+def own_recipe(brain: Brain) -> ChunkList:
+    ((data,),) = query_store(
+        brain.root,
+        "SELECT data FROM blobs WHERE codec = ? AND id = ?",
+        (CODEC_CHUNK_LIST, blob_id(MEMORY)),
     )
-    return recipes.parse(blob_id(MEMORY), data)
+    return recipes.decode_chunk_list(blob_id(MEMORY), data)
 
 
-def moved(recipe: Recipe) -> Recipe:
+def moved(recipe: ChunkList) -> ChunkList:
     """Move one byte from the size of a chunk to that of the next."""
     sizes = list(recipe.sizes)
     return recipe._replace(sizes=[sizes[0] + 1, sizes[1] - 1, *sizes[2:]])
 
 
-def nested(recipe: Recipe) -> Recipe:
+def nested(recipe: ChunkList) -> ChunkList:
     """Let the recipe's own blob stand for its first chunk."""
     return recipe._replace(chunks=[blob_id(MEMORY), *recipe.chunks[1:]])
 
 
-def headless(recipe: Recipe) -> Recipe:
+def headless(recipe: ChunkList) -> ChunkList:
     """Let something small be the prefix."""
     size = recipe.sizes[0]
-    return Recipe(1, blob_id(SKILL), size, recipe.chunks[1:], recipe.sizes[1:])
+    return ChunkList(1, blob_id(SKILL), size, recipe.chunks[1:], recipe.sizes[1:])
 
 
-def grown_of_itself(recipe: Recipe) -> Recipe:
-    return Recipe(1, blob_id(MEMORY), recipe.sizes[0], recipe.chunks[1:], recipe.sizes[1:])
+def grown_of_itself(recipe: ChunkList) -> ChunkList:
+    return ChunkList(1, blob_id(MEMORY), recipe.sizes[0], recipe.chunks[1:], recipe.sizes[1:])
 
 
 @pytest.mark.parametrize("lie", [moved, nested, headless, grown_of_itself])
 def test_what_a_deep_verification_accepts_can_be_restored(
-    brain: Brain, lie: Callable[[Recipe], Recipe]
+    brain: Brain, lie: Callable[[ChunkList], ChunkList]
 ) -> None:
     plant(brain, MEMORY, lie(own_recipe(brain)), [])
     (brain.root / "memory/MEMORY.md").unlink()
@@ -177,7 +178,7 @@ def test_a_prefix_is_held_to_the_size_and_the_depth_that_are_said_of_it(brain: B
     with again(brain) as opened:
         opened.snapshot("grown")
     grown = MEMORY + b"more\n"
-    tail = NOTHING._replace(chunks=[blob_id(b"more\n")], sizes=[5])
+    tail = EMPTY_CHUNK_LIST._replace(chunks=[blob_id(b"more\n")], sizes=[5])
     right = tail._replace(depth=1, prefix=blob_id(MEMORY), prefix_size=len(MEMORY))
     plant(brain, grown, right, [b"more\n"])
     with again(brain) as opened:
@@ -201,8 +202,12 @@ def test_a_prompt_shows_nothing_of_a_large_file_that_is_not_what_its_id_says(bra
 
 
 def test_a_recipe_of_no_size_that_large_blobs_have_is_damaged(brain: Brain) -> None:
-    small = NOTHING._replace(chunks=[blob_id(SKILL)], sizes=[len(SKILL)])
-    for recipe in (small, NOTHING, NOTHING._replace(chunks=[bytes(32)] * 3, sizes=[2**32 - 1] * 3)):
+    small = EMPTY_CHUNK_LIST._replace(chunks=[blob_id(SKILL)], sizes=[len(SKILL)])
+    for recipe in (
+        small,
+        EMPTY_CHUNK_LIST,
+        EMPTY_CHUNK_LIST._replace(chunks=[bytes(32)] * 3, sizes=[2**32 - 1] * 3),
+    ):
         plant(brain, SKILL, recipe, [])
         with again(brain) as opened:
             assert not opened.verify().ok
@@ -212,12 +217,13 @@ def test_a_recipe_of_no_size_that_large_blobs_have_is_damaged(brain: Brain) -> N
 
 def test_a_recipe_that_is_cut_short_is_damaged_and_no_error_of_the_program(brain: Brain) -> None:
     id = blob_id(SKILL)
-    from brain.store import sums
+    from brain.store import checksums
 
     for body in (b"", b"\1", struct.pack("<BQI", 0, 0, 2**32 - 1), struct.pack("<BQI", 9, 0, 0)):
-        data = sums.of_fields(id, body) + body
-        tamper(
-            brain.root, ("UPDATE blobs SET codec = ?, data = ? WHERE id = ?", (RECIPE, data, id))
+        data = checksums.row_checksum(id, body) + body
+        execute_in_store(
+            brain.root,
+            ("UPDATE blobs SET codec = ?, data = ? WHERE id = ?", (CODEC_CHUNK_LIST, data, id)),
         )
         with again(brain) as opened:
             assert not opened.verify().ok

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from brain.digest import blob_id, domain
+from brain.digest import blob_id, domain_hash
 from brain.errors import BrainError, Conflict, NotFound, StoreError
 from brain.objects import operation
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Jump, Snapshot
 from brain.store.memory import MemoryStore
-from brain.store.opening import create_store, open_reader
-from brain.store.protocol import LARGE, Kind, Pending, Store, Transaction
-from tests.verdicts import verdicts
+from brain.store.protocol import LARGE_BLOB_BYTES, ObjectKind, PendingWrite, Store, StoreTransaction
+from brain.store.sqlite_store import create_store, open_store_reader
+from tests.support.blob_checks import check_all_blobs
 
 BULK = 32 << 20
 
-digest = domain("a test object")
+digest = domain_hash("a test object")
 SNAPSHOT = digest(b"a snapshot")
 
 
@@ -35,16 +35,16 @@ def none(others: set[bytes]) -> set[bytes]:
     return set()
 
 
-def saying(tx: Transaction, blob: bytes, ref: str | None = "heads/main") -> bytes:
+def saying(tx: StoreTransaction, blob: bytes, ref: str | None = "heads/main") -> bytes:
     """Keep a snapshot that says it redacted a blob, and let a ref lead to it; return its id."""
-    done = operation.redact("a.md", blob, "a name")
+    done = operation.redact_operation("a.md", blob, "a name")
     above = digest(blob)
     made = Snapshot(1, above, above, (above,), 1, Jump(1, above), "me", 0, done, "", b"")
-    data = snapshots.encode(made)
+    data = snapshots.encode_snapshot(made)
     here = snapshots.snapshot_id(data)
-    tx.put(Kind.SNAPSHOT, here, data)
+    tx.put_object(ObjectKind.SNAPSHOT, here, data)
     if ref:
-        tx.set_ref(ref, tx.ref(ref), here)
+        tx.update_ref(ref, tx.read_ref(ref), here)
     return here
 
 
@@ -52,7 +52,7 @@ def redacted(store: Store, content: bytes) -> bytes:
     with store.transaction() as tx:
         blob = tx.put_blob(content)
     with store.transaction() as tx:
-        tx.redact(blob, saying(tx, blob), none)
+        tx.redact_blob(blob, saying(tx, blob), none)
     return blob
 
 
@@ -62,21 +62,21 @@ def code_of(error: pytest.ExceptionInfo[BrainError]) -> str:
 
 def test_a_redacted_blob_is_gone_and_known(store: Store) -> None:
     blob = redacted(store, b"a secret")
-    assert not store.has(blob)
-    said = store.ref("heads/main")
-    assert store.redacted([blob, SNAPSHOT]) == {blob: said} == store.all_redacted()
+    assert not store.has_object(blob)
+    said = store.read_ref("heads/main")
+    assert store.find_redactions([blob, SNAPSHOT]) == {blob: said} == store.list_redaction_rows()
     for ask in (
         lambda: store.read_blob(blob),
         lambda: store.blob_size(blob),
         lambda: list(store.stream_blob(blob)),
-        lambda: list(store.read_blobs([blob])),
+        lambda: list(store.read_small_blobs([blob])),
     ):
         with pytest.raises(NotFound) as error:
             ask()
         assert code_of(error) == "redacted"
 
 
-@pytest.mark.parametrize("size", [20, LARGE + 1])
+@pytest.mark.parametrize("size", [20, LARGE_BLOB_BYTES + 1])
 @pytest.mark.parametrize("expected", [0, BULK])
 def test_redacted_content_is_refused_whichever_way_it_comes(
     store: Store, size: int, expected: int
@@ -86,64 +86,66 @@ def test_redacted_content_is_refused_whichever_way_it_comes(
     ways = [
         lambda tx: tx.put_blob(content),
         lambda tx: tx.put_blobs([(blob, content)]),
-        lambda tx: tx.put_stream(io.BytesIO(content), size, None),
+        lambda tx: tx.put_blob_stream(io.BytesIO(content), size, None),
     ]
     for put in ways:
         with pytest.raises(Conflict) as error, store.transaction(expected) as tx:
             put(tx)
         assert code_of(error) == "redacted"
-    assert not store.has(blob)
+    assert not store.has_object(blob)
 
 
 def test_a_file_to_be_written_may_not_be_a_redacted_one(store: Store) -> None:
     blob = redacted(store, b"a secret")
     with pytest.raises(NotFound) as error, store.transaction() as tx:
-        tx.set_pending([Pending("a", 0, blob, b""), Pending("b", 0, b"", b"")])
+        tx.add_pending_writes([PendingWrite("a", 0, blob, b""), PendingWrite("b", 0, b"", b"")])
     assert code_of(error) == "redacted"
-    assert store.pending() == []
+    assert store.list_pending_writes() == []
 
 
 def test_a_blob_that_is_not_here_can_be_refused_from_the_start(store: Store) -> None:
     blob = blob_id(b"a secret")
     with store.transaction() as tx:
-        tx.redact(blob, saying(tx, blob), none)
+        tx.redact_blob(blob, saying(tx, blob), none)
     with pytest.raises(Conflict), store.transaction() as tx:
         tx.put_blob(b"a secret")
 
 
-def _unknown(tx: Transaction, blob: bytes) -> bytes:
+def _unknown(tx: StoreTransaction, blob: bytes) -> bytes:
     return SNAPSHOT
 
 
-def _of_another(tx: Transaction, blob: bytes) -> bytes:
+def _of_another(tx: StoreTransaction, blob: bytes) -> bytes:
     return saying(tx, blob_id(b"something else"))
 
 
-def _without_ref(tx: Transaction, blob: bytes) -> bytes:
+def _without_ref(tx: StoreTransaction, blob: bytes) -> bytes:
     return saying(tx, blob, None)
 
 
-def _under_its_id(tx: Transaction, blob: bytes) -> bytes:
-    tx.put(Kind.SNAPSHOT, SNAPSHOT, tx.get(Kind.SNAPSHOT, saying(tx, blob)))
-    tx.set_ref("heads/main", tx.ref("heads/main"), SNAPSHOT)
+def _under_its_id(tx: StoreTransaction, blob: bytes) -> bytes:
+    tx.put_object(
+        ObjectKind.SNAPSHOT, SNAPSHOT, tx.read_object(ObjectKind.SNAPSHOT, saying(tx, blob))
+    )
+    tx.update_ref("heads/main", tx.read_ref("heads/main"), SNAPSHOT)
     return SNAPSHOT
 
 
 @pytest.mark.parametrize("planted", [_unknown, _of_another, _without_ref, _under_its_id])
 def test_a_redaction_that_no_snapshot_of_a_ref_says_counts_for_nothing(
-    store: Store, planted: Callable[[Transaction, bytes], bytes]
+    store: Store, planted: Callable[[StoreTransaction, bytes], bytes]
 ) -> None:
     blob = blob_id(b"a file")
     with store.transaction() as tx:
-        tx.redact(blob, planted(tx, blob), none)
-    assert store.redacted([blob]) == {}
-    assert list(store.all_redacted()) == [blob]
+        tx.redact_blob(blob, planted(tx, blob), none)
+    assert store.find_redactions([blob]) == {}
+    assert list(store.list_redaction_rows()) == [blob]
     with pytest.raises(NotFound) as error:
         store.read_blob(blob)
     assert code_of(error) == "missing_object"
     with store.transaction() as tx:
         tx.put_blob(b"a file")
-        tx.set_pending([Pending("a", 0, blob, b"")])
+        tx.add_pending_writes([PendingWrite("a", 0, blob, b"")])
     assert store.read_blob(blob) == b"a file"
 
 
@@ -151,8 +153,8 @@ def test_a_redaction_counts_in_the_transaction_that_records_it(store: Store) -> 
     blob = blob_id(b"a secret")
     with store.transaction() as tx:
         here = saying(tx, blob, None)
-        tx.redact(blob, here, none)
-        assert tx.redacted([blob]) == {blob: here}
+        tx.redact_blob(blob, here, none)
+        assert tx.find_redactions([blob]) == {blob: here}
         with pytest.raises(Conflict):
             tx.put_blob(b"a secret")
 
@@ -161,10 +163,10 @@ def test_a_redaction_that_is_rolled_back_destroys_nothing(store: Store) -> None:
     with store.transaction() as tx:
         blob = tx.put_blob(b"a secret")
     with pytest.raises(ZeroDivisionError), store.transaction() as tx:
-        tx.redact(blob, SNAPSHOT, none)
+        tx.redact_blob(blob, SNAPSHOT, none)
         raise ZeroDivisionError
     assert store.read_blob(blob) == b"a secret"
-    assert store.epoch() == 0
+    assert store.removal_epoch() == 0
 
 
 def grown(store: Store, times: int) -> list[tuple[bytes, bytes]]:
@@ -175,7 +177,7 @@ def grown(store: Store, times: int) -> list[tuple[bytes, bytes]]:
         content += b"step %d\n" % step
         with store.transaction() as tx:
             base = found[-1][0] if found else None
-            found.append((tx.put_stream(io.BytesIO(content), len(content), base), content))
+            found.append((tx.put_blob_stream(io.BytesIO(content), len(content), base), content))
     return found
 
 
@@ -183,11 +185,11 @@ def grown(store: Store, times: int) -> list[tuple[bytes, bytes]]:
 def test_what_grew_from_a_redacted_blob_reads_as_before(store: Store, gone: int) -> None:
     blobs = grown(store, 140)
     with store.transaction() as tx:
-        tx.redact(blobs[gone][0], SNAPSHOT, none)
+        tx.redact_blob(blobs[gone][0], SNAPSHOT, none)
     for number, (blob, content) in enumerate(blobs):
         if number != gone:
             assert store.read_blob(blob) == content
-    assert verdicts(store).faults == []
+    assert check_all_blobs(store).faults == []
 
 
 def test_chunks_go_with_the_last_blob_that_needs_them(store: Store) -> None:
@@ -195,7 +197,7 @@ def test_chunks_go_with_the_last_blob_that_needs_them(store: Store) -> None:
     kept = []
     for blob, _ in blobs:
         with store.transaction() as tx:
-            tx.redact(blob, SNAPSHOT, none)
+            tx.redact_blob(blob, SNAPSHOT, none)
         kept.append(store.count_objects())
     assert kept[-1] == 0
 
@@ -203,9 +205,9 @@ def test_chunks_go_with_the_last_blob_that_needs_them(store: Store) -> None:
 def test_a_chunk_that_is_a_file_of_its_own_stays(tmp_path: Path) -> None:
     store = create_store(tmp_path / ".brain")
     ((blob, content),) = grown(store, 1)
-    (first, *_) = [id for _, id in store.objects() if id != blob]
+    (first, *_) = [id for _, id in store.stream_object_ids() if id != blob]
     with store.transaction() as tx:
-        tx.redact(blob, SNAPSHOT, lambda others: others & {first})
+        tx.redact_blob(blob, SNAPSHOT, lambda others: others & {first})
     assert store.read_blob(first) in content
     assert store.count_objects() == 1
     store.close()
@@ -215,20 +217,20 @@ def test_sweeping_keeps_what_is_kept_and_its_parts(store: Store) -> None:
     blobs = grown(store, 100)
     with store.transaction() as tx:
         for name in (b"a", b"b"):
-            tx.put(Kind.NODE, digest(name), name)
-            tx.put(Kind.SNAPSHOT, digest(b"s" + name), name)
+            tx.put_object(ObjectKind.NODE, digest(name), name)
+            tx.put_object(ObjectKind.SNAPSHOT, digest(b"s" + name), name)
             tx.put_signature(digest(b"s" + name), bytes(32), bytes(64))
             tx.put_blob(name * 9)
     kept = {digest(b"a"), digest(b"sa"), blob_id(b"a" * 9), blobs[-1][0]}
     with store.transaction() as tx:
-        assert tx.sweep(kept, 1 << 30) > 3
+        assert tx.sweep_objects(kept, 1 << 30) > 3
     with store.transaction() as tx:
-        assert tx.sweep(kept, 1 << 30) == 0
+        assert tx.sweep_objects(kept, 1 << 30) == 0
     assert store.read_blob(blobs[-1][0]) == blobs[-1][1]
-    assert store.missing(kept) == set()
-    assert [row[0] for row in store.all_signatures()] == [digest(b"sa")]
-    assert not store.has(blob_id(b"b" * 9))
-    assert store.epoch() == 2
+    assert store.find_missing(kept) == set()
+    assert [row[0] for row in store.stream_signatures()] == [digest(b"sa")]
+    assert not store.has_object(blob_id(b"b" * 9))
+    assert store.removal_epoch() == 2
 
 
 def test_a_sweep_of_a_few_at_a_time_ends_where_one_of_all_does(store: Store) -> None:
@@ -237,18 +239,18 @@ def test_a_sweep_of_a_few_at_a_time_ends_where_one_of_all_does(store: Store) -> 
     removed = []
     while not removed or removed[-1] == 7:
         with store.transaction() as tx:
-            removed.append(tx.sweep(set(ids[:3]), 7))
+            removed.append(tx.sweep_objects(set(ids[:3]), 7))
     assert removed == [7, 7, 3]
-    assert {id for _, id in store.objects()} == set(ids[:3])
+    assert {id for _, id in store.stream_object_ids()} == set(ids[:3])
 
 
 def test_a_sweep_refuses_a_store_that_lacks_a_chunk(tmp_path: Path) -> None:
     store = create_store(tmp_path / ".brain")
     ((blob, _),) = grown(store, 1)
-    store._db.run("DELETE FROM blobs WHERE codec != 1 AND number = 2")
+    store._db.execute("DELETE FROM blobs WHERE codec != 1 AND number = 2")
     count = store.count_objects()
     with pytest.raises(StoreError) as error, store.transaction() as tx:
-        tx.sweep({blob}, 1 << 30)
+        tx.sweep_objects({blob}, 1 << 30)
     assert code_of(error) == "incomplete"
     assert store.count_objects() == count
     store.close()
@@ -259,11 +261,11 @@ def test_space_is_given_back_unless_a_reader_holds_on_to_what_was(tmp_path: Path
     with store.transaction() as tx:
         ids = [tx.put_blob(bytes([number]) * 50_000) for number in range(40)]
     with store.transaction() as tx:
-        tx.sweep(set(ids[:1]), 1 << 30)
+        tx.sweep_objects(set(ids[:1]), 1 << 30)
     before = store.size_on_disk()
-    store._db.run("PRAGMA busy_timeout=0")
-    reader = open_reader(tmp_path / ".brain")
-    held = reader.objects()
+    store._db.execute("PRAGMA busy_timeout=0")
+    reader = open_store_reader(tmp_path / ".brain")
+    held = reader.stream_object_ids()
     next(held)
     assert not store.compact()
     list(held)
@@ -277,8 +279,8 @@ def test_space_is_given_back_unless_a_reader_holds_on_to_what_was(tmp_path: Path
 def test_a_redaction_whose_note_is_damaged_is_told(tmp_path: Path) -> None:
     store = create_store(tmp_path / ".brain")
     blob = redacted(store, b"a secret")
-    store._db.run("UPDATE redactions SET snapshot = ?", (bytes(32),))
+    store._db.execute("UPDATE redactions SET snapshot = ?", (bytes(32),))
     with pytest.raises(StoreError) as error:
-        store.redacted([blob])
+        store.find_redactions([blob])
     assert code_of(error) == "corrupt_redaction"
     store.close()

@@ -14,8 +14,8 @@ import pytest
 from brain.digest import blob_id
 from brain.errors import Conflict, Locked, StoreError
 from brain.store.memory import MemoryStore
-from brain.store.opening import create_store, open_reader, open_store
-from brain.store.protocol import Kind, Store
+from brain.store.protocol import ObjectKind, Store
+from brain.store.sqlite_store import create_store, open_store, open_store_reader
 
 START = """
 import os, sys
@@ -92,11 +92,11 @@ def test_sixteen_processes_lose_no_update(
         assert writer.stdout is not None
         writer.stdout.close()
     store = open_store(folder)
-    assert store.ref("main") == b"960"
-    done = Counter(row.data for row in store.operations())
+    assert store.read_ref("main") == b"960"
+    done = Counter(row.data for row in store.stream_operations())
     assert done == {b"%d %d" % (w, n): 1 for w in range(16) for n in range(60)}
-    assert not store.missing(blob_id(data) for data in done)
-    assert store.integrity() == []
+    assert not store.find_missing(blob_id(data) for data in done)
+    assert store.check_integrity() == []
     store.close()
 
 
@@ -108,11 +108,11 @@ def test_threads_with_compare_and_swap_lose_no_update(folder: Path, made_by: str
         store: Store = shared if made_by == "memory" else open_store(folder, timeout=60)
         for number in range(20):
             while True:
-                head = store.ref("main")
+                head = store.read_ref("main")
                 try:
                     with store.transaction() as tx:
                         tx.append_operation(b"%d %d" % (name, number))
-                        tx.set_ref("main", head, b"%d" % (int(head or b"0") + 1))
+                        tx.update_ref("main", head, b"%d" % (int(head or b"0") + 1))
                     break
                 except Conflict:
                     pass
@@ -125,8 +125,8 @@ def test_threads_with_compare_and_swap_lose_no_update(folder: Path, made_by: str
     for thread in threads:
         thread.join()
     store: Store = shared if made_by == "memory" else open_store(folder)
-    assert store.ref("main") == b"120"
-    assert len({row.data for row in store.operations()}) == 120
+    assert store.read_ref("main") == b"120"
+    assert len({row.data for row in store.stream_operations()}) == 120
     store.close()
 
 
@@ -152,7 +152,7 @@ def test_a_writer_waits_its_time_and_then_says_who_is_in_the_way(
         thread.join()
     assert seen == ["locked"]
     with second.transaction() as tx:
-        tx.set_ref("main", None, b"1" * 32)
+        tx.update_ref("main", None, b"1" * 32)
     first.close()
     second.close()
 
@@ -163,12 +163,12 @@ def test_a_reader_beside_a_writer_sees_whole_transactions_only(
     writer = run(FOREVER, folder)
     assert writer.stdout is not None
     writer.stdout.readline()
-    reader = open_reader(folder)
+    reader = open_store_reader(folder)
     before = (folder / "store.db").stat().st_mode
     for _ in range(200):
-        head = reader.ref("main")
+        head = reader.read_ref("main")
         assert head is not None
-        latest = reader.operation(reader.operation_count())
+        latest = reader.read_operation(reader.operation_count())
         assert int(reader.read_blob(head)) <= int(latest.data)
     reader.close()
     writer.kill()
@@ -189,23 +189,23 @@ def test_a_killed_writer_leaves_all_it_acknowledged(
     acknowledged = lines - 1 + len(writer.stdout.read().splitlines())
     writer.wait()
     writer.stdout.close()
-    for store in (open_reader(folder), open_store(folder)):
-        rows = list(store.operations())
+    for store in (open_store_reader(folder), open_store(folder)):
+        rows = list(store.stream_operations())
         assert rows[0].number >= acknowledged + 1
-        head = store.ref("main")
+        head = store.read_ref("main")
         assert head is not None
         assert store.read_blob(head) == rows[0].data
-        assert store.integrity() == []
+        assert store.check_integrity() == []
         store.close()
 
 
 def what_a_reader_finds(folder: Path) -> str:
     """Tell how a reader fares, which must not repair what a killed load left half done."""
     try:
-        reader = open_reader(folder)
+        reader = open_store_reader(folder)
     except StoreError as error:
         return error.code
-    found = "something" if list(reader.objects()) else "nothing"
+    found = "something" if list(reader.stream_object_ids()) else "nothing"
     reader.close()
     return found
 
@@ -223,24 +223,24 @@ def test_a_killed_first_load_leaves_an_empty_store_that_works(
     writer.stdout.close()
     assert what_a_reader_finds(folder) in ("nothing", "read_only")
     store = open_store(folder)
-    assert list(store.objects()) == []
-    assert store.integrity() == []
+    assert list(store.stream_object_ids()) == []
+    assert store.check_integrity() == []
     with store.transaction() as tx:
-        tx.put(Kind.NODE, bytes(32), b"n")
+        tx.put_object(ObjectKind.NODE, bytes(32), b"n")
     store.close()
     assert not (folder / "store.db-journal").exists()
-    reader = open_reader(folder)
-    assert reader.get(Kind.NODE, bytes(32)) == b"n"
+    reader = open_store_reader(folder)
+    assert reader.read_object(ObjectKind.NODE, bytes(32)) == b"n"
     reader.close()
 
 
 def test_a_large_load_beside_another_connection_is_kept_too(folder: Path) -> None:
-    store, other = open_store(folder), open_reader(folder)
+    store, other = open_store(folder), open_store_reader(folder)
     contents = [b"skill %d\n" % number * 200 for number in range(2000)]
     with store.transaction(1 << 30) as tx:
         tx.put_blobs([(blob_id(content), content) for content in contents])
-        tx.set_ref("main", None, b"1" * 32)
-    assert other.ref("main") == b"1" * 32
-    assert not other.missing(map(blob_id, contents))
+        tx.update_ref("main", None, b"1" * 32)
+    assert other.read_ref("main") == b"1" * 32
+    assert not other.find_missing(map(blob_id, contents))
     store.close()
     other.close()

@@ -11,66 +11,83 @@ from typing import Any, cast
 import pytest
 
 from brain import merkle
-from brain.chain.tlog.check import check_consistency, check_inclusion
-from brain.checks import changes
-from brain.checks.trees import check_bundles
-from brain.digest import blob_id, domain
+from brain.chain.tlog.log_verifier import verify_consistency, verify_inclusion
+from brain.digest import blob_id, domain_hash
 from brain.encoding import pack, unpack
 from brain.errors import BrainError, FormatError, NotFound
-from brain.objects import ancestry, exported, lineage, node, operation, paths, snapshot, tree
+from brain.objects import (
+    ancestry,
+    lineage,
+    lineage_file,
+    operation,
+    paths,
+    snapshot,
+    tree,
+    tree_node,
+)
 from brain.objects import bundle as bundles
-from brain.objects.cut import ends_node
-from brain.objects.entry import FILE, Entry
-from brain.objects.folding import fold
-from brain.objects.holding import refuse
-from brain.objects.node import INNER, join_hashes
-from brain.objects.nodes import Nodes
-from brain.objects.tree import Root
-from brain.proofs.check import check, check_content
-from brain.session import Session
-from brain.store import redactions
+from brain.objects.folding import fold_name
+from brain.objects.node_boundary import is_node_boundary
+from brain.objects.node_cache import NodeCache
+from brain.objects.portability import require_portable
+from brain.objects.tree import TreeRoot
+from brain.objects.tree_entry import FILE, TreeEntry
+from brain.objects.tree_node import INNER, join_hashes
+from brain.proofs.proof_verification import verify_proof_bytes, verify_proof_content
+from brain.repo.open.session import Session
+from brain.store import redaction_table
 from brain.store.memory import MemoryStore
-from brain.store.protocol import Kind
-from brain.trust import ed25519, statement, verify
-from brain.trust.outline import Source
-from brain.worktree.walk import refuse_twins
-from tests.conformance.reading import FOLDER, Vector, paths_of, read, title
-from tests.shelf import Shelf
+from brain.store.protocol import ObjectKind
+from brain.trust import ed25519, signature_format, signature_verification
+from brain.trust.rights_graph import RightsSource
+from brain.verify import operation_check
+from brain.verify.tree_check import check_bundles
+from brain.worktree.walk import check_name_collisions
+from tests.support.conformance.golden_vectors import (
+    VECTORS_FOLDER,
+    GoldenVector,
+    read_vectors,
+    test_id,
+    vector_paths,
+)
+from tests.support.node_store import MemoryNodeStore
 from tests.vectors import generate
 from tests.vectors.families import evidence, logs, receipts, rights, signatures
 from tests.vectors.families.proofs import facts
 
 IDS: dict[str, Callable[[bytes], bytes]] = {
-    "node": lambda data: node.decode(data).id,
-    "bundle": lambda data: bundles.bundle_id(bundles.decode(data)),
-    "snapshot": lambda data: snapshot.decode(data) and snapshot.snapshot_id(data),
+    "node": lambda data: tree_node.decode_node(data).id,
+    "bundle": lambda data: bundles.bundle_id(bundles.decode_bundle(data)),
+    "snapshot": lambda data: snapshot.decode_snapshot(data) and snapshot.snapshot_id(data),
 }
 
 
-def take(vector: Vector) -> Any:
+def take(vector: GoldenVector) -> Any:
     """Do with the input of `vector` what its kind says; return what it expects."""
     return TAKERS[vector.kind](vector)
 
 
-def _blob(vector: Vector) -> dict[str, Any]:
+def _blob(vector: GoldenVector) -> dict[str, Any]:
     return {"id": blob_id(vector.data).hex()}
 
 
-def _domain(vector: Vector) -> dict[str, Any]:
-    return {"id": domain(vector.input["context"])(vector.data).hex()}
+def _domain(vector: GoldenVector) -> dict[str, Any]:
+    return {"id": domain_hash(vector.input["context"])(vector.data).hex()}
 
 
-def _merkle(vector: Vector) -> dict[str, Any]:
+def _merkle(vector: GoldenVector) -> dict[str, Any]:
     leaves = [bytes.fromhex(leaf) for leaf in vector.input["leaves"]]
-    return {"root": merkle.root(leaves, join_hashes).hex()}
+    return {"root": merkle.root_hash(leaves, join_hashes).hex()}
 
 
-def _cut(vector: Vector) -> dict[str, Any]:
+def _cut(vector: GoldenVector) -> dict[str, Any]:
     level, path = vector.input["level"], vector.input["path"]
-    return {"count": next(number for number in range(1, 163) if ends_node(level, path, number))}
+    return {
+        "count": next(number for number in range(1, 163) if is_node_boundary(level, path, number))
+    }
 
 
-def _msgpack(vector: Vector) -> dict[str, Any]:
+def _msgpack(vector: GoldenVector) -> dict[str, Any]:
     value = unpack(vector.data)
     assert pack(value) == vector.data
     return {"value": _plain(value)} if vector.expected else {}
@@ -86,17 +103,17 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _object(vector: Vector) -> dict[str, Any]:
+def _object(vector: GoldenVector) -> dict[str, Any]:
     out: dict[str, Any] = {"id": IDS[vector.kind](vector.data).hex()}
     if vector.kind == "node":
-        out["files"], out["bytes"] = node.decode(vector.data).totals()
+        out["files"], out["bytes"] = tree_node.decode_node(vector.data).totals()
     return out
 
 
-def _prefixes(vector: Vector) -> dict[str, Any]:
+def _prefixes(vector: GoldenVector) -> dict[str, Any]:
     """Every proper prefix is refused; raises what the last one raises."""
     kind = vector.kind.removesuffix("-prefixes")
-    decode = {"msgpack": unpack, "signatures": statement.decode, **IDS}[kind]
+    decode = {"msgpack": unpack, "signatures": signature_format.decode_signatures, **IDS}[kind]
     decode(vector.data)
     for end in range(len(vector.data) - 1):
         with pytest.raises(FormatError) as caught:
@@ -106,7 +123,7 @@ def _prefixes(vector: Vector) -> dict[str, Any]:
     return {}
 
 
-def _flips(vector: Vector) -> dict[str, Any]:
+def _flips(vector: GoldenVector) -> dict[str, Any]:
     """Every flip of one bit is refused or has another id."""
     id_of = IDS[vector.kind.removesuffix("-flips")]
     true_id = id_of(vector.data)
@@ -120,13 +137,13 @@ def _flips(vector: Vector) -> dict[str, Any]:
     return {}
 
 
-def _tree(vector: Vector) -> dict[str, Any]:
-    nodes = Shelf().nodes()
+def _tree(vector: GoldenVector) -> dict[str, Any]:
+    nodes = MemoryNodeStore().open_nodes()
     entries = [
-        Entry(path, FILE, blob_id(path.encode()), len(path.encode()))
-        for path in paths_of(vector.input)
+        TreeEntry(path, FILE, blob_id(path.encode()), len(path.encode()))
+        for path in vector_paths(vector.input)
     ]
-    root = tree.build(nodes, entries)
+    root = tree.build_tree(nodes, entries)
     if root is None:
         return {"root": "", "files": 0, "bytes": 0, "levels": []}
     level = [nodes.get(root.node)]
@@ -138,69 +155,73 @@ def _tree(vector: Vector) -> dict[str, Any]:
     return {"root": root.node.hex(), "files": files, "bytes": size, "levels": levels}
 
 
-def _tree_nodes(vector: Vector) -> dict[str, Any]:
+def _tree_nodes(vector: GoldenVector) -> dict[str, Any]:
     known = {IDS["node"](data): data for data in map(bytes.fromhex, vector.input["nodes"])}
-    root = Root(bytes.fromhex(vector.input["root"]), vector.input["files"], vector.input["bytes"])
-    nodes, after = Nodes(known.__getitem__), {"skills": root}
-    changes = check_bundles(nodes, bundles.EMPTY, after)
-    came = {path: entry for change in changes for path, entry in change.came()}
-    refuse(nodes, bundles.EMPTY, after, came, lambda _: None)
+    root = TreeRoot(
+        bytes.fromhex(vector.input["root"]), vector.input["files"], vector.input["bytes"]
+    )
+    nodes, after = NodeCache(known.__getitem__), {"skills": root}
+    changes = check_bundles(nodes, bundles.EMPTY_BUNDLE, after)
+    came = {path: entry for change in changes for path, entry in change.walk_new_entries()}
+    require_portable(nodes, bundles.EMPTY_BUNDLE, after, came, lambda _: None)
     return {}
 
 
-def _brain(vector: Vector) -> dict[str, Any]:
+def _brain(vector: GoldenVector) -> dict[str, Any]:
     entries = [
-        Entry(path, kind, bytes.fromhex(blob), size)
+        TreeEntry(path, kind, bytes.fromhex(blob), size)
         for path, kind, blob, size in vector.input["entries"]
     ]
-    nodes = Shelf().nodes()
-    bundle = bundles.build(nodes, entries)
+    nodes = MemoryNodeStore().open_nodes()
+    bundle = bundles.build_bundle(nodes, entries)
     targets = {blob: bytes.fromhex(t) for blob, t in vector.input.get("targets", {}).items()}
     came = {entry.path: entry for entry in entries}
-    refuse(nodes, bundles.EMPTY, bundle, came, lambda blob: targets.get(blob.hex()))
-    return {"bundle": bundles.encode(bundle).hex(), "id": bundles.bundle_id(bundle).hex()}
+    require_portable(
+        nodes, bundles.EMPTY_BUNDLE, bundle, came, lambda blob: targets.get(blob.hex())
+    )
+    return {"bundle": bundles.encode_bundle(bundle).hex(), "id": bundles.bundle_id(bundle).hex()}
 
 
-def _operation(vector: Vector) -> dict[str, Any]:
+def _operation(vector: GoldenVector) -> dict[str, Any]:
     data = bytes.fromhex(vector.input["data"])
     assert len(unpack(data)) == 7
     previous = bytes.fromhex(vector.input["previous"])
-    return {"id": domain("brain v1 operation")(previous + data).hex()}
+    return {"id": domain_hash("brain v1 operation")(previous + data).hex()}
 
 
-def _roles(vector: Vector) -> dict[str, Any]:
+def _roles(vector: GoldenVector) -> dict[str, Any]:
     contexts = [context for context in vector.expected if context != "blob"]
-    out = {context: domain(context)(vector.data).hex() for context in contexts}
+    out = {context: domain_hash(context)(vector.data).hex() for context in contexts}
     assert len(set(out.values()) | {blob_id(vector.data).hex()}) == len(contexts) + 1
     return {"blob": blob_id(vector.data).hex(), **out}
 
 
-def _path(vector: Vector) -> dict[str, Any]:
+def _path(vector: GoldenVector) -> dict[str, Any]:
     path = vector.data.decode("utf-8", "surrogateescape")
-    assert paths.check(path) == path
+    assert paths.check_path(path) == path
     return {}
 
 
-def _folder(vector: Vector) -> dict[str, Any]:
-    refuse_twins("skills/", vector.input["names"])
+def _folder(vector: GoldenVector) -> dict[str, Any]:
+    check_name_collisions("skills/", vector.input["names"])
     return {}
 
 
-def _fold(vector: Vector) -> dict[str, Any]:
-    return {"folded": fold(vector.input["text"])}
+def _fold(vector: GoldenVector) -> dict[str, Any]:
+    return {"folded": fold_name(vector.input["text"])}
 
 
-def _lineage(vector: Vector) -> dict[str, Any]:
+def _lineage(vector: GoldenVector) -> dict[str, Any]:
     line = [bytes.fromhex(data) for data in vector.input["snapshots"]]
-    known = {snapshot.snapshot_id(data): snapshot.decode(data) for data in line}
+    known = {snapshot.snapshot_id(data): snapshot.decode_snapshot(data) for data in line}
     ids = list(known)
     for here in ids:
         _check_place(known, ids[0], here)
     several = [(here, one.generation) for here, one in known.items() if len(one.parents) > 1]
-    bases = ancestry.Bases(known.__getitem__, several)
+    bases = ancestry.MergeBaseFinder(known.__getitem__, several)
     for one in known.values():
         if one.operation[0] == "merge":
-            _require(bases.of(*one.parents) == list(one.operation[1]), "bad_bases")
+            _require(bases.find(*one.parents) == list(one.operation[1]), "bad_bases")
     if not vector.expected:
         return {}
     depths = [known[here].jump.depth for here in ids]
@@ -213,33 +234,33 @@ def _lineage(vector: Vector) -> dict[str, Any]:
     }
 
 
-def _lineage_file(vector: Vector) -> dict[str, Any]:
-    found = exported.read(io.BytesIO(vector.data))
+def _lineage_file(vector: GoldenVector) -> dict[str, Any]:
+    found = lineage_file.read_lineage(io.BytesIO(vector.data))
     return {"head": found.head.hex(), "snapshots": len(found.snapshots)}
 
 
-def _redactions(vector: Vector) -> dict[str, Any]:
+def _redactions(vector: GoldenVector) -> dict[str, Any]:
     given = [bytes.fromhex(data) for data in vector.input["snapshots"]]
     known = {snapshot.snapshot_id(data): data for data in given}
     told = {
-        operation.redacted_blob(snapshot.decode(data).operation): here
+        operation.redacted_blob(snapshot.decode_snapshot(data).operation): here
         for here, data in known.items()
     }
     missing = [bytes.fromhex(blob) for blob in vector.input["missing"]]
     rows = {blob: told.get(blob, bytes(32)) for blob in missing}
     head = bytes.fromhex(vector.input["head"])
-    counted = redactions.counted(known.get, [head], rows, {})
+    counted = redaction_table.select_valid_redactions(known.get, [head], rows, {})
     return {"redacted": [blob.hex() for blob in missing if blob in counted]}
 
 
-def _change(vector: Vector) -> dict[str, Any]:
+def _change(vector: GoldenVector) -> dict[str, Any]:
     """Check an edge between two trees that are made here, and a source that may be there."""
-    done = operation.check(unpack(bytes.fromhex(vector.input["operation"])))
+    done = operation.check_operation(unpack(bytes.fromhex(vector.input["operation"])))
     session = Session(Path("nowhere"), MemoryStore())
     trees = {
-        side: bundles.build(
+        side: bundles.build_bundle(
             session.nodes,
-            [Entry(path, kind, bytes.fromhex(blob), size) for path, kind, blob, size in files],
+            [TreeEntry(path, kind, bytes.fromhex(blob), size) for path, kind, blob, size in files],
         )
         for side, files in vector.input.items()
         if side != "operation"
@@ -247,16 +268,19 @@ def _change(vector: Vector) -> dict[str, Any]:
     if "source" in trees:
         here, bundle = done[1], trees["source"]
         made = snapshot.Snapshot(1, b"", bundles.bundle_id(bundle), (), 0, (0, b""), *[None] * 5)  # type: ignore[arg-type]
-        session.keep(here, made)
-        session.keep_bundle(made.bundle, bundle)
+        session.keep_loaded_snapshot(here, made)
+        session.keep_loaded_bundle(made.bundle, bundle)
         with session.store.transaction() as tx:
-            tx.put(Kind.SNAPSHOT, here, b"")
-            tx.put(Kind.BUNDLE, made.bundle, b"")
+            tx.put_object(ObjectKind.SNAPSHOT, here, b"")
+            tx.put_object(ObjectKind.BUNDLE, made.bundle, b"")
     before, after = trees["before"], trees["after"]
     found = list(check_bundles(session.nodes, before, after))
-    edge = changes.edge(session, "", done, before, after, found)
-    told = [*changes.check(session, edge), *changes.left(session, [edge])]
-    if done[0] in changes.LIMITED and told:
+    edge = operation_check.build_operation_diff(session, "", done, before, after, found)
+    told = [
+        *operation_check.check_operation_diff(session, edge),
+        *operation_check.find_undestroyed_blobs(session, [edge]),
+    ]
+    if done[0] in operation_check.LIMITED_KINDS and told:
         raise FormatError(told[0].message, code=told[0].code)
     return {}
 
@@ -273,17 +297,17 @@ def _check_place(known: dict[bytes, snapshot.Snapshot], brain: bytes, here: byte
         return
     _require(found.brain == brain, "foreign_brain")
     parents = [load(parent) for parent in found.parents]
-    _require(found.generation == lineage.generation_after(parents), "bad_generation")
-    _require(found.jump == lineage.jump_after(load, found.parents[0], parents[0]), "bad_jump")
+    _require(found.generation == lineage.next_generation(parents), "bad_generation")
+    _require(found.jump == lineage.next_jump(load, found.parents[0], parents[0]), "bad_jump")
 
 
-def _proof(vector: Vector) -> dict[str, Any]:
-    return facts(check(vector.data))
+def _proof(vector: GoldenVector) -> dict[str, Any]:
+    return facts(verify_proof_bytes(vector.data))
 
 
-def _proof_content(vector: Vector) -> dict[str, Any]:
+def _proof_content(vector: GoldenVector) -> dict[str, Any]:
     content = io.BytesIO(bytes.fromhex(vector.input["content"]))
-    check_content(check(vector.data), cast("io.RawIOBase", content))
+    verify_proof_content(verify_proof_bytes(vector.data), cast("io.RawIOBase", content))
     return {"ok": True}
 
 
@@ -292,58 +316,62 @@ def _require(truth: bool, code: str) -> None:
         raise FormatError("the lineage is not what it says", code=code)
 
 
-def _signature(vector: Vector) -> dict[str, Any]:
+def _signature(vector: GoldenVector) -> dict[str, Any]:
     names = ("brain", "snapshot", "key", "signature")
     brain, here, key, signature = (bytes.fromhex(vector.input[name]) for name in names)
-    message = statement.message(brain, here)
-    _require(ed25519.verify(key, message, signature), "bad_signature")
+    message = signature_format.signature_message(brain, here)
+    _require(ed25519.verify_signature(key, message, signature), "bad_signature")
     return {"message": message.hex()}
 
 
-def _signatures(vector: Vector) -> dict[str, Any]:
-    here, found = statement.decode(vector.data)
-    assert statement.encode(here, found) == vector.data
+def _signatures(vector: GoldenVector) -> dict[str, Any]:
+    here, found = signature_format.decode_signatures(vector.data)
+    assert signature_format.encode_signatures(here, found) == vector.data
     return {"snapshot": here.hex(), "keys": [one.key.hex() for one in found]}
 
 
-def _equivocation(vector: Vector) -> dict[str, Any]:
+def _equivocation(vector: GoldenVector) -> dict[str, Any]:
     return signatures.facts(vector.data)
 
 
-def _evidence(vector: Vector) -> dict[str, Any]:
+def _evidence(vector: GoldenVector) -> dict[str, Any]:
     return evidence.facts(vector.input)
 
 
-def _receipt(vector: Vector) -> dict[str, Any]:
+def _receipt(vector: GoldenVector) -> dict[str, Any]:
     return receipts.facts(vector.data)
 
 
-def _trust(vector: Vector) -> dict[str, Any]:
+def _trust(vector: GoldenVector) -> dict[str, Any]:
     return rights.facts(vector.data)
 
 
-def _rights(vector: Vector) -> dict[str, Any]:
+def _rights(vector: GoldenVector) -> dict[str, Any]:
     given = vector.input
     line = Given(given)
     pinned = frozenset(map(bytes.fromhex, given["roots"]))
-    verdicts = list(verify.check(line.ids[0], line.ids[-1], line.source(), line.rows, pinned))
+    verdicts = list(
+        signature_verification.verify_signatures(
+            line.ids[0], line.ids[-1], line.source(), line.rows, pinned
+        )
+    )
     standings = {one.snapshot: one.standing for one in verdicts}
     return {
         "standings": [standings[here] for here in line.ids],
         "findings": sorted(
             [line.ids.index(bytes.fromhex(one.snapshot)), one.code, one.severity]
-            for one in verify.findings(verdicts)
+            for one in signature_verification.collect_findings(verdicts)
         ),
     }
 
 
-def _entry(vector: Vector) -> dict[str, Any]:
+def _entry(vector: GoldenVector) -> dict[str, Any]:
     return logs.facts(vector.data)
 
 
-def _inclusion(vector: Vector) -> dict[str, Any]:
+def _inclusion(vector: GoldenVector) -> dict[str, Any]:
     given = vector.input
-    shown = check_inclusion(
+    shown = verify_inclusion(
         *(given["checkpoint"], given["key"], given["index"], bytes.fromhex(given["entry"])),
         [bytes.fromhex(hash) for hash in given["path"]],
         given["witnesses"],
@@ -354,10 +382,10 @@ def _inclusion(vector: Vector) -> dict[str, Any]:
     return {**told, "witnesses": witnesses}
 
 
-def _consistency(vector: Vector) -> dict[str, Any]:
+def _consistency(vector: GoldenVector) -> dict[str, Any]:
     given = vector.input
     path = [bytes.fromhex(hash) for hash in given["path"]]
-    old, new = check_consistency(given["old"], given["new"], given["key"], path)
+    old, new = verify_consistency(given["old"], given["new"], given["key"], path)
     return {"old": old.checkpoint.size, "new": new.checkpoint.size}
 
 
@@ -367,7 +395,7 @@ class Given:
     def __init__(self, given: dict[str, Any]) -> None:
         encoded = [bytes.fromhex(data) for data in given["snapshots"]]
         self.ids = [snapshot.snapshot_id(data) for data in encoded]
-        self._known = dict(zip(self.ids, map(snapshot.decode, encoded), strict=True))
+        self._known = dict(zip(self.ids, map(snapshot.decode_snapshot, encoded), strict=True))
         files = [text.encode() for text in given["files"]]
         self._blobs = {blob_id(content): content for content in files}
         held = [b"" if place is None else blob_id(files[place]) for place in given["trust"]]
@@ -377,11 +405,13 @@ class Given:
             for number, key, signature in given["signatures"]
         ]
 
-    def source(self) -> Source:
-        return Source(self._known.__getitem__, self._held.__getitem__, self._blobs.__getitem__)
+    def source(self) -> RightsSource:
+        return RightsSource(
+            self._known.__getitem__, self._held.__getitem__, self._blobs.__getitem__
+        )
 
 
-TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
+TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
     "blob": _blob,
     "domain": _domain,
     "merkle": _merkle,
@@ -420,13 +450,13 @@ TAKERS: dict[str, Callable[[Vector], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("vector", read(valid=True), ids=title)
-def test_a_valid_vector_gives_what_it_says(vector: Vector) -> None:
+@pytest.mark.parametrize("vector", read_vectors(valid=True), ids=test_id)
+def test_a_valid_vector_gives_what_it_says(vector: GoldenVector) -> None:
     assert take(vector) == vector.expected
 
 
-@pytest.mark.parametrize("vector", read(valid=False), ids=title)
-def test_a_vector_that_must_fail_is_refused_for_its_reason(vector: Vector) -> None:
+@pytest.mark.parametrize("vector", read_vectors(valid=False), ids=test_id)
+def test_a_vector_that_must_fail_is_refused_for_its_reason(vector: GoldenVector) -> None:
     with pytest.raises(BrainError) as caught:
         take(vector)
     assert caught.value.code == vector.error
@@ -434,15 +464,15 @@ def test_a_vector_that_must_fail_is_refused_for_its_reason(vector: Vector) -> No
 
 @pytest.mark.parametrize("family", generate.FAMILIES)
 def test_the_vectors_on_disk_are_those_their_generator_makes(family: str) -> None:
-    assert (FOLDER / f"{family}.json").read_text("ascii") == generate.render(family)
+    assert (VECTORS_FOLDER / f"{family}.json").read_text("ascii") == generate.render(family)
 
 
 def test_there_are_enough_vectors_and_more_than_half_of_them_must_fail() -> None:
-    everything = read()
+    everything = read_vectors()
     assert len(everything) >= 150
     assert sum(not vector.valid for vector in everything) > len(everything) / 2
 
 
 def test_no_two_vectors_share_a_name_within_their_kind() -> None:
-    seen = Counter((vector.kind, vector.name) for vector in read())
+    seen = Counter((vector.kind, vector.name) for vector in read_vectors())
     assert max(seen.values()) == 1

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from .campaign import Arena
-from .tracer import Tracer
+from tests.support.faults.fault_campaign import FaultArena
+from tests.support.faults.strace_runner import StraceRunner
 
 
 @pytest.fixture(scope="session")
-def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultArena]:
     work = tmp_path_factory.mktemp("arena")
-    with Tracer(work) as tracer:
-        yield Arena(work, tracer)
+    with StraceRunner(work) as tracer:
+        yield FaultArena(work, tracer)

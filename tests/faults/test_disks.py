@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, BrainError
-
-from .aftermath import files_of
-from .campaign import Arena, failures
-from .disks import disk, fill, remount
-from .scenarios import SCENARIOS, opened
+from tests.support.faults.fault_campaign import FaultArena, describe_failures
+from tests.support.faults.recovery_check import read_files
+from tests.support.faults.small_disks import fill_disk, mount_disk, remount_disk
+from tests.support.faults.write_scenarios import SCENARIOS, open_brain
 
 WRITERS = ("snapshot", "upsert-new", "upsert", "restore", "delete", "undo", "first-load")
 
@@ -22,51 +21,51 @@ WRITERS = ("snapshot", "upsert-new", "upsert", "restore", "delete", "undo", "fir
     "scenario", sorted(SCENARIOS.keys() - {"first-load"})
 )  # which makes room first
 def test_a_full_disk_is_told_and_leaves_a_whole_state_that_goes_on_once_there_is_room(
-    arena: Arena, tmp_path: Path, scenario: str
+    arena: FaultArena, tmp_path: Path, scenario: str
 ) -> None:
     ended = []
-    with disk(tmp_path / "disk", "4m") as place:
+    with mount_disk(tmp_path / "disk", "4m") as place:
         for room in (0, 4096, 20_000, 40_000, 60_000, 80_000, 100_000, 150_000):
-            ended.append(arena.on_full_disk(scenario, place, room))
-    assert failures(ended) == []
+            ended.append(arena.run_on_full_disk(scenario, place, room))
+    assert describe_failures(ended) == []
     assert {each.outcome for each in ended} & {"no_space", "unwritable"}
 
 
 def test_a_brain_on_a_disk_with_a_few_pages_left_can_still_be_read(tmp_path: Path) -> None:
     """SQLite gives the 32 KiB of its log's index back and takes them again at each first open."""
-    with disk(tmp_path / "disk", "4m") as place:
+    with mount_disk(tmp_path / "disk", "4m") as place:
         folder = place / "agent"
         folder.mkdir()
         SCENARIOS["upsert"].prepare(folder)
-        fill(place, 64 << 10)
+        fill_disk(place, 64 << 10)
         _read(folder)
 
 
 def test_a_brain_cannot_be_made_on_a_full_disk_and_leaves_nothing(tmp_path: Path) -> None:
-    with disk(tmp_path / "disk", "4m") as place:
+    with mount_disk(tmp_path / "disk", "4m") as place:
         folder = place / "agent"
         folder.mkdir()
         SCENARIOS["init"].prepare(folder)
-        before = files_of(folder)
-        filler = fill(place, 8192)
+        before = read_files(folder)
+        filler = fill_disk(place, 8192)
         with pytest.raises(BrainError) as error:
             SCENARIOS["init"].run(folder)
         assert error.value.code == "no_space"
         assert sorted(os.listdir(folder)) == ["memory", "skills"]
         filler.unlink()
         SCENARIOS["init"].run(folder)
-        assert files_of(folder).items() > before.items()
+        assert read_files(folder).items() > before.items()
 
 
 def test_reading_works_on_a_disk_that_cannot_be_written_and_writing_is_refused(
     tmp_path: Path,
 ) -> None:
-    with disk(tmp_path / "disk", "8m") as place:
+    with mount_disk(tmp_path / "disk", "8m") as place:
         folder = place / "agent"
         folder.mkdir()
         SCENARIOS["restore"].prepare(folder)
-        before = files_of(folder)
-        remount(place, "ro")
+        before = read_files(folder)
+        remount_disk(place, "ro")
         _read(folder)
         for name in WRITERS:
             with pytest.raises(BrainError) as error:
@@ -75,13 +74,13 @@ def test_reading_works_on_a_disk_that_cannot_be_written_and_writing_is_refused(
         with pytest.raises(BrainError) as error:
             Brain.init(place / "other")
         assert error.value.code == "read_only"
-        assert files_of(folder) == before
-        remount(place, "rw")
+        assert read_files(folder) == before
+        remount_disk(place, "rw")
         SCENARIOS["restore"].run(folder)
 
 
 def _read(folder: Path) -> None:
-    with opened(folder) as brain:
+    with open_brain(folder) as brain:
         assert brain.verify(deep=True).ok
         assert brain.status().clean
         assert len(brain.skills()) >= 4
@@ -94,11 +93,11 @@ def _read(folder: Path) -> None:
 @pytest.mark.parametrize("log", ["copied into the store", "cut short", "not copied"])
 def test_a_collection_makes_room_on_a_full_disk(tmp_path: Path, log: str) -> None:
     """What a log takes that was copied is room for it, else it needs that of a copy and 128 KB."""
-    with disk(tmp_path / "disk", "8m") as place:
+    with mount_disk(tmp_path / "disk", "8m") as place:
         folder = place / "agent"
         folder.mkdir()
         SCENARIOS["gc"].prepare(folder)
-        with opened(folder) as brain:
+        with open_brain(folder) as brain:
             for number in range(8):
                 (folder / "memory" / f"{number}.bin").write_bytes(
                     random.Random(number).randbytes(100_000)
@@ -113,8 +112,8 @@ def test_a_collection_makes_room_on_a_full_disk(tmp_path: Path, log: str) -> Non
         for number in range(8):
             (folder / "memory" / f"{number}.bin").unlink()
         size = (folder / ".brain/store.db-wal").stat().st_size
-        fill(place, 0 if log == "copied into the store" else (128 << 10) + size)
-        with opened(folder) as brain:
+        fill_disk(place, 0 if log == "copied into the store" else (128 << 10) + size)
+        with open_brain(folder) as brain:
             assert brain.gc(grace=0).removed > 8
             assert brain.upsert_skill("alpha", "There is room again.\n" * 10).changed
             assert brain.verify(deep=True).ok

@@ -11,11 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from brain.chain.tlog.ledger import EmbeddedLedger
+from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.errors import StoreError
-from tests.logs import an_id, grow, ledger, opening
-
-from .disks import disk, fill, remount
+from tests.support.faults.small_disks import fill_disk, mount_disk, remount_disk
+from tests.support.tlog_ledgers import (
+    commit_snapshots,
+    derive_id,
+    open_ledger_with_fixed_clock,
+    opening_requests,
+)
 
 COMMITS = """
 import os, sys
@@ -38,7 +42,7 @@ def fill_up(log: EmbeddedLedger) -> int:
     done = 0
     while True:
         try:
-            log.commit_many(opening(batch(done)))
+            log.commit_many(opening_requests(batch(done)))
         except StoreError as error:
             assert error.code == "no_space"
             return done
@@ -46,50 +50,56 @@ def fill_up(log: EmbeddedLedger) -> int:
 
 
 def test_a_full_disk_ends_in_an_error_and_loses_nothing(tmp_path: Path) -> None:
-    with disk(tmp_path / "disk", "700k") as place, ledger(place / "log") as log:
-        grow(log, "a", [1])
+    with (
+        mount_disk(tmp_path / "disk", "700k") as place,
+        open_ledger_with_fixed_clock(place / "log") as log,
+    ):
+        commit_snapshots(log, "a", [1])
         done = fill_up(log)
         assert done > 2
         assert log.verify() == []
         kept = log.checkpoint()
         assert kept.split("\n")[1] == str(1 + 20 * done)
-        with ledger(place / "log") as again:
+        with open_ledger_with_fixed_clock(place / "log") as again:
             assert again.checkpoint() == kept
-            assert again.head(an_id((done - 1, 19)))
-            assert again.head(an_id((done, 0))) is None
-        remount(place, "size=4m")
-        log.commit_many(opening(batch(done)))
+            assert again.head(derive_id((done - 1, 19)))
+            assert again.head(derive_id((done, 0))) is None
+        remount_disk(place, "size=4m")
+        log.commit_many(opening_requests(batch(done)))
         assert log.verify([kept]) == []
 
 
 def test_a_full_disk_keeps_a_log_from_being_made_and_leaves_no_half_of_it(tmp_path: Path) -> None:
-    with disk(tmp_path / "disk", "200k") as place, ledger(place / "log") as log:
-        filler = fill(place, 8192)
+    with (
+        mount_disk(tmp_path / "disk", "200k") as place,
+        open_ledger_with_fixed_clock(place / "log") as log,
+    ):
+        filler = fill_disk(place, 8192)
         with pytest.raises(StoreError) as error:
-            grow(log, "a", [1])
+            commit_snapshots(log, "a", [1])
         assert error.value.code in ("no_space", "io_error")
         assert not (place / "log" / "log.db").exists()
         filler.unlink()
-        grow(log, "a", [1])
+        commit_snapshots(log, "a", [1])
         assert log.verify() == []
 
 
 def test_a_disk_that_cannot_be_written_can_be_read(tmp_path: Path) -> None:
-    with disk(tmp_path / "disk", "4m") as place:
-        with ledger(place / "log") as log:
-            grow(log, "a", [1, 2])
+    with mount_disk(tmp_path / "disk", "4m") as place:
+        with open_ledger_with_fixed_clock(place / "log") as log:
+            commit_snapshots(log, "a", [1, 2])
             # What a reader cannot take over from the engine's log, it refuses to guess.
-            log._writer()._db.run("PRAGMA wal_checkpoint(TRUNCATE)")
-        remount(place, "ro")
+            log._open_writer()._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        remount_disk(place, "ro")
         try:
-            with ledger(place / "log") as log:
-                assert log.evidence(an_id("a"), an_id("a", 1))["log"]["index"] == 0
+            with open_ledger_with_fixed_clock(place / "log") as log:
+                assert log.evidence(derive_id("a"), derive_id("a", 1))["log"]["index"] == 0
                 assert log.verify() == []
                 with pytest.raises(StoreError) as error:
-                    grow(log, "a", [3])
+                    commit_snapshots(log, "a", [3])
                 assert error.value.code == "read_only"
         finally:
-            remount(place, "rw")
+            remount_disk(place, "rw")
 
 
 @pytest.mark.parametrize(
@@ -119,12 +129,12 @@ def test_a_kill_at_any_call_leaves_the_old_state_or_the_new_one(
     )
     told = done.stdout.splitlines()
     assert done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL), done.stderr
-    with ledger(folder) as log:
+    with open_ledger_with_fixed_clock(folder) as log:
         assert log.verify() == []
-        found = [one.seq for one in log.history(an_id("a"))]
+        found = [one.seq for one in log.history(derive_id("a"))]
         assert found[: len(told)] == list(map(int, told))
         assert len(found) <= len(told) + 1
-        grow(log, "a", range(len(found) + 1, 5))
+        commit_snapshots(log, "a", range(len(found) + 1, 5))
         assert log.verify() == []
     left = {path.name for path in folder.iterdir() if not path.name.startswith("log-")}
     assert left <= {"lock", "mark", "log.db", "log.db-wal", "log.db-shm"}

@@ -12,7 +12,7 @@ def test_a_power_cut_loses_no_acknowledged_operation_and_leaves_a_sound_brain(
 ) -> None:
     options = ["--seed=1", "--images=80", f"--work={tmp_path}"]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.faults.powercut", *options],
+        [sys.executable, "-m", "tests.support.faults.power_cuts", *options],
         cwd=project,
         capture_output=True,
         text=True,

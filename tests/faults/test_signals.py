@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.patience import PATIENCE
-
-from .aftermath import files_of, state_of
-from .scenarios import SCENARIOS, opened, write
+from tests.support.faults.recovery_check import read_files, read_state
+from tests.support.faults.write_scenarios import SCENARIOS, open_brain, write_file
+from tests.support.processes import TIMEOUT_SECONDS
 
 COMMAND = (sys.executable, "-P", "-m", "brain_cli", "--author", "tester")
 CALLS = ("openat", "pwrite64", "pread64", "fdatasync", "renameat", "ftruncate")
@@ -48,7 +47,7 @@ def run(
         env=environment,
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT_SECONDS,
         check=False,
     )
 
@@ -59,7 +58,7 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> Agent:
     folder.mkdir()
     subprocess.run([*COMMAND, "-C", folder, "init"], capture_output=True, check=True)
     for number in range(300):
-        write(folder, f"memory/{number % 20}/{number}.md", f"Lesson {number}\n" * 20)
+        write_file(folder, f"memory/{number % 20}/{number}.md", f"Lesson {number}\n" * 20)
     trace, copy = folder.parent / "trace", folder.parent / "copy"
     shutil.copytree(folder, copy)
     assert run(copy, trace).returncode == 0
@@ -84,7 +83,7 @@ def phases(trace: list[str]) -> list[tuple[str, int]]:
 def test_a_signal_at_any_phase_ends_a_snapshot_and_leaves_nothing_half_done(
     agent: Agent, tmp_path: Path, number: signal.Signals
 ) -> None:
-    before = state_of(agent.folder)
+    before = read_state(agent.folder)
     assert before is not None
     chance = random.Random(number.name)
     statuses = set()
@@ -98,14 +97,14 @@ def test_a_signal_at_any_phase_ends_a_snapshot_and_leaves_nothing_half_done(
             assert done.returncode == ENDS[number], again
             word = "interrupted" if number == signal.SIGINT else "terminated"
             assert json.loads(done.stderr)["error"]["code"] == word, again
-        state = state_of(folder)
+        state = read_state(folder)
         assert state is not None and state.operations in (before.operations, before.operations + 1)
         if json.loads(done.stdout or "{}").get("changed"):
             assert state.operations == before.operations + 1, again
         assert not list(folder.rglob(".brain-tmp-*")), again
         assert (folder / ".brain" / "lock").read_bytes() == b"", again
-        assert files_of(folder) == files_of(agent.folder), again
-        with opened(folder) as brain:
+        assert read_files(folder) == read_files(agent.folder), again
+        with open_brain(folder) as brain:
             brain.snapshot()
             assert brain.status().clean, again
             assert len(list(brain.log())) == 2, again
@@ -131,9 +130,9 @@ def test_a_signal_at_any_phase_ends_a_collection_that_the_next_one_finishes(
         again = f"{number.name} at {call} {when}: {done}"
         assert done.returncode in (0, ENDS[number]), again
         assert (folder / ".brain" / "lock").read_bytes() == b"", again
-        with opened(folder) as brain:
+        with open_brain(folder) as brain:
             assert brain.verify(deep=True).ok, again
             brain.gc(grace=0)
             assert brain.gc(grace=0).removed == 0, again
             assert brain.verify(deep=True).ok, again
-        assert files_of(folder) == files_of(made), again
+        assert read_files(folder) == read_files(made), again

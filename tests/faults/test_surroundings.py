@@ -9,17 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from brain_cli.run import run
+from brain_cli.invocation import run_cli
 
 from brain import Brain, Locked
-from brain.actions import turn
+from brain.repo.core import transaction
 from brain.results import Verified
-from brain.store.lock import writer_lock
-
-from .aftermath import files_of
-from .campaign import Arena
-from .points import Point
-from .scenarios import PROJECT, SCENARIOS, TARGET, opened
+from brain.store.writer_lock import writer_lock
+from tests.support.faults.fault_campaign import FaultArena
+from tests.support.faults.fault_points import FaultPoint
+from tests.support.faults.recovery_check import read_files
+from tests.support.faults.write_scenarios import PROJECT, SCENARIOS, TARGET_SKILL, open_brain
 
 HOLD = """
 import sys
@@ -42,7 +41,7 @@ READS: dict[str, Callable[[Brain], object]] = {
     "verify": lambda brain: brain.verify(deep=True),
     "doctor": Brain.doctor,
     "check": Brain.check_skills,
-    "history": lambda brain: brain.skill_history(TARGET),
+    "history": lambda brain: brain.skill_history(TARGET_SKILL),
 }
 
 
@@ -70,22 +69,22 @@ def kept(folder: Path) -> dict[str, bytes]:
     """Return all that a brain is, but for the index of the log, which readers share."""
     control = {path.name: path.read_bytes() for path in (folder / ".brain").iterdir()}
     del control["store.db-shm"]
-    return {**control, **{path: content for path, (_, content) in files_of(folder).items()}}
+    return {**control, **{path: content for path, (_, content) in read_files(folder).items()}}
 
 
 def test_a_brain_that_another_process_holds_is_locked_by_its_pid(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(turn, "LOCK_SECONDS", 0.05)
+    monkeypatch.setattr(transaction, "LOCK_TIMEOUT_SECONDS", 0.05)
     before = kept(folder)
     with holding(folder / ".brain") as holder:
         for name in SCENARIOS.keys() - {"init"}:
             with pytest.raises(Locked) as error:
                 SCENARIOS[name].run(folder)
             assert error.value.message == f"the brain is locked by pid {holder.pid}"
-        assert run(["-C", str(folder), "snapshot"]) == 11
+        assert run_cli(["-C", str(folder), "snapshot"]) == 11
         assert f"pid {holder.pid}" in capsys.readouterr().err
-        with opened(folder) as brain:
+        with open_brain(folder) as brain:
             for read in READS.values():
                 read(brain)
     assert kept(folder) == {**before, "lock": b"%d\n" % holder.pid}
@@ -106,13 +105,13 @@ def test_the_next_holder_is_told_whether_the_last_one_died(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", READS)
 def test_reading_changes_nothing_even_what_a_killed_writer_left(
-    arena: Arena, tmp_path: Path, name: str
+    arena: FaultArena, tmp_path: Path, name: str
 ) -> None:
     folder = tmp_path / "agent"
-    arena.leave(Point("upsert-new", "renameat", 1, "signal=SIGKILL"), folder)
+    arena.inject_and_leave(FaultPoint("upsert-new", "renameat", 1, "signal=SIGKILL"), folder)
     before = kept(folder)
     assert list(folder.glob(".brain-tmp-*"))
-    with opened(folder) as brain:
+    with open_brain(folder) as brain:
         found = READS[name](brain)
         assert brain.status().clean
     assert not isinstance(found, Verified) or found.ok
@@ -121,18 +120,18 @@ def test_reading_changes_nothing_even_what_a_killed_writer_left(
 
 def test_a_clock_that_steps_changes_neither_versions_nor_order(folder: Path) -> None:
     day = 86_400_000
-    with opened(folder) as brain:
-        first = brain.skill_history(TARGET)[0].version
+    with open_brain(folder) as brain:
+        first = brain.skill_history(TARGET_SKILL)[0].version
         assert isinstance(first, int)
         start = brain.show().info.time
         done = []
         for step in (-day, 3650 * day, 0, -3650 * day, 1):
             brain._session.clock = lambda step=step: start + step
-            done.append(brain.upsert_skill(TARGET, f"At {step}.\n"))
+            done.append(brain.upsert_skill(TARGET_SKILL, f"At {step}.\n"))
         assert [each.version for each in done] == [first + n for n in range(1, 6)]
         newest = [each.snapshot for each in brain.log(limit=5)]
         assert newest == [each.snapshot for each in reversed(done)]
-        assert brain.view_skill(TARGET).version == first + 5
+        assert brain.view_skill(TARGET_SKILL).version == first + 5
         found = brain.verify(deep=True)
         assert found.ok
         assert {each.severity for each in found.findings} <= {"warning"}

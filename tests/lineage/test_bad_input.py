@@ -16,16 +16,16 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, BrainError
-from brain.actions import checkup
-from brain.actions.turn import log_operation
 from brain.digest import blob_id
 from brain.errors import FormatError
 from brain.objects import ancestry, lineage, operation
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Jump, Snapshot
-from brain.store.opening import open_store
-from brain.store.protocol import Kind
-from tests.dags import Dag
+from brain.repo.core.transaction import log_operation
+from brain.repo.open import doctor
+from brain.store.protocol import ObjectKind
+from brain.store.sqlite_store import open_store
+from tests.support.snapshot_graphs import SnapshotGraph
 
 BLOB = blob_id(b"A file.\n")
 
@@ -42,18 +42,18 @@ def forge(brain: Brain, change: Callable[[Snapshot], Snapshot]) -> bytes:
     """Put a snapshot on the head that is as `change` has it; return its id."""
     session = brain._session
     head = session.head()
-    parent = session.load(head)
+    parent = session.load_snapshot(head)
     honest = parent._replace(
         parents=(head,),
         generation=parent.generation + 1,
-        jump=lineage.jump_after(session.load, head, parent),
-        operation=operation.snapshot(),
+        jump=lineage.next_jump(session.load_snapshot, head, parent),
+        operation=operation.snapshot_operation(),
     )
-    data = snapshots.encode(change(honest))
+    data = snapshots.encode_snapshot(change(honest))
     made = snapshots.snapshot_id(data)
     with session.store.transaction() as tx:
-        tx.put(Kind.SNAPSHOT, made, data)
-        tx.set_ref("heads/main", head, made)
+        tx.put_object(ObjectKind.SNAPSHOT, made, data)
+        tx.update_ref("heads/main", head, made)
     return made
 
 
@@ -74,7 +74,7 @@ FORGED: dict[str, tuple[Callable[[Snapshot], Snapshot], str, str]] = {
             parents=(),
             generation=0,
             jump=Jump(0, b""),
-            operation=operation.genesis(bytes(16)),
+            operation=operation.genesis_operation(bytes(16)),
         ),
         "foreign_genesis",
         "error",
@@ -120,7 +120,7 @@ def test_of_two_children_of_one_head_the_second_is_refused(brain: Brain) -> None
     head = brain._session.head()
     forge(brain, lambda s: s)
     with pytest.raises(BrainError) as caught, store.transaction() as tx:
-        tx.set_ref("heads/main", head, b"\1" * 32)
+        tx.update_ref("heads/main", head, b"\1" * 32)
     assert caught.value.code == "stale_ref"
 
 
@@ -128,21 +128,23 @@ def test_of_two_children_of_one_head_the_second_is_refused(brain: Brain) -> None
 def test_a_snapshot_has_a_handful_of_parents(brain: Brain, count: int) -> None:
     """lineage-06"""
     many = tuple(hashlib.sha256(b"%d" % n).digest() for n in range(count))
-    made = brain._session.load(brain._session.head())._replace(parents=many)
+    made = brain._session.load_snapshot(brain._session.head())._replace(parents=many)
     with pytest.raises(FormatError):
-        snapshots.decode(snapshots.encode(made))
+        snapshots.decode_snapshot(snapshots.encode_snapshot(made))
 
 
 def test_a_parent_stands_in_a_snapshot_once(brain: Brain) -> None:
     """lineage-06"""
-    last = brain._session.load(brain._session.head())
+    last = brain._session.load_snapshot(brain._session.head())
     with pytest.raises(FormatError):
-        snapshots.decode(snapshots.encode(last._replace(parents=last.parents * 2)))
+        snapshots.decode_snapshot(
+            snapshots.encode_snapshot(last._replace(parents=last.parents * 2))
+        )
 
 
 def test_a_diamond_on_a_diamond_is_walked_in_linear_time() -> None:
     """lineage-08"""
-    dag = Dag()
+    dag = SnapshotGraph()
     pair = (0, 0)
     for _ in range(20):
         ends = tuple(set(pair))
@@ -152,8 +154,11 @@ def test_a_diamond_on_a_diamond_is_walked_in_linear_time() -> None:
     a, b = dag.ids[pair[0]], dag.ids[pair[1]]
     for ask in (
         lambda: lineage.is_ancestor(dag.load, dag.ids[1], a),
-        lambda: len(list(lineage.history(dag.load, a))) == len(dag.ids) - 1,
-        lambda: ancestry.merge_bases(dag.load, dag.merges(), a, b) == dag.best(a, b),
+        lambda: len(list(lineage.walk_ancestors(dag.load, a))) == len(dag.ids) - 1,
+        lambda: (
+            ancestry.find_merge_bases(dag.load, dag.merges(), a, b)
+            == dag.best_common_ancestors(a, b)
+        ),
     ):
         dag.loads.clear()
         assert ask()
@@ -189,7 +194,7 @@ def test_a_start_of_two_ids_names_neither(brain: Brain) -> None:
     session = brain._session
     with session.store.transaction() as tx:
         for last in (1, 2):
-            tx.put(Kind.SNAPSHOT, bytes(31) + bytes([last]), b"x")
+            tx.put_object(ObjectKind.SNAPSHOT, bytes(31) + bytes([last]), b"x")
     with pytest.raises(BrainError) as caught:
         brain.show("00000000")
     assert caught.value.code == "ambiguous_id"
@@ -200,7 +205,7 @@ def test_a_ref_that_is_called_like_an_id_does_not_stand_for_it(brain: Brain, dig
     session = brain._session
     before, name = brain.show("@~1").info.snapshot, brain.head[:digits]
     with session.store.transaction() as tx:
-        tx.set_ref(f"heads/{name}", None, bytes.fromhex(before))
+        tx.update_ref(f"heads/{name}", None, bytes.fromhex(before))
         refs = [(f"heads/{name}", b"", bytes.fromhex(before))]
         log_operation(session, tx, "branch", "planted", refs)
     assert brain.show(name).info.snapshot == brain.head
@@ -226,7 +231,7 @@ def test_a_clock_that_jumps_changes_neither_versions_nor_order(brain: Brain) -> 
     """concurrency-16"""
     session = brain._session
     day = 86_400_000
-    now = session.time()
+    now = session.timestamp_ms()
     made = []
     for step in (-day, 3650 * day, -day, 0):
         session.clock = lambda step=step: now + step
@@ -245,8 +250,8 @@ def test_nothing_makes_one_snapshot_look_like_another(brain: Brain) -> None:
     assert caught.value.code == "bad_branch"
     (brain.root / ".brain/grafts").write_text(f"{newest} {older}\n")
     with session.store.transaction() as tx:
-        tx.set_ref(f"replace/{newest}", None, bytes.fromhex(older))
-        tx.set_ref(f"heads/{newest}~1", None, bytes.fromhex(newest))
+        tx.update_ref(f"replace/{newest}", None, bytes.fromhex(older))
+        tx.update_ref(f"heads/{newest}~1", None, bytes.fromhex(newest))
     with Brain.open(brain.root) as other:
         assert [info.snapshot for info in other.log(newest, limit=2)] == [newest, older]
         assert other.show(newest).info.snapshot == newest
@@ -259,7 +264,7 @@ def test_one_snapshot_under_the_id_of_another_is_found(brain: Brain) -> None:
     store, head = brain._session.store, brain._session.head()
     false = b"\7" * 32
     with store.transaction() as tx:
-        tx.put(Kind.SNAPSHOT, false, store.get(Kind.SNAPSHOT, head))
+        tx.put_object(ObjectKind.SNAPSHOT, false, store.read_object(ObjectKind.SNAPSHOT, head))
     found = [f for f in brain.verify().findings if false.hex()[:12] in str(f)]
     assert found and {f.severity for f in found} == {"error"}
 
@@ -305,7 +310,7 @@ def test_a_file_system_without_good_locks_is_told(
     brain = Brain.init(tmp_path / "shared brains é")
     mounted = str(brain.root).replace(" ", "\\040")
     table = tmp_path / "mountinfo"
-    monkeypatch.setattr(checkup, "_MOUNTS", table)
+    monkeypatch.setattr(doctor, "_MOUNT_INFO_FILE", table)
     for kind, good in (("nfs4", False), ("9p", False), ("fuse.sshfs", False), ("ext4", True)):
         table.write_text(
             "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/a rw\n"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from .machine import Lineages
+from tests.support.lineages.lineage_machine import LineageMachine
 
 
 def test_a_brain_does_what_plain_dictionaries_do() -> None:
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        Lineages, settings=settings(max_examples=20, stateful_step_count=30, deadline=None)
+        LineageMachine, settings=settings(max_examples=20, stateful_step_count=30, deadline=None)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from . import swap
+from tests.support.lineages import swap_interleavings
 
 
 @pytest.mark.parametrize(
@@ -15,18 +15,31 @@ from . import swap
 def test_writers_that_look_for_all_their_attempts_lose_and_repeat_nothing(
     patience: tuple[int, ...],
 ) -> None:
-    found = swap.explore(patience, swap.careful)
+    found = swap_interleavings.explore_interleavings(
+        patience, swap_interleavings.rule_descends_from_any
+    )
     assert found.wrong == []
-    assert found.ends > len(patience)
+    assert found.final_states > len(patience)
 
 
 @pytest.mark.parametrize(
     ("rule", "fault"),
-    [(swap.blind, "twice"), (swap.trusting, "lost"), (swap.forgetful, "twice")],
+    [
+        (swap_interleavings.rule_retry_until_heard, "twice"),
+        (swap_interleavings.rule_assume_done, "lost"),
+        (swap_interleavings.rule_check_last_only, "twice"),
+    ],
 )
-def test_the_search_finds_what_a_careless_rule_does(rule: swap.Rule, fault: str) -> None:
-    assert fault in swap.explore((1, 1), rule).wrong
+def test_the_search_finds_what_a_careless_rule_does(
+    rule: swap_interleavings.AcceptanceRule, fault: str
+) -> None:
+    assert fault in swap_interleavings.explore_interleavings((1, 1), rule).wrong
 
 
 def test_the_search_finds_what_a_move_without_comparing_does() -> None:
-    assert "lost" in swap.explore((0, 0), swap.blind, swap.overwrite).wrong
+    assert (
+        "lost"
+        in swap_interleavings.explore_interleavings(
+            (0, 0), swap_interleavings.rule_retry_until_heard, swap_interleavings.overwrite
+        ).wrong
+    )

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from . import texts
+from tests.support.lineages import line_merge_oracle
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_git_merges_random_texts_alike(tmp_path: Path, seed: int) -> None:
-    assert list(texts.disagreements(tmp_path, seed, 100)) == []
+    assert list(line_merge_oracle.find_disagreements(tmp_path, seed, 100)) == []

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from skills_ref.validator import validate
 
 from brain import Brain
-from brain.adopting import Wish, adopt, publish
-from brain.adopting.published import NAME
+from brain.adopting import PublishRequest, adopt, publish
+from brain.adopting.publish_manifest import RECORD_NAME
 
 SLUGS = st.from_regex(r"[a-z][a-z0-9]{0,5}(-[a-z0-9]{1,4}){0,2}", fullmatch=True)
 WORDS = st.text(
@@ -56,16 +56,16 @@ def test_adopted_published_and_adopted_again_skills_are_the_same(
             (folder / name).write_bytes(content)
     adopt(root / "home", root / "one")
     with Brain.open(root / "one") as one:
-        done = publish(one, client, root / "out", Wish(strict=strict))
+        done = publish(one, client, root / "out", PublishRequest(strict=strict))
         assert not [row for row in done.left_out if row.path.startswith("skills/")]
-        assert publish(one, client, root / "out", Wish(strict=strict)).unchanged == len(
+        assert publish(one, client, root / "out", PublishRequest(strict=strict)).unchanged == len(
             done.written
         )
         if strict or client == "agentskills":
             for place in (root / "out").rglob("SKILL.md"):
                 assert validate(place.parent) == []
         assert not adopt(root / "out", root / "one", kind=client).changed
-        (root / "out" / NAME).unlink()
+        (root / "out" / RECORD_NAME).unlink()
         adopt(root / "out", root / "two", kind=client)
         with Brain.open(root / "two") as two:
             assert [row[:4] for row in one.skills()] == [row[:4] for row in two.skills()]

@@ -10,19 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brain.objects import ancestry
-from tests.dags import Dag
+from tests.support.snapshot_graphs import SnapshotGraph
 
 
 @st.composite
-def dags(draw: st.DrawFn) -> Dag:
+def dags(draw: st.DrawFn) -> SnapshotGraph:
     """A genesis and up to 40 snapshots, each on one to four of those before, some of forks."""
-    dag = Dag()
+    dag = SnapshotGraph()
     brains = [[0]]
     spread = draw(st.sampled_from([1, 2, 4, 40]))
     most = draw(st.sampled_from([1, 2, 2, 4]))
     for number in range(1, draw(st.integers(1, 40))):
         if draw(st.integers(0, 15)) == 0:
-            dag.fork(draw(st.integers(0, number - 1)))
+            dag.add_fork(draw(st.integers(0, number - 1)))
             brains.append([number])
             continue
         brain = draw(st.sampled_from(brains))
@@ -32,31 +32,33 @@ def dags(draw: st.DrawFn) -> Dag:
     return dag
 
 
-PATIENCES = [0, 5, ancestry._PATIENCE]
+PATIENCES = [0, 5, ancestry._MAX_LINE_TESTS]
 
 
 @pytest.mark.parametrize("patience", PATIENCES)
 @settings(max_examples=60)
 @given(dags(), st.data())
 def test_the_merge_bases_are_the_common_ancestors_that_are_no_ancestors_of_another(
-    patience: int, dag: Dag, data: st.DataObject
+    patience: int, dag: SnapshotGraph, data: st.DataObject
 ) -> None:
     merges = data.draw(st.permutations(dag.merges()))
     for _ in range(6):
         a, b = (data.draw(st.sampled_from(dag.ids[-12:])) for _ in range(2))
-        with patch.object(ancestry, "_PATIENCE", patience):
-            assert ancestry.merge_bases(dag.load, merges, a, b) == dag.best(a, b)
+        with patch.object(ancestry, "_MAX_LINE_TESTS", patience):
+            assert ancestry.find_merge_bases(dag.load, merges, a, b) == dag.best_common_ancestors(
+                a, b
+            )
 
 
 @given(dags())
-def test_both_orders_give_the_same_bases(dag: Dag) -> None:
+def test_both_orders_give_the_same_bases(dag: SnapshotGraph) -> None:
     for a in dag.ids[-6:]:
         for b in dag.ids[-6:]:
-            there = ancestry.merge_bases(dag.load, dag.merges(), a, b)
-            assert there == ancestry.merge_bases(dag.load, dag.merges(), b, a)
+            there = ancestry.find_merge_bases(dag.load, dag.merges(), a, b)
+            assert there == ancestry.find_merge_bases(dag.load, dag.merges(), b, a)
 
 
-def descends(dag: Dag, old: bytes, new: bytes) -> bool:
+def descends(dag: SnapshotGraph, old: bytes, new: bytes) -> bool:
     """Tell by walking whether `new` descends from `old`, also across forks."""
     while True:
         found = dag.ancestors(new)
@@ -68,7 +70,7 @@ def descends(dag: Dag, old: bytes, new: bytes) -> bool:
             return False
 
 
-def steps(dag: Dag, here: bytes) -> set[bytes]:
+def steps(dag: SnapshotGraph, here: bytes) -> set[bytes]:
     """Return where a step of a way may lead."""
     made = dag.known[here]
     origin = {made.operation[2]} if made.is_genesis else set()
@@ -77,10 +79,10 @@ def steps(dag: Dag, here: bytes) -> set[bytes]:
 
 @settings(max_examples=60)
 @given(dags())
-def test_there_is_a_way_down_exactly_to_the_ancestors(dag: Dag) -> None:
+def test_there_is_a_way_down_exactly_to_the_ancestors(dag: SnapshotGraph) -> None:
     for new in dag.ids[-4:]:
         for old in dag.ids:
-            way = ancestry.path_between(dag.load, old, new)
+            way = ancestry.find_descent_path(dag.load, old, new)
             assert (way is not None) == descends(dag, old, new)
             if way is not None:
                 assert (way[0], way[-1]) == (new, old)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from brain.digest import blob_id
 from brain.encoding import pack
 from brain.errors import BrainError
-from tests.conformance.independent import Refused
-from tests.conformance.reading import Vector
+from tests.conformance.independent.objects import InvalidFormat
 from tests.conformance.test_independent import _change as theirs
 from tests.conformance.test_vectors import _change as ours
+from tests.support.conformance.golden_vectors import GoldenVector
 
 PATHS = [
     "SOUL.md",
@@ -85,12 +85,12 @@ def test_both_take_and_refuse_the_same_changes(
     }
     if source is not None and done[0] == "restore":
         given_["source"] = listed({**source})
-    vector = Vector("", "change", True, given_, {}, "")
+    vector = GoldenVector("", "change", True, given_, {}, "")
     verdicts = []
     for check in (ours, theirs):
         try:
             check(vector)
             verdicts.append(True)
-        except (BrainError, Refused):
+        except (BrainError, InvalidFormat):
             verdicts.append(False)
     assert verdicts[0] == verdicts[1]

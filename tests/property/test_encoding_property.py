@@ -11,45 +11,45 @@ from brain.digest import blob_id
 from brain.encoding import pack, unpack
 from brain.errors import FormatError
 from brain.objects import bundle as bundles
-from brain.objects import node, snapshot
-from brain.objects.entry import Entry
-from brain.objects.node import INNER, LEAF, Node
-from brain.objects.operation import DECISIONS, OUTCOMES, genesis
+from brain.objects import snapshot, tree_node
+from brain.objects.operation import DECISION_KINDS, TASK_OUTCOMES, genesis_operation
 from brain.objects.snapshot import Jump, Snapshot
-from brain.objects.tree import Root
-from tests.strategies import brain_paths, texts, values
+from brain.objects.tree import TreeRoot
+from brain.objects.tree_entry import TreeEntry
+from brain.objects.tree_node import INNER, LEAF, TreeNode
+from tests.support.hypothesis_strategies import brain_paths, encodable_texts, encodable_values
 
 digests = st.binary(max_size=8).map(blob_id)
 sizes = st.one_of(st.integers(0, 300), st.integers(0, 2**48))
 names = st.lists(st.text(max_size=12), min_size=1, max_size=30, unique=True).map(sorted)
-times = st.integers(0, snapshot.MAX_TIME)
+times = st.integers(0, snapshot.MAX_TIME_MS)
 slugs = st.from_regex(r"[a-z0-9]{1,9}(-[a-z0-9]{1,9}){0,3}", fullmatch=True)
 versions = st.from_regex(r"[1-9][0-9]{0,8}|0(\.[0-9]{1,9}){1,3}", fullmatch=True)
 names_of_runs = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
-later_kinds = st.tuples(st.text("ghijk", min_size=1), values)
-imports = st.tuples(st.just("import"), names_of_runs, names_of_runs, texts)
+later_kinds = st.tuples(st.text("ghijk", min_size=1), encodable_values)
+imports = st.tuples(st.just("import"), names_of_runs, names_of_runs, encodable_texts)
 operations = st.one_of(
     st.just(("snapshot",)),
     st.tuples(st.just("upsert"), slugs, versions | st.just(""), versions),
     st.tuples(st.just("delete"), slugs, versions),
     st.tuples(st.just("restore"), digests),
-    st.tuples(st.just("task"), names_of_runs, st.sampled_from(OUTCOMES)),
-    st.tuples(st.sampled_from(DECISIONS), slugs, versions | st.just(""), versions, digests),
+    st.tuples(st.just("task"), names_of_runs, st.sampled_from(TASK_OUTCOMES)),
+    st.tuples(st.sampled_from(DECISION_KINDS), slugs, versions | st.just(""), versions, digests),
     later_kinds,
     imports,
 )
 
 
 @st.composite
-def nodes(draw: st.DrawFn) -> Node:
+def nodes(draw: st.DrawFn) -> TreeNode:
     kind = draw(st.sampled_from([LEAF, INNER]))
     kinds = st.integers(0, 2)
     lines = []
     for name in draw(names):
         digest, size = draw(digests), draw(sizes)
-        leaf = Entry(name, draw(kinds), digest, size)
+        leaf = TreeEntry(name, draw(kinds), digest, size)
         lines.append(leaf if kind == LEAF else (name, digest, max(1, size // 2), size))
-    return Node(kind, tuple(lines))
+    return TreeNode(kind, tuple(lines))
 
 
 @st.composite
@@ -58,7 +58,7 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
     receipt = draw(st.one_of(st.just(b""), digests))
     bundle, time = draw(digests), draw(times)
     if draw(st.booleans()):
-        begin = genesis(draw(st.binary(min_size=16, max_size=16)), draw(st.just(b"")))
+        begin = genesis_operation(draw(st.binary(min_size=16, max_size=16)), draw(st.just(b"")))
         jump = Jump(0, b"")
         return Snapshot(1, b"", bundle, (), 0, jump, author, time, begin, message, receipt)
     parents = tuple(draw(st.lists(digests, min_size=1, max_size=16, unique=True)))
@@ -70,7 +70,7 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
     )
 
 
-@given(values)
+@given(encodable_values)
 def test_every_value_is_read_back_and_encoded_alike(value: Any) -> None:
     data = pack(value)
     assert unpack(data) == value
@@ -87,7 +87,7 @@ def test_random_bytes_are_refused_or_are_the_encoding_of_their_value(data: bytes
     assert pack(value) == data
 
 
-@given(values, st.data())
+@given(encodable_values, st.data())
 def test_every_flip_of_a_bit_gives_another_value_or_none(value: Any, data: st.DataObject) -> None:
     flipped = bytearray(pack(value))
     flipped[data.draw(st.integers(0, len(flipped) - 1))] ^= 1 << data.draw(st.integers(0, 7))
@@ -97,7 +97,7 @@ def test_every_flip_of_a_bit_gives_another_value_or_none(value: Any, data: st.Da
         return
 
 
-@given(values, st.binary(min_size=1, max_size=4))
+@given(encodable_values, st.binary(min_size=1, max_size=4))
 def test_nothing_may_follow_a_value(value: Any, more: bytes) -> None:
     try:
         unpack(pack(value) + more)
@@ -108,30 +108,30 @@ def test_nothing_may_follow_a_value(value: Any, more: bytes) -> None:
 
 
 @given(nodes())
-def test_every_node_is_read_back(made: Node) -> None:
-    again = node.decode(made.encode())
+def test_every_node_is_read_back(made: TreeNode) -> None:
+    again = tree_node.decode_node(made.encode())
     assert (again.kind, again.entries, again.id) == (made.kind, made.entries, made.id)
 
 
 @given(snapshots())
 def test_every_snapshot_is_read_back(made: Snapshot) -> None:
-    data = snapshot.encode(made)
-    assert snapshot.decode(data) == made
-    assert snapshot.encode(snapshot.decode(data)) == data
+    data = snapshot.encode_snapshot(made)
+    assert snapshot.decode_snapshot(data) == made
+    assert snapshot.encode_snapshot(snapshot.decode_snapshot(data)) == data
 
 
 sections = st.dictionaries(
     brain_paths.map(lambda path: path.split("/")[0]),
-    st.builds(Root, digests, st.integers(1, 2**48), sizes),
+    st.builds(TreeRoot, digests, st.integers(1, 2**48), sizes),
     max_size=8,
 ).map(lambda chosen: dict(sorted(chosen.items())))
 
 
 @given(sections)
 def test_every_bundle_is_read_back(made: bundles.Bundle) -> None:
-    data = bundles.encode(made)
-    assert bundles.decode(data) == made
-    assert list(bundles.decode(data)) == list(made)
+    data = bundles.encode_bundle(made)
+    assert bundles.decode_bundle(data) == made
+    assert list(bundles.decode_bundle(data)) == list(made)
 
 
 def _flipped(data: bytes) -> list[bytes]:
@@ -141,10 +141,10 @@ def _flipped(data: bytes) -> list[bytes]:
 
 @settings(max_examples=10)
 @given(nodes())
-def test_a_node_with_a_bit_flipped_is_refused_or_has_another_id(made: Node) -> None:
+def test_a_node_with_a_bit_flipped_is_refused_or_has_another_id(made: TreeNode) -> None:
     for flipped in _flipped(made.encode()):
         try:
-            assert node.decode(flipped).id != made.id
+            assert tree_node.decode_node(flipped).id != made.id
         except FormatError:
             continue
 
@@ -152,9 +152,9 @@ def test_a_node_with_a_bit_flipped_is_refused_or_has_another_id(made: Node) -> N
 @settings(max_examples=10)
 @given(sections)
 def test_a_bundle_with_a_bit_flipped_is_refused_or_has_another_id(made: bundles.Bundle) -> None:
-    for flipped in _flipped(bundles.encode(made)):
+    for flipped in _flipped(bundles.encode_bundle(made)):
         try:
-            assert bundles.bundle_id(bundles.decode(flipped)) != bundles.bundle_id(made)
+            assert bundles.bundle_id(bundles.decode_bundle(flipped)) != bundles.bundle_id(made)
         except FormatError:
             continue
 
@@ -162,10 +162,10 @@ def test_a_bundle_with_a_bit_flipped_is_refused_or_has_another_id(made: bundles.
 @settings(max_examples=10)
 @given(snapshots())
 def test_a_snapshot_with_a_bit_flipped_is_refused_or_has_another_id(made: Snapshot) -> None:
-    data = snapshot.encode(made)
+    data = snapshot.encode_snapshot(made)
     for flipped in _flipped(data):
         try:
-            assert snapshot.decode(flipped) != made
+            assert snapshot.decode_snapshot(flipped) != made
         except FormatError:
             continue
         assert snapshot.snapshot_id(flipped) != snapshot.snapshot_id(data)

@@ -145,8 +145,8 @@ class Forgetting(RuleBasedStateMachine):
         for branch in self.brain.branches().branches:
             for info in self.brain.log(branch.snapshot):
                 bundle = session.bundle_of(bytes.fromhex(info.snapshot))
-                blobs = {e.path: e.blob for e in bundles.walk(session.nodes, bundle)}
-                known = session.store.redacted(list(blobs.values()))
+                blobs = {e.path: e.blob for e in bundles.walk_entries(session.nodes, bundle)}
+                known = session.store.find_redactions(list(blobs.values()))
                 found = {
                     path: session.store.read_blob(blob)
                     for path, blob in blobs.items()
@@ -158,7 +158,7 @@ class Forgetting(RuleBasedStateMachine):
     def it_verifies(self) -> None:
         found = self.brain.verify(deep=True).findings
         assert {finding.code for finding in found} <= {"redacted"}
-        assert self.brain._session.store.pending() == []
+        assert self.brain._session.store.list_pending_writes() == []
 
 
 TestForgetting = Forgetting.TestCase

@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, BrainError
-from brain.actions import derived, find, lines, lining
-from brain.actions.revisions import resolve
 from brain.objects import bundle as bundles
-from brain.objects.entry import LINK
-from brain.skills import index, layout
-from brain.store import sums
-from tests.caches import folder_of
+from brain.objects.tree_entry import LINK
+from brain.repo.core import skill_rows
+from brain.repo.core.revisions import resolve_revision
+from brain.repo.index import index_cache, index_update
+from brain.repo.skills import skill_lookup
+from brain.skills import index_lines, skill_layout
+from brain.store import checksums
+from tests.support.derived_data import cache_folder
 
 FOLDERS = ["a", "a-b", "ab", "big", "x.y", "_no", ".no", "Cat"]
 FILES = ["SKILL.md", "README.md", "ref.md", "n.MD", "data.txt"]
@@ -24,13 +26,13 @@ NAMES = ["same", "same", "a", "a-b", "a: b", "Ünïcode", "▸ x", "zz", "", "0"
 def from_the_definition(brain: Brain, revision: str) -> str:
     """Return the index as it follows from the cards of all skills, by name and description."""
     session = brain._session
-    bundle = session.bundle_of(resolve(session, revision))
+    bundle = session.bundle_of(resolve_revision(session, revision))
     entries = {e.path[7:]: e for e in bundles.walk_section(session.nodes, bundle, "skills")}
-    named = layout.skill_paths(entries)
+    named = skill_layout.find_skill_paths(entries)
     files = {path: entries[path].blob for path in named if entries[path].kind != LINK}
-    cards = derived.read_cards(session, list(files.values()))
+    cards = skill_rows.read_cards(session, list(files.values()))
     made = [
-        index.line(cards[blob].name or named[path], cards[blob].description)
+        index_lines.format_line(cards[blob].name or named[path], cards[blob].description)
         for path, blob in files.items()
     ]
     made.sort(key=lambda line: line.partition(": ")[::2])
@@ -83,8 +85,8 @@ def test_after_any_changes_the_index_is_the_one_from_the_cards(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = random.Random(seed)
-    monkeypatch.setattr(lining, "_FEWEST", rng.choice((3, 40, 256)))
-    monkeypatch.setattr(find, "_AT_ONCE", rng.choice((1, 100, 4096)))
+    monkeypatch.setattr(index_update, "_MIN_REWRITE_LINES", rng.choice((3, 40, 256)))
+    monkeypatch.setattr(skill_lookup, "_MIN_BATCH_FILES", rng.choice((1, 100, 4096)))
     with Brain.init(tmp_path / "b", author="tester") as brain:
         seen = [brain.head]
         for step in range(14):
@@ -100,11 +102,11 @@ def test_after_any_changes_the_index_is_the_one_from_the_cards(
             seen.append(brain.head)
             check(brain, "@")
             check(brain, rng.choice(seen))
-            note = lines.decode(brain._session.cache.sheet_note())
+            note = index_cache.decode_header(brain._session.cache.read_index_note())
             assert note is not None
             bundle = brain._session.bundle_of(brain._session.head())
-            assert note.node == lines.node_of(bundle)
-            assert lining.is_sound(brain._session)
+            assert note.root_node == index_cache.skills_root_node(bundle)
+            assert index_update.is_cached_index_valid(brain._session)
 
 
 def test_a_fork_an_undo_and_a_redaction_have_their_index_kept(tmp_path: Path) -> None:
@@ -118,8 +120,8 @@ def test_a_fork_an_undo_and_a_redaction_have_their_index_kept(tmp_path: Path) ->
             for one in (brain, fork):
                 lines_of = one.index().index.split("\n")
                 assert [line.partition(":")[0] for line in lines_of] == ["▸ s0", "▸ s2", "▸ s3"]
-                assert one._session.cache.sheet_note()
-                assert lining.is_sound(one._session)
+                assert one._session.cache.read_index_note()
+                assert index_update.is_cached_index_valid(one._session)
                 check(one, "@")
 
 
@@ -142,14 +144,14 @@ def test_damage_of_what_is_kept_is_found_and_changes_no_answer(tmp_path: Path, s
         check(brain, "@")
         brain.upsert_skill("s8", "Text.\n", description="About 8")
         for again in range(2):
-            brain._session.cache._db.run(sql)
-            assert not lining.is_sound(brain._session)
+            brain._session.cache._db.execute(sql)
+            assert not index_update.is_cached_index_valid(brain._session)
             assert cache_checks(brain) == [False]
             if again:
                 brain.upsert_skill("s9", "Text.\n", description="About 9")
-            brain._session.indexes.clear()
+            brain._session.rendered_indexes.clear()
             check(brain, "@")
-            assert lining.is_sound(brain._session)
+            assert index_update.is_cached_index_valid(brain._session)
             assert cache_checks(brain) == [True]
             brain.upsert_skill(f"t{again}", "Text.\n", description="About")
             check(brain, "@")
@@ -160,23 +162,23 @@ def test_lines_that_do_not_fit_the_text_are_as_good_as_none(tmp_path: Path) -> N
         brain.upsert_skill("s", "Text.\n", description="About")
         check(brain, "@")
         session = brain._session
-        said = lines.decode(session.cache.sheet_note())
+        said = index_cache.decode_header(session.cache.read_index_note())
         assert said is not None
-        wrong = said._replace(changed=2).encode()
-        session.cache.add_to_sheet(wrong, [b"-\xe2\x96\xb8 no: such line"])
-        session.indexes.clear()
-        assert lines.kept(session) is None
+        wrong = said._replace(changed_lines=2).encode()
+        session.cache.append_index_text(wrong, [b"-\xe2\x96\xb8 no: such line"])
+        session.rendered_indexes.clear()
+        assert index_cache.read_cached_index(session) is None
         check(brain, "@")
 
 
 def test_what_a_program_that_keeps_no_lines_left_is_made_up_for(tmp_path: Path) -> None:
     with Brain.init(tmp_path / "b", author="tester") as brain:
         brain.upsert_skill("s", "Text.\n", description="About")
-        brain._session.cache.put_sheet(b"a note of another program", [])
+        brain._session.cache.replace_index_text(b"a note of another program", [])
         check(brain, "@")
         brain.upsert_skill("t", "Text.\n", description="About")
-        assert lining.is_sound(brain._session)
-        assert brain._session.cache.sheet_note() != b"a note of another program"
+        assert index_update.is_cached_index_valid(brain._session)
+        assert brain._session.cache.read_index_note() != b"a note of another program"
         check(brain, "@")
 
 
@@ -188,8 +190,8 @@ def test_a_line_that_was_redacted_is_nowhere_in_the_store_or_the_cache(tmp_path:
             brain.upsert_skill(f"s{number}", "Text.\n", description="About")
         brain.index()
         brain.upsert_skill("s", "Text.\n", description="Says nothing")
-        places = brain.root / ".brain", folder_of(brain).parent
-        assert any(secret.encode() in row for row in brain._session.cache.sheet()[1])
+        places = brain.root / ".brain", cache_folder(brain).parent
+        assert any(secret.encode() in row for row in brain._session.cache.read_index_text()[1])
         brain.redact("skills/s/SKILL.md", reason="it was a secret", history=True)
         check(brain, "@")
     for file in (file for folder in places for file in folder.rglob("*")):
@@ -197,8 +199,10 @@ def test_a_line_that_was_redacted_is_nowhere_in_the_store_or_the_cache(tmp_path:
 
 
 def test_the_sum_of_rows_depends_on_where_each_ends() -> None:
-    assert sums.of_rows([b"a", b"bc"]) != sums.of_rows([b"ab", b"c"])
-    assert sums.of_rows([b"b"], sums.of_rows([b"a"])) == sums.of_rows([b"a", b"b"])
+    assert checksums.rows_crc([b"a", b"bc"]) != checksums.rows_crc([b"ab", b"c"])
+    assert checksums.rows_crc([b"b"], checksums.rows_crc([b"a"])) == checksums.rows_crc(
+        [b"a", b"b"]
+    )
 
 
 def test_an_index_of_a_revision_of_before_is_refused_nowhere(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brain import Brain
-from brain.merging.contents import CHOICES
+from brain.merging.content_merge import MERGE_CHOICES
 from brain.objects import bundle as bundles
 from brain.results import Merged
 
@@ -32,7 +32,7 @@ edits = st.tuples(
 )
 works = st.tuples(branches, st.lists(edits, min_size=1, max_size=3))
 merges = st.tuples(
-    branches, branches, st.sampled_from([0, 0, 1, 2]), st.sampled_from([None, None, *CHOICES])
+    branches, branches, st.sampled_from([0, 0, 1, 2]), st.sampled_from([None, None, *MERGE_CHOICES])
 )
 Round = tuple[list[tuple[str, list[tuple[str, str, int]]]], list[tuple[str, str, int, str | None]]]
 rounds = st.lists(
@@ -55,7 +55,7 @@ class Lineages:
         for path in PLAIN:
             self.write(path, [self.line(path) for _ in range(6)])
         self.brain.snapshot()
-        self.follow()
+        self.apply_change()
         for name in BRANCHES[1:]:
             self.brain.create_branch(name)
 
@@ -92,7 +92,7 @@ class Lineages:
                 there = file.read_text().splitlines(keepends=True) if file.exists() else []
                 self.write(path, self.edited(path, there, how, place))
         self.brain.snapshot()
-        self.follow()
+        self.apply_change()
 
     def edit_skill(self, slug: str, how: str, place: int) -> None:
         """Change a skill."""
@@ -121,11 +121,11 @@ class Lineages:
     def here(self, snapshot: str) -> Marks:
         """Return the marks of the files of a snapshot."""
         session = self.brain._session
-        entries = bundles.walk(session.nodes, session.bundle_of(bytes.fromhex(snapshot)))
+        entries = bundles.walk_entries(session.nodes, session.bundle_of(bytes.fromhex(snapshot)))
         texts = (session.reader.read_blob(entry.blob) for entry in entries)
         return frozenset(mark for text in texts for mark in re.findall(rb"m\d+\.", text))
 
-    def follow(self) -> None:
+    def apply_change(self) -> None:
         """Know the snapshots that are new."""
         for info in reversed(list(self.brain.log())):
             if info.snapshot not in self.ever:
@@ -172,7 +172,7 @@ class Lineages:
         done = self.brain.merge(other, choice)
         if done.conflicts:
             self.brain.abort_merge()
-        self.follow()
+        self.apply_change()
         return done
 
     def nothing_is_lost(self, ours: str, theirs: str, done: Merged) -> None:

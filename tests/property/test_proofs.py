@@ -10,32 +10,43 @@ from hypothesis import strategies as st
 
 from brain.errors import InvalidInput, NotFound, ProofError
 from brain.objects import bundle as bundles
-from brain.proofs.build import absence_proof, path_proof
-from brain.proofs.check import check
-from brain.proofs.document import read, render
-from tests.mutants import mutants
-from tests.proving import Recorded, as_bytes, as_document, recorded
-from tests.strategies import brain_paths
+from brain.proofs.proof_builder import build_absence_proof, build_path_proof
+from brain.proofs.proof_json import parse_proof, render_proof
+from brain.proofs.proof_verification import verify_proof_bytes
+from tests.support.hypothesis_strategies import brain_paths
+from tests.support.json_mutations import mutate_json
+from tests.support.recorded_snapshots import (
+    RecordedSnapshot,
+    json_bytes,
+    proof_document,
+    record_snapshot,
+)
 
 
-def prove(brain: Recorded, path: str) -> bool:
+def prove(brain: RecordedSnapshot, path: str) -> bool:
     """Prove that `path` is there or absent, and fail to prove the other; tell which."""
     try:
-        proof = path_proof(*brain, path)
+        proof = build_path_proof(*brain, path)
     except NotFound:
-        gone = absence_proof(*brain, path)
-        assert check(render(gone))[:5] == ("absence", brain.id, brain.id, gone.head.bundle, path)
-        assert read(render(gone)) == gone
+        gone = build_absence_proof(*brain, path)
+        assert verify_proof_bytes(render_proof(gone))[:5] == (
+            "absence",
+            brain.id,
+            brain.id,
+            gone.head.bundle,
+            path,
+        )
+        assert parse_proof(render_proof(gone)) == gone
         return False
     with pytest.raises(InvalidInput):
-        absence_proof(*brain, path)
-    assert check(render(proof)).path == path
+        build_absence_proof(*brain, path)
+    assert verify_proof_bytes(render_proof(proof)).path == path
     return True
 
 
 @given(st.sets(brain_paths, max_size=40), st.lists(brain_paths, max_size=10))
 def test_every_path_is_proven_there_or_absent(there: set[str], others: list[str]) -> None:
-    brain = recorded(there)
+    brain = record_snapshot(there)
     for path in [*there, *others]:
         assert prove(brain, path) == (path in there)
 
@@ -46,7 +57,7 @@ def test_in_trees_of_all_depths_too(seed: int, total: int) -> None:
     chooser = random.Random(seed)
     names = [f"{chooser.choice('abc')}/{number:05}" for number in range(total)]
     there = set(chooser.sample(names, total // 2))
-    brain = recorded(there)
+    brain = record_snapshot(there)
     for path in chooser.sample(names, 25):
         assert prove(brain, path) == (path in there)
 
@@ -56,11 +67,11 @@ def test_in_trees_of_all_depths_too(seed: int, total: int) -> None:
 def test_the_parts_of_other_true_proofs_make_no_false_one(
     there: set[str], data: st.DataObject
 ) -> None:
-    brain = recorded(there)
-    lines = list(bundles.walk(brain.nodes, brain.bundle))
+    brain = record_snapshot(there)
+    lines = list(bundles.walk_entries(brain.nodes, brain.bundle))
     line = data.draw(st.sampled_from(lines))
-    others = [brain.path(data.draw(st.sampled_from(lines)).path) for _ in range(2)]
-    sections = {line.path: brain.path(line.path)["climb"] for line in lines}
+    others = [brain.path_proof(data.draw(st.sampled_from(lines)).path) for _ in range(2)]
+    sections = {line.path: brain.path_proof(line.path)["climb"] for line in lines}
     for other in others:
         forged = {
             **{key: other[key] for key in ("format", "brain", "snapshot", "bundle", "encoded")},
@@ -78,7 +89,7 @@ def test_the_parts_of_other_true_proofs_make_no_false_one(
                     "climb": climb[cut + 1 :],
                 }
                 with pytest.raises(ProofError):
-                    check(as_bytes(given))
+                    verify_proof_bytes(json_bytes(given))
 
 
 @settings(max_examples=15)
@@ -86,14 +97,14 @@ def test_the_parts_of_other_true_proofs_make_no_false_one(
 def test_nothing_altered_in_a_proof_of_absence_makes_it_prove_a_path_that_is_there(
     there: set[str], path: str
 ) -> None:
-    brain = recorded(there)
+    brain = record_snapshot(there)
     if path in there:
         return
-    proof = as_document(absence_proof(*brain, path))
+    proof = proof_document(build_absence_proof(*brain, path))
     for other in there:
         with pytest.raises(ProofError):
-            check(as_bytes({**proof, "path": other}))
-    for what, mutant in mutants(proof):
+            verify_proof_bytes(json_bytes({**proof, "path": other}))
+    for what, mutant in mutate_json(proof):
         if not what.startswith("path "):
             with pytest.raises(ProofError):
-                assert check(as_bytes(mutant)), what
+                assert verify_proof_bytes(json_bytes(mutant)), what

@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.errors import FormatError
-from brain.receipts import KINDS, OUTCOMES, Receipt, Step, Write, decode, encode, of_text
+from brain.receipts import (
+    RUN_OUTCOMES,
+    STEP_KINDS,
+    FileWrite,
+    Receipt,
+    RunStep,
+    decode_receipt,
+    encode_receipt,
+    keep_text,
+)
 
 digests = st.binary(min_size=32, max_size=32)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -19,14 +28,14 @@ paths = st.from_regex(r"[a-z]{1,8}(/[a-z]{1,8}){0,2}", fullmatch=True)
 
 
 @st.composite
-def steps(draw: st.DrawFn) -> Step:
-    kind = draw(st.sampled_from(KINDS))
+def steps(draw: st.DrawFn) -> RunStep:
+    kind = draw(st.sampled_from(STEP_KINDS))
     wrote = draw(st.dictionaries(paths, digests | st.just(b""), max_size=3))
-    writes = tuple(Write(path, wrote[path]) for path in sorted(wrote))
+    writes = tuple(FileWrite(path, wrote[path]) for path in sorted(wrote))
     named = [draw(texts) for _ in range(3)]
-    said = [of_text(draw(texts)) for _ in range(2)]
+    said = [keep_text(draw(texts)) for _ in range(2)]
     counts = [draw(numbers) for _ in range(3)]
-    step = Step(kind, draw(times), *named, *said, draw(texts), *counts)
+    step = RunStep(kind, draw(times), *named, *said, draw(texts), *counts)
     return step._replace(writes=writes) if kind in ("skill_create", "memory_write") else step
 
 
@@ -39,15 +48,15 @@ def receipts(draw: st.DrawFn) -> Receipt:
     if draw(st.booleans()):
         out = out._replace(part=draw(st.integers(1, 99)), previous=draw(digests))
     if draw(st.booleans()):
-        ended = draw(st.sampled_from(OUTCOMES)), draw(texts), draw(times), draw(digests)
+        ended = draw(st.sampled_from(RUN_OUTCOMES)), draw(texts), draw(times), draw(digests)
         out = out._replace(outcome=ended[0], reason=ended[1], ended=ended[2], bundle_after=ended[3])
     return out
 
 
 @given(receipts())
 def test_a_receipt_is_read_as_it_was_written(receipt: Receipt) -> None:
-    data = encode(receipt)
-    assert decode(data) == receipt
+    data = encode_receipt(receipt)
+    assert decode_receipt(data) == receipt
     assert json.loads(data)["format"] == "brain v1 receipt"
 
 
@@ -55,11 +64,11 @@ def test_a_receipt_is_read_as_it_was_written(receipt: Receipt) -> None:
 def test_a_text_with_one_byte_changed_is_another_receipt_or_none(
     receipt: Receipt, data: st.DataObject
 ) -> None:
-    text = encode(receipt)
+    text = encode_receipt(receipt)
     at = data.draw(st.integers(0, len(text) - 1))
     byte = data.draw(st.integers(0, 255).filter(lambda value: value != text[at]))
     try:
-        found = decode(text[:at] + bytes([byte]) + text[at + 1 :])
+        found = decode_receipt(text[:at] + bytes([byte]) + text[at + 1 :])
     except FormatError:
         return
     assert found != receipt
@@ -68,4 +77,4 @@ def test_a_text_with_one_byte_changed_is_another_receipt_or_none(
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_receipt_or_refused(data: bytes) -> None:
     with suppress(FormatError):
-        assert encode(decode(data)) == data
+        assert encode_receipt(decode_receipt(data)) == data

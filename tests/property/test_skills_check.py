@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skills_ref.validator import validate
 
-from brain.skills.check import ERROR, check
+from brain.skills.skill_lint import ERROR, check_skill
 
 STRICTER = {
     "bad_type",  # the reference reads every scalar as text, and any list as a value
@@ -94,7 +94,7 @@ def heads(draw: st.DrawFn) -> str:
 @given(heads())
 def test_what_passes_here_passes_the_reference_and_the_rest_is_known(head: str) -> None:
     content = f"---\n{head}---\n# Body\n".encode()
-    problems = check("a-skill/SKILL.md", content, "a-skill", True)
+    problems = check_skill("a-skill/SKILL.md", content, "a-skill", True)
     errors = {problem.code for problem in problems if problem.severity == ERROR}
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "a-skill")

@@ -7,11 +7,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
-from brain.skills import fast, frontmatter, parts, quick
-from brain.skills.card import read_card
-from brain.skills.fields import SPECIFIED, TEXT, Head
-from brain.skills.scalar import is_plain, quoted, reads_as_text, write
-from brain.skills.strict_yaml import compose, flow_line, value_of
+from brain.skills import document_parts, frontmatter, frontmatter_regex, frontmatter_subset
+from brain.skills.frontmatter_fields import SPEC_FIELDS, TEXT_KIND, FrontMatter
+from brain.skills.skill_metadata import read_skill_metadata
+from brain.skills.strict_yaml import compose_front_matter, first_flow_line, node_value
+from brain.skills.yaml_scalar import is_certain_text, is_valid_plain, quote_scalar, write_scalar
 
 TYPED = ("name", "description", "title", "metadata")
 
@@ -148,7 +148,7 @@ heads = st.builds(
 )
 
 
-def comparable(head: Head) -> dict[str, object]:
+def comparable(head: FrontMatter) -> dict[str, object]:
     """Give places, and kinds and values where they matter."""
     both = [("", head.fields), ("metadata.", head.metadata)]
     return {
@@ -166,16 +166,16 @@ def comparable(head: Head) -> dict[str, object]:
 @example("tags:\n- a\n-\n")
 @example("metadata: {}\nname: x\n")
 def test_the_line_reader_agrees_with_the_yaml_loader(head: str) -> None:
-    found = fast.scan(head)
+    found = frontmatter_subset.parse_subset(head)
     if found is None:
         return
-    full = frontmatter.scan_fully(head)
+    full = frontmatter.parse_with_yaml(head)
     ours, theirs = comparable(found), comparable(full)
     assert {key: theirs.get(key) for key in ours} == ours
     assert set(found.fields) == set(full.fields)
     for key in ("version", "title"):
         assert (key in found.metadata) == (key in full.metadata)
-    assert found.flow == full.flow
+    assert found.is_flow == full.is_flow
 
 
 kept = st.sampled_from(["license", "compatibility", "allowed-tools", "version", "x", "name"])
@@ -198,25 +198,25 @@ checked_heads = st.one_of(
 @example("x: y\n" + "".join(f"k{number}: v\n" for number in range(1200)))
 def test_what_a_check_sees_of_a_head_is_what_the_yaml_loader_sees(head: str) -> None:
     try:
-        root = compose(head)
+        root = compose_front_matter(head)
     except InvalidInput as error:
         with pytest.raises(InvalidInput) as caught:
-            frontmatter.inspect(head)
+            frontmatter.parse_with_flow_line(head)
         assert (caught.value.code, caught.value.message) == (error.code, error.message)
         return
-    found, flow = frontmatter.inspect(head)
-    full = frontmatter.scan_fully(head)
-    assert flow == flow_line(root)
+    found, flow = frontmatter.parse_with_flow_line(head)
+    full = frontmatter.parse_with_yaml(head)
+    assert flow == first_flow_line(root)
     assert list(found.fields) == list(full.fields)
-    assert [found.fields.get(key) for key in SPECIFIED] == [
-        full.fields.get(key) for key in SPECIFIED
+    assert [found.fields.get(key) for key in SPEC_FIELDS] == [
+        full.fields.get(key) for key in SPEC_FIELDS
     ]
     assert list(found.metadata.items()) == list(full.metadata.items())
-    assert [found.raw(field) for field in found.versions()] == [
-        full.raw(field) for field in full.versions()
+    assert [found.raw_value(field) for field in found.version_fields()] == [
+        full.raw_value(field) for field in full.version_fields()
     ]
-    assert [found.line(field) for field in found.fields.values()] == [
-        full.line(field) for field in full.fields.values()
+    assert [found.line_number(field) for field in found.fields.values()] == [
+        full.line_number(field) for field in full.fields.values()
     ]
 
 
@@ -224,21 +224,23 @@ def test_what_a_check_sees_of_a_head_is_what_the_yaml_loader_sees(head: str) -> 
 @given(heads, st.sampled_from(["", "body\n", "---\nname: evil\n---\n"]))
 def test_the_expression_agrees_with_the_yaml_loader(head: str, body: str) -> None:
     content = f"---\n{head}---\n{body}".encode()
-    plain = quick.read(content)
+    plain = frontmatter_regex.match_simple_metadata(content)
     if plain is None:
         return
-    full = frontmatter.scan_fully(parts.split(content).head)
-    assert [full.fields[key].kind for key in ("name", "description")] == [TEXT, TEXT]
+    full = frontmatter.parse_with_yaml(document_parts.split_document(content).front_matter)
+    assert [full.fields[key].kind for key in ("name", "description")] == [TEXT_KIND, TEXT_KIND]
     assert plain.name == full.fields["name"].value
     assert plain.description == full.fields["description"].value
-    assert [plain.version] * bool(plain.version) == [full.raw(f) for f in full.versions()]
+    assert [plain.version] * bool(plain.version) == [
+        full.raw_value(f) for f in full.version_fields()
+    ]
 
 
 @settings(max_examples=200)
 @given(st.binary(max_size=80), heads)
 def test_a_card_can_be_read_of_anything(noise: bytes, head: str) -> None:
     for content in (noise, b"---\n" + noise + b"\n---\n", f"---\n{head}---\n".encode() + noise):
-        card = read_card(content, "fallback")
+        card = read_skill_metadata(content, "fallback")
         assert card.name
         assert "\n" not in card.name + card.description
 
@@ -250,26 +252,26 @@ def test_written_text_is_read_back_as_the_same_text(value: str) -> None:
         value.encode()
     except UnicodeEncodeError:
         return
-    for raw in (write(value), quoted(value)):
+    for raw in (write_scalar(value), quote_scalar(value)):
         try:
-            (_, read) = value_of(compose(f"a: {raw}\nb: 1\n")).items()
+            (_, read) = node_value(compose_front_matter(f"a: {raw}\nb: 1\n")).items()
         except InvalidInput as error:
             assert error.code == "bad_char"
             continue
-        assert value_of(compose(f"a: {raw}\n")) == {"a": value}
+        assert node_value(compose_front_matter(f"a: {raw}\n")) == {"a": value}
         assert read == ("b", 1)
 
 
 @settings(max_examples=200)
 @given(values.filter(bool))
 def test_plain_text_means_itself(value: str) -> None:
-    if is_plain(value) and reads_as_text(value):
-        assert value_of(compose(f"a: {value}\n")) == {"a": value}
+    if is_valid_plain(value) and is_certain_text(value):
+        assert node_value(compose_front_matter(f"a: {value}\n")) == {"a": value}
 
 
 def test_the_readers_do_answer_for_ordinary_heads() -> None:
     head = "name: a-skill\ndescription: It's — plain.\nversion: 1.4.9\nlicense: 'MIT'\n"
-    assert quick.read(f"---\n{head}---\n".encode()) is not None
+    assert frontmatter_regex.match_simple_metadata(f"---\n{head}---\n".encode()) is not None
     for more in (
         "metadata:\n  version: '1.0'\n  author: me\n",
         "tags:\n- a\n- b\n",
@@ -283,5 +285,5 @@ def test_the_readers_do_answer_for_ordinary_heads() -> None:
         "about: a\n  b\n",
         "# comment\n\n",
     ):
-        assert fast.scan(head + more) is not None
-        assert fast.scan((head + more).replace("\n", "\r\n")) is not None
+        assert frontmatter_subset.parse_subset(head + more) is not None
+        assert frontmatter_subset.parse_subset((head + more).replace("\n", "\r\n")) is not None

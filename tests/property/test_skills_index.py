@@ -12,10 +12,10 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.skills import fitting, index, sheet
-from brain.skills.fitting import Candidate
-from brain.skills.frame import framed
-from brain.skills.text import hidden
+from brain.skills import index_budget, index_lines, index_text
+from brain.skills.index_budget import IndexCandidate
+from brain.skills.prompt_delimiters import delimit_text
+from brain.skills.visible_text import hidden_pattern
 
 PIECES = [
     *(
@@ -92,44 +92,44 @@ Card = tuple[str, str]
 """Name and description, as an author may write them."""
 
 
-def check(cards: list[Card]) -> list[Candidate]:
+def check(cards: list[Card]) -> list[IndexCandidate]:
     """Parse the index of `cards` back: as many lines, each one name and one description.
 
     Returns what was parsed.
     """
-    lines = index.lines(cards)
+    lines = index_lines.format_lines(cards)
     for line in lines:
         assert line.startswith("▸ ")
         assert line.count("▸") == 1
         assert "▹" not in line
-        assert not hidden().search(line)
+        assert not hidden_pattern().search(line)
         assert line.splitlines() == [line]
         assert " ".join(line.split()) == line
-        name, description = index.split(line)
-        assert index.line(name, description) == line
-    text = b"".join(sheet.build(line.encode() for line in lines)).decode().rstrip("\n")
-    parsed = index.parse(text)
+        name, description = index_lines.split_line(line)
+        assert index_lines.format_line(name, description) == line
+    text = b"".join(index_text.build_pages(line.encode() for line in lines)).decode().rstrip("\n")
+    parsed = index_lines.parse_index(text)
     assert text.split("\n")[: len(cards)] == [f"▸ {one.name}: {one.description}" for one in parsed]
     assert Counter(text.split("\n") if cards else []) == Counter(lines)
-    whole = framed("skills", "data", text)
-    assert index.parse(whole) == parsed
+    whole = delimit_text("skills", "data", text)
+    assert index_lines.parse_index(whole) == parsed
     first, *_, last = whole.split("\n")
     tag = first.split(" ")[1]
     assert (first, last) == (f"[skills {tag} begins: data]", f"[skills {tag} ends]")
     assert tag not in text
-    return [Candidate(one.name, one.description or "") for one in parsed]
+    return [IndexCandidate(one.name, one.description or "") for one in parsed]
 
 
-def check_fit(skills: list[Candidate], budget: int) -> None:
+def check_fit(skills: list[IndexCandidate], budget: int) -> None:
     """See that an index within a budget shows each skill once, as it is or cut, or counts it."""
-    made = fitting.fit(skills, budget, index.tokens)
-    assert made.tokens == index.tokens(made.text) <= budget
+    made = index_budget.fit_to_budget(skills, budget, index_lines.estimate_tokens)
+    assert made.tokens == index_lines.estimate_tokens(made.text) <= budget
     assert made.shown + made.left_out == len(skills)
-    parsed = index.parse(made.text)
+    parsed = index_lines.parse_index(made.text)
     assert len(parsed) == made.shown
     lines = made.text.split("\n") if made.text else []
     if made.left_out and lines:
-        assert lines.pop() == index.more(made.left_out)
+        assert lines.pop() == index_lines.format_omitted_count(made.left_out)
     assert all(line[0] in "▸▹" for line in lines)
     whole = {skill.name: skill.description for skill in skills if skill.description}
     described = [one for one in parsed if one.description is not None]
@@ -138,7 +138,7 @@ def check_fit(skills: list[Candidate], budget: int) -> None:
         mine = [skill.description for skill in skills if skill.name == one.name]
         assert any(is_cut(one.description or "", text) for text in mine)
     listed = Counter(one.name for one in parsed if one.description is None)
-    assert not listed - Counter(index.listed(skill.name) for skill in skills)
+    assert not listed - Counter(index_lines.escape_listed_name(skill.name) for skill in skills)
     assert whole or not described
 
 
@@ -170,7 +170,7 @@ def campaign(seed: int, count: int) -> None:
     for _ in range(0, count, 100):
         skills = [
             skill._replace(
-                category=index.names([source.choice(["", "a", hostile(source)])])[0],
+                category=index_lines.format_names([source.choice(["", "a", hostile(source)])])[0],
                 author=source.choice("ab"),
             )
             for skill in check([(hostile(source), hostile(source)) for _ in range(100)])

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from brain.errors import FormatError
-from brain.skills import sheet
+from brain.skills import index_text
 
 NAMES = [b"a", b"a-b", b"a.b", b"ab", b"b", b"zz", b"a:", b"x y", "é".encode()]
 TEXTS = [b"x: y", b"b", b"b: c", b"long long long", b"(no description)"]
@@ -29,35 +29,37 @@ def right(lines: list[bytes]) -> bytes:
 def test_changes_one_after_another_or_all_at_once_lead_to_the_same_lines(
     monkeypatch: pytest.MonkeyPatch, page: int, step: int
 ) -> None:
-    monkeypatch.setattr(sheet, "PAGE", page)
-    monkeypatch.setattr(sheet, "_STEP", step)
+    monkeypatch.setattr(index_text, "PAGE_BYTES", page)
+    monkeypatch.setattr(index_text, "_FIRST_STEP_BYTES", step)
     rng = random.Random(page * step)
     for _ in range(20):
         lines = [line(rng) for _ in range(rng.randrange(60))]
-        first = changed = sheet.build(lines)
+        first = changed = index_text.build_pages(lines)
         rows = []
         for _ in range(8):
             new = [line(rng) for _ in range(rng.randrange(9))]
             gone = rng.sample([*lines, *new], min(len(lines), rng.randrange(9)))
             lines = list((Counter([*lines, *new]) - Counter(gone)).elements())
-            rows.append(sheet.encode_change(gone, new))
-            changed = sheet.change(changed, gone, new)
+            rows.append(index_text.encode_line_change(gone, new))
+            changed = index_text.change_pages(changed, gone, new)
             assert b"".join(changed) == right(lines)
             assert b"" not in changed
-        assert b"".join(sheet.change(first, *sheet.decode_changes(rows))) == right(lines)
+        assert b"".join(
+            index_text.change_pages(first, *index_text.decode_line_changes(rows))
+        ) == right(lines)
 
 
 def test_equal_lines_lie_on_one_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sheet, "PAGE", 20)
+    monkeypatch.setattr(index_text, "PAGE_BYTES", 20)
     one, other = "▸ a: b".encode(), "▸ c: d".encode()
-    made = sheet.build([one] * 30 + [other] * 3)
+    made = index_text.build_pages([one] * 30 + [other] * 3)
     assert made == [(one + b"\n") * 30, (other + b"\n") * 3]
-    assert sheet.change(made, [one] * 30, [other]) == [(other + b"\n") * 4]
+    assert index_text.change_pages(made, [one] * 30, [other]) == [(other + b"\n") * 4]
 
 
 def test_a_line_that_is_not_there_cannot_go() -> None:
-    made = sheet.build(["▸ a: bc".encode(), "▸ ab: c".encode()])
+    made = index_text.build_pages(["▸ a: bc".encode(), "▸ ab: c".encode()])
     for missing in (b"a: bc", "▸ a: b".encode(), "▸ b: c".encode(), b"c"):
         with pytest.raises(FormatError) as error:
-            sheet.change(made, [missing], [])
+            index_text.change_pages(made, [missing], [])
         assert error.value.code == "bad_sheet"

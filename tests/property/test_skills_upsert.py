@@ -8,9 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
-from brain.skills import parts, version
-from brain.skills.document import is_noop, upsert_document
-from brain.skills.frontmatter import load, read_leniently
+from brain.skills import document_parts, skill_version
+from brain.skills.frontmatter import load_front_matter, load_leniently
+from brain.skills.skill_document import is_noop, upsert_document
 
 versions = st.sampled_from(
     ["1", "2", "1.9", "1.4.9", "'1.9'", '"v2"', "v1.2.3", "2026.01.09", "0.0.9  # beta", "'7'"]
@@ -86,7 +86,7 @@ def documents(draw: st.DrawFn) -> bytes:
 
 def readable(content: bytes) -> dict[str, Any]:
     try:
-        return load(content)
+        return load_front_matter(content)
     except InvalidInput:
         assume(False)
         raise
@@ -102,7 +102,9 @@ def without_versions(values: dict[str, Any]) -> dict[str, Any]:
 def stated_versions(values: dict[str, Any]) -> list[str]:
     inner = values.get("metadata")
     found = [values, inner] if isinstance(inner, dict) else [values]
-    return [version.parse(str(item["version"])) for item in found if "version" in item]
+    return [
+        skill_version.parse_version(str(item["version"])) for item in found if "version" in item
+    ]
 
 
 @settings(max_examples=300)
@@ -110,22 +112,22 @@ def stated_versions(values: dict[str, Any]) -> list[str]:
 def test_a_save_of_nothing_new_changes_only_the_version(prior: bytes) -> None:
     before = readable(prior)
     made = upsert_document(prior, None, "a-skill", "a-skill", None, None)
-    after = load(made.content)
+    after = load_front_matter(made.content)
     assert set(stated_versions(after)) == {made.version}
-    assert version.compare(made.version, made.previous_version or "0.0") == 1
+    assert skill_version.compare_versions(made.version, made.previous_version or "0.0") == 1
     kept = without_versions(after)
     for key in ("name", "description"):
         if not before.get(key):
             assert kept.pop(key)
             before.pop(key, None)
     assert kept == without_versions(before)
-    old, new = parts.split(prior), parts.split(made.content)
+    old, new = document_parts.split_document(prior), document_parts.split_document(made.content)
     assert (new.bom, new.opening, new.closing, new.body) == (
         *(old.bom, old.opening, old.closing),
         old.body,
     )
-    lines = iter(new.head.splitlines(keepends=True))
-    for line in old.head.splitlines(keepends=True):
+    lines = iter(new.front_matter.splitlines(keepends=True))
+    for line in old.front_matter.splitlines(keepends=True):
         if "version" not in line and line.split(":")[0] not in ("name", "description"):
             assert line in lines
 
@@ -136,15 +138,15 @@ def test_a_save_changes_what_was_asked(prior: bytes, description: str, body: str
     before = readable(prior)
     assume(not body.startswith("---"))
     made = upsert_document(prior, None, "a-skill", "a-skill", description, body.encode())
-    after = load(made.content)
+    after = load_front_matter(made.content)
     assert after["description"] == description
     expected = {**without_versions(before), "description": description}
     expected["name"] = before.get("name") or "a-skill"
     assert without_versions(after) == expected
-    assert parts.split(made.content).body.lstrip() == body.encode().lstrip()
+    assert document_parts.split_document(made.content).body.lstrip() == body.encode().lstrip()
     assert is_noop(made.content, description, body.encode())
     again = upsert_document(made.content, None, "a-skill", "a-skill", description, body.encode())
-    assert without_versions(load(again.content)) == without_versions(after)
+    assert without_versions(load_front_matter(again.content)) == without_versions(after)
     assert again.previous_version == made.version
 
 
@@ -153,7 +155,7 @@ def test_a_save_changes_what_was_asked(prior: bytes, description: str, body: str
 def test_a_whole_document_is_merged_key_by_key(prior: bytes, incoming: bytes) -> None:
     before, given_ = readable(prior), readable(incoming)
     made = upsert_document(prior, "1.2.3", "a-skill", "a-skill", None, incoming)
-    after = load(made.content)
+    after = load_front_matter(made.content)
     expected = without_versions({**before, **given_})
     metadata_before = before.get("metadata")
     if isinstance(metadata_before, dict) and isinstance(expected.get("metadata"), dict):
@@ -163,7 +165,10 @@ def test_a_whole_document_is_merged_key_by_key(prior: bytes, incoming: bytes) ->
     expected["description"] = expected.get("description") or after["description"]
     assert without_versions(after) == expected
     assert set(stated_versions(after)) == {made.version}
-    assert parts.split(made.content).body == parts.split(incoming).body
+    assert (
+        document_parts.split_document(made.content).body
+        == document_parts.split_document(incoming).body
+    )
     assert is_noop(made.content, None, made.content)
 
 
@@ -172,11 +177,11 @@ def test_a_whole_document_is_merged_key_by_key(prior: bytes, incoming: bytes) ->
 def test_a_new_skill_keeps_the_document_it_is_made_of(incoming: bytes) -> None:
     before = readable(incoming)
     made = upsert_document(None, "8", "My Skill", "my-skill", None, incoming)
-    after = load(made.content)
+    after = load_front_matter(made.content)
     assert (made.version, made.previous_version) == ("9", "8")
     if before.get("name"):
         assert made.name == before["name"]
     else:
         assert made.name == "my-skill"
         assert after["metadata"]["title"] == (before.get("metadata") or {}).get("title", "My Skill")
-    assert read_leniently(made.content)[1] == read_leniently(incoming)[1]
+    assert load_leniently(made.content)[1] == load_leniently(incoming)[1]

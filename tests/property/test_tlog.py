@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pymerkle import InmemoryTree
 
-from brain.chain.tlog import shape
-from brain.chain.tlog.hashing import EMPTY_ROOT, leaf_hash
-from brain.chain.tlog.proofs import extends, includes
-from brain.chain.tlog.shape import Edge, Range, Subtree
+from brain.chain.tlog import compact_ranges
+from brain.chain.tlog.compact_ranges import CompactRange, LeafRange, Subtree
+from brain.chain.tlog.rfc6962 import EMPTY_ROOT, is_consistent, is_included, leaf_hash
 
 MOST = 3000
 LEAVES = [b"leaf %d" % number for number in range(MOST)]
@@ -19,7 +18,7 @@ LEAVES = [b"leaf %d" % number for number in range(MOST)]
 
 @cache
 def stored() -> list[bytes]:
-    return Edge(0, []).extend(map(leaf_hash, LEAVES))
+    return CompactRange(0, []).append_leaves(map(leaf_hash, LEAVES))
 
 
 @cache
@@ -31,11 +30,11 @@ def other() -> InmemoryTree:
 
 
 def hash_of(subtree: Subtree) -> bytes:
-    return stored()[subtree.last][32 * subtree.level :][:32]
+    return stored()[subtree.last_leaf][32 * subtree.level :][:32]
 
 
-def hash_over(span: Range) -> bytes:
-    return shape.folded([hash_of(one) for one in shape.cover(*span)])
+def hash_over(span: LeafRange) -> bytes:
+    return compact_ranges.fold_hashes([hash_of(one) for one in compact_ranges.cover_range(*span)])
 
 
 def root(size: int) -> bytes:
@@ -61,18 +60,18 @@ def pairs(draw: st.DrawFn) -> tuple[int, int]:
 def test_roots_and_inclusion_are_those_of_another_implementation(place: tuple[int, int]) -> None:
     index, size = place
     theirs = other().prove_inclusion(index + 1, size)
-    mine = [hash_over(span) for span in shape.inclusion(index, size)]
+    mine = [hash_over(span) for span in compact_ranges.inclusion_ranges(index, size)]
     assert theirs.path == [leaf_hash(LEAVES[index]), *mine]
     assert other().get_root(size) == root(size)
-    assert includes(root(size), size, index, leaf_hash(LEAVES[index]), mine)
+    assert is_included(root(size), size, index, leaf_hash(LEAVES[index]), mine)
 
 
 @given(pairs())
 def test_every_state_is_proven_to_extend_every_one_before(pair: tuple[int, int]) -> None:
     old, new = pair
-    way = [hash_over(span) for span in shape.consistency(old, new)]
+    way = [hash_over(span) for span in compact_ranges.consistency_ranges(old, new)]
     assert len(way) <= 2 * new.bit_length()
-    assert extends(old, root(old), new, root(new), way)
+    assert is_consistent(old, root(old), new, root(new), way)
 
 
 @given(places(), st.data())
@@ -80,11 +79,11 @@ def test_a_changed_proof_of_inclusion_is_refused(
     place: tuple[int, int], data: st.DataObject
 ) -> None:
     index, size = place
-    way = [hash_over(span) for span in shape.inclusion(index, size)]
+    way = [hash_over(span) for span in compact_ranges.inclusion_ranges(index, size)]
     given = [root(size), leaf_hash(LEAVES[index]), *way]
     which = data.draw(st.integers(0, len(given) - 1))
     given[which] = data.draw(flipped(given[which]))
-    assert not includes(given[0], size, index, given[1], given[2:])
+    assert not is_included(given[0], size, index, given[1], given[2:])
 
 
 @given(pairs(), st.data())
@@ -92,32 +91,32 @@ def test_a_changed_proof_of_consistency_is_refused(
     pair: tuple[int, int], data: st.DataObject
 ) -> None:
     old, new = pair
-    way = [hash_over(span) for span in shape.consistency(old, new)]
+    way = [hash_over(span) for span in compact_ranges.consistency_ranges(old, new)]
     given = [root(old), root(new), *way]
     which = data.draw(st.integers(0, len(given) - 1))
     given[which] = data.draw(flipped(given[which]))
-    assert not extends(old, given[0], new, given[1], given[2:])
+    assert not is_consistent(old, given[0], new, given[1], given[2:])
 
 
 @given(pairs(), st.integers(0, MOST), st.integers(0, MOST))
 def test_a_way_between_sizes_proves_nothing_of_others(
     pair: tuple[int, int], old: int, new: int
 ) -> None:
-    way = [hash_over(span) for span in shape.consistency(*pair)]
+    way = [hash_over(span) for span in compact_ranges.consistency_ranges(*pair)]
     states = [root(size) if size else EMPTY_ROOT for size in (old, new)]
     same = pair == (old, new) or (0 < old == new and not way)
-    assert extends(old, states[0], new, states[1], way) is same
+    assert is_consistent(old, states[0], new, states[1], way) is same
 
 
 @settings(max_examples=30)
 @given(st.lists(sizes, max_size=5))
 def test_a_log_that_grows_in_steps_stores_the_same(steps: list[int]) -> None:
-    edge, completed = Edge(0, []), []
+    edge, completed = CompactRange(0, []), []
     for size in sorted(steps):
-        completed += edge.extend(map(leaf_hash, LEAVES[edge.size : size]))
-        resumed = [hash_of(one) for one in shape.cover(0, edge.size)]
-        edge = Edge(edge.size, resumed)
-        assert edge.root() == root(edge.size)
+        completed += edge.append_leaves(map(leaf_hash, LEAVES[edge.size : size]))
+        resumed = [hash_of(one) for one in compact_ranges.cover_range(0, edge.size)]
+        edge = CompactRange(edge.size, resumed)
+        assert edge.root_hash() == root(edge.size)
     assert completed == stored()[: len(completed)]
 
 

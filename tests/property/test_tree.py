@@ -7,168 +7,182 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brain.checks.trees import check_bundles
 from brain.objects import tree
-from brain.objects.tree import Root
-from tests.forest import (
-    Edits,
-    Files,
-    applied,
-    counts,
-    edited,
-    few,
-    of,
-    seeds,
-    some_edits,
-    some_files,
+from brain.objects.tree import TreeRoot
+from brain.verify.tree_check import check_bundles
+from tests.support.hypothesis_strategies import (
+    EditsByPath,
+    FilesByPath,
+    apply_edits,
+    brain_paths,
+    build_tree,
+    edit_tree,
+    file_counts,
+    random_edits,
+    random_files,
+    random_seeds,
+    small_file_sets,
 )
-from tests.shelf import Shelf, entries, entry, levels
-from tests.strategies import brain_paths
+from tests.support.node_store import MemoryNodeStore, file_entries, file_entry, tree_levels
 
 
-@given(few, few, st.sets(brain_paths))
-def test_updating_a_small_tree_is_building_it(before: Files, new: Files, gone: set[str]) -> None:
-    shelf = Shelf()
-    edits: Edits = {**new, **dict.fromkeys(gone), **dict.fromkeys([*before][::3])}
-    root = edited(shelf, of(shelf, before), edits)
-    assert root == of(shelf, applied(before, edits))
+@given(small_file_sets, small_file_sets, st.sets(brain_paths))
+def test_updating_a_small_tree_is_building_it(
+    before: FilesByPath, new: FilesByPath, gone: set[str]
+) -> None:
+    shelf = MemoryNodeStore()
+    edits: EditsByPath = {**new, **dict.fromkeys(gone), **dict.fromkeys([*before][::3])}
+    root = edit_tree(shelf, build_tree(shelf, before), edits)
+    assert root == build_tree(shelf, apply_edits(before, edits))
 
 
 @settings(max_examples=60)
-@given(seeds, st.sampled_from([1, 23, 24, 162, 163, 1000, 5000]), counts, counts, counts)
+@given(
+    random_seeds,
+    st.sampled_from([1, 23, 24, 162, 163, 1000, 5000]),
+    file_counts,
+    file_counts,
+    file_counts,
+)
 def test_updating_a_large_tree_is_building_it(
     seed: int, total: int, removed: int, changed: int, added: int
 ) -> None:
-    shelf = Shelf()
-    before = some_files(seed, total)
-    edits = some_edits(seed, before, removed, changed, added)
-    built = of(shelf, before)
-    right = of(shelf, applied(before, edits))
-    assert edited(shelf, built, edits) == right
-    nodes = shelf.nodes()
-    assert len(list(tree.walk(nodes, built))) == len(before)
-    assert edited(shelf, edited(shelf, built, {}, nodes), edits, nodes) == right
+    shelf = MemoryNodeStore()
+    before = random_files(seed, total)
+    edits = random_edits(seed, before, removed, changed, added)
+    built = build_tree(shelf, before)
+    right = build_tree(shelf, apply_edits(before, edits))
+    assert edit_tree(shelf, built, edits) == right
+    nodes = shelf.open_nodes()
+    assert len(list(tree.walk_tree(nodes, built))) == len(before)
+    assert edit_tree(shelf, edit_tree(shelf, built, {}, nodes), edits, nodes) == right
 
 
 @settings(max_examples=25)
-@given(seeds, st.integers(100, 5000), st.integers(0, 30))
+@given(random_seeds, st.integers(100, 5000), st.integers(0, 30))
 def test_removing_all_but_a_few_shrinks_the_tree_to_theirs(
     seed: int, total: int, left: int
 ) -> None:
-    shelf = Shelf()
-    before = some_files(seed, total)
+    shelf = MemoryNodeStore()
+    before = random_files(seed, total)
     kept = set(random.Random(seed).sample(sorted(before), min(left, len(before))))
-    root = edited(shelf, of(shelf, before), {path: None for path in before if path not in kept})
-    assert root == of(shelf, {path: before[path] for path in kept})
+    root = edit_tree(
+        shelf, build_tree(shelf, before), {path: None for path in before if path not in kept}
+    )
+    assert root == build_tree(shelf, {path: before[path] for path in kept})
 
 
 def test_removing_everything_leaves_no_tree() -> None:
-    shelf = Shelf()
-    files = some_files(1, 4000)
-    root = of(shelf, files)
-    assert edited(shelf, root, dict.fromkeys(files)) is None
-    assert edited(shelf, None, dict.fromkeys(files)) is None
+    shelf = MemoryNodeStore()
+    files = random_files(1, 4000)
+    root = build_tree(shelf, files)
+    assert edit_tree(shelf, root, dict.fromkeys(files)) is None
+    assert edit_tree(shelf, None, dict.fromkeys(files)) is None
 
 
 @settings(max_examples=20)
-@given(seeds, st.integers(1, 400), st.integers(1, 20))
+@given(random_seeds, st.integers(1, 400), st.integers(1, 20))
 def test_the_order_of_edits_does_not_matter(seed: int, total: int, turns: int) -> None:
-    shelf = Shelf()
-    files = some_files(seed, total)
-    passing = {f"passing/{number}": entry(f"passing/{number}") for number in range(turns * 3)}
-    steps: list[Edits] = [{path: line} for path, line in files.items()]
+    shelf = MemoryNodeStore()
+    files = random_files(seed, total)
+    passing = {f"passing/{number}": file_entry(f"passing/{number}") for number in range(turns * 3)}
+    steps: list[EditsByPath] = [{path: line} for path, line in files.items()]
     steps += [{path: line} for path, line in passing.items()]
     random.Random(seed).shuffle(steps)
-    root: Root | None = None
-    nodes = shelf.nodes()  # all in memory, as one process has it
+    root: TreeRoot | None = None
+    nodes = shelf.open_nodes()  # all in memory, as one process has it
     for step in steps:
-        root = edited(shelf, root, step, nodes)
+        root = edit_tree(shelf, root, step, nodes)
     for path in sorted(passing, key=lambda path: path[::-1]):
-        root = edited(shelf, root, {path: None}, nodes)
-    assert root == of(shelf, files)
+        root = edit_tree(shelf, root, {path: None}, nodes)
+    assert root == build_tree(shelf, files)
 
 
 @settings(max_examples=20)
-@given(seeds, st.integers(2, 20_000))
+@given(random_seeds, st.integers(2, 20_000))
 def test_every_tree_is_one_that_the_verifier_takes(seed: int, total: int) -> None:
-    shelf = Shelf()
-    files = some_files(seed, total)
-    before = of(shelf, files)
-    after = edited(shelf, before, some_edits(seed, files, 5, 5, 5))
+    shelf = MemoryNodeStore()
+    files = random_files(seed, total)
+    before = build_tree(shelf, files)
+    after = edit_tree(shelf, before, random_edits(seed, files, 5, 5, 5))
     assert before and after
     for old in ({}, {"s": before}):
-        (change,) = check_bundles(shelf.nodes(), old, {"s": after})
-        was, now = (set(tree.walk(shelf.nodes(), root)) for root in (old.get("s"), after))
-        assert sorted(change.gone) == sorted(was - now)
-        assert sorted(change.fresh) == sorted(now - was)
+        (change,) = check_bundles(shelf.open_nodes(), old, {"s": after})
+        was, now = (set(tree.walk_tree(shelf.open_nodes(), root)) for root in (old.get("s"), after))
+        assert sorted(change.old_entries) == sorted(was - now)
+        assert sorted(change.new_entries) == sorted(now - was)
 
 
 @settings(max_examples=30)
-@given(seeds, st.integers(1, 3000))
+@given(random_seeds, st.integers(1, 3000))
 def test_nodes_hold_24_to_162_entries_but_for_the_last_of_a_level(seed: int, total: int) -> None:
-    shelf = Shelf()
-    files = some_files(seed, total)
-    root = of(shelf, files)
+    shelf = MemoryNodeStore()
+    files = random_files(seed, total)
+    root = build_tree(shelf, files)
     assert root is not None and root.files == len(files)
     assert root.bytes == sum(line.size for line in files.values())
-    for level in levels(shelf.nodes(), root.node):
+    for level in tree_levels(shelf.open_nodes(), root.node):
         sizes = [len(node.entries) for node in level]
         assert max(sizes) <= 162
         assert min(sizes[:-1], default=24) >= 24
 
 
-@given(few, brain_paths)
-def test_an_entry_is_found_if_and_only_if_it_is_there(files: Files, path: str) -> None:
-    shelf = Shelf()
-    root = of(shelf, files)
-    assert tree.get(shelf.nodes(), root, path) == files.get(path)
+@given(small_file_sets, brain_paths)
+def test_an_entry_is_found_if_and_only_if_it_is_there(files: FilesByPath, path: str) -> None:
+    shelf = MemoryNodeStore()
+    root = build_tree(shelf, files)
+    assert tree.get_tree_entry(shelf.open_nodes(), root, path) == files.get(path)
     for known in files:
-        assert tree.get(shelf.nodes(), root, known) == files[known]
+        assert tree.get_tree_entry(shelf.open_nodes(), root, known) == files[known]
 
 
-@given(few, st.lists(brain_paths, max_size=6))
+@given(small_file_sets, st.lists(brain_paths, max_size=6))
 def test_one_of_some_paths_is_found_if_and_only_if_one_is_there(
-    files: Files, others: list[str]
+    files: FilesByPath, others: list[str]
 ) -> None:
-    shelf = Shelf()
-    root = of(shelf, files)
-    assert tree.has_any(shelf.nodes(), root, sorted(others)) == any(p in files for p in others)
+    shelf = MemoryNodeStore()
+    root = build_tree(shelf, files)
+    assert tree.has_any_path(shelf.open_nodes(), root, sorted(others)) == any(
+        p in files for p in others
+    )
     asked = sorted({*others, *list(files)[:1]})
-    assert tree.has_any(shelf.nodes(), root, asked) == bool(files)
+    assert tree.has_any_path(shelf.open_nodes(), root, asked) == bool(files)
 
 
 @settings(max_examples=25)
-@given(seeds, st.sampled_from([0, 1, 100, 4000]))
+@given(random_seeds, st.sampled_from([0, 1, 100, 4000]))
 def test_walking_yields_every_entry_in_order_from_any_start(seed: int, total: int) -> None:
-    shelf = Shelf()
-    files = some_files(seed, total)
-    root = of(shelf, files)
+    shelf = MemoryNodeStore()
+    files = random_files(seed, total)
+    root = build_tree(shelf, files)
     everything = [files[path] for path in sorted(files)]
-    assert list(tree.walk(shelf.nodes(), root)) == everything
+    assert list(tree.walk_tree(shelf.open_nodes(), root)) == everything
     start = f"{random.Random(seed).randrange(9000):05}"
-    assert list(tree.walk(shelf.nodes(), root, start)) == [e for e in everything if e.path >= start]
+    assert list(tree.walk_tree(shelf.open_nodes(), root, start)) == [
+        e for e in everything if e.path >= start
+    ]
     for line in everything[:: max(1, total // 20)]:
-        assert tree.get(shelf.nodes(), root, line.path) == line
-        assert tree.get(shelf.nodes(), root, line.path + "x") is None
+        assert tree.get_tree_entry(shelf.open_nodes(), root, line.path) == line
+        assert tree.get_tree_entry(shelf.open_nodes(), root, line.path + "x") is None
 
 
 def test_one_edit_in_twenty_thousand_loads_and_makes_a_node_per_level() -> None:
-    shelf = Shelf()
-    files = {f"{number:05}": entry(f"{number:05}") for number in range(20_000)}
-    root = of(shelf, files)
+    shelf = MemoryNodeStore()
+    files = {f"{number:05}": file_entry(f"{number:05}") for number in range(20_000)}
+    root = build_tree(shelf, files)
     assert root is not None
-    height = len(levels(shelf.nodes(), root.node))
-    nodes = shelf.nodes()
-    tree.update(nodes, root, [("12345", entry("12345", "changed"))])
-    assert len(nodes.fresh) == len(shelf.loads) == height == 3
-    nodes = shelf.nodes()
-    tree.update(nodes, root, [("12345-new", entry("12345-new"))])
-    assert len(nodes.fresh) <= 2 * height + 1
+    height = len(tree_levels(shelf.open_nodes(), root.node))
+    nodes = shelf.open_nodes()
+    tree.update_tree(nodes, root, [("12345", file_entry("12345", "changed"))])
+    assert len(nodes.unstored) == len(shelf.loads) == height == 3
+    nodes = shelf.open_nodes()
+    tree.update_tree(nodes, root, [("12345-new", file_entry("12345-new"))])
+    assert len(nodes.unstored) <= 2 * height + 1
 
 
 def test_entries_of_a_tree_of_any_size_are_those_it_was_built_of() -> None:
     for total in (1, 24, 162, 163, 10_000):
-        shelf = Shelf()
-        lines = entries(f"{number:05}" for number in range(total))
-        nodes = shelf.nodes()
-        assert list(tree.walk(nodes, tree.build(nodes, lines))) == lines
+        shelf = MemoryNodeStore()
+        lines = file_entries(f"{number:05}" for number in range(total))
+        nodes = shelf.open_nodes()
+        assert list(tree.walk_tree(nodes, tree.build_tree(nodes, lines))) == lines

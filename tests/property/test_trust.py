@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brain.trust import equivocation, verify
-from brain.trust.edit import render
-from brain.trust.outline import Outline
-from brain.trust.policy import Policy, Revocation, TrustedKey, parse
-from brain.trust.proving import Signed, proving
-from tests.conformance import independent_trust
-from tests.signing import KEYS, NONE, Signing
+from brain.trust import equivocation, signature_verification
+from brain.trust.batch_verify import SnapshotSigners, verify_in_background
+from brain.trust.policy import KeyRevocation, Policy, PolicyKey, parse_policy
+from brain.trust.policy_edit import render_policy
+from brain.trust.rights_graph import RightsGraph
+from tests.conformance.independent import trust_policies
+from tests.support.signed_lineages import NO_TRUST_FILE, PUBLIC_KEYS, SignedLineage
 from tests.vectors.families import rights
 
 numbers = st.integers(0, 3)
@@ -19,28 +19,28 @@ BROKEN = b"threshold: 1"
 
 
 @st.composite
-def policies(draw: st.DrawFn, line: Signing) -> bytes:
+def policies(draw: st.DrawFn, line: SignedLineage) -> bytes:
     """A trust file that names snapshots of `line`, a broken one, or none at all."""
     if (other := draw(st.integers(0, 9))) < 2:
-        return [NONE, BROKEN][other]
+        return [NO_TRUST_FILE, BROKEN][other]
     ids = st.sampled_from([b"", b"", b"", *line.ids, bytes(32)])
     keys = []
     for number in draw(st.lists(numbers, min_size=1, max_size=4, unique=True)):
-        revoked = Revocation(draw(ids), "") if draw(st.integers(0, 3)) == 0 else None
+        revoked = KeyRevocation(draw(ids), "") if draw(st.integers(0, 3)) == 0 else None
         end = draw(ids) if draw(st.booleans()) else b""
         begin = draw(ids) if draw(st.booleans()) else b""
-        keys.append(TrustedKey(f"key {number}", KEYS[number], begin, end, revoked))
-    usable = sum(key.may_go_on for key in keys)
+        keys.append(PolicyKey(f"key {number}", PUBLIC_KEYS[number], begin, end, revoked))
+    usable = sum(key.can_keep_signing for key in keys)
     if not usable:
-        return NONE
-    return render(Policy(draw(st.integers(1, usable)), tuple(keys)))
+        return NO_TRUST_FILE
+    return render_policy(Policy(draw(st.integers(1, usable)), tuple(keys)))
 
 
 @st.composite
-def lineages(draw: st.DrawFn) -> Signing:
+def lineages(draw: st.DrawFn) -> SignedLineage:
     """A genesis and up to a dozen snapshots with random trust files and signatures."""
     signers = st.lists(numbers, max_size=4, unique=True)
-    line = Signing(NONE, draw(signers))
+    line = SignedLineage(NO_TRUST_FILE, draw(signers))
     for size in range(1, draw(st.integers(2, 12))):
         recent = st.integers(max(0, size - 3), size - 1)
         parents = draw(st.lists(recent, min_size=1, max_size=2, unique=True))
@@ -52,7 +52,7 @@ def lineages(draw: st.DrawFn) -> Signing:
 class Model:
     """What the specification says, taken literally."""
 
-    def __init__(self, line: Signing) -> None:
+    def __init__(self, line: SignedLineage) -> None:
         self.line = line
         self.above: dict[bytes, set[bytes]] = {}
         for here in line.ids:
@@ -70,7 +70,9 @@ class Model:
         return self.line.files[self.line.known[here].bundle]
 
     def policy(self, here: bytes) -> Policy | None:
-        return parse(text) if (text := self.text(here)) not in (NONE, BROKEN) else None
+        return (
+            parse_policy(text) if (text := self.text(here)) not in (NO_TRUST_FILE, BROKEN) else None
+        )
 
     def held(self, here: bytes) -> list[Policy]:
         """What a snapshot hands on: its own trust file, or if that is broken what it is under."""
@@ -127,7 +129,7 @@ class Model:
 
 @settings(max_examples=300, deadline=None)
 @given(lineages())
-def test_every_snapshot_stands_as_the_specification_says(line: Signing) -> None:
+def test_every_snapshot_stands_as_the_specification_says(line: SignedLineage) -> None:
     model = Model(line)
     reached = [here for here in line.ids if here in model.above[line.head]]
     found = {one.snapshot: one for one in line.verdicts()}
@@ -147,7 +149,7 @@ def test_every_snapshot_stands_as_the_specification_says(line: Signing) -> None:
 @settings(max_examples=200, deadline=None)
 @given(lineages())
 def test_a_broken_trust_file_is_told_where_it_comes_and_as_an_error_while_it_is_there(
-    line: Signing,
+    line: SignedLineage,
 ) -> None:
     model = Model(line)
     severity = "error" if model.text(line.head) == BROKEN else "warning"
@@ -168,27 +170,27 @@ def test_a_broken_trust_file_is_told_where_it_comes_and_as_an_error_while_it_is_
 @settings(max_examples=200, deadline=None)
 @given(lineages(), numbers)
 def test_whoever_is_revoked_somewhere_never_counts_at_the_head_or_after(
-    line: Signing, key: int
+    line: SignedLineage, key: int
 ) -> None:
     """However trust files, merges and repairs go on: nothing brings a revoked key back."""
     model = Model(line)
-    if not model.is_revoked(line.head, KEYS[key]):
+    if not model.is_revoked(line.head, PUBLIC_KEYS[key]):
         return
     line.add(by=[key])
     last = line.verdicts()[-1]
-    assert last.snapshot == line.head and KEYS[key] not in last.signers
+    assert last.snapshot == line.head and PUBLIC_KEYS[key] not in last.signers
 
 
 @settings(max_examples=200, deadline=None)
 @given(lineages(), st.sets(numbers, min_size=1, max_size=2))
 def test_a_head_is_signed_by_who_may_as_the_verdicts_on_all_changes_of_rights_say(
-    line: Signing, roots: set[int]
+    line: SignedLineage, roots: set[int]
 ) -> None:
     model = Model(line)
-    outline = Outline(line.source(), line.head).read()
-    with proving(line.brain, line.rows) as finish:
+    outline = RightsGraph(line.source(), line.head).read_ancestors()
+    with verify_in_background(line.brain, line.rows) as finish:
         signers = finish()
-    asked = set(verify.decisive(outline))
+    asked = set(signature_verification.find_decisive_snapshots(outline))
     changing = {
         here
         for here in model.above[line.head]
@@ -198,32 +200,34 @@ def test_a_head_is_signed_by_who_may_as_the_verdicts_on_all_changes_of_rights_sa
     some = {here: signers[here] for here in asked if here in signers}
     standings = {one.snapshot: one.standing for one in line.verdicts(roots=roots)}
     expected = all(standings[here] != "refused" for here in asked)
-    pinned = frozenset(KEYS[number] for number in roots)
-    assert verify.is_entitled(outline, some, pinned) == expected
+    pinned = frozenset(PUBLIC_KEYS[number] for number in roots)
+    assert signature_verification.is_head_authorized(outline, some, pinned) == expected
 
 
 @settings(max_examples=100, deadline=None)
 @given(lineages(), st.sets(numbers, max_size=2))
 def test_the_second_implementation_stands_and_finds_the_same(
-    line: Signing, roots: set[int]
+    line: SignedLineage, roots: set[int]
 ) -> None:
     tips = {parent for one in line.known.values() for parent in one.parents}
     line.add(*(number for number, here in enumerate(line.ids) if here not in tips), by=[0])
-    assert independent_trust.judge(rights.given_of(line, roots)) == rights.judged(line, roots)
+    assert trust_policies.judge_lineage(rights.given_of(line, roots)) == rights.judged(line, roots)
 
 
 @settings(max_examples=200, deadline=None)
 @given(lineages(), st.integers(0, 3))
 def test_a_signature_is_missed_where_it_would_count_and_too_few_have_signed(
-    line: Signing, number: int
+    line: SignedLineage, number: int
 ) -> None:
-    model, key = Model(line), KEYS[number]
+    model, key = Model(line), PUBLIC_KEYS[number]
     reached = [here for here in line.ids if here in model.above[line.head]]
-    with proving(line.brain, line.rows) as finish:
+    with verify_in_background(line.brain, line.rows) as finish:
         signers = finish()
-    outline = Outline(line.source(), line.head).read()
-    assert set(verify.lacking(outline, signers)) == set(filter(model.unsatisfied, reached))
-    assert set(verify.missing(outline, signers, key)) == {
+    outline = RightsGraph(line.source(), line.head).read_ancestors()
+    assert set(signature_verification.find_below_threshold(outline, signers)) == set(
+        filter(model.unsatisfied, reached)
+    )
+    assert set(signature_verification.find_missing_signatures(outline, signers, key)) == {
         here
         for here in reached
         if key not in model.signed(here)
@@ -233,7 +237,9 @@ def test_a_signature_is_missed_where_it_would_count_and_too_few_have_signed(
 
 @settings(max_examples=100, deadline=None)
 @given(lineages(), st.integers(0, 3))
-def test_a_signature_more_never_makes_a_trusted_snapshot_refused(line: Signing, key: int) -> None:
+def test_a_signature_more_never_makes_a_trusted_snapshot_refused(
+    line: SignedLineage, key: int
+) -> None:
     before = line.standings()
     for number in list(before):
         line.sign(number, key)
@@ -246,32 +252,34 @@ def test_a_signature_more_never_makes_a_trusted_snapshot_refused(line: Signing, 
 @settings(max_examples=200, deadline=None)
 @given(lineages(), st.booleans())
 def test_equivocation_is_found_wherever_two_signed_children_are_strangers(
-    line: Signing, merged: bool
+    line: SignedLineage, merged: bool
 ) -> None:
     model = Model(line)
     read = {line.head, *model.above[line.head]} if merged else set()
     signers = {
-        here: Signed(tuple(sorted(key for snapshot, key, _ in line.rows if snapshot == here)), ())
+        here: SnapshotSigners(
+            tuple(sorted(key for snapshot, key, _ in line.rows if snapshot == here)), ()
+        )
         for here in line.ids
     }
     expected = {
         (parent, key)
-        for key in KEYS
+        for key in PUBLIC_KEYS
         for first in line.ids
         for second in line.ids
         if first not in model.above[second] and second not in model.above[first]
         for parent in line.known[first].parents[:1]
         if line.known[second].parents[:1] == (parent,)
-        and key in signers[first].good
-        and key in signers[second].good
+        and key in signers[first].valid
+        and key in signers[second].valid
         and not {first, second} <= read
     }
     walk = sorted(line.known.items(), key=lambda row: -row[1].generation)
-    found = list(equivocation.find(line.load, iter(walk), signers, read))
+    found = list(equivocation.find_equivocations(line.load, iter(walk), signers, read))
     assert {(one.parent, one.key) for one in found} == expected
     for one in found:
         assert not {one.first, one.second} <= read
         assert one.first not in model.above[one.second]
         assert one.second not in model.above[one.first]
-        assert {one.key} <= {*signers[one.first].good} & {*signers[one.second].good}
+        assert {one.key} <= {*signers[one.first].valid} & {*signers[one.second].valid}
     assert len(set(found)) == len(found)

@@ -18,10 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from brain import Brain
-from brain.adopting import Wish, adopt, publish
-
-from ..homes import put, skill
-from .endpoint import Model, listening
+from brain.adopting import PublishRequest, adopt, publish
+from tests.real.endpoint import Model, listening
+from tests.support.agent_homes import skill_text, write_files
 
 SECONDS = 300
 SLUG = "count-the-stars"
@@ -59,7 +58,7 @@ def hermes(root: Path, model: Model) -> tuple[Program, Callable[[], str]]:
     """Make a home of Hermes."""
     made = Program(root, model, ".hermes", HERMES_HOME=str(root / ".hermes"))
     settings = f"model:\n  default: loopback\n  provider: custom\n  base_url: {model.url}/v1\n"
-    put(made.home, {"config.yaml": settings})
+    write_files(made.home, {"config.yaml": settings})
     return made, lambda: made.run("hermes", "-z", "Say hello")
 
 
@@ -75,7 +74,7 @@ def codex(root: Path, model: Model) -> tuple[Program, Callable[[], str]]:
     made = Program(root, model, ".codex", CODEX_HOME=str(root / ".codex"))
     lines = ['model = "loopback"', 'model_provider = "loopback"', "[model_providers.loopback]"]
     lines += ['name = "loopback"', f'base_url = "{model.url}/v1"', 'wire_api = "responses"']
-    put(made.home, {"config.toml": "\n".join((*lines, 'env_key = "OPENAI_API_KEY"', ""))})
+    write_files(made.home, {"config.toml": "\n".join((*lines, 'env_key = "OPENAI_API_KEY"', ""))})
     return made, lambda: made.run("codex", "exec", "--skip-git-repo-check", "Say hello")
 
 
@@ -99,10 +98,12 @@ def main(names: list[str]) -> None:
 def _go_through(name: str, root: Path, model: Model) -> None:
     program, ask = PROGRAMS[name](root, model)
     ask()
-    teacher = put(root / "teacher", {f"skills/{SLUG}/SKILL.md": skill(SLUG, "Count the stars.")})
+    teacher = write_files(
+        root / "teacher", {f"skills/{SLUG}/SKILL.md": skill_text(SLUG, "Count the stars.")}
+    )
     with Brain.init(teacher) as brain:
         brain.snapshot()
-        publish(brain, name, program.home, Wish(strict=True))
+        publish(brain, name, program.home, PublishRequest(strict=True))
     model.asked.clear()
     seen = ask() + "".join(model.asked)
     done = adopt(program.home, root / "brain")

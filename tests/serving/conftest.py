@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.serve.mcp.desk import PROPOSES, READS, WRITES, Desk
+from brain.serve.mcp.brain_pool import PROPOSE_MODE, READ_MODE, WRITE_MODE, BrainPool
 
 
 @pytest.fixture
@@ -24,30 +24,30 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
-def desk_of(folder: Path, mode: str) -> Desk:
+def desk_of(folder: Path, mode: str) -> BrainPool:
     """Return a desk as the command line makes it."""
-    return Desk(lambda author: Brain.open(folder, author=author), mode)
+    return BrainPool(lambda author: Brain.open(folder, author=author), mode)
 
 
 @pytest.fixture
-def desk(folder: Path) -> Iterator[Desk]:
+def desk(folder: Path) -> Iterator[BrainPool]:
     """A desk whose clients may write."""
-    made = desk_of(folder, WRITES)
+    made = desk_of(folder, WRITE_MODE)
     yield made
     made.close()
 
 
 @pytest.fixture
-def proposing(folder: Path) -> Iterator[Desk]:
+def proposing(folder: Path) -> Iterator[BrainPool]:
     """A desk whose clients propose."""
-    made = desk_of(folder, PROPOSES)
+    made = desk_of(folder, PROPOSE_MODE)
     yield made
     made.close()
 
 
 @pytest.fixture
-def reading(folder: Path) -> Iterator[Desk]:
+def reading(folder: Path) -> Iterator[BrainPool]:
     """A desk whose clients read."""
-    made = desk_of(folder, READS)
+    made = desk_of(folder, READ_MODE)
     yield made
     made.close()

@@ -9,17 +9,22 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-
-from .campaign import Report, made, mutated, over_http, over_pipes
+from tests.support.mcp_message_campaign import (
+    CampaignReport,
+    make_served_brain,
+    mutate_message,
+    run_over_http,
+    run_over_pipes,
+)
 
 SEED, SLICE = 1, 300
 
 
-@pytest.mark.parametrize("throw", [over_pipes, over_http])
+@pytest.mark.parametrize("throw", [run_over_pipes, run_over_http])
 def test_malformed_messages_never_end_the_server(
-    tmp_path: Path, throw: Callable[[Path, int, Callable[[int], bool]], Report]
+    tmp_path: Path, throw: Callable[[Path, int, Callable[[int], bool]], CampaignReport]
 ) -> None:
-    folder = made(tmp_path / "agent")
+    folder = make_served_brain(tmp_path / "agent")
     done = throw(folder, SEED, lambda sent: sent < SLICE)
     assert done.messages == SLICE and done.answers > 0
     with Brain.open(folder) as brain:
@@ -28,4 +33,4 @@ def test_malformed_messages_never_end_the_server(
 
 def test_a_campaign_of_the_same_seed_sends_the_same() -> None:
     first, again = random.Random(7), random.Random(7)
-    assert [mutated(first) for _ in range(50)] == [mutated(again) for _ in range(50)]
+    assert [mutate_message(first) for _ in range(50)] == [mutate_message(again) for _ in range(50)]

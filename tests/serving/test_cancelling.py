@@ -13,22 +13,23 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.serve.mcp import running, stdio
-from brain.serve.mcp.desk import READS, Answer, Desk
-from tests.patience import PATIENCE
+from brain.serve.mcp import server_runner, stdio_transport
+from brain.serve.mcp.brain_pool import READ_MODE, BrainPool, ToolResult
+from tests.support.mcp_peers import INITIALIZE_PARAMS, encode_request
+from tests.support.processes import TIMEOUT_SECONDS
 
-from .peers import INITIALIZE, request
 
-
-class Busy(Desk):
+class Busy(BrainPool):
     """A desk that carries out no call until it is told to."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(lambda author: Brain.open(folder, author=author), READS)
+        super().__init__(lambda author: Brain.open(folder, author=author), READ_MODE)
         self.free = threading.Event()
 
-    def call(self, client: str, name: str, given: Mapping[str, Any], session: str = "") -> Answer:
-        assert self.free.wait(PATIENCE)
+    def call(
+        self, client: str, name: str, given: Mapping[str, Any], session: str = ""
+    ) -> ToolResult:
+        assert self.free.wait(TIMEOUT_SECONDS)
         return super().call(client, name, given, session)
 
 
@@ -36,7 +37,7 @@ def lines_until(handle: int, wanted: object) -> list[dict[str, Any]]:
     """Return what is answered until the request with the id `wanted` is."""
     data = b""
     while not data.endswith(b"\n") or json.loads(data.splitlines()[-1]).get("id") != wanted:
-        assert select.select([handle], [], [], PATIENCE)[0], data
+        assert select.select([handle], [], [], TIMEOUT_SECONDS)[0], data
         piece = os.read(handle, 1 << 16)
         assert piece, data
         data += piece
@@ -46,22 +47,24 @@ def lines_until(handle: int, wanted: object) -> list[dict[str, Any]]:
 def test_what_is_cancelled_is_neither_answered_nor_waited_for(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stdio, "_LAST_ANSWERS", 10 * PATIENCE)
+    monkeypatch.setattr(stdio_transport, "_LAST_ANSWER_SECONDS", 10 * TIMEOUT_SECONDS)
     desk = Busy(folder)
     read, to_server = os.pipe()
     from_server, write = os.pipe()
-    server = threading.Thread(target=running.serve_pipes, args=(desk, read, write), daemon=True)
+    server = threading.Thread(
+        target=server_runner.serve_pipes, args=(desk, read, write), daemon=True
+    )
     server.start()
     taken_back = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}'
-    lines = [request("initialize", id="hello", **INITIALIZE)]
-    for number in range(2 * stdio.MAX_WAITING):
-        lines += [request("tools/call", id=number, name="skills_list"), taken_back % number]
-    lines += [request("ping", id="last"), b""]
+    lines = [encode_request("initialize", id="hello", **INITIALIZE_PARAMS)]
+    for number in range(2 * stdio_transport.MAX_PENDING_REQUESTS):
+        lines += [encode_request("tools/call", id=number, name="skills_list"), taken_back % number]
+    lines += [encode_request("ping", id="last"), b""]
     os.write(to_server, b"\n".join(lines))
     assert [line["id"] for line in lines_until(from_server, "last")] == ["hello", "last"]
     os.close(to_server)
     desk.free.set()
-    server.join(PATIENCE)
+    server.join(TIMEOUT_SECONDS)
     assert not server.is_alive()
     os.close(write)
     assert os.read(from_server, 1) == b""

@@ -16,40 +16,41 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from brain import Brain
-from brain.serve.mcp import framing, guard
-from brain.serve.mcp.messages import MAX_BYTES
-from tests.patience import PATIENCE
+from brain.serve.mcp import http_auth, strict_http
+from brain.serve.mcp.jsonrpc import MAX_REQUEST_BYTES
+from tests.support.mcp_peers import INITIALIZE_PARAMS, HttpServer, encode_request, read_http_answer
+from tests.support.processes import TIMEOUT_SECONDS
 
-from .peers import INITIALIZE, Served, read_answer, request
-
-HELLO = request("initialize", **INITIALIZE)
+HELLO = encode_request("initialize", **INITIALIZE_PARAMS)
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
     """A server that wants a token."""
     with Brain.init(tmp_path_factory.mktemp("served") / "agent") as brain:
         brain.upsert_skill("Oracle", "One.\n", description="Check the oracle")
         root = brain.root
-    with Served(root) as made:
+    with HttpServer(root) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def open_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def open_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
     """A server that wants none."""
     with Brain.init(tmp_path_factory.mktemp("open") / "agent") as brain:
         root = brain.root
-    with Served(root, "--no-token", "--allow-host", "brain.example", "--read-only") as made:
+    with HttpServer(root, "--no-token", "--allow-host", "brain.example", "--read-only") as made:
         yield made
 
 
 @pytest.mark.parametrize("era", ["legacy", "auto"])
-def test_a_client_with_the_token_works_and_one_without_does_not(served: Served, era: str) -> None:
+def test_a_client_with_the_token_works_and_one_without_does_not(
+    served: HttpServer, era: str
+) -> None:
     async def session(token: str) -> str:
         headers = {"Authorization": f"Bearer {token}"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http,
+            httpx2.AsyncClient(headers=headers, timeout=TIMEOUT_SECONDS) as http,
             Client(streamable_http_client(served.url, http_client=http), mode=era) as client,
         ):
             given = {"action": "create", "name": f"by-{era}", "content": "X."}
@@ -64,7 +65,7 @@ def test_a_client_with_the_token_works_and_one_without_does_not(served: Served, 
         anyio.run(session, "wrong")
 
 
-def test_it_listens_on_loopback_alone(served: Served) -> None:
+def test_it_listens_on_loopback_alone(served: HttpServer) -> None:
     assert served.url == f"http://127.0.0.1:{served.port}/mcp"
     hexport = f"{served.port:04X}"
     found = [
@@ -76,7 +77,7 @@ def test_it_listens_on_loopback_alone(served: Served) -> None:
     assert found == [f"0100007F:{hexport}"]
 
 
-def test_the_token_is_in_a_file_that_its_owner_alone_can_read(served: Served) -> None:
+def test_the_token_is_in_a_file_that_its_owner_alone_can_read(served: HttpServer) -> None:
     file = Path(served.told["token_file"])
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert len(served.token) >= 32
@@ -87,13 +88,13 @@ def test_the_token_is_in_a_file_that_its_owner_alone_can_read(served: Served) ->
 )
 @pytest.mark.parametrize("path", ["/mcp", "/", "/other"])
 def test_a_name_that_is_not_its_own_is_refused_on_every_path(
-    served: Served, host: str, path: str
+    served: HttpServer, host: str, path: str
 ) -> None:
     head = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {served.token}\r\n\r\n"
-    assert served.raw(head.encode())[0] == 403
+    assert served.send_raw(head.encode())[0] == 403
 
 
-def test_its_own_names_are_answered_to(served: Served, open_: Served) -> None:
+def test_its_own_names_are_answered_to(served: HttpServer, open_: HttpServer) -> None:
     for name in ("127.0.0.1", "localhost", "[::1]", "LOCALHOST"):
         assert served.post(HELLO, host=f"{name}:{served.port}")[0] == 200
     assert open_.post(HELLO, host="brain.example")[0] == 200
@@ -101,7 +102,7 @@ def test_its_own_names_are_answered_to(served: Served, open_: Served) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "x" * 43])
-def test_without_the_token_nobody_gets_in(served: Served, token: str) -> None:
+def test_without_the_token_nobody_gets_in(served: HttpServer, token: str) -> None:
     status, head, body = served.post(HELLO, token=token)
     assert status == 403 and b"serverInfo" not in body
     assert served.token.encode() not in head + body
@@ -119,36 +120,36 @@ ORIGINS = [
 
 @pytest.mark.parametrize("origin", ORIGINS)
 def test_a_page_of_another_origin_is_refused_unless_it_shows_the_token(
-    served: Served, open_: Served, origin: str
+    served: HttpServer, open_: HttpServer, origin: str
 ) -> None:
     assert open_.post(HELLO, f"Origin: {origin}")[0] == 403
     assert served.post(HELLO, f"Origin: {origin}", token="")[0] == 403
     assert served.post(HELLO, f"Origin: {origin}")[0] == 200
 
 
-def test_a_page_that_hides_its_origin_is_refused(open_: Served) -> None:
+def test_a_page_that_hides_its_origin_is_refused(open_: HttpServer) -> None:
     assert open_.post(HELLO, "Sec-Fetch-Site: cross-site")[0] == 403
     assert open_.post(HELLO, "Sec-Fetch-Site: same-site")[0] == 403
     assert open_.post(HELLO, "Sec-Fetch-Site: none")[0] == 200
 
 
-def test_no_page_is_ever_told_that_it_may_ask(served: Served, open_: Served) -> None:
+def test_no_page_is_ever_told_that_it_may_ask(served: HttpServer, open_: HttpServer) -> None:
     for made in (served, open_):
         ask = (
             f"OPTIONS /mcp HTTP/1.1\r\nHost: {made.host}\r\nOrigin: http://evil.example\r\n"
             "Access-Control-Request-Method: POST\r\n"
             "Access-Control-Request-Headers: authorization\r\n\r\n"
         )
-        status, head, _ = made.raw(ask.encode())
+        status, head, _ = made.send_raw(ask.encode())
         assert status == 403 and b"access-control" not in head.lower()
         for answer in (made.post(HELLO), made.post(HELLO, "Origin: http://evil.example")):
             assert b"access-control" not in answer[1].lower()
 
 
-def test_a_token_in_an_address_opens_nothing_and_no_answer_gives_it_on(served: Served) -> None:
+def test_a_token_in_an_address_opens_nothing_and_no_answer_gives_it_on(served: HttpServer) -> None:
     for query in (f"?token={served.token}", f"?access_token={served.token}"):
         head = f"POST /mcp{query} HTTP/1.1\r\nHost: {served.host}\r\nContent-Length: 0\r\n\r\n"
-        assert served.raw(head.encode())[0] == 403
+        assert served.send_raw(head.encode())[0] == 403
     status, head, _ = served.post(HELLO)
     assert status == 200
     assert b"referrer-policy: no-referrer" in head.lower()
@@ -157,17 +158,17 @@ def test_a_token_in_an_address_opens_nothing_and_no_answer_gives_it_on(served: S
 
 
 def test_nothing_that_is_printed_holds_the_token(folder: Path) -> None:
-    with Served(folder) as made:
+    with HttpServer(folder) as made:
         made.post(HELLO)
         made.post(HELLO, token="wrong")
-        made.raw(f"GET /mcp?token={made.token} HTTP/1.1\r\nHost: {made.host}\r\n\r\n".encode())
+        made.send_raw(f"GET /mcp?token={made.token} HTTP/1.1\r\nHost: {made.host}\r\n\r\n".encode())
         made.process.terminate()
-        out, err = made.process.communicate(timeout=PATIENCE)
+        out, err = made.process.communicate(timeout=TIMEOUT_SECONDS)
         assert made.token.encode() not in out + err
         assert made.process.returncode == 143
 
 
-def post_head(made: Served, *headers: str) -> bytes:
+def post_head(made: HttpServer, *headers: str) -> bytes:
     lines = [
         "POST /mcp HTTP/1.1",
         f"Host: {made.host}",
@@ -180,22 +181,22 @@ def post_head(made: Served, *headers: str) -> bytes:
 
 
 def test_a_request_whose_end_two_programs_would_see_in_two_places_is_refused(
-    served: Served,
+    served: HttpServer,
 ) -> None:
     both = post_head(served, "Content-Length: 5", "Transfer-Encoding: chunked")
-    assert served.raw(both, b"0\r\n\r\nGET /mcp HTTP/1.1\r\n\r\n")[0] == 400
+    assert served.send_raw(both, b"0\r\n\r\nGET /mcp HTTP/1.1\r\n\r\n")[0] == 400
     twice = post_head(served, "Content-Length: 5", "Content-Length: 6")
-    assert served.raw(twice, b"12345")[0] == 400
-    assert served.raw(post_head(served, "Content-Length: -1"), b"x")[0] == 400
-    assert served.raw(post_head(served, "Transfer-Encoding: chunked, identity"), b"x")[0] in (
+    assert served.send_raw(twice, b"12345")[0] == 400
+    assert served.send_raw(post_head(served, "Content-Length: -1"), b"x")[0] == 400
+    assert served.send_raw(post_head(served, "Transfer-Encoding: chunked, identity"), b"x")[0] in (
         400,
         501,
     )
     bare = post_head(served, "Content-Length: 2").replace(b"\r\n", b"\n") + b"{}"
-    assert served.raw(bare)[0] == 400
+    assert served.send_raw(bare)[0] == 400
     mixed = post_head(served, "X: a\nContent-Length: 2") + b"{}"
-    assert served.raw(mixed)[0] == 400
-    pad = "X: " + "a" * (framing.HEAD_BYTES // 2)
+    assert served.send_raw(mixed)[0] == 400
+    pad = "X: " + "a" * (strict_http.MAX_HEAD_BYTES // 2)
     good = post_head(served, f"Content-Length: {len(HELLO)}", pad) + HELLO
     for second, count in (
         (good, 2),
@@ -205,30 +206,30 @@ def test_a_request_whose_end_two_programs_would_see_in_two_places_is_refused(
         with served.connect() as made:
             made.sendall(good + second.replace(b"\nAccept", b"\nConnection: close\r\nAccept", 1))
             assert b"".join(iter(lambda: made.recv(1 << 16), b"")).count(b" 200 OK") == count
-    assert served.raw(b"GET /mcp\r\n\r\n")[0] == 400
-    assert served.raw(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\r\n" * 4)[0] == 400
-    assert served.raw(post_head(served, "Content-Length: 2", "Host: x") + b"{}")[0] == 400
-    assert served.is_well()
+    assert served.send_raw(b"GET /mcp\r\n\r\n")[0] == 400
+    assert served.send_raw(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\r\n" * 4)[0] == 400
+    assert served.send_raw(post_head(served, "Content-Length: 2", "Host: x") + b"{}")[0] == 400
+    assert served.is_healthy()
 
 
-def test_a_head_that_does_not_end_is_refused(served: Served) -> None:
+def test_a_head_that_does_not_end_is_refused(served: HttpServer) -> None:
     many = b"".join(b"X-%d: a\r\n" % number for number in range(10**5))
-    assert served.raw(post_head(served)[:-2], many, b"\r\n")[0] in (400, 431)
-    long = b"X: " + b"a" * (framing.HEAD_BYTES * 2)
-    assert served.raw(post_head(served)[:-2], long, b"\r\n\r\n")[0] in (400, 431)
+    assert served.send_raw(post_head(served)[:-2], many, b"\r\n")[0] in (400, 431)
+    long = b"X: " + b"a" * (strict_http.MAX_HEAD_BYTES * 2)
+    assert served.send_raw(post_head(served)[:-2], long, b"\r\n\r\n")[0] in (400, 431)
     assert served.post(HELLO, long.decode())[0] == 400  # though it ends in the same piece
-    assert served.is_well()
+    assert served.is_healthy()
 
 
-def test_a_body_that_is_too_large_is_refused_before_it_is_there(served: Served) -> None:
-    assert served.raw(post_head(served, f"Content-Length: {10**9}"), b"{")[0] == 413
+def test_a_body_that_is_too_large_is_refused_before_it_is_there(served: HttpServer) -> None:
+    assert served.send_raw(post_head(served, f"Content-Length: {10**9}"), b"{")[0] == 413
     chunk = b"%x\r\n" % (1 << 20) + b" " * (1 << 20) + b"\r\n"
-    pieces = [chunk] * ((MAX_BYTES >> 20) + 2)
-    assert served.raw(post_head(served, "Transfer-Encoding: chunked"), *pieces)[0] == 413
-    assert served.is_well()
+    pieces = [chunk] * ((MAX_REQUEST_BYTES >> 20) + 2)
+    assert served.send_raw(post_head(served, "Transfer-Encoding: chunked"), *pieces)[0] == 413
+    assert served.is_healthy()
 
 
-def test_what_is_no_message_is_answered_with_what_is_wrong(served: Served) -> None:
+def test_what_is_no_message_is_answered_with_what_is_wrong(served: HttpServer) -> None:
     for body, code in {
         b"not json": b"-32700",
         b"": b"-32700",
@@ -240,55 +241,54 @@ def test_what_is_no_message_is_answered_with_what_is_wrong(served: Served) -> No
     }.items():
         status, _, answer = served.post(body)
         assert status == 400 and code in answer, (body[:60], answer)
-    assert served.is_well()
+    assert served.is_healthy()
 
 
-def test_while_some_are_slow_others_are_served(served: Served) -> None:
+def test_while_some_are_slow_others_are_served(served: HttpServer) -> None:
     slow = [served.connect() for _ in range(20)]
     try:
         for number, made in enumerate(slow):
             start = post_head(served, "Content-Length: 1000")
             made.sendall(start + b"{" if number % 2 else start[:30])
-        assert served.is_well()
+        assert served.is_healthy()
     finally:
         for made in slow:
             made.close()
-    assert served.is_well()
+    assert served.is_healthy()
 
 
 def test_what_is_sent_too_slowly_is_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limits are shortened, for which the server runs in this process."""
-    from brain.serve.mcp import running
+    from brain.serve.mcp import server_runner
+    from tests.serving.conftest import desk_of
 
-    from .conftest import desk_of
-
-    monkeypatch.setattr(framing, "HEAD_SECONDS", 0.2)
-    monkeypatch.setattr(guard, "BODY_SECONDS", 0.2)
+    monkeypatch.setattr(strict_http, "MAX_HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(http_auth, "MAX_BODY_SECONDS", 0.2)
     desk = desk_of(folder, "reads")
-    sockets = running.listen("127.0.0.1", 0)
+    sockets = server_runner.open_sockets("127.0.0.1", 0)
     port = sockets[0].getsockname()[1]
-    rules = guard.Rules(frozenset({"x"}), frozenset(), "")
+    rules = http_auth.AccessRules(frozenset({"x"}), frozenset(), "")
     with anyio.from_thread.start_blocking_portal() as portal:
-        from brain.serve.mcp.http import serve
+        from brain.serve.mcp.http_transport import serve_http
 
-        future = portal.start_task_soon(serve, desk, sockets, rules)
+        future = portal.start_task_soon(serve_http, desk, sockets, rules)
         head = b"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
         for start in (b"", head[:20], head + b"{"):
-            with socket.create_connection(("127.0.0.1", port), PATIENCE) as made:
+            with socket.create_connection(("127.0.0.1", port), TIMEOUT_SECONDS) as made:
                 made.sendall(start)
-                assert read_answer(made)[0] == 408
+                assert read_http_answer(made)[0] == 408
         future.cancel()
     desk.close()
 
 
-def test_a_session_nobody_has_is_not_found(served: Served) -> None:
-    answer = served.post(request("tools/list"), "Mcp-Session-Id: " + "0" * 32)
+def test_a_session_nobody_has_is_not_found(served: HttpServer) -> None:
+    answer = served.post(encode_request("tools/list"), "Mcp-Session-Id: " + "0" * 32)
     assert answer[0] == 404
     assert served.post(HELLO, "MCP-Protocol-Version: 1999-01-01")[0] == 400
-    assert served.is_well()
+    assert served.is_healthy()
 
 
-def test_many_at_once_are_served_or_told_to_come_later(served: Served) -> None:
+def test_many_at_once_are_served_or_told_to_come_later(served: HttpServer) -> None:
     found: list[int] = []
 
     def ask() -> None:
@@ -300,12 +300,12 @@ def test_many_at_once_are_served_or_told_to_come_later(served: Served) -> None:
     for thread in threads:
         thread.join()
     assert len(found) == 60 and set(found) <= {200, 503}
-    assert served.is_well()
+    assert served.is_healthy()
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # its child is safe
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
-def test_another_user_of_the_machine_gets_neither_in_nor_the_token(served: Served) -> None:
+def test_another_user_of_the_machine_gets_neither_in_nor_the_token(served: HttpServer) -> None:
     child = os.fork()
     if child == 0:
         try:

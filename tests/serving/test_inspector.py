@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from brain.serve.tools import TOOLS
-from tests.patience import PATIENCE
-
-from .peers import COMMAND, Served
+from tests.support.mcp_peers import BRAIN_COMMAND, HttpServer
+from tests.support.processes import TIMEOUT_SECONDS
 
 PROGRAM = Path(sys.prefix) / "node" / "node_modules" / ".bin" / "mcp-inspector"
 """Where `make test` installs it."""
@@ -28,7 +27,7 @@ def inspect(*words: str) -> Any:
         [str(PROGRAM), "--cli", "--quiet", *words],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
@@ -36,13 +35,13 @@ def inspect(*words: str) -> Any:
 
 
 def test_over_pipes_it_lists_the_tools_and_finds_their_schemas_portable(folder: Path) -> None:
-    target = (*COMMAND, "-C", str(folder), "mcp")
+    target = (*BRAIN_COMMAND, "-C", str(folder), "mcp")
     found = inspect(*("--protocol-era", "modern", "--method", "tools/list", "--strict"), *target)
     assert [tool["name"] for tool in found["tools"]] == [tool.name for tool in TOOLS]
 
 
 def test_over_pipes_it_calls_a_tool_and_reads_what_came_of_it(folder: Path) -> None:
-    target = (*COMMAND, "-C", str(folder), "mcp")
+    target = (*BRAIN_COMMAND, "-C", str(folder), "mcp")
     given = {"action": "create", "name": "Fuzz", "content": "F.", "description": "Fuzz it"}
     call = ("--method", "tools/call", "--tool-name", "skill_manage")
     found = inspect(*target, *call, "--tool-args-json", json.dumps(given))
@@ -52,7 +51,7 @@ def test_over_pipes_it_calls_a_tool_and_reads_what_came_of_it(folder: Path) -> N
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_over_http_it_reads_resources_and_the_prompt(folder: Path, era: str) -> None:
-    with Served(folder) as served:
+    with HttpServer(folder) as served:
         target = (
             *("--server-url", served.url, "--transport", "http", "--protocol-era", era),
             *("--header", f"Authorization: Bearer {served.token}"),

@@ -14,14 +14,13 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from tests.patience import PATIENCE
-
-from .peers import COMMAND, INITIALIZE, Piped, request
+from tests.support.mcp_peers import BRAIN_COMMAND, INITIALIZE_PARAMS, PipeServer, encode_request
+from tests.support.processes import TIMEOUT_SECONDS
 
 
 @pytest.fixture
-def piped(folder: Path) -> Iterator[Piped]:
-    with Piped(folder) as made:
+def piped(folder: Path) -> Iterator[PipeServer]:
+    with PipeServer(folder) as made:
         yield made
 
 
@@ -31,8 +30,8 @@ def memory_of(pid: int) -> int:
     return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
 
-def test_what_cannot_be_taken_is_answered_and_the_next_message_is_served(piped: Piped) -> None:
-    piped.greet()
+def test_what_cannot_be_taken_is_answered_and_the_next_message_is_served(piped: PipeServer) -> None:
+    piped.initialize()
     deep = b"[" * 10**5 + b"]" * 10**5
     call = b'{"jsonrpc":"2.0","id":7,"method":"ping","params":%s}'
     cases = {
@@ -63,14 +62,14 @@ def test_what_cannot_be_taken_is_answered_and_the_next_message_is_served(piped: 
     }
     for line, code in cases.items():
         piped.send(line)
-        told = piped.answer()
+        told = piped.read_answer()
         assert told["error"]["code"] == code, (line[:80], told)
         assert "Traceback" not in json.dumps(told) and "/" not in told["error"]["message"]
-        assert "result" in piped.ask("ping", id=f"after {code}")
+        assert "result" in piped.call("ping", id=f"after {code}")
 
 
-def test_what_expects_no_answer_gets_none(piped: Piped) -> None:
-    piped.greet()
+def test_what_expects_no_answer_gets_none(piped: PipeServer) -> None:
+    piped.initialize()
     for line in (
         b"",
         b"   ",
@@ -80,26 +79,26 @@ def test_what_expects_no_answer_gets_none(piped: Piped) -> None:
         b'{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}',
     ):
         piped.send(line)
-    piped.send(request("ping", id="next"))
-    assert piped.answer()["id"] == "next"
+    piped.send(encode_request("ping", id="next"))
+    assert piped.read_answer()["id"] == "next"
 
 
-def test_a_line_of_100_megabytes_is_passed_over_in_bounded_memory(piped: Piped) -> None:
-    piped.greet()
+def test_a_line_of_100_megabytes_is_passed_over_in_bounded_memory(piped: PipeServer) -> None:
+    piped.initialize()
     before = memory_of(piped.process.pid)
     assert piped.process.stdin is not None
     for _ in range(100):
         piped.process.stdin.write(b"x" * 10**6)
     piped.send(b"")
-    assert piped.answer()["error"]["code"] == -32600
-    assert "result" in piped.ask("ping")
+    assert piped.read_answer()["error"]["code"] == -32600
+    assert "result" in piped.call("ping")
     assert memory_of(piped.process.pid) - before < 80 << 20
 
 
-def test_a_long_id_and_text_beyond_ascii_come_back_as_they_were(piped: Piped) -> None:
-    piped.greet()
+def test_a_long_id_and_text_beyond_ascii_come_back_as_they_were(piped: PipeServer) -> None:
+    piped.initialize()
     for told in (0, -1, 2**63, 10**200, "", "ü" * 200):
-        assert piped.ask("ping", id=told)["id"] == told
+        assert piped.call("ping", id=told)["id"] == told
 
 
 def test_what_anything_prints_does_not_reach_the_protocol(folder: Path, tmp_path: Path) -> None:
@@ -117,22 +116,22 @@ def test_what_anything_prints_does_not_reach_the_protocol(folder: Path, tmp_path
         "    return real(self, *given)\n"
         "toolbox.Toolbox.call = call\n"
     )
-    with Piped(folder, env={"PYTHONPATH": str(module.parent)}) as piped:
-        piped.greet()
-        assert "content" in piped.ask("tools/call", name="skills_list")["result"]
-        status, rest, err = piped.end()
+    with PipeServer(folder, env={"PYTHONPATH": str(module.parent)}) as piped:
+        piped.initialize()
+        assert "content" in piped.call("tools/call", name="skills_list")["result"]
+        status, rest, err = piped.close()
     assert (status, rest) == (0, b"")
     for printed in (b"printed", b"written", b"by a child", b"kept back"):
         assert printed in err
 
 
 def test_whoever_closes_at_once_gets_every_answer_first(folder: Path) -> None:
-    lines = [request("initialize", id="hello", **INITIALIZE)]
+    lines = [encode_request("initialize", id="hello", **INITIALIZE_PARAMS)]
     for number in range(100):
         given = {"action": "create", "name": f"s{number}", "content": "X."}
-        lines.append(request("tools/call", id=number, name="skill_manage", arguments=given))
-    with Piped(folder) as piped:
-        out, _ = piped.process.communicate(b"\n".join(lines), timeout=PATIENCE)
+        lines.append(encode_request("tools/call", id=number, name="skill_manage", arguments=given))
+    with PipeServer(folder) as piped:
+        out, _ = piped.process.communicate(b"\n".join(lines), timeout=TIMEOUT_SECONDS)
     answers = [json.loads(line) for line in out.splitlines()]
     assert {found["id"] for found in answers} == {"hello", *range(100)}
     assert all("result" in found for found in answers)
@@ -142,14 +141,14 @@ def test_whoever_closes_at_once_gets_every_answer_first(folder: Path) -> None:
         assert brain.receipt().outcome == "unknown"  # the session is over
 
 
-def test_calls_that_come_at_once_are_done_in_their_order(piped: Piped) -> None:
-    piped.greet()
+def test_calls_that_come_at_once_are_done_in_their_order(piped: PipeServer) -> None:
+    piped.initialize()
     for number in range(30):
         given = {"action": "create", "name": "same", "content": f"Text {number}."}
-        piped.send(request("tools/call", id=number, name="skill_manage", arguments=given))
+        piped.send(encode_request("tools/call", id=number, name="skill_manage", arguments=given))
     versions = {}
     for _ in range(30):
-        found = piped.answer()
+        found = piped.read_answer()
         versions[found["id"]] = found["result"]["content"][0]["text"]
     assert all(f"version {number + 1} " in versions[number] for number in range(30))
 
@@ -157,26 +156,28 @@ def test_calls_that_come_at_once_are_done_in_their_order(piped: Piped) -> None:
 def test_the_server_ends_without_a_word_when_its_client_is_gone(folder: Path) -> None:
     read, write = os.pipe()
     process = subprocess.Popen(
-        [*COMMAND, "-C", str(folder), "mcp"],
+        [*BRAIN_COMMAND, "-C", str(folder), "mcp"],
         stdin=subprocess.PIPE,
         stdout=write,
         stderr=subprocess.PIPE,
     )
     os.close(write)
     os.close(read)  # nobody will read an answer
-    _, err = process.communicate(request("initialize", **INITIALIZE) + b"\n", timeout=PATIENCE)
+    _, err = process.communicate(
+        encode_request("initialize", **INITIALIZE_PARAMS) + b"\n", timeout=TIMEOUT_SECONDS
+    )
     assert (process.returncode, err) == (0, b"")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server_as_it_ends_any_command(
-    folder: Path, piped: Piped, number: signal.Signals
+    folder: Path, piped: PipeServer, number: signal.Signals
 ) -> None:
-    piped.greet()
+    piped.initialize()
     given = {"action": "create", "name": "x", "content": "X."}
-    assert "result" in piped.ask("tools/call", name="skill_manage", arguments=given)
+    assert "result" in piped.call("tools/call", name="skill_manage", arguments=given)
     piped.process.send_signal(number)
-    status, out, err = piped.end()
+    status, out, err = piped.close()
     assert (status, out) == (128 + number, b""), err
     assert b"Traceback" not in err and b"internal" not in err
     with Brain.open(folder) as brain:
@@ -188,13 +189,17 @@ def test_a_server_with_little_memory_survives_a_flood(folder: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 
-    flood = request("initialize", id="hello", **INITIALIZE) + b"\n"
-    flood += (request("tools/list", id=1) + b"\n") * 2000 + request("ping", id="last") + b"\n"
+    flood = encode_request("initialize", id="hello", **INITIALIZE_PARAMS) + b"\n"
+    flood += (
+        (encode_request("tools/list", id=1) + b"\n") * 2000
+        + encode_request("ping", id="last")
+        + b"\n"
+    )
     done = subprocess.run(
-        [*COMMAND, "-C", str(folder), "mcp"],
+        [*BRAIN_COMMAND, "-C", str(folder), "mcp"],
         input=flood,
         capture_output=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT_SECONDS,
         check=True,
         preexec_fn=limit,
         env={**os.environ},
@@ -207,7 +212,7 @@ def test_without_the_extra_the_error_says_what_to_install(folder: Path, tmp_path
     module = tmp_path / "modules" / "sitecustomize.py"
     module.parent.mkdir()
     module.write_text("import sys\nsys.modules['mcp'] = None\n")
-    with Piped(folder, env={"PYTHONPATH": str(module.parent)}) as piped:
-        status, out, err = piped.end()
+    with PipeServer(folder, env={"PYTHONPATH": str(module.parent)}) as piped:
+        status, out, err = piped.close()
     assert (status, out) == (1, b"")
     assert b"pip install 'agent-brain[serve]'" in err

@@ -14,8 +14,8 @@ from mcp import types as wire
 
 from brain import Brain
 from brain.serve.mcp import resources
-from brain.serve.mcp.desk import Desk
-from brain.serve.mcp.server import BrainServer
+from brain.serve.mcp.brain_pool import BrainPool
+from brain.serve.mcp.mcp_server import BrainServer
 from brain.serve.tools import TOOLS
 
 ERAS = ["legacy", "auto"]
@@ -24,10 +24,10 @@ ERAS = ["legacy", "auto"]
 
 @asynccontextmanager
 async def connected(
-    desk: Desk | BrainServer, era: str = "auto", name: str = "tester"
+    desk: BrainPool | BrainServer, era: str = "auto", name: str = "tester"
 ) -> AsyncIterator[Client]:
     info = wire.Implementation(name=name, version="1")
-    server = BrainServer(desk).server if isinstance(desk, Desk) else desk.server
+    server = BrainServer(desk).server if isinstance(desk, BrainPool) else desk.server
     async with Client(server, mode=era, client_info=info) as client:
         yield client
 
@@ -47,7 +47,7 @@ def text(result: Any) -> str:
 
 @pytest.mark.parametrize("era", ERAS)
 def test_a_session_lists_views_creates_improves_and_sees_it_recorded(
-    desk: Desk, folder: Path, era: str
+    desk: BrainPool, folder: Path, era: str
 ) -> None:
     async def session() -> None:
         async with connected(desk, era) as client:
@@ -75,7 +75,7 @@ def test_a_session_lists_views_creates_improves_and_sees_it_recorded(
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_tools_are_those_of_the_table_with_their_hints(desk: Desk, era: str) -> None:
+def test_the_tools_are_those_of_the_table_with_their_hints(desk: BrainPool, era: str) -> None:
     async def session() -> None:
         async with connected(desk, era) as client:
             listed = (await client.list_tools()).tools
@@ -84,7 +84,7 @@ def test_the_tools_are_those_of_the_table_with_their_hints(desk: Desk, era: str)
             assert (shown.description, shown.input_schema) == (tool.description, tool.parameters)
             hints = shown.annotations
             assert hints is not None and hints.open_world_hint is False
-            assert hints.read_only_hint is tool.reads
+            assert hints.read_only_hint is tool.read_only
             assert hints.destructive_hint is tool.destructive
             assert hints.idempotent_hint is tool.idempotent
 
@@ -92,7 +92,9 @@ def test_the_tools_are_those_of_the_table_with_their_hints(desk: Desk, era: str)
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_index_comes_with_the_instructions_and_is_that_of_now(desk: Desk, era: str) -> None:
+def test_the_index_comes_with_the_instructions_and_is_that_of_now(
+    desk: BrainPool, era: str
+) -> None:
     async def session() -> None:
         async with connected(desk, era) as client:
             *_, begin, line, end = (client.instructions or "").split("\n")
@@ -109,7 +111,7 @@ def test_the_index_comes_with_the_instructions_and_is_that_of_now(desk: Desk, er
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_resources_are_the_index_and_each_skill_at_each_version(desk: Desk, era: str) -> None:
+def test_resources_are_the_index_and_each_skill_at_each_version(desk: BrainPool, era: str) -> None:
     async def session() -> None:
         async with connected(desk, era) as client:
             listed = await client.list_resources()
@@ -154,7 +156,7 @@ def test_resources_are_the_index_and_each_skill_at_each_version(desk: Desk, era:
     ],
 )
 def test_an_address_that_leads_nowhere_is_said_so_without_a_place_of_the_machine(
-    desk: Desk, uri: str
+    desk: BrainPool, uri: str
 ) -> None:
     async def session() -> None:
         async with connected(desk) as client:
@@ -167,9 +169,9 @@ def test_an_address_that_leads_nowhere_is_said_so_without_a_place_of_the_machine
     within(60, session)
 
 
-def test_many_skills_are_listed_in_pages(folder: Path, desk: Desk) -> None:
+def test_many_skills_are_listed_in_pages(folder: Path, desk: BrainPool) -> None:
     with Brain.open(folder) as brain:
-        for number in range(resources.PAGE + 3):
+        for number in range(resources.PAGE_SIZE + 3):
             place = folder / f"skills/s{number:04d}/SKILL.md"
             place.parent.mkdir()
             place.write_text(f"---\nname: s{number:04d}\ndescription: d\nversion: 1\n---\n")
@@ -178,17 +180,17 @@ def test_many_skills_are_listed_in_pages(folder: Path, desk: Desk) -> None:
     async def session() -> None:
         async with connected(desk) as client:
             first = await client.list_resources()
-            assert len(first.resources) == 1 + resources.PAGE and first.next_cursor
+            assert len(first.resources) == 1 + resources.PAGE_SIZE and first.next_cursor
             rest = await client.list_resources(cursor=first.next_cursor)
             assert rest.next_cursor is None
             uris = [row.uri for row in (*first.resources, *rest.resources)]
-            assert len(uris) == len(set(uris)) == resources.PAGE + 5
+            assert len(uris) == len(set(uris)) == resources.PAGE_SIZE + 5
 
     within(60, session)
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_prompt_is_the_system_prompt(desk: Desk, era: str) -> None:
+def test_the_prompt_is_the_system_prompt(desk: BrainPool, era: str) -> None:
     async def session() -> None:
         async with connected(desk, era) as client:
             (listed,) = (await client.list_prompts()).prompts
@@ -220,7 +222,7 @@ def test_the_prompt_is_the_system_prompt(desk: Desk, era: str) -> None:
 )
 @pytest.mark.parametrize("era", ERAS)
 def test_arguments_that_cannot_be_taken_are_errors_of_the_tool_in_words(
-    desk: Desk, tool: str, given: dict[str, Any], era: str
+    desk: BrainPool, tool: str, given: dict[str, Any], era: str
 ) -> None:
     async def session() -> None:
         async with connected(desk, era) as client:
@@ -235,7 +237,7 @@ def test_arguments_that_cannot_be_taken_are_errors_of_the_tool_in_words(
 
 @pytest.mark.parametrize("era", ERAS)
 def test_for_reading_only_nothing_that_writes_is_offered_or_done(
-    reading: Desk, folder: Path, era: str
+    reading: BrainPool, folder: Path, era: str
 ) -> None:
     async def session() -> None:
         async with connected(reading, era) as client:
@@ -255,7 +257,7 @@ def test_for_reading_only_nothing_that_writes_is_offered_or_done(
 
 @pytest.mark.parametrize("era", ERAS)
 def test_what_is_proposed_is_read_back_by_its_author_alone_until_it_is_accepted(
-    proposing: Desk, folder: Path, era: str
+    proposing: BrainPool, folder: Path, era: str
 ) -> None:
     file = folder / "skills/oracle/SKILL.md"
     before = file.read_bytes()
@@ -285,7 +287,7 @@ def test_what_is_proposed_is_read_back_by_its_author_alone_until_it_is_accepted(
 
 
 @pytest.mark.parametrize("name", ["", "...", "../../x", "a" * 300, "Ünï Cödé", "\x00"])
-def test_a_client_may_call_itself_anything(proposing: Desk, folder: Path, name: str) -> None:
+def test_a_client_may_call_itself_anything(proposing: BrainPool, folder: Path, name: str) -> None:
     async def session() -> None:
         async with connected(proposing, "auto", name) as client:
             given = {"action": "create", "name": "x", "content": "X."}
@@ -296,7 +298,7 @@ def test_a_client_may_call_itself_anything(proposing: Desk, folder: Path, name: 
         assert len(brain.proposals()) == 1
 
 
-def test_more_clients_than_stay_open_are_served_all_the_same(desk: Desk) -> None:
+def test_more_clients_than_stay_open_are_served_all_the_same(desk: BrainPool) -> None:
     for number in range(40):
         assert desk.call(f"client {number}", "skills_list", {}).text
 
@@ -304,7 +306,7 @@ def test_more_clients_than_stay_open_are_served_all_the_same(desk: Desk) -> None
 @pytest.mark.filterwarnings("ignore:resources/subscribe")
 @pytest.mark.parametrize("era", ERAS)
 def test_who_listens_hears_of_what_another_program_changed(
-    desk: Desk, folder: Path, era: str
+    desk: BrainPool, folder: Path, era: str
 ) -> None:
     heard: list[str] = []
 
@@ -348,7 +350,7 @@ def test_who_listens_hears_of_what_another_program_changed(
     within(60, legacy if era == "legacy" else modern)
 
 
-def test_what_one_client_writes_another_hears_of(desk: Desk) -> None:
+def test_what_one_client_writes_another_hears_of(desk: BrainPool) -> None:
     async def session() -> None:
         made = BrainServer(desk)
         async with (

@@ -14,17 +14,16 @@ import platformdirs
 import pytest
 
 from brain import Brain
-from tests.patience import PATIENCE
-
-from .peers import COMMAND, Piped, Served, request
+from tests.support.mcp_peers import BRAIN_COMMAND, HttpServer, PipeServer, encode_request
+from tests.support.processes import TIMEOUT_SECONDS
 
 
 def refused(folder: Path, *options: str) -> dict[str, str]:
     done = subprocess.run(
-        [*COMMAND, "--json", "-C", str(folder), "mcp", *options],
+        [*BRAIN_COMMAND, "--json", "-C", str(folder), "mcp", *options],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT_SECONDS,
         check=False,
     )
     assert done.returncode in (1, 2) and done.stdout == b""
@@ -60,10 +59,10 @@ def test_one_document_on_a_stream_of_messages_is_refused_in_words_of_its_own(
 )
 def test_pipes_that_are_closed_are_an_error(folder: Path, closed: str, name: str) -> None:
     done = subprocess.run(
-        ["sh", "-c", f'"$@" {closed}', "sh", *COMMAND, "-C", str(folder), "mcp"],
+        ["sh", "-c", f'"$@" {closed}', "sh", *BRAIN_COMMAND, "-C", str(folder), "mcp"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT_SECONDS,
         check=False,
     )
     assert (done.returncode, done.stderr) == (1, f"Error: standard {name} is closed\n".encode())
@@ -71,10 +70,10 @@ def test_pipes_that_are_closed_are_an_error(folder: Path, closed: str, name: str
 
 def test_a_client_that_closes_standard_error_is_served(folder: Path) -> None:
     done = subprocess.run(
-        ["sh", "-c", '"$@" 2>&-', "sh", *COMMAND, "-C", str(folder), "mcp"],
-        input=request("tools/list", "last"),
+        ["sh", "-c", '"$@" 2>&-', "sh", *BRAIN_COMMAND, "-C", str(folder), "mcp"],
+        input=encode_request("tools/list", "last"),
         capture_output=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT_SECONDS,
         check=False,
     )
     assert done.returncode == 0 and json.loads(done.stdout)["id"] == "last"
@@ -98,10 +97,10 @@ def test_a_token_that_lies_in_the_brain_is_not_used(folder: Path) -> None:
     planted = folder / ".brain" / "mcp-token"
     planted.write_text("known-to-others-" * 3 + "\n")
     planted.chmod(0o600)
-    with Served(folder) as made:
+    with HttpServer(folder) as made:
         assert made.token != planted.read_text().strip()
         assert not made.told["token_file"].startswith(str(folder))
-    with Served(folder) as again:
+    with HttpServer(folder) as again:
         assert again.token == made.token
 
 
@@ -138,17 +137,17 @@ def test_a_link_instead_of_a_token_is_not_followed(folder: Path, tmp_path: Path)
 
 def test_what_is_told_keeps_its_schema_and_the_token_stays(folder: Path) -> None:
     validator = jsonschema_rs.validator_for(brain._schemas.load("mcp-serve"))
-    with Served(folder, "--approve") as made:
+    with HttpServer(folder, "--approve") as made:
         validator.validate(made.told)
         assert made.told["mode"] == "proposes"
         token = made.token
-    with Served(folder, "--read-only") as made:
+    with HttpServer(folder, "--read-only") as made:
         assert (made.token, made.told["mode"]) == (token, "reads")
-        assert made.is_well()
+        assert made.is_healthy()
 
 
 def test_the_token_is_no_part_of_the_brain(folder: Path) -> None:
-    with Served(folder):
+    with HttpServer(folder):
         pass
     with Brain.open(folder) as opened:
         assert opened.status().clean
@@ -156,10 +155,10 @@ def test_the_token_is_no_part_of_the_brain(folder: Path) -> None:
 
 
 def test_an_author_that_is_given_is_the_author_of_all_clients(folder: Path) -> None:
-    with Piped(folder, env={"BRAIN_AUTHOR": "nightly job"}) as piped:
-        piped.greet()
+    with PipeServer(folder, env={"BRAIN_AUTHOR": "nightly job"}) as piped:
+        piped.initialize()
         given = {"action": "create", "name": "x", "content": "X."}
-        assert not piped.ask("tools/call", name="skill_manage", arguments=given)["result"][
+        assert not piped.call("tools/call", name="skill_manage", arguments=given)["result"][
             "isError"
         ]
     with Brain.open(folder) as opened:
@@ -167,6 +166,6 @@ def test_an_author_that_is_given_is_the_author_of_all_clients(folder: Path) -> N
 
 
 def test_where_there_is_no_brain_a_client_is_told(tmp_path: Path) -> None:
-    with Piped(tmp_path) as piped:
-        status, out, err = piped.end()
+    with PipeServer(tmp_path) as piped:
+        status, out, err = piped.close()
     assert (status, out) == (10, b"") and b"brain init" in err

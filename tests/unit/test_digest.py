@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from blake3 import blake3
 
-from brain.digest import SIZE, blob_id, domain, parse_digest, run_of
+from brain.digest import DIGEST_SIZE, blob_id, domain_hash, hasher_factory, parse_digest
 from brain.errors import InvalidInput
 
 CONTEXTS = (
@@ -42,20 +42,20 @@ def test_a_blob_may_come_in_any_buffer(wrap: type) -> None:
 
 
 def test_a_domain_is_the_derive_key_mode_of_blake3() -> None:
-    digest = domain("brain v1 tree leaf")
+    digest = domain_hash("brain v1 tree leaf")
     for data in (b"", b"a", b"x" * 5000):
         assert digest(data) == blake3(data, derive_key_context="brain v1 tree leaf").digest()
 
 
 def test_a_domain_gives_the_same_digest_every_time_it_is_used() -> None:
-    digest = domain("brain v1 snapshot")
+    digest = domain_hash("brain v1 snapshot")
     first = digest(b"one")
     digest(b"two")
     assert digest(b"one") == first
 
 
 def test_a_run_hashes_each_of_its_inputs_as_the_domain_does() -> None:
-    start, digest = run_of("brain v1 tree leaf"), domain("brain v1 tree leaf")
+    start, digest = hasher_factory("brain v1 tree leaf"), domain_hash("brain v1 tree leaf")
     one, other = start(), start()
     for data in (b"", b"a", b"x" * 5000, b"a"):
         assert one(data) == digest(data)
@@ -63,9 +63,9 @@ def test_a_run_hashes_each_of_its_inputs_as_the_domain_does() -> None:
 
 
 def test_the_same_bytes_have_another_digest_in_every_domain_and_as_a_blob() -> None:
-    digests = {domain(context)(b"same") for context in CONTEXTS} | {blob_id(b"same")}
+    digests = {domain_hash(context)(b"same") for context in CONTEXTS} | {blob_id(b"same")}
     assert len(digests) == len(CONTEXTS) + 1
-    assert {len(digest) for digest in digests} == {SIZE}
+    assert {len(digest) for digest in digests} == {DIGEST_SIZE}
 
 
 def test_a_digest_is_read_back_from_its_hex() -> None:

@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from brain import encoding
-from brain.encoding import MAX_BYTES, MAX_DEPTH, MAX_ITEMS, MAX_NODES, pack, unpack
+from brain.encoding import (
+    MAX_CONTAINER_ITEMS,
+    MAX_OBJECT_BYTES,
+    MAX_OBJECT_DEPTH,
+    MAX_OBJECT_VALUES,
+    pack,
+    unpack,
+)
 from brain.errors import FormatError
 
 
@@ -141,10 +148,10 @@ def test_every_proper_prefix_of_an_object_is_refused() -> None:
 
 
 def test_an_object_may_hold_32_containers_within_each_other_and_no_more() -> None:
-    assert unpack(b"\x91" * (MAX_DEPTH - 1) + b"\x90")
-    assert unpack(b"\x91" * MAX_DEPTH + b"\x00")
-    assert refusal(b"\x91" * MAX_DEPTH + b"\x90") == "too_deep"
-    assert refusal(b"\x81\xa1k" * MAX_DEPTH + b"\x80") == "too_deep"
+    assert unpack(b"\x91" * (MAX_OBJECT_DEPTH - 1) + b"\x90")
+    assert unpack(b"\x91" * MAX_OBJECT_DEPTH + b"\x00")
+    assert refusal(b"\x91" * MAX_OBJECT_DEPTH + b"\x90") == "too_deep"
+    assert refusal(b"\x81\xa1k" * MAX_OBJECT_DEPTH + b"\x80") == "too_deep"
 
 
 @pytest.mark.parametrize("depth", [1024, 10_000, 1_000_000])
@@ -153,14 +160,14 @@ def test_nesting_far_beyond_the_limit_is_refused_without_recursion(depth: int) -
 
 
 def test_the_greatest_object_is_one_mebibyte() -> None:
-    assert unpack(pack("x" * (MAX_BYTES - 5))) == "x" * (MAX_BYTES - 5)
-    assert refusal(pack("x" * (MAX_BYTES - 4))) == "too_large"
+    assert unpack(pack("x" * (MAX_OBJECT_BYTES - 5))) == "x" * (MAX_OBJECT_BYTES - 5)
+    assert refusal(pack("x" * (MAX_OBJECT_BYTES - 4))) == "too_large"
 
 
 def test_the_longest_array_has_65536_items() -> None:
-    most = b"\xdd" + MAX_ITEMS.to_bytes(4, "big") + bytes(MAX_ITEMS)
-    assert len(unpack(most)) == MAX_ITEMS
-    over = b"\xdd" + (MAX_ITEMS + 1).to_bytes(4, "big") + bytes(MAX_ITEMS + 1)
+    most = b"\xdd" + MAX_CONTAINER_ITEMS.to_bytes(4, "big") + bytes(MAX_CONTAINER_ITEMS)
+    assert len(unpack(most)) == MAX_CONTAINER_ITEMS
+    over = b"\xdd" + (MAX_CONTAINER_ITEMS + 1).to_bytes(4, "big") + bytes(MAX_CONTAINER_ITEMS + 1)
     assert refusal(over) == "too_many_nodes"
 
 
@@ -174,8 +181,8 @@ def _arrays(values: int, item: bytes) -> bytes:
 
 @pytest.mark.parametrize("item", [b"\x00", b"\x90", b"\x80", b"\xa1a"])
 def test_every_value_counts_once_towards_the_most_values_of_an_object(item: bytes) -> None:
-    assert unpack(_arrays(MAX_NODES, item))
-    assert refusal(_arrays(MAX_NODES + 1, item)) == "too_many_nodes"
+    assert unpack(_arrays(MAX_OBJECT_VALUES, item))
+    assert refusal(_arrays(MAX_OBJECT_VALUES + 1, item)) == "too_many_nodes"
 
 
 def test_keys_and_values_of_maps_count_towards_the_most_values_of_an_object() -> None:
@@ -184,14 +191,14 @@ def test_keys_and_values_of_maps_count_towards_the_most_values_of_an_object() ->
         one = b"\xde" + pairs.to_bytes(2, "big") + b"".join(key + b"\x00" for key in keys)
         return b"\x92" + one + b"\x80"
 
-    assert len(unpack(maps((MAX_NODES - 3) // 2))[0]) == 49_998
-    assert refusal(maps((MAX_NODES - 3) // 2 + 1)) == "too_many_nodes"
+    assert len(unpack(maps((MAX_OBJECT_VALUES - 3) // 2))[0]) == 49_998
+    assert refusal(maps((MAX_OBJECT_VALUES - 3) // 2 + 1)) == "too_many_nodes"
 
 
 @pytest.mark.parametrize(
     "bomb",
     [
-        b"\xdd" + (MAX_BYTES - 5).to_bytes(4, "big") + b"\x90" * (MAX_BYTES - 5),
+        b"\xdd" + (MAX_OBJECT_BYTES - 5).to_bytes(4, "big") + b"\x90" * (MAX_OBJECT_BYTES - 5),
         b"\x9f" + (b"\xdc\xff\xff" + b"\x90" * 65535) * 15,
         (b"\xdc\xff\xff" + b"\x90" * 65534) * 15 + b"\x90" * 15,
     ],
@@ -244,6 +251,6 @@ def test_a_value_that_cannot_be_encoded_leaves_nothing_behind_for_the_next() -> 
 
 
 def test_shallow_decoding_keeps_the_limits_but_leaves_types_to_the_caller() -> None:
-    assert encoding.unpack_shallow(b"\x91\xc0") == (None,)
+    assert encoding.unpack_unchecked(b"\x91\xc0") == (None,)
     with pytest.raises(FormatError, match="nested too deeply"):
-        encoding.unpack_shallow(b"\x91" * 5000)
+        encoding.unpack_unchecked(b"\x91" * 5000)

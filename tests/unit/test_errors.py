@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from brain import errors
-from brain.errors import BrainError, printable
+from brain.errors import BrainError, printable_text
 
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type)]
 
@@ -44,10 +44,10 @@ def test_a_code_and_a_hint_belong_to_one_error_and_not_to_its_kind() -> None:
     ],
 )
 def test_foreign_text_is_escaped_and_cut_before_it_is_shown(raw: object, shown: str) -> None:
-    assert printable(raw) == shown
-    assert printable(raw).isprintable()
+    assert printable_text(raw) == shown
+    assert printable_text(raw).isprintable()
 
 
 def test_text_is_cut_before_it_is_escaped() -> None:
-    assert len(printable("\x1b" * 10_000_000)) < 1000
-    assert printable("abc", 2) == "ab…"
+    assert len(printable_text("\x1b" * 10_000_000)) < 1000
+    assert printable_text("abc", 2) == "ab…"

@@ -14,7 +14,7 @@ def test_what_fails_is_named_at_the_end_with_its_seed_and_command(
     project: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(project)
-    good, bad = Campaign("tests.patience", 1), Campaign("tests.no_such_campaign {seed}", 1)
+    good, bad = Campaign("tests.support.processes", 1), Campaign("tests.no_such_campaign {seed}", 1)
     monkeypatch.setattr(fuzz, "CAMPAIGNS", (good, bad))
     assert fuzz.main(["--seed", "7", "--seconds", "0.01"]) == 1
     out = capfd.readouterr().out

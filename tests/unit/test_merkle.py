@@ -43,32 +43,32 @@ PUBLISHED = [  # leaves and roots of the test data of Certificate Transparency
 @pytest.mark.parametrize("count", range(1, len(PUBLISHED) + 1))
 def test_the_root_is_that_of_certificate_transparency(count: int) -> None:
     leaves = [leaf(bytes.fromhex(data)) for data, _ in PUBLISHED[:count]]
-    assert merkle.root(leaves, join).hex() == PUBLISHED[count - 1][1]
+    assert merkle.root_hash(leaves, join).hex() == PUBLISHED[count - 1][1]
 
 
 @pytest.mark.parametrize("count", [*range(1, 70), 127, 128, 129, 161, 162, 1000])
 def test_joining_row_by_row_gives_the_tree_that_the_rfc_defines(count: int) -> None:
     leaves = [leaf(bytes([i & 255, i >> 8])) for i in range(count)]
-    assert merkle.root(leaves, join) == by_definition(leaves)
+    assert merkle.root_hash(leaves, join) == by_definition(leaves)
 
 
 def test_a_tree_of_one_leaf_is_that_leaf() -> None:
-    assert merkle.rows([b"leaf"], join) == [[b"leaf"]]
+    assert merkle.build_rows([b"leaf"], join) == [[b"leaf"]]
 
 
 def test_the_rows_halve_from_the_leaves_to_the_root() -> None:
-    rows = merkle.rows([leaf(bytes([i])) for i in range(11)], join)
+    rows = merkle.build_rows([leaf(bytes([i])) for i in range(11)], join)
     assert [len(row) for row in rows] == [11, 6, 3, 2, 1]
 
 
 def test_a_list_whose_last_leaf_is_repeated_has_another_root() -> None:
     leaves = [leaf(bytes([i])) for i in range(3)]
-    assert merkle.root(leaves, join) != merkle.root([*leaves, leaves[-1]], join)
+    assert merkle.root_hash(leaves, join) != merkle.root_hash([*leaves, leaves[-1]], join)
 
 
 def test_the_order_of_leaves_counts() -> None:
     leaves = [leaf(b"a"), leaf(b"b")]
-    assert merkle.root(leaves, join) != merkle.root(leaves[::-1], join)
+    assert merkle.root_hash(leaves, join) != merkle.root_hash(leaves[::-1], join)
 
 
 digests = st.integers(0, 3).map(lambda number: leaf(bytes([number])))
@@ -79,8 +79,8 @@ lists = st.lists(digests, min_size=1, max_size=40)
 def test_rows_taken_over_from_a_similar_tree_are_the_rows_computed_afresh(
     leaves: list[bytes], others: list[bytes]
 ) -> None:
-    like = merkle.rows(others, join)
-    assert merkle.rows(leaves, join, like) == merkle.rows(leaves, join)
+    like = merkle.build_rows(others, join)
+    assert merkle.build_rows(leaves, join, like) == merkle.build_rows(leaves, join)
 
 
 def test_one_changed_leaf_costs_one_hash_a_row() -> None:
@@ -92,7 +92,9 @@ def test_one_changed_leaf_costs_one_hash_a_row() -> None:
         return join(pair)
 
     new = [*old[:17], leaf(b"new"), *old[18:]]
-    assert merkle.rows(new, counting, merkle.rows(old, join)) == merkle.rows(new, join)
+    assert merkle.build_rows(new, counting, merkle.build_rows(old, join)) == merkle.build_rows(
+        new, join
+    )
     assert len(calls) == 6
 
 
@@ -101,10 +103,10 @@ def test_rows_with_some_leaves_replaced_are_the_rows_computed_afresh(
     leaves: list[bytes], others: dict[int, bytes]
 ) -> None:
     others = {place: other for place, other in others.items() if place < len(leaves)}
-    before = merkle.rows(leaves, join)
+    before = merkle.build_rows(leaves, join)
     new = [others.get(place, old) for place, old in enumerate(leaves)]
-    assert merkle.replaced(before, others, join) == merkle.rows(new, join)
-    assert before == merkle.rows(leaves, join)
+    assert merkle.replace_leaves(before, others, join) == merkle.build_rows(new, join)
+    assert before == merkle.build_rows(leaves, join)
 
 
 def path_by_definition(index: int, leaves: list[bytes]) -> list[bytes]:
@@ -140,13 +142,13 @@ def verified_by_rfc_9162(
 @pytest.mark.parametrize("count", [*range(1, 20), 31, 32, 33, 63, 64, 65, 161, 162])
 def test_an_audit_path_is_that_of_the_rfcs_and_leads_to_the_root(count: int) -> None:
     leaves = [leaf(bytes([i])) for i in range(count)]
-    rows = merkle.rows(leaves, join)
+    rows = merkle.build_rows(leaves, join)
     for index in range(count):
         steps = merkle.audit_path(rows, index)
         hashes = [step.sibling for step in steps]
         assert hashes == path_by_definition(index, leaves)
         assert verified_by_rfc_9162(index, count, hashes, leaves[index], rows[-1][0])
-        assert merkle.climb(leaves[index], steps, join) == rows[-1][0]
+        assert merkle.root_from_path(leaves[index], steps, join) == rows[-1][0]
 
 
 PATHS = [  # index, leaves and path of the published tests of Certificate Transparency
@@ -174,12 +176,12 @@ PATHS = [  # index, leaves and path of the published tests of Certificate Transp
 def test_an_audit_path_is_that_of_certificate_transparency(
     index: int, count: int, path: list[str]
 ) -> None:
-    rows = merkle.rows([leaf(bytes.fromhex(data)) for data, _ in PUBLISHED[:count]], join)
+    rows = merkle.build_rows([leaf(bytes.fromhex(data)) for data, _ in PUBLISHED[:count]], join)
     assert [step.sibling.hex() for step in merkle.audit_path(rows, index)] == path
 
 
 def test_a_path_in_two_parts_is_the_whole_path() -> None:
-    rows = merkle.rows([leaf(bytes([i])) for i in range(11)], join)
+    rows = merkle.build_rows([leaf(bytes([i])) for i in range(11)], join)
     for index in range(11):
         for part in range(len(rows)):
             lower = merkle.audit_path(rows[: part + 1], index)
@@ -192,10 +194,14 @@ def test_a_path_in_two_parts_is_the_whole_path() -> None:
 def test_a_path_with_any_step_changed_leads_elsewhere(
     leaves: list[bytes], data: st.DataObject
 ) -> None:
-    rows = merkle.rows(leaves, join)
+    rows = merkle.build_rows(leaves, join)
     index = data.draw(st.integers(0, len(leaves) - 1))
     steps = merkle.audit_path(rows, index)
     for place, (left, sibling) in enumerate(steps):
         for other in [[(left, leaf(b"other"))], [], [(left, sibling)] * 2]:
-            changed = [*steps[:place], *(merkle.Step(*one) for one in other), *steps[place + 1 :]]
-            assert merkle.climb(leaves[index], changed, join) != rows[-1][0]
+            changed = [
+                *steps[:place],
+                *(merkle.AuditStep(*one) for one in other),
+                *steps[place + 1 :],
+            ]
+            assert merkle.root_from_path(leaves[index], changed, join) != rows[-1][0]

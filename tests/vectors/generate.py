@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from pathlib import Path
 
-from .families import (
+from tests.vectors.families import (
     badtrees,
     bundles,
     changes,
@@ -29,7 +29,7 @@ from .families import (
     trees,
     values,
 )
-from .families.vector import Vector
+from tests.vectors.families.vector import Vector
 
 HERE = Path(__file__).parent
 

@@ -1,4 +1,4 @@
-"""BrainRegistry: its source beside this file, what the compiler made of it, and its hash.
+"""The contract BrainRegistry: its source, its compiled code, and the hash of that code.
 
 Evidence is checked against `RUNTIME_HASH` alone; the artifact is read when first asked for.
 """
@@ -13,7 +13,7 @@ RUNTIME_HASH = bytes.fromhex("9d3cabe9af479b34ce966aef7b1c4761ea279c1e0860a1c83e
 
 
 @cache
-def artifact() -> dict[str, Any]:
+def load_artifact() -> dict[str, Any]:
     """Return `contract`, `compiler`, `hashes`, `abi`, and in hex `bytecode` and `runtime`."""
     import json
     from importlib.resources import files
@@ -24,17 +24,17 @@ def artifact() -> dict[str, Any]:
     return content
 
 
-def abi() -> list[dict[str, Any]]:
+def contract_abi() -> list[dict[str, Any]]:
     """Return the functions, events and errors, in the ABI's JSON."""
-    entries: list[dict[str, Any]] = artifact()["abi"]
+    entries: list[dict[str, Any]] = load_artifact()["abi"]
     return entries
 
 
-def creation() -> bytes:
+def creation_code() -> bytes:
     """Return the code that a transaction deploys BrainRegistry with; it takes no arguments."""
-    return bytes.fromhex(artifact()["bytecode"][2:])
+    return bytes.fromhex(load_artifact()["bytecode"][2:])
 
 
-def runtime() -> bytes:
+def runtime_code() -> bytes:
     """Return the code of a deployed BrainRegistry, whose hash is `RUNTIME_HASH`."""
-    return bytes.fromhex(artifact()["runtime"][2:])
+    return bytes.fromhex(load_artifact()["runtime"][2:])

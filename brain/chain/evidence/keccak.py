@@ -1,4 +1,4 @@
-"""Keccak-256 as Ethereum has it: the padding is that of the submission, not of SHA-3 (FIPS 202).
+"""Keccak-256 as Ethereum uses it, with the padding from before SHA-3 (FIPS 202).
 
 It stands here in full because a check has to be short. The compiled one of pycryptodome
 takes 85 ms to import, before it hashes anything (it asks cffi to parse C); this one
@@ -12,17 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-MOST = 1024
+MAX_CACHED_DIGESTS = 1024
 """Digests that are kept: nodes near a root stand in the proofs of all slots."""
 
-_RATE = 136
+_RATE_BYTES = 136
 """Bytes of a message taken in by one permutation."""
-_LANE = 8
-_BITS = 8 * _LANE
-_WIDTH = 5
+_LANE_BYTES = 8
+_LANE_BITS = 8 * _LANE_BYTES
+_STATE_WIDTH = 5
 
 
-def _constants() -> list[int]:
+def _round_constants() -> list[int]:
     """Return what is added in each of the 24 rounds, from the LFSR that defines it."""
     out = []
     register = 1
@@ -36,61 +36,61 @@ def _constants() -> list[int]:
     return out
 
 
-def _moves() -> list[tuple[int, int]]:
+def _lane_moves() -> list[tuple[int, int]]:
     """Return for each lane from which it is moved, and by how many bits it is rotated."""
-    out = [(0, 0)] * _WIDTH**2
+    out = [(0, 0)] * _STATE_WIDTH**2
     x, y = 1, 0
     for step in range(24):
-        source = x + _WIDTH * y
-        x, y = y, (2 * x + 3 * y) % _WIDTH
-        out[x + _WIDTH * y] = source, (step + 1) * (step + 2) // 2 % _BITS
+        source = x + _STATE_WIDTH * y
+        x, y = y, (2 * x + 3 * y) % _STATE_WIDTH
+        out[x + _STATE_WIDTH * y] = source, (step + 1) * (step + 2) // 2 % _LANE_BITS
     return out
 
 
-_CONSTANTS = _constants()
-_MOVES = _moves()
-_known: dict[bytes, bytes] = {}
+_ROUND_CONSTANTS = _round_constants()
+_LANE_MOVES = _lane_moves()
+_digest_cache: dict[bytes, bytes] = {}
 
 
 def keccak256(data: bytes) -> bytes:
     """Return the 32 bytes of Keccak-256 over `data`."""
-    digest = _known.get(data)
+    digest = _digest_cache.get(data)
     if digest is None:
-        prepare([data])
-        digest = _known.get(data) or _digests([data])[0]
+        hash_ahead([data])
+        digest = _digest_cache.get(data) or _hash_messages([data])[0]
     return digest
 
 
-def prepare(messages: Iterable[bytes]) -> None:
+def hash_ahead(messages: Iterable[bytes]) -> None:
     """Hash many messages at once, so that `keccak256` has their digests ready."""
-    fresh = [one for one in dict.fromkeys(messages) if one not in _known]
-    if len(_known) + len(fresh) > MOST:
-        _known.clear()
-    _known.update(zip(fresh, _digests(fresh), strict=True))
+    uncached = [one for one in dict.fromkeys(messages) if one not in _digest_cache]
+    if len(_digest_cache) + len(uncached) > MAX_CACHED_DIGESTS:
+        _digest_cache.clear()
+    _digest_cache.update(zip(uncached, _hash_messages(uncached), strict=True))
 
 
-def _digests(messages: Sequence[bytes]) -> list[bytes]:
+def _hash_messages(messages: Sequence[bytes]) -> list[bytes]:
     """Return the digests of messages, in their order."""
-    padded = [_padded(one) for one in messages]
+    padded = [_pad_message(one) for one in messages]
     out = [b""] * len(padded)
     permute = _Permutation(len(padded))
-    state = [0] * _WIDTH**2
-    for start in range(0, max(map(len, padded), default=0), _RATE):
-        for lane in range(_RATE // _LANE):
-            at = start + lane * _LANE
-            taken = [one[at : at + _LANE].ljust(_LANE, b"\0") for one in padded]
+    state = [0] * _STATE_WIDTH**2
+    for start in range(0, max(map(len, padded), default=0), _RATE_BYTES):
+        for lane in range(_RATE_BYTES // _LANE_BYTES):
+            at = start + lane * _LANE_BYTES
+            taken = [one[at : at + _LANE_BYTES].ljust(_LANE_BYTES, b"\0") for one in padded]
             state[lane] ^= int.from_bytes(b"".join(taken), "little")
         state = permute(state)
-        heads = [lane.to_bytes(_LANE * len(padded), "little") for lane in state[:4]]
+        heads = [lane.to_bytes(_LANE_BYTES * len(padded), "little") for lane in state[:4]]
         for place, one in enumerate(padded):
-            if len(one) == start + _RATE:
-                at = place * _LANE
-                out[place] = b"".join(head[at : at + _LANE] for head in heads)
+            if len(one) == start + _RATE_BYTES:
+                at = place * _LANE_BYTES
+                out[place] = b"".join(head[at : at + _LANE_BYTES] for head in heads)
     return out
 
 
-def _padded(message: bytes) -> bytes:
-    fill = _RATE - len(message) % _RATE
+def _pad_message(message: bytes) -> bytes:
+    fill = _RATE_BYTES - len(message) % _RATE_BYTES
     return message + (b"\x81" if fill == 1 else b"\x01" + bytes(fill - 2) + b"\x80")
 
 
@@ -102,23 +102,26 @@ class _Permutation:
     """
 
     def __init__(self, count: int) -> None:
-        self._each = sum(1 << _BITS * place for place in range(count))
-        self._full = self._each * ((1 << _BITS) - 1)
-        self._constants = [constant * self._each for constant in _CONSTANTS]
-        self._moves = [(source, source % _WIDTH, *self._rotation(left)) for source, left in _MOVES]
-        self._one = self._rotation(1)
+        self._lane_units = sum(1 << _LANE_BITS * place for place in range(count))
+        self._full_mask = self._lane_units * ((1 << _LANE_BITS) - 1)
+        self._constants = [constant * self._lane_units for constant in _ROUND_CONSTANTS]
+        self._moves = [
+            (source, source % _STATE_WIDTH, *self._rotation_masks(left))
+            for source, left in _LANE_MOVES
+        ]
+        self._rotation_by_one = self._rotation_masks(1)
 
-    def _rotation(self, left: int) -> tuple[int, int, int, int]:
+    def _rotation_masks(self, left: int) -> tuple[int, int, int, int]:
         """Return how far bits go left and right, and where those that did so belong."""
-        wrapped = self._each * ((1 << left) - 1)
-        return left, _BITS - left, self._full ^ wrapped, wrapped
+        wrapped_mask = self._lane_units * ((1 << left) - 1)
+        return left, _LANE_BITS - left, self._full_mask ^ wrapped_mask, wrapped_mask
 
     def __call__(self, state: list[int]) -> list[int]:
-        full, (left, right, kept, wrapped) = self._full, self._one
+        full, (left, right, kept_mask, wrapped_mask) = self._full_mask, self._rotation_by_one
         for constant in self._constants:
             rows = state[:5], state[5:10], state[10:15], state[15:20], state[20:]
             parity = [a ^ b ^ c ^ d ^ e for a, b, c, d, e in zip(*rows, strict=True)]
-            turned = [lane << left & kept | lane >> right & wrapped for lane in parity]
+            turned = [lane << left & kept_mask | lane >> right & wrapped_mask for lane in parity]
             theta = [parity[x - 1] ^ turned[x - 4] for x in range(5)]
             moved = [
                 (lane := state[source] ^ theta[x]) << up & high | lane >> down & low

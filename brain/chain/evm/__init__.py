@@ -5,8 +5,8 @@ do, when first used.
 """
 
 from .account import Account
-from .config import LedgerConfig
+from .evm_config import EvmLedgerConfig
+from .evm_ledger import EvmLedger
 from .fees import Quote
-from .ledger import EvmLedger
 
-__all__ = ["Account", "EvmLedger", "LedgerConfig", "Quote"]
+__all__ = ["Account", "EvmLedger", "EvmLedgerConfig", "Quote"]

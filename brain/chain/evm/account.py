@@ -1,4 +1,4 @@
-"""A key of secp256k1 that sends and signs: the one module that imports eth_account."""
+"""A secp256k1 account that signs transactions; the only module that imports eth_account."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import json
 from typing import Any, NamedTuple, NoReturn
 
 from ...errors import InvalidInput
-from .foreign import contained
+from .import_guard import preserve_recursion_limit
 
-MAX_KEYSTORE = 64 << 10
+MAX_KEYSTORE_BYTES = 64 << 10
 """Bytes of a keystore file; a usual one has about 500."""
-MAX_SCRYPT_MEMORY = 1 << 30
+MAX_SCRYPT_BYTES = 1 << 30
 """Bytes that opening a keystore may take; a usual one takes 256 MiB."""
-MAX_ROUNDS = 10_000_000
+MAX_PBKDF2_ROUNDS = 10_000_000
 """Rounds of PBKDF2 that opening a keystore may take."""
 
-_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+_SECP256K1_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 """Of secp256k1 (SEC 2, 2.4.1)."""
 
 
-class Transaction(NamedTuple):
+class UnsignedTransaction(NamedTuple):
     """A transaction of EIP-1559 that moves no money. `to` is "" to make a contract."""
 
     chain_id: int
@@ -31,14 +31,14 @@ class Transaction(NamedTuple):
     tip: int
 
 
-class Signed(NamedTuple):
+class SignedTransaction(NamedTuple):
     """A signed transaction: its hash as 0x…, and the bytes to send."""
 
     hash: str
     raw: bytes
 
 
-class Commit(NamedTuple):
+class CommitAuthorization(NamedTuple):
     """What is signed for somebody else to commit (EIP-712): see `commitFor` of the contract."""
 
     id: bytes
@@ -48,7 +48,7 @@ class Commit(NamedTuple):
     deadline: int
 
 
-_COMMIT = [
+_COMMIT_TYPE = [
     {"name": "brainId", "type": "bytes32"},
     {"name": "snapshot", "type": "bytes32"},
     {"name": "parent", "type": "bytes32"},
@@ -63,18 +63,18 @@ class Account:
     __slots__ = ("_key", "address")
 
     def __init__(self, key: bytes) -> None:
-        with contained():
+        with preserve_recursion_limit():
             from eth_account import Account as Library
 
-        if len(key) != 32 or not 0 < int.from_bytes(key, "big") < _ORDER:
-            _refuse("a private key is 32 bytes, below the order of secp256k1")
+        if len(key) != 32 or not 0 < int.from_bytes(key, "big") < _SECP256K1_ORDER:
+            _refuse_key("a private key is 32 bytes, below the order of secp256k1")
         self._key = Library.from_key(key)
         self.address: str = self._key.address.lower()
 
     def __repr__(self) -> str:
         return f"Account({self.address})"
 
-    def sign(self, transaction: Transaction) -> Signed:
+    def sign_transaction(self, transaction: UnsignedTransaction) -> SignedTransaction:
         """Return the transaction signed for its chain."""
         fields: dict[str, Any] = {
             "type": 2,
@@ -89,9 +89,9 @@ class Account:
         if transaction.to:
             fields["to"] = bytes.fromhex(transaction.to[2:])
         signed = self._key.sign_transaction(fields)
-        return Signed("0x" + bytes(signed.hash).hex(), bytes(signed.raw_transaction))
+        return SignedTransaction("0x" + bytes(signed.hash).hex(), bytes(signed.raw_transaction))
 
-    def sign_commit(self, chain_id: int, contract: str, commit: Commit) -> bytes:
+    def sign_commit(self, chain_id: int, contract: str, commit: CommitAuthorization) -> bytes:
         """Return the signature that `commitFor` takes, 65 bytes."""
         domain = {
             "name": "BrainRegistry",
@@ -106,11 +106,11 @@ class Account:
             "seq": commit.seq,
             "deadline": commit.deadline,
         }
-        signed = self._key.sign_typed_data(domain, {"Commit": _COMMIT}, message)
+        signed = self._key.sign_typed_data(domain, {"Commit": _COMMIT_TYPE}, message)
         return bytes(signed.signature)
 
 
-def from_text(text: str) -> Account:
+def account_from_hex(text: str) -> Account:
     """Return the account of a private key in hex, with or without 0x.
 
     Raises `InvalidInput` (`bad_key`), whose message never shows the key.
@@ -119,49 +119,53 @@ def from_text(text: str) -> Account:
     try:
         return Account(bytes.fromhex(digits) if len(digits) == 64 else b"")
     except ValueError:
-        _refuse("a private key is 64 hexadecimal digits")
+        _refuse_key("a private key is 64 hexadecimal digits")
 
 
-def from_keystore(content: bytes, passphrase: str) -> Account:
+def account_from_keystore(content: bytes, passphrase: str) -> Account:
     """Return the account in a keystore file of version 3 (Web3 Secret Storage).
 
     Raises `InvalidInput`: `bad_key`, `passphrase_needed`, `wrong_passphrase`.
     """
-    said = _keystore(content)
+    keystore = _parse_keystore(content)
     if not passphrase:
         raise InvalidInput("the keystore needs its passphrase", code="passphrase_needed")
-    with contained():
+    with preserve_recursion_limit():
         from eth_account import Account as Library
 
     try:
-        key = bytes(Library.decrypt(said, passphrase))
+        key = bytes(Library.decrypt(keystore, passphrase))
     except (ValueError, TypeError, KeyError, NotImplementedError) as error:
         if "MAC mismatch" in str(error):
             raise InvalidInput(
                 "the passphrase does not open the keystore", code="wrong_passphrase"
             ) from error
-        _refuse("the keystore is damaged, or of a kind that is not supported")
+        _refuse_key("the keystore is damaged, or of a kind that is not supported")
     account = Account(key)
-    if said.get("address") and str(said["address"]).lower()[-40:] != account.address[2:]:
-        _refuse("the keystore holds another key than the one of its address")
+    if keystore.get("address") and str(keystore["address"]).lower()[-40:] != account.address[2:]:
+        _refuse_key("the keystore holds another key than the one of its address")
     return account
 
 
-def _keystore(content: bytes) -> dict[str, Any]:
+def _parse_keystore(content: bytes) -> dict[str, Any]:
     """Return what a keystore says, unless opening it would cost too much."""
     try:
-        said: dict[str, Any] = json.loads(content) if len(content) <= MAX_KEYSTORE else {}
-        costs = (said.get("crypto") or said["Crypto"])["kdfparams"]
+        keystore: dict[str, Any] = json.loads(content) if len(content) <= MAX_KEYSTORE_BYTES else {}
+        costs = (keystore.get("crypto") or keystore["Crypto"])["kdfparams"]
         memory = 128 * int(costs.get("n", 0)) * int(costs.get("r", 0))
         work = memory * int(costs.get("p", 1))
-        cheap = memory <= MAX_SCRYPT_MEMORY and work <= 8 * MAX_SCRYPT_MEMORY
-        fits = said["version"] == 3 and cheap and int(costs.get("c", 0)) <= MAX_ROUNDS
+        is_affordable = memory <= MAX_SCRYPT_BYTES and work <= 8 * MAX_SCRYPT_BYTES
+        is_valid = (
+            keystore["version"] == 3
+            and is_affordable
+            and int(costs.get("c", 0)) <= MAX_PBKDF2_ROUNDS
+        )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        fits = False
-    if not fits:
-        _refuse("not a keystore file of version 3 that can be opened")
-    return said
+        is_valid = False
+    if not is_valid:
+        _refuse_key("not a keystore file of version 3 that can be opened")
+    return keystore
 
 
-def _refuse(why: str) -> NoReturn:
+def _refuse_key(why: str) -> NoReturn:
     raise InvalidInput(why, code="bad_key") from None

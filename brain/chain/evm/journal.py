@@ -1,4 +1,4 @@
-"""What one key sent on one chain, written down before it is sent.
+"""The transactions that one key has sent on one chain, written down before they are sent.
 
 A folder for each key of each chain, since a nonce belongs to the two: it holds the lock
 of its one writer, and a file for each transaction, named by its nonce. Those that may
@@ -15,24 +15,24 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import Locked, StoreError
-from ...store.lock import writer_lock
-from . import files
-from .account import Signed
+from ...store.writer_lock import writer_lock
+from . import durable_files
+from .account import SignedTransaction
 from .fees import Fees
 
-LOCK_WAIT = 60.0
+LOCK_WAIT_SECONDS = 60.0
 """Seconds to wait for another process that sends with the same key."""
-SUFFIX = ".json"
-FORMAT = 1
+RECORD_SUFFIX = ".json"
+JOURNAL_FORMAT = 1
 
-LIVE = "live"
-GIVEN_UP = "given up"
-DONE = "done"
-FAILED = "failed"
-REPLACED = "replaced"
+TX_LIVE = "live"
+TX_ABANDONED = "given up"
+TX_DONE = "done"
+TX_FAILED = "failed"
+TX_REPLACED = "replaced"
 
 
-class Intent(NamedTuple):
+class TxIntent(NamedTuple):
     """What a transaction is for: `kind` in one word; the ids are empty where they mean nothing."""
 
     kind: str
@@ -41,7 +41,7 @@ class Intent(NamedTuple):
     parent: bytes = b""
 
 
-class Attempt(NamedTuple):
+class TxAttempt(NamedTuple):
     """One signed form of a transaction, made at a block; later ones offer more, or are for
     something else."""
 
@@ -52,85 +52,90 @@ class Attempt(NamedTuple):
     block: int
 
 
-class Record(NamedTuple):
+class TxRecord(NamedTuple):
     """A transaction. `to` is "" where it makes a contract; `state` is one of the words above."""
 
     nonce: int
-    intent: Intent
+    intent: TxIntent
     to: str
     data: bytes
     gas: int
-    attempts: tuple[Attempt, ...]
-    state: str = LIVE
+    attempts: tuple[TxAttempt, ...]
+    state: str = TX_LIVE
 
     @property
-    def last(self) -> Attempt:
+    def last_attempt(self) -> TxAttempt:
         """The attempt that offers most."""
         return self.attempts[-1]
 
-    def tried(self, signed: Signed, fees: Fees, block: int) -> Record:
+    def with_attempt(self, signed: SignedTransaction, fees: Fees, block: int) -> TxRecord:
         """Return the record with one more attempt."""
-        new = Attempt(signed.hash, signed.raw, fees, self.data, block)
+        new = TxAttempt(signed.hash, signed.raw, fees, self.data, block)
         return self._replace(attempts=(*self.attempts, new))
 
 
-class Journal:
+class TxJournal:
     """The transactions of one key on one chain, in `folder`, which is made."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def exclusive_lock(self) -> Iterator[None]:
         """Be the only one who sends with this key. Raises `Locked`."""
-        with ExitStack() as held:
+        with ExitStack() as stack:
             try:
-                held.enter_context(writer_lock(files.make_folder(self._folder), LOCK_WAIT))
+                stack.enter_context(
+                    writer_lock(durable_files.make_private_folder(self._folder), LOCK_WAIT_SECONDS)
+                )
             except Locked as error:
                 raise Locked(
                     "another process sends with this key",
                     hint="wait until it is done, and try again",
                 ) from error
-            files.make_folder(self._folder / "open")
-            files.make_folder(self._folder / "done")
+            durable_files.make_private_folder(self._folder / "open")
+            durable_files.make_private_folder(self._folder / "done")
             yield
 
-    def write(self, record: Record) -> None:
+    def write_record(self, record: TxRecord) -> None:
         """Note a transaction, durable when this returns."""
-        files.write(self._open(record.nonce), _packed(record))
+        durable_files.write_durably(self._open_path(record.nonce), _encode_record(record))
 
-    def settle(self, record: Record) -> None:
+    def settle_record(self, record: TxRecord) -> None:
         """Note how a transaction ended, for good."""
-        self.write(record)
-        files.move(self._open(record.nonce), self._done(record))
+        self.write_record(record)
+        durable_files.move_durably(self._open_path(record.nonce), self._done_path(record))
 
-    def unsettled(self) -> list[Record]:
+    def unsettled_records(self) -> list[TxRecord]:
         """Return the transactions that may still change, by their nonce."""
         folder = self._folder / "open"
-        records = [self._read(folder / name) for name in files.names(folder, SUFFIX)]
+        records = [
+            self._read_record(folder / name)
+            for name in durable_files.list_files(folder, RECORD_SUFFIX)
+        ]
         return [record for record in records if record is not None]
 
-    def about(self, brain: bytes, snapshot: bytes) -> Record | None:
+    def find_record(self, brain: bytes, snapshot: bytes) -> TxRecord | None:
         """Return the last transaction that was to commit a snapshot, None if there is none."""
-        for record in reversed(self.unsettled()):
+        for record in reversed(self.unsettled_records()):
             if record.intent.brain == brain and record.intent.snapshot == snapshot:
                 return record
         folder = self._folder / "done"
-        ending = f"-{_short(brain)}-{_short(snapshot)}{SUFFIX}"
-        names = files.names(folder, ending)
-        return self._read(folder / names[-1]) if names else None
+        ending = f"-{_short_id(brain)}-{_short_id(snapshot)}{RECORD_SUFFIX}"
+        names = durable_files.list_files(folder, ending)
+        return self._read_record(folder / names[-1]) if names else None
 
-    def _open(self, nonce: int) -> Path:
-        return self._folder / "open" / f"{nonce:012}{SUFFIX}"
+    def _open_path(self, nonce: int) -> Path:
+        return self._folder / "open" / f"{nonce:012}{RECORD_SUFFIX}"
 
-    def _done(self, record: Record) -> Path:
-        what = f"{_short(record.intent.brain)}-{_short(record.intent.snapshot)}"
-        return self._folder / "done" / f"{record.nonce:012}-{what}{SUFFIX}"
+    def _done_path(self, record: TxRecord) -> Path:
+        what = f"{_short_id(record.intent.brain)}-{_short_id(record.intent.snapshot)}"
+        return self._folder / "done" / f"{record.nonce:012}-{what}{RECORD_SUFFIX}"
 
-    def _read(self, path: Path) -> Record | None:
-        content = files.read(path)
+    def _read_record(self, path: Path) -> TxRecord | None:
+        content = durable_files.read_if_exists(path)
         try:
-            return None if content is None else _unpacked(json.loads(content))
+            return None if content is None else _decode_record(json.loads(content))
         except (ValueError, TypeError, KeyError, IndexError) as error:
             raise StoreError(
                 f"the journal of transactions is damaged: {path.name}",
@@ -139,14 +144,14 @@ class Journal:
             ) from error
 
 
-def _short(id: bytes) -> str:
+def _short_id(id: bytes) -> str:
     return id.hex()[:16]
 
 
-def _packed(record: Record) -> bytes:
+def _encode_record(record: TxRecord) -> bytes:
     intent = record.intent
-    said = {
-        "format": FORMAT,
+    fields = {
+        "format": JOURNAL_FORMAT,
         "nonce": record.nonce,
         "state": record.state,
         "kind": intent.kind,
@@ -168,28 +173,28 @@ def _packed(record: Record) -> bytes:
             for one in record.attempts
         ],
     }
-    return json.dumps(said, indent=1).encode() + b"\n"
+    return json.dumps(fields, indent=1).encode() + b"\n"
 
 
-def _unpacked(said: dict[str, Any]) -> Record:
-    if said["format"] != FORMAT or not said["attempts"]:
+def _decode_record(fields: dict[str, Any]) -> TxRecord:
+    if fields["format"] != JOURNAL_FORMAT or not fields["attempts"]:
         raise ValueError
-    ids = (bytes.fromhex(said[name]) for name in ("brain", "snapshot", "parent"))
-    return Record(
-        int(said["nonce"]),
-        Intent(str(said["kind"]), *ids),
-        str(said["to"]),
-        bytes.fromhex(said["data"]),
-        int(said["gas"]),
+    ids = (bytes.fromhex(fields[name]) for name in ("brain", "snapshot", "parent"))
+    return TxRecord(
+        int(fields["nonce"]),
+        TxIntent(str(fields["kind"]), *ids),
+        str(fields["to"]),
+        bytes.fromhex(fields["data"]),
+        int(fields["gas"]),
         tuple(
-            Attempt(
+            TxAttempt(
                 str(one["hash"]),
                 bytes.fromhex(one["raw"]),
                 Fees(int(one["max_fee"]), int(one["tip"])),
                 bytes.fromhex(one["data"]),
                 int(one["block"]),
             )
-            for one in said["attempts"]
+            for one in fields["attempts"]
         ),
-        str(said["state"]),
+        str(fields["state"]),
     )

@@ -1,4 +1,4 @@
-"""Verifying a whole log: everything derived is made anew from the entries, and compared."""
+"""Audits a whole log: recomputes everything derived from the entries, and compares."""
 
 from __future__ import annotations
 
@@ -7,104 +7,121 @@ from itertools import groupby, islice
 from pathlib import Path
 
 from ...errors import BrainError, FormatError, ProofError, StoreError
-from ...store import mark
-from ..protocol import Fault
-from . import check, cosignature, files, hashing, note, shape, vkey
-from .appending import behind
-from .entry import decode
-from .keys import load
-from .reading import LogReader, Signed, chained, proven
+from ...store import high_water_mark
+from ..ledger_protocol import LedgerFault
+from . import checkpoints, compact_ranges, log_files, log_verifier, rfc6962, signed_note
+from .log_entry import decode_entry
+from .log_files import load_log_key
+from .log_reader import LogReader, SignedCheckpoint, verify_entry_chain, verify_entry_row
+from .log_writer import find_rollback
 
-MOST = 100
+MAX_FAULTS = 100
 """Faults that are told."""
 
 
-def audit(log: LogReader, folder: Path, older: Sequence[str]) -> list[Fault]:
+def audit_log(log: LogReader, folder: Path, older: Sequence[str]) -> list[LedgerFault]:
     """Return what is wrong with a log, and with checkpoints of it that were kept elsewhere."""
-    return list(islice(_survived(_all(log, folder, older)), MOST))
+    return list(islice(_catch_read_errors(_find_faults(log, folder, older)), MAX_FAULTS))
 
 
-def _survived(faults: Iterator[Fault]) -> Iterator[Fault]:
+def _catch_read_errors(faults: Iterator[LedgerFault]) -> Iterator[LedgerFault]:
     """Pass faults on, and make one of what keeps the log from being read any further."""
     try:
         yield from faults
     except BrainError as error:
-        yield Fault(error.code, error.message)
+        yield LedgerFault(error.code, error.message)
 
 
-def _all(log: LogReader, folder: Path, older: Sequence[str]) -> Iterator[Fault]:
-    yield from (Fault("bad_store", line) for line in log.integrity())
-    noted, last = mark.read(str(folder / files.NAME)), log.last()  # in this order, beside writers
+def _find_faults(log: LogReader, folder: Path, older: Sequence[str]) -> Iterator[LedgerFault]:
+    yield from (LedgerFault("bad_store", line) for line in log.integrity_errors())
+    noted_state, last = (
+        high_water_mark.read_mark(str(folder / log_files.LOG_DATABASE)),
+        log.last_checkpoint(),
+    )  # in this order, beside writers
     size = last.checkpoint.size
-    kept = [one for one in log.kept() if one.checkpoint.size < size] + [last][:size]
-    roots: dict[int, bytes | None] = {one.checkpoint.size: None for one in kept}
-    yield from _entries(log, size, roots)
-    yield from _lineages(log)
-    for signed in kept:
-        yield from _checkpoint(log, signed, roots[signed.checkpoint.size])
-    if found := behind(log, noted, last.checkpoint):
-        yield Fault(*found)
+    stored = [one for one in log.stored_checkpoints() if one.checkpoint.size < size] + [last][:size]
+    roots: dict[int, bytes | None] = {one.checkpoint.size: None for one in stored}
+    yield from _audit_entries(log, size, roots)
+    yield from _audit_lineages(log)
+    for signed in stored:
+        yield from _audit_checkpoint(log, signed, roots[signed.checkpoint.size])
+    if fault := find_rollback(log, noted_state, last.checkpoint):
+        yield LedgerFault(*fault)
     for text in older:
-        yield from _older(log, text)
+        yield from _audit_older_checkpoint(log, text)
     try:
-        load(folder, log)
+        load_log_key(folder, log)
     except BrainError as error:
-        yield Fault(error.code, error.message)
+        yield LedgerFault(error.code, error.message)
 
 
-def _entries(log: LogReader, size: int, roots: dict[int, bytes | None]) -> Iterator[Fault]:
+def _audit_entries(
+    log: LogReader, size: int, roots: dict[int, bytes | None]
+) -> Iterator[LedgerFault]:
     """Go through the entries in order; fill in `roots` by size."""
-    edge = shape.Edge(0, [])
-    for row in log.every_entry(size):
-        index = edge.size
+    compact_range = compact_ranges.CompactRange(0, [])
+    for row in log.iter_entry_rows(size):
+        index = compact_range.size
         try:
-            placed = proven(row)
-            decode(placed.data)
+            entry = verify_entry_row(row)
+            decode_entry(entry.leaf_data)
         except (StoreError, FormatError):
-            yield Fault("bad_entry", f"entry {row[0]} is damaged")
+            yield LedgerFault("bad_entry", f"entry {row[0]} is damaged")
         if row[0] != index:
-            yield Fault("bad_entry", f"entry {index} is missing")
+            yield LedgerFault("bad_entry", f"entry {index} is missing")
             return
-        if edge.extend([row[-1][: hashing.SIZE]]) != [row[-1]]:
-            yield Fault("bad_node", f"a hash over entry {index} is not what it covers")
-        if edge.size in roots:
-            roots[edge.size] = edge.root()
-    if edge.size != size:
-        yield Fault("bad_entry", f"entry {edge.size} is missing")
+        if compact_range.append_leaves([row[-1][: rfc6962.HASH_BYTES]]) != [row[-1]]:
+            yield LedgerFault("bad_node", f"a hash over entry {index} is not what it covers")
+        if compact_range.size in roots:
+            roots[compact_range.size] = compact_range.root_hash()
+    if compact_range.size != size:
+        yield LedgerFault("bad_entry", f"entry {compact_range.size} is missing")
 
 
-def _lineages(log: LogReader) -> Iterator[Fault]:
-    for _, rows in groupby(log.by_brain(), key=lambda row: row[1]):
+def _audit_lineages(log: LogReader) -> Iterator[LedgerFault]:
+    for _, rows in groupby(log.iter_rows_by_brain(), key=lambda row: row[1]):
         try:
-            chained([proven(row) for row in rows])
+            verify_entry_chain([verify_entry_row(row) for row in rows])
         except StoreError as error:
-            yield Fault("bad_lineage", error.message)
+            yield LedgerFault("bad_lineage", error.message)
 
 
-def _checkpoint(log: LogReader, signed: Signed, root: bytes | None) -> Iterator[Fault]:
+def _audit_checkpoint(
+    log: LogReader, signed: SignedCheckpoint, root: bytes | None
+) -> Iterator[LedgerFault]:
     state = signed.checkpoint
     if state.root != root:
-        yield Fault("bad_checkpoint", f"the root of the first {state.size} entries is another")
-    told = note.Note(state.text, (log.line(signed.signature),))
+        yield LedgerFault(
+            "bad_checkpoint", f"the root of the first {state.size} entries is another"
+        )
+    own_note = signed_note.SignedNote(state.text, (log.signature_line(signed.signature),))
     try:
-        note.verify(told, log.key)
+        signed_note.verify_note(own_note, log.key)
     except ProofError:
-        yield Fault("bad_checkpoint", f"the signature of checkpoint {state.size} does not fit")
+        yield LedgerFault(
+            "bad_checkpoint", f"the signature of checkpoint {state.size} does not fit"
+        )
     for key, signature in log.cosignatures(state.size):
         try:
-            judge = vkey.parse(key)
-            line = note.Line(judge.name, judge.id, signature)
-            cosignature.verify(note.Note(state.text, (line,)), judge)
+            witness_key = signed_note.parse_verifier_key(key)
+            line = signed_note.SignatureLine(witness_key.name, witness_key.id, signature)
+            checkpoints.verify_cosignature(signed_note.SignedNote(state.text, (line,)), witness_key)
         except BrainError:
-            yield Fault("bad_cosignature", f"a cosignature of checkpoint {state.size} does not fit")
+            yield LedgerFault(
+                "bad_cosignature", f"a cosignature of checkpoint {state.size} does not fit"
+            )
 
 
-def _older(log: LogReader, text: str) -> Iterator[Fault]:
+def _audit_older_checkpoint(log: LogReader, text: str) -> Iterator[LedgerFault]:
     """Compare the log with a checkpoint that left the machine."""
     try:
-        seen = check.check_checkpoint(text, str(log.key)).checkpoint
+        older_checkpoint = log_verifier.verify_checkpoint(text, str(log.key)).checkpoint
     except ProofError as error:
-        yield Fault(error.code, error.message)
+        yield LedgerFault(error.code, error.message)
         return
-    if found := behind(log, seen.size.to_bytes(8, "big") + seen.root, log.last().checkpoint):
-        yield Fault(*found)
+    if fault := find_rollback(
+        log,
+        older_checkpoint.size.to_bytes(8, "big") + older_checkpoint.root,
+        log.last_checkpoint().checkpoint,
+    ):
+        yield LedgerFault(*fault)

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from ...errors import ModelError
 from ..model import Model
-from ..settings import Settings
+from ..model_config import ModelConfig
 
-__all__ = ["opened"]
+__all__ = ["open_endpoint"]
 
 
-def opened(settings: Settings, key: str) -> Model:
+def open_endpoint(settings: ModelConfig, key: str) -> Model:
     """Return the model that settings name, asked with `key`, "" for none.
 
     Raises `ModelError` (`not_installed`).
     """
     try:
-        from .adapter import Endpoint
+        from .endpoint_model import EndpointModel
     except ImportError as error:
         raise ModelError(
             f"asking {settings.model} needs a package that is not installed: {error.name}",
             code="not_installed",
             hint="pip install 'agent-brain[evolve]'",
         ) from error
-    return Endpoint(settings, key)
+    return EndpointModel(settings, key)

@@ -1,4 +1,4 @@
-"""The models of pydantic-ai that settings name."""
+"""Open the pydantic-ai model that the settings name."""
 
 from __future__ import annotations
 
@@ -6,45 +6,45 @@ from contextlib import AsyncExitStack
 
 from pydantic_ai.models import Model
 
-from ..settings import Settings
-from .bounded import client
+from ..model_config import ModelConfig
+from .bounded_http import bounded_client
 
 
-async def model_of(settings: Settings, key: str, stack: AsyncExitStack) -> Model:
+async def open_provider_model(settings: ModelConfig, key: str, stack: AsyncExitStack) -> Model:
     """Return the model that settings name; what it keeps open is closed with `stack`.
 
     None of them tries anything again by itself: how often that is done is for `Endpoint`.
     """
     name = settings.model.partition(":")[2]
     if settings.provider == "bedrock":
-        return _bedrock(name, settings, key)
-    http = await stack.enter_async_context(client(settings))
+        return _bedrock_model(name, settings, key)
+    http = await stack.enter_async_context(bounded_client(settings))
     url = settings.base_url or None
     if settings.provider == "anthropic":
         from anthropic import AsyncAnthropic
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
-        claude = AsyncAnthropic(
+        anthropic_client = AsyncAnthropic(
             api_key=key, base_url=url, http_client=http, max_retries=0, timeout=settings.timeout
         )
-        return AnthropicModel(name, provider=AnthropicProvider(anthropic_client=claude))
+        return AnthropicModel(name, provider=AnthropicProvider(anthropic_client=anthropic_client))
     from openai import AsyncOpenAI
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
     # Endpoints on this machine mostly want no key; the library wants one that is not empty.
-    gpt = AsyncOpenAI(
+    openai_client = AsyncOpenAI(
         api_key=key or "none",
         base_url=url,
         http_client=http,
         max_retries=0,
         timeout=settings.timeout,
     )
-    return OpenAIChatModel(name, provider=OpenAIProvider(openai_client=gpt))
+    return OpenAIChatModel(name, provider=OpenAIProvider(openai_client=openai_client))
 
 
-def _bedrock(name: str, settings: Settings, key: str) -> Model:
+def _bedrock_model(name: str, settings: ModelConfig, key: str) -> Model:
     """Return a model of Bedrock; without a key, with the credentials that AWS's own tools use."""
     import boto3
     from botocore.config import Config
@@ -60,6 +60,6 @@ def _bedrock(name: str, settings: Settings, key: str) -> Model:
         bounds = Config(
             read_timeout=settings.timeout, connect_timeout=10, retries={"total_max_attempts": 1}
         )
-        made = boto3.Session().client("bedrock-runtime", config=bounds, endpoint_url=url)
-        provider = BedrockProvider(bedrock_client=made)
+        bedrock_client = boto3.Session().client("bedrock-runtime", config=bounds, endpoint_url=url)
+        provider = BedrockProvider(bedrock_client=bedrock_client)
     return BedrockConverseModel(name, provider=provider)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .reading import FORMATS, read
+from .transcript_reader import TRANSCRIPT_FORMATS, read_transcript
 
-__all__ = ["FORMATS", "read"]
+__all__ = ["TRANSCRIPT_FORMATS", "read_transcript"]

@@ -1,4 +1,4 @@
-"""What a brain holds, under the addresses of the protocol.
+"""MCP resources: the index and the skills of a brain, by URI.
 
 `brain://index`, `brain://skills/SLUG`, `brain://skills/SLUG/versions/N`.
 """
@@ -15,48 +15,48 @@ from mcp import types as wire
 
 from ...errors import BrainError
 from ...results import Skill
-from ...skills.text import fold, seen
-from .desk import Desk, Served
+from ...skills.visible_text import fold_to_line, strip_hidden
+from .brain_pool import BrainPool, ResourceContent
 
-INDEX = "brain://index"
-SKILLS = "brain://skills/"
-PAGE = 500
+INDEX_URI = "brain://index"
+SKILLS_PREFIX = "brain://skills/"
+PAGE_SIZE = 500
 """Skills listed at a time."""
 _MARKDOWN = "text/markdown"
-_LONGEST = 512
+_MAX_URI_CHARS = 512
 
 
-def of_skill(slug: str) -> str:
+def skill_uri(slug: str) -> str:
     """Return the address of a skill."""
-    return SKILLS + slug
+    return SKILLS_PREFIX + slug
 
 
-def page(skills: list[Skill], after: str) -> wire.ListResourcesResult:
+def list_page(skills: list[Skill], after: str) -> wire.ListResourcesResult:
     """Return the index and the first skills, or those after the slug `after`."""
     slugs = [skill.slug for skill in skills]
     start = bisect_right(slugs, after) if after else 0
-    some = skills[start : start + PAGE]
-    first = [] if after else [_index()]
-    more = start + PAGE < len(skills)
+    some = skills[start : start + PAGE_SIZE]
+    first = [] if after else [_index_resource()]
+    more = start + PAGE_SIZE < len(skills)
     return wire.ListResourcesResult(
-        resources=[*first, *map(_described, some)],
+        resources=[*first, *map(_skill_resource, some)],
         next_cursor=some[-1].slug if more else None,
     )
 
 
-def templates() -> wire.ListResourceTemplatesResult:
+def list_templates() -> wire.ListResourceTemplatesResult:
     """Return the forms of the addresses."""
     return wire.ListResourceTemplatesResult(
         resource_templates=[
             wire.ResourceTemplate(
                 name="skill",
-                uri_template=f"{SKILLS}{{slug}}",
+                uri_template=f"{SKILLS_PREFIX}{{slug}}",
                 description="The text of a skill",
                 mime_type=_MARKDOWN,
             ),
             wire.ResourceTemplate(
                 name="skill-version",
-                uri_template=f"{SKILLS}{{slug}}/versions/{{n}}",
+                uri_template=f"{SKILLS_PREFIX}{{slug}}/versions/{{n}}",
                 description="The text of a skill at one of its versions",
                 mime_type=_MARKDOWN,
             ),
@@ -64,22 +64,22 @@ def templates() -> wire.ListResourceTemplatesResult:
     )
 
 
-def reader(desk: Desk, uri: str) -> Callable[[str], Served]:
+def resource_reader(pool: BrainPool, uri: str) -> Callable[[str], ResourceContent]:
     """Return what reads a resource for a client. Raises `MCPError` for an unknown address."""
-    if uri == INDEX:
-        return desk.index
-    if len(uri) <= _LONGEST and uri.startswith(SKILLS):
-        match uri.removeprefix(SKILLS).split("/"):
+    if uri == INDEX_URI:
+        return pool.read_index
+    if len(uri) <= _MAX_URI_CHARS and uri.startswith(SKILLS_PREFIX):
+        match uri.removeprefix(SKILLS_PREFIX).split("/"):
             case [slug] if slug:
-                return partial(desk.skill, slug=unquote(slug))
+                return partial(pool.read_skill, slug=unquote(slug))
             case [slug, "versions", version] if slug and version:
-                return partial(desk.skill, slug=unquote(slug), version=unquote(version))
-    raise not_found(uri, "there is no such resource")
+                return partial(pool.read_skill, slug=unquote(slug), version=unquote(version))
+    raise not_found_error(uri, "there is no such resource")
 
 
-def contents(uri: str, found: Served) -> wire.ReadResourceResult:
+def read_result(uri: str, found: ResourceContent) -> wire.ReadResourceResult:
     """Return a resource as it is sent."""
-    kind = "text/plain" if uri == INDEX else _MARKDOWN
+    kind = "text/plain" if uri == INDEX_URI else _MARKDOWN
     return wire.ReadResourceResult(
         contents=[
             wire.TextResourceContents(
@@ -92,33 +92,33 @@ def contents(uri: str, found: Served) -> wire.ReadResourceResult:
     )
 
 
-def not_found(uri: str, reason: str) -> MCPError:
+def not_found_error(uri: str, reason: str) -> MCPError:
     """Return the error for an address that leads nowhere."""
-    return MCPError(wire.INVALID_PARAMS, reason, {"uri": uri[:_LONGEST]})
+    return MCPError(wire.INVALID_PARAMS, reason, {"uri": uri[:_MAX_URI_CHARS]})
 
 
-def told(error: BrainError, desk: Desk) -> str:
+def error_text(error: BrainError, pool: BrainPool) -> str:
     """Return the words for an error that no model caused, without places of this machine."""
-    from ..tools.failing import without_paths
+    from ..tools.tool_errors import hide_paths
 
-    return seen(without_paths(error.message, desk.root))
+    return strip_hidden(hide_paths(error.message, pool.root))
 
 
-def changed(slugs: Iterable[str]) -> list[str]:
+def changed_uris(slugs: Iterable[str]) -> list[str]:
     """Return the addresses whose content is another one when these skills changed."""
-    return [INDEX, *map(of_skill, sorted(slugs))]
+    return [INDEX_URI, *map(skill_uri, sorted(slugs))]
 
 
-def _index() -> wire.Resource:
+def _index_resource() -> wire.Resource:
     return wire.Resource(
-        name="index", uri=INDEX, description="All skills, a line each", mime_type="text/plain"
+        name="index", uri=INDEX_URI, description="All skills, a line each", mime_type="text/plain"
     )
 
 
-def _described(skill: Skill) -> wire.Resource:
+def _skill_resource(skill: Skill) -> wire.Resource:
     return wire.Resource(
         name=skill.slug,
-        uri=of_skill(skill.slug),
-        description=fold(skill.description) or None,
+        uri=skill_uri(skill.slug),
+        description=fold_to_line(skill.description) or None,
         mime_type=_MARKDOWN,
     )

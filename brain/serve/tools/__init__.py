@@ -7,9 +7,18 @@ the form of these interfaces; a `Toolbox` carries calls out.
 from __future__ import annotations
 
 from ...errors import ToolFailure
-from .definitions import TOOLS
-from .exporting import anthropic, openai, responses
-from .tool import Answer, Tool
+from .tool import Tool, ToolResult
+from .tool_definitions import TOOLS
+from .tool_formats import anthropic, openai, responses
 from .toolbox import Toolbox
 
-__all__ = ["TOOLS", "Answer", "Tool", "ToolFailure", "Toolbox", "anthropic", "openai", "responses"]
+__all__ = [
+    "TOOLS",
+    "Tool",
+    "ToolFailure",
+    "ToolResult",
+    "Toolbox",
+    "anthropic",
+    "openai",
+    "responses",
+]

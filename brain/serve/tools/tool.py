@@ -1,13 +1,13 @@
-"""What a tool is to a model, and what a call of it gives back."""
+"""What a tool is, what a call returns, and how parameter schemas are written."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...errors import printable
+from ...errors import printable_text
 from ...results import Notice
 
-MOST_SAID = 300
+MAX_LINE_CHARS = 300
 """Characters of one message."""
 
 Schema = dict[str, Any]
@@ -24,12 +24,12 @@ class Tool(NamedTuple):
     name: str
     description: str
     parameters: Schema
-    reads: bool
+    read_only: bool
     destructive: bool
     idempotent: bool
 
 
-class Answer(NamedTuple):
+class ToolResult(NamedTuple):
     """What a call gave: `text` for the model, the same as JSON-ready `data` for programs.
 
     `changed` tells whether the brain moved on.
@@ -40,13 +40,13 @@ class Answer(NamedTuple):
     changed: bool
 
 
-def note(notice: Notice) -> str:
+def notice_line(notice: Notice) -> str:
     """Return a notice as one line for a model."""
-    place = f"{printable(notice.path)}: " if notice.path else ""
-    return f"Note: {place}{printable(notice.message, MOST_SAID)}"
+    place = f"{printable_text(notice.path)}: " if notice.path else ""
+    return f"Note: {place}{printable_text(notice.message, MAX_LINE_CHARS)}"
 
 
-def parameters(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
+def object_schema(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
     """Return the schema of the arguments of a tool; nothing else may be given."""
     return {
         "type": "object",
@@ -56,7 +56,7 @@ def parameters(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
     }
 
 
-def text(description: str, most: int, least: int = 0) -> Schema:
+def text_schema(description: str, max_chars: int, min_chars: int = 0) -> Schema:
     """Return the schema of a text of so many characters."""
-    bounds = {"minLength": least} if least else {}
-    return {"type": "string", "description": description, **bounds, "maxLength": most}
+    bounds = {"minLength": min_chars} if min_chars else {}
+    return {"type": "string", "description": description, **bounds, "maxLength": max_chars}

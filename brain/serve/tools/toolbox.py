@@ -1,31 +1,30 @@
-"""Carrying out what a model calls."""
+"""The toolbox: calls the tool a model asked for, and records the call as a step of its run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...errors import BrainError, ToolFailure, printable
-from ...skills.near import closest
-from ...skills.text import seen
-from . import arguments, failing
-from .definitions import TOOLS
-from .guarding import refuse_secrets
-from .listing import skills_list
-from .looking import brain_diff, brain_log, brain_snapshot, brain_verify
-from .managing import skill_manage
-from .noting import Given, noted
-from .reading import skill_view
-from .remembering import memory
-from .tool import Answer
+from ...errors import BrainError, ToolFailure, printable_text
+from ...skills.suggestions import suggest_names
+from ...skills.visible_text import strip_hidden
+from . import argument_check, tool_errors
+from .history_tools import brain_diff, brain_log, brain_snapshot, brain_verify
+from .memory_tool import memory
+from .secret_guard import refuse_secrets
+from .skill_manage import skill_manage
+from .skill_read import skill_view, skills_list
+from .tool import ToolResult
+from .tool_definitions import TOOLS
 
 if TYPE_CHECKING:
-    from ...brain import Brain
-    from ...facade.tasks import Task
+    from ...api.brain import Brain
+    from ...api.tasks import Task
 
-Act = Callable[["Brain", dict[str, Any]], Answer]
 
-_ACTS: dict[str, Act] = {
+ToolFunction = Callable[["Brain", dict[str, Any]], ToolResult]
+
+_TOOL_FUNCTIONS: dict[str, ToolFunction] = {
     "skills_list": skills_list,
     "skill_view": skill_view,
     "skill_manage": skill_manage,
@@ -35,8 +34,8 @@ _ACTS: dict[str, Act] = {
     "brain_log": brain_log,
     "brain_verify": brain_verify,
 }
-_SCHEMAS = {tool.name: tool.parameters for tool in TOOLS}
-_WRITING = {tool.name for tool in TOOLS if not tool.reads}
+_PARAMETER_SCHEMAS = {tool.name: tool.parameters for tool in TOOLS}
+_WRITE_TOOLS = {tool.name for tool in TOOLS if not tool.read_only}
 
 
 class Toolbox:
@@ -49,7 +48,7 @@ class Toolbox:
         self._brain = brain
         self._task = task
 
-    def call(self, name: str, given: Given) -> Answer:
+    def call(self, name: str, arguments: RawArguments) -> ToolResult:
         """Call a tool; the arguments may be a JSON text, as some interfaces hand them over.
 
         Raises `ToolFailure`, whose `text` is for the model, for everything that a model
@@ -57,36 +56,64 @@ class Toolbox:
         a hidden character.
         """
         if self._task is None:
-            return self._shown(name, given)
+            return self._call_sanitized(name, arguments)
         with self._task.going_on():
-            return noted(self._task, name, given, self._shown)
+            return call_as_step(self._task, name, arguments, self._call_sanitized)
 
-    def _shown(self, name: str, given: Given) -> Answer:
+    def _call_sanitized(self, name: str, arguments: RawArguments) -> ToolResult:
         """Call a tool; whatever it says goes through the one filter."""
         try:
-            answer = self._call(name, given)
+            answer = self._call_checked(name, arguments)
         except ToolFailure as failure:
-            raise failing.shown(failure) from failure.__cause__
-        return answer._replace(text=seen(answer.text))
+            raise tool_errors.sanitize_failure(failure) from failure.__cause__
+        return answer._replace(text=strip_hidden(answer.text))
 
-    def _call(self, name: str, given: Given) -> Answer:
-        act = _ACTS.get(name)
-        if act is None:
-            raise _unknown(name)
-        values = arguments.parse(given) if isinstance(given, str | bytes) else given
-        checked = arguments.check(_SCHEMAS[name], values)
+    def _call_checked(self, name: str, arguments: RawArguments) -> ToolResult:
+        function = _TOOL_FUNCTIONS.get(name)
+        if function is None:
+            raise _unknown_tool_failure(name)
+        values = (
+            argument_check.parse_arguments(arguments)
+            if isinstance(arguments, str | bytes)
+            else arguments
+        )
+        checked = argument_check.check_arguments(_PARAMETER_SCHEMAS[name], values)
         try:
-            if name in _WRITING:
+            if name in _WRITE_TOOLS:
                 refuse_secrets(self._brain, checked)
-            return act(self._brain, checked)
+            return function(self._brain, checked)
         except BrainError as error:
-            raise failing.told(error, self._brain.root) from error
+            raise tool_errors.to_tool_failure(error, self._brain.root) from error
 
 
-def _unknown(name: str) -> ToolFailure:
-    near = closest(str(name), _ACTS, 1)
+def _unknown_tool_failure(name: str) -> ToolFailure:
+    closest_names = suggest_names(str(name), _TOOL_FUNCTIONS, 1)
     return ToolFailure(
-        f"There is no tool '{printable(name, 80)}'.",
+        f"There is no tool '{printable_text(name, 80)}'.",
         code="no_tool",
-        hint=f"Did you mean {near[0]}?" if near else f"There are: {', '.join(_ACTS)}.",
+        hint=f"Did you mean {closest_names[0]}?"
+        if closest_names
+        else f"There are: {', '.join(_TOOL_FUNCTIONS)}.",
     )
+
+
+RawArguments = Mapping[str, Any] | str | bytes
+"""Arguments, or the JSON of them."""
+
+
+def call_as_step(
+    task: Task, name: str, arguments: RawArguments, call: Callable[[str, RawArguments], ToolResult]
+) -> ToolResult:
+    """Call a tool and note it, with what was loaded by it; what it raises is noted, too."""
+    try:
+        answer = call(name, arguments)
+    except ToolFailure as failure:
+        task.tool(name, arguments, error=failure.text)
+        raise
+    task.tool(name, arguments, answer.text)
+    data = answer.data
+    if name == "skill_view":
+        task.skill_load(data["slug"], data["version"])
+    elif name == "memory" and "content" in data:
+        task.memory_read(data["path"], data["content"])
+    return answer

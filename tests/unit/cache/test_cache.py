@@ -8,21 +8,31 @@ from pathlib import Path
 
 import pytest
 
-from brain.cache import tables
-from brain.cache.cache import FEW, Cache, Learned, SkillRow, Unusable, in_memory, open_cache
-from brain.digest import domain
+from brain.cache import cache_tables
+from brain.cache.derived_cache import (
+    MAX_SINGLE_LOOKUPS,
+    CacheUnusable,
+    DerivedCache,
+    DerivedSnapshot,
+    SkillHistoryRow,
+    open_cache,
+    open_memory_cache,
+)
+from brain.digest import domain_hash
 
-digest = domain("a test object")
+digest = domain_hash("a test object")
 BRAIN = digest(b"a brain")
 VERSION = 1
 
 
-def row(path: str, snapshot: bytes, generation: int, change: int, version: str = "1") -> SkillRow:
-    return SkillRow(path, digest(snapshot), generation, change, version, ("a", "alpha"))
+def row(
+    path: str, snapshot: bytes, generation: int, change: int, version: str = "1"
+) -> SkillHistoryRow:
+    return SkillHistoryRow(path, digest(snapshot), generation, change, version, ("a", "alpha"))
 
 
-def learned(snapshot: bytes, *rows: SkillRow, merge: int | None = None) -> Learned:
-    return Learned(digest(snapshot), list(rows), (), merge)
+def learned(snapshot: bytes, *rows: SkillHistoryRow, merge: int | None = None) -> DerivedSnapshot:
+    return DerivedSnapshot(digest(snapshot), list(rows), (), merge)
 
 
 @pytest.fixture(autouse=True)
@@ -32,106 +42,125 @@ def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(params=["file", "memory"])
-def cache(request: pytest.FixtureRequest) -> Iterator[Cache]:
-    made = open_cache(BRAIN, VERSION) if request.param == "file" else in_memory(VERSION)
+def cache(request: pytest.FixtureRequest) -> Iterator[DerivedCache]:
+    made = open_cache(BRAIN, VERSION) if request.param == "file" else open_memory_cache(VERSION)
     assert (made.folder is not None) == (request.param == "file")
     yield made
     made.close()
 
 
-def test_cards_are_kept_replaced_and_found_few_or_many(cache: Cache) -> None:
-    rows = [(digest(b"%d" % number), b"card %d" % number) for number in range(3 * FEW)]
-    cache.put_cards(rows)
-    cache.put_cards([(rows[0][0], b"newer")])
+def test_cards_are_kept_replaced_and_found_few_or_many(cache: DerivedCache) -> None:
+    rows = [
+        (digest(b"%d" % number), b"card %d" % number) for number in range(3 * MAX_SINGLE_LOOKUPS)
+    ]
+    cache.put_metadata(rows)
+    cache.put_metadata([(rows[0][0], b"newer")])
     expected = {**dict(rows), rows[0][0]: b"newer"}
-    assert cache.cards([]) == {}
-    assert cache.cards([rows[0][0], bytes(32)]) == {rows[0][0]: b"newer"}
-    assert cache.cards([id for id, _ in rows]) == expected
-    few = [id for id, _ in rows[:FEW]]
-    assert cache.cards(few) == {id: expected[id] for id in few}
-    assert cache.every_card() == sorted(expected.items())
+    assert cache.read_metadata([]) == {}
+    assert cache.read_metadata([rows[0][0], bytes(32)]) == {rows[0][0]: b"newer"}
+    assert cache.read_metadata([id for id, _ in rows]) == expected
+    few = [id for id, _ in rows[:MAX_SINGLE_LOOKUPS]]
+    assert cache.read_metadata(few) == {id: expected[id] for id in few}
+    assert cache.list_metadata() == sorted(expected.items())
 
 
-def test_the_history_of_a_skill_is_kept_oldest_first(cache: Cache) -> None:
+def test_the_history_of_a_skill_is_kept_oldest_first(cache: DerivedCache) -> None:
     first, second = row("skills/a.md", b"1", 1, 0), row("skills/a.md", b"2", 2, 1, "2")
-    other = SkillRow("skills/x/SKILL.md", digest(b"2"), 2, 0, "1.10", ("a",))
-    bare = SkillRow("skills/y.md", digest(b"2"), 2, 3, "", ())
-    cache.learn([learned(b"1", first), learned(b"2", other, second, bare)])
-    assert cache.history("skills/a.md") == [first, second]
-    assert cache.history("skills/y.md") == [bare]
-    assert cache.history("skills/none.md") == []
+    other = SkillHistoryRow("skills/x/SKILL.md", digest(b"2"), 2, 0, "1.10", ("a",))
+    bare = SkillHistoryRow("skills/y.md", digest(b"2"), 2, 3, "", ())
+    cache.put_snapshots([learned(b"1", first), learned(b"2", other, second, bare)])
+    assert cache.read_skill_history("skills/a.md") == [first, second]
+    assert cache.read_skill_history("skills/y.md") == [bare]
+    assert cache.read_skill_history("skills/none.md") == []
     third = row("skills/a.md", b"3", 3, 1, "3")
-    cache.learn([learned(b"3", third)])
-    assert cache.history("skills/a.md", "2") == [first, second]
-    assert cache.history("skills/a.md", "3") == [first, third]
-    assert cache.history("skills/a.md", "1") == cache.history("skills/a.md", "9") == [first]
-    assert cache.every_row() == [first, second, third, other, bare]
-    assert sorted(cache.skill_changes()) == sorted(
+    cache.put_snapshots([learned(b"3", third)])
+    assert cache.read_skill_history("skills/a.md", "2") == [first, second]
+    assert cache.read_skill_history("skills/a.md", "3") == [first, third]
+    assert (
+        cache.read_skill_history("skills/a.md", "1")
+        == cache.read_skill_history("skills/a.md", "9")
+        == [first]
+    )
+    assert cache.list_history_rows() == [first, second, third, other, bare]
+    assert sorted(cache.list_skill_changes()) == sorted(
         (one.path, one.snapshot) for one in (first, second, third, other, bare)
     )
 
 
-def test_a_skill_is_found_by_each_slug_it_ever_had(cache: Cache) -> None:
+def test_a_skill_is_found_by_each_slug_it_ever_had(cache: DerivedCache) -> None:
     names = [("alias", "skills/b/a.md"), ("alias", "skills/a.md")]
-    cache.learn([learned(b"1", row("skills/a.md", b"1", 1, 0))])
-    cache.learn([Learned(digest(b"2"), [], names, None)])
-    assert cache.skill_paths("alias") == ["skills/a.md", "skills/b/a.md"]
-    assert cache.skill_paths("a") == cache.skill_paths("alpha") == ["skills/a.md"]
-    assert cache.skill_paths("beta") == []
+    cache.put_snapshots([learned(b"1", row("skills/a.md", b"1", 1, 0))])
+    cache.put_snapshots([DerivedSnapshot(digest(b"2"), [], names, None)])
+    assert cache.find_skill_paths("alias") == ["skills/a.md", "skills/b/a.md"]
+    assert cache.find_skill_paths("a") == cache.find_skill_paths("alpha") == ["skills/a.md"]
+    assert cache.find_skill_paths("beta") == []
 
 
-def test_a_snapshot_is_known_once_it_is_learned_and_may_be_learned_again(cache: Cache) -> None:
-    assert not cache.knows(digest(b"1"))
+def test_a_snapshot_is_known_once_it_is_learned_and_may_be_learned_again(
+    cache: DerivedCache,
+) -> None:
+    assert not cache.has_snapshot(digest(b"1"))
     for _ in range(2):
-        cache.learn([learned(b"1", row("skills/a.md", b"1", 1, 0)), learned(b"2", merge=2)])
-        assert cache.knows(digest(b"1")) and cache.knows(digest(b"2"))
-        assert cache.every_row() == [row("skills/a.md", b"1", 1, 0)]
-        assert cache.merges() == [(digest(b"2"), 2)]
+        cache.put_snapshots([learned(b"1", row("skills/a.md", b"1", 1, 0)), learned(b"2", merge=2)])
+        assert cache.has_snapshot(digest(b"1")) and cache.has_snapshot(digest(b"2"))
+        assert cache.list_history_rows() == [row("skills/a.md", b"1", 1, 0)]
+        assert cache.list_merges() == [(digest(b"2"), 2)]
 
 
-def test_merges_are_told_with_their_generations(cache: Cache) -> None:
-    assert cache.merges() == []
-    cache.learn([learned(b"1", merge=7), learned(b"2", merge=1 << 48), learned(b"3")])
-    assert sorted(cache.merges()) == sorted([(digest(b"1"), 7), (digest(b"2"), 1 << 48)])
+def test_merges_are_told_with_their_generations(cache: DerivedCache) -> None:
+    assert cache.list_merges() == []
+    cache.put_snapshots([learned(b"1", merge=7), learned(b"2", merge=1 << 48), learned(b"3")])
+    assert sorted(cache.list_merges()) == sorted([(digest(b"1"), 7), (digest(b"2"), 1 << 48)])
 
 
-def test_a_sheet_is_kept_with_its_note_grows_and_is_replaced(cache: Cache) -> None:
-    assert (cache.sheet_note(), cache.sheet()) == (b"", (b"", []))
-    cache.put_sheet(b"first", [b"a page", b"", b"x" * 300_000])
-    assert cache.sheet_note() == b"first"
-    cache.add_to_sheet(b"second", [b"a change"])
-    cache.add_to_sheet(b"third", [])
-    assert cache.sheet() == (b"third", [b"a page", b"", b"x" * 300_000, b"a change"])
-    cache.put_sheet(b"fourth", iter([b"another page"]))
-    assert (cache.sheet_note(), cache.sheet()) == (b"fourth", (b"fourth", [b"another page"]))
+def test_a_sheet_is_kept_with_its_note_grows_and_is_replaced(cache: DerivedCache) -> None:
+    assert (cache.read_index_note(), cache.read_index_text()) == (b"", (b"", []))
+    cache.replace_index_text(b"first", [b"a page", b"", b"x" * 300_000])
+    assert cache.read_index_note() == b"first"
+    cache.append_index_text(b"second", [b"a change"])
+    cache.append_index_text(b"third", [])
+    assert cache.read_index_text() == (b"third", [b"a page", b"", b"x" * 300_000, b"a change"])
+    cache.replace_index_text(b"fourth", iter([b"another page"]))
+    assert (cache.read_index_note(), cache.read_index_text()) == (
+        b"fourth",
+        (b"fourth", [b"another page"]),
+    )
     cache.clear()
-    assert (cache.sheet_note(), cache.sheet()) == (b"", (b"", []))
+    assert (cache.read_index_note(), cache.read_index_text()) == (b"", (b"", []))
 
 
-def test_what_is_put_in_together_is_kept_together_or_not_at_all(cache: Cache) -> None:
-    cache.put_sheet(b"kept", [b"a"])
-    with pytest.raises(ValueError, match="stop"), cache.changing():
-        with cache.changing():  # one inside another is part of it
-            cache.add_to_sheet(b"lost", [b"b"])
-            cache.put_cards([(bytes(32), b"card")])
-        cache.learn([learned(b"1", row("skills/a.md", b"1", 1, 0), merge=2)])
+def test_what_is_put_in_together_is_kept_together_or_not_at_all(cache: DerivedCache) -> None:
+    cache.replace_index_text(b"kept", [b"a"])
+    with pytest.raises(ValueError, match="stop"), cache.transaction():
+        with cache.transaction():  # one inside another is part of it
+            cache.append_index_text(b"lost", [b"b"])
+            cache.put_metadata([(bytes(32), b"card")])
+        cache.put_snapshots([learned(b"1", row("skills/a.md", b"1", 1, 0), merge=2)])
         raise ValueError("stop")
-    assert cache.sheet() == (b"kept", [b"a"])
-    assert cache.cards([bytes(32)]) == {}
-    assert not cache.knows(digest(b"1"))
-    assert (cache.every_row(), cache.merges(), cache.skill_paths("a")) == ([], [], [])
+    assert cache.read_index_text() == (b"kept", [b"a"])
+    assert cache.read_metadata([bytes(32)]) == {}
+    assert not cache.has_snapshot(digest(b"1"))
+    assert (cache.list_history_rows(), cache.list_merges(), cache.find_skill_paths("a")) == (
+        [],
+        [],
+        [],
+    )
 
 
-def test_a_cache_that_is_cleared_knows_nothing_and_can_be_used_again(cache: Cache) -> None:
-    cache.put_cards([(bytes(32), b"card")])
-    cache.put_sheet(b"note", [b"a"])
-    cache.learn([learned(b"1", row("skills/a.md", b"1", 1, 0), merge=2)])
+def test_a_cache_that_is_cleared_knows_nothing_and_can_be_used_again(cache: DerivedCache) -> None:
+    cache.put_metadata([(bytes(32), b"card")])
+    cache.replace_index_text(b"note", [b"a"])
+    cache.put_snapshots([learned(b"1", row("skills/a.md", b"1", 1, 0), merge=2)])
     cache.clear()
-    assert cache.cards([bytes(32)]) == {}
-    assert not cache.knows(digest(b"1"))
-    assert (cache.every_row(), cache.merges(), cache.skill_paths("a")) == ([], [], [])
-    cache.put_cards([(bytes(32), b"card")])
-    assert cache.cards([bytes(32)]) == {bytes(32): b"card"}
+    assert cache.read_metadata([bytes(32)]) == {}
+    assert not cache.has_snapshot(digest(b"1"))
+    assert (cache.list_history_rows(), cache.list_merges(), cache.find_skill_paths("a")) == (
+        [],
+        [],
+        [],
+    )
+    cache.put_metadata([(bytes(32), b"card")])
+    assert cache.read_metadata([bytes(32)]) == {bytes(32): b"card"}
 
 
 def test_of_what_is_cleared_no_file_keeps_a_trace(caches: Path) -> None:
@@ -141,36 +170,40 @@ def test_of_what_is_cleared_no_file_keeps_a_trace(caches: Path) -> None:
     assert cache.folder is not None
     (Path(cache.folder) / "words.db").write_bytes(word)
     (Path(cache.folder) / "stat-0").write_bytes(word)
-    cache.put_cards([(bytes([n]) * 32, word * 9) for n in range(99)])
-    cache.put_sheet(b"note", [word])
-    one = SkillRow(word.decode(), digest(b"1"), 1, 0, word.decode(), (word.decode(),))
-    cache.learn([learned(b"1", one)])
+    cache.put_metadata([(bytes([n]) * 32, word * 9) for n in range(99)])
+    cache.replace_index_text(b"note", [word])
+    one = SkillHistoryRow(word.decode(), digest(b"1"), 1, 0, word.decode(), (word.decode(),))
+    cache.put_snapshots([learned(b"1", one)])
     cache.clear()
-    assert other.every_card() == []
+    assert other.list_metadata() == []
     for file in caches.rglob("*"):
         assert not file.is_file() or word not in file.read_bytes(), file
-    assert {name.partition("-")[0] for name in os.listdir(cache.folder)} == {tables.NAME}
+    assert {name.partition("-")[0] for name in os.listdir(cache.folder)} == {
+        cache_tables.CACHE_FILE_NAME
+    }
     cache.close()
     other.close()
 
 
 def test_several_that_are_open_see_what_each_learned() -> None:
     one, other = open_cache(BRAIN, VERSION), open_cache(BRAIN, VERSION)
-    one.put_cards([(bytes(32), b"card")])
-    other.learn([learned(b"1", row("skills/a.md", b"1", 1, 0), merge=1)])
-    assert other.cards([bytes(32)]) == {bytes(32): b"card"}
-    assert one.knows(digest(b"1")) and one.merges() == [(digest(b"1"), 1)]
+    one.put_metadata([(bytes(32), b"card")])
+    other.put_snapshots([learned(b"1", row("skills/a.md", b"1", 1, 0), merge=1)])
+    assert other.read_metadata([bytes(32)]) == {bytes(32): b"card"}
+    assert one.has_snapshot(digest(b"1")) and one.list_merges() == [(digest(b"1"), 1)]
     one.close()
     other.close()
     again = open_cache(BRAIN, VERSION)
-    assert again.cards([bytes(32)]) == {bytes(32): b"card"} and again.knows(digest(b"1"))
+    assert again.read_metadata([bytes(32)]) == {bytes(32): b"card"} and again.has_snapshot(
+        digest(b"1")
+    )
     again.close()
 
 
 def test_each_brain_has_a_cache_of_its_own(caches: Path) -> None:
     one, other = open_cache(BRAIN, VERSION), open_cache(digest(b"another"), VERSION)
-    one.put_cards([(bytes(32), b"card")])
-    assert other.cards([bytes(32)]) == {}
+    one.put_metadata([(bytes(32), b"card")])
+    assert other.read_metadata([bytes(32)]) == {}
     assert sorted(os.listdir(caches)) == sorted([BRAIN.hex(), digest(b"another").hex()])
     one.close()
     other.close()
@@ -178,15 +211,15 @@ def test_each_brain_has_a_cache_of_its_own(caches: Path) -> None:
 
 def test_a_file_of_another_version_is_made_anew() -> None:
     old = open_cache(BRAIN, VERSION)
-    old.put_cards([(bytes(32), b"made otherwise")])
+    old.put_metadata([(bytes(32), b"made otherwise")])
     new = open_cache(BRAIN, VERSION + 1)
-    assert new.cards([bytes(32)]) == {}
-    new.put_cards([(bytes(32), b"card")])
-    assert old.cards([bytes(32)]) == {bytes(32): b"made otherwise"}  # whose file is gone
+    assert new.read_metadata([bytes(32)]) == {}
+    new.put_metadata([(bytes(32), b"card")])
+    assert old.read_metadata([bytes(32)]) == {bytes(32): b"made otherwise"}  # whose file is gone
     for cache in (old, new):
         cache.close()
     again = open_cache(BRAIN, VERSION + 1)
-    assert again.cards([bytes(32)]) == {bytes(32): b"card"}
+    assert again.read_metadata([bytes(32)]) == {bytes(32): b"card"}
     again.close()
 
 
@@ -194,11 +227,11 @@ def test_the_file_is_the_owners_alone(caches: Path) -> None:
     before = os.umask(0)
     try:
         cache = open_cache(BRAIN, VERSION)
-        cache.put_cards([(bytes(32), b"card")])
+        cache.put_metadata([(bytes(32), b"card")])
     finally:
         os.umask(before)
     files = [file for file in caches.rglob("*") if file.is_file()]
-    assert tables.NAME in [file.name for file in files]
+    assert cache_tables.CACHE_FILE_NAME in [file.name for file in files]
     assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
     assert (caches / BRAIN.hex()).stat().st_mode & 0o777 == 0o700
     cache.close()
@@ -209,30 +242,30 @@ def test_the_file_is_the_owners_alone(caches: Path) -> None:
     [
         ("UPDATE history SET version = '99'", lambda cache: cache.history("skills/a.md")),
         ("UPDATE history SET version = '99'", lambda cache: cache.history("skills/a.md", "99")),
-        ("UPDATE history SET slugs = 'b'", Cache.every_row),
-        ("UPDATE history SET change = 3", Cache.every_row),
-        ("UPDATE history SET generation = 9", Cache.every_row),
-        ("UPDATE history SET snapshot = x'00'", Cache.every_row),
-        ("UPDATE merges SET generation = 9", Cache.merges),
-        ("UPDATE merges SET snapshot = x'00'", Cache.merges),
+        ("UPDATE history SET slugs = 'b'", DerivedCache.list_history_rows),
+        ("UPDATE history SET change = 3", DerivedCache.list_history_rows),
+        ("UPDATE history SET generation = 9", DerivedCache.list_history_rows),
+        ("UPDATE history SET snapshot = x'00'", DerivedCache.list_history_rows),
+        ("UPDATE merges SET generation = 9", DerivedCache.list_merges),
+        ("UPDATE merges SET snapshot = x'00'", DerivedCache.list_merges),
         ("DROP TABLE cards", lambda cache: cache.cards([bytes(32)])),
-        ("DROP TABLE note", Cache.sheet),
-        ("DROP TABLE names", lambda cache: cache.skill_paths("a")),
-        ("DROP TABLE snapshots", lambda cache: cache.knows(bytes(32))),
+        ("DROP TABLE note", DerivedCache.read_index_text),
+        ("DROP TABLE names", lambda cache: cache.find_skill_paths("a")),
+        ("DROP TABLE snapshots", lambda cache: cache.has_snapshot(bytes(32))),
     ],
 )
-def test_altered_rows_are_not_used(cache: Cache, sql: str, ask: object) -> None:
-    cache.learn([learned(b"1", row("skills/a.md", b"1", 1, 0), merge=2)])
-    cache._db.run(sql)
+def test_altered_rows_are_not_used(cache: DerivedCache, sql: str, ask: object) -> None:
+    cache.put_snapshots([learned(b"1", row("skills/a.md", b"1", 1, 0), merge=2)])
+    cache._db.execute(sql)
     assert callable(ask)
-    with pytest.raises(Unusable):
+    with pytest.raises(CacheUnusable):
         ask(cache)
 
 
-def test_an_altered_card_is_as_good_as_none(cache: Cache) -> None:
-    cache.put_cards([(digest(b"%d" % number), b"card") for number in range(9)])
-    cache._db.run("UPDATE cards SET data = x'00' WHERE blob = ?", (digest(b"3"),))
-    found = cache.cards([digest(b"%d" % number) for number in range(9)])
+def test_an_altered_card_is_as_good_as_none(cache: DerivedCache) -> None:
+    cache.put_metadata([(digest(b"%d" % number), b"card") for number in range(9)])
+    cache._db.execute("UPDATE cards SET data = x'00' WHERE blob = ?", (digest(b"3"),))
+    found = cache.read_metadata([digest(b"%d" % number) for number in range(9)])
     assert set(found) == {digest(b"%d" % number) for number in range(9) if number != 3}
 
 
@@ -248,7 +281,7 @@ def test_an_altered_card_is_as_good_as_none(cache: Cache) -> None:
         "DELETE FROM note",
     ],
 )
-def test_an_altered_sheet_is_as_good_as_none(cache: Cache, sql: str) -> None:
-    cache.put_sheet(b"note", [b"line %d\n" % number * 90 for number in range(20)])
-    cache._db.run(sql)
-    assert cache.sheet() == (b"", [])
+def test_an_altered_sheet_is_as_good_as_none(cache: DerivedCache, sql: str) -> None:
+    cache.replace_index_text(b"note", [b"line %d\n" % number * 90 for number in range(20)])
+    cache._db.execute(sql)
+    assert cache.read_index_text() == (b"", [])

@@ -11,48 +11,62 @@ from collections.abc import Iterator
 import pytest
 
 from brain.errors import ModelError
-from brain.evolve import Message, Request
-from brain.evolve.endpoint import adapter, opened
-from brain.evolve.endpoint.bounded import MAX_BYTES
-from brain.evolve.settings import Settings, parse
-from tests.endpoint import Reply, Served, completion, failure, serving
-from tests.patience import PATIENCE
+from brain.evolve import AnswerRequest, ChatMessage
+from brain.evolve.endpoint import endpoint_model, open_endpoint
+from brain.evolve.endpoint.bounded_http import MAX_RESPONSE_BYTES
+from brain.evolve.model_config import ModelConfig, parse_model_config
+from tests.support.fake_model_endpoint import (
+    FakeEndpoint,
+    FakeReply,
+    completion_reply,
+    error_reply,
+    run_fake_endpoint,
+)
+from tests.support.processes import TIMEOUT_SECONDS
 
 KEY = "local-key-4711"
-REQUEST = Request(
+REQUEST = AnswerRequest(
     "You decide.",
-    (Message("user", "One?"), Message("assistant", '{"decision": "x"}'), Message("user", "Two?")),
+    (
+        ChatMessage("user", "One?"),
+        ChatMessage("assistant", '{"decision": "x"}'),
+        ChatMessage("user", "Two?"),
+    ),
     {"type": "object", "properties": {"decision": {"type": "string"}}},
     500,
 )
 
 
 @pytest.fixture
-def served() -> Iterator[Served]:
-    with serving() as made:
+def served() -> Iterator[FakeEndpoint]:
+    with run_fake_endpoint() as made:
         yield made
 
 
-def settings(served: Served, **more: object) -> Settings:
-    return parse({"model": "openai:small", "base_url": served.url, "timeout": 20, **more})
+def settings(served: FakeEndpoint, **more: object) -> ModelConfig:
+    return parse_model_config(
+        {"model": "openai:small", "base_url": served.url, "timeout": 20, **more}
+    )
 
 
-def endpoint(served: Served, **more: object) -> tuple[adapter.Endpoint, list[float]]:
+def endpoint(
+    served: FakeEndpoint, **more: object
+) -> tuple[endpoint_model.EndpointModel, list[float]]:
     """Return a model, and the list of the waits between its attempts."""
     waits: list[float] = []
-    return adapter.Endpoint(settings(served, **more), KEY, waits.append), waits
+    return endpoint_model.EndpointModel(settings(served, **more), KEY, waits.append), waits
 
 
-def refused(served: Served, **more: object) -> ModelError:
+def refused(served: FakeEndpoint, **more: object) -> ModelError:
     with pytest.raises(ModelError) as caught:
         endpoint(served, **more)[0].answer(REQUEST)
     assert KEY not in caught.value.message + caught.value.hint
     return caught.value
 
 
-def test_a_conversation_is_asked_and_answered(served: Served) -> None:
-    served.replies.append(completion(tool='{"decision": "nothing"}'))
-    answer = opened(settings(served), KEY).answer(REQUEST)
+def test_a_conversation_is_asked_and_answered(served: FakeEndpoint) -> None:
+    served.replies.append(completion_reply(tool='{"decision": "nothing"}'))
+    answer = open_endpoint(settings(served), KEY).answer(REQUEST)
     assert (json.loads(answer.text), *answer[1:]) == ({"decision": "nothing"}, 120, 30)
     (asked,) = served.asked
     assert asked.path == "/v1/chat/completions"
@@ -71,13 +85,13 @@ def test_a_conversation_is_asked_and_answered(served: Served) -> None:
     assert asked.body.get("max_completion_tokens", asked.body.get("max_tokens")) == 500
 
 
-def test_an_answer_in_plain_text_counts_too(served: Served) -> None:
-    served.replies.append(completion('```json\n{"decision": "nothing"}\n```'))
+def test_an_answer_in_plain_text_counts_too(served: FakeEndpoint) -> None:
+    served.replies.append(completion_reply('```json\n{"decision": "nothing"}\n```'))
     assert "nothing" in endpoint(served)[0].answer(REQUEST).text
 
 
-def test_it_can_be_asked_where_a_loop_of_asyncio_runs(served: Served) -> None:
-    served.replies += [completion("one"), failure(401, "no")]
+def test_it_can_be_asked_where_a_loop_of_asyncio_runs(served: FakeEndpoint) -> None:
+    served.replies += [completion_reply("one"), error_reply(401, "no")]
 
     async def within() -> None:
         assert endpoint(served)[0].answer(REQUEST).text == "one"
@@ -99,9 +113,9 @@ def test_it_can_be_asked_where_a_loop_of_asyncio_runs(served: Served) -> None:
     ],
 )
 def test_a_refusal_is_a_typed_error_and_not_tried_again(
-    served: Served, status: int, code: str
+    served: FakeEndpoint, status: int, code: str
 ) -> None:
-    served.replies.append(failure(status, f"bad key {KEY} \x1b[31m\u202e of yours"))
+    served.replies.append(error_reply(status, f"bad key {KEY} \x1b[31m\u202e of yours"))
     error = refused(served)
     assert error.code == code and f"status {status}" in error.message
     assert error.message.isprintable()
@@ -109,8 +123,10 @@ def test_a_refusal_is_a_typed_error_and_not_tried_again(
 
 
 @pytest.mark.parametrize(("status", "code"), [(429, "rate_limited"), (500, "unavailable")])
-def test_what_may_pass_is_tried_again_a_few_times(served: Served, status: int, code: str) -> None:
-    served.replies += [failure(status, "busy")] * 3
+def test_what_may_pass_is_tried_again_a_few_times(
+    served: FakeEndpoint, status: int, code: str
+) -> None:
+    served.replies += [error_reply(status, "busy")] * 3
     model, waits = endpoint(served)
     with pytest.raises(ModelError) as caught:
         model.answer(REQUEST)
@@ -118,41 +134,43 @@ def test_what_may_pass_is_tried_again_a_few_times(served: Served, status: int, c
     assert len(served.asked) == 3 and waits == [1, 2]
 
 
-def test_it_waits_as_long_as_the_endpoint_says(served: Served) -> None:
-    served.replies += [failure(429, "busy", ("retry-after", "7")), completion("one")]
+def test_it_waits_as_long_as_the_endpoint_says(served: FakeEndpoint) -> None:
+    served.replies += [error_reply(429, "busy", ("retry-after", "7")), completion_reply("one")]
     model, waits = endpoint(served)
     assert model.answer(REQUEST).text == "one"
     assert waits == [7]
 
 
-def test_it_does_not_wait_for_an_hour(served: Served) -> None:
-    served.replies.append(failure(429, "busy", ("retry-after", "3600")))
+def test_it_does_not_wait_for_an_hour(served: FakeEndpoint) -> None:
+    served.replies.append(error_reply(429, "busy", ("retry-after", "3600")))
     assert refused(served).code == "rate_limited"
     assert len(served.asked) == 1
 
 
-def test_a_used_up_quota_is_not_waited_for(served: Served) -> None:
+def test_a_used_up_quota_is_not_waited_for(served: FakeEndpoint) -> None:
     body = {"error": {"message": "pay", "code": "insufficient_quota", "type": "x"}}
-    served.replies.append(Reply(429, json.dumps(body).encode()))
+    served.replies.append(FakeReply(429, json.dumps(body).encode()))
     assert refused(served).code == "quota"
 
 
 def test_nobody_there_is_an_error() -> None:
-    with serving() as other:
+    with run_fake_endpoint() as other:
         gone = other.url
     with pytest.raises(ModelError) as caught:
-        adapter.Endpoint(
-            parse({"model": "openai:small", "base_url": gone, "retries": 1}), KEY, lambda _: None
+        endpoint_model.EndpointModel(
+            parse_model_config({"model": "openai:small", "base_url": gone, "retries": 1}),
+            KEY,
+            lambda _: None,
         ).answer(REQUEST)
     assert caught.value.code == "unreachable"
 
 
-def test_an_endpoint_that_never_answers_is_left(served: Served) -> None:
+def test_an_endpoint_that_never_answers_is_left(served: FakeEndpoint) -> None:
     over = threading.Event()
 
-    def silent() -> Reply:
-        over.wait(PATIENCE)
-        return completion("late")
+    def silent() -> FakeReply:
+        over.wait(TIMEOUT_SECONDS)
+        return completion_reply("late")
 
     served.replies.append(silent)
     error = refused(served, timeout=1)
@@ -160,15 +178,15 @@ def test_an_endpoint_that_never_answers_is_left(served: Served) -> None:
     assert error.code == "model_timeout" and len(served.asked) <= 1
 
 
-def test_an_endless_body_is_left(served: Served) -> None:
-    served.replies.append(Reply(body=b" " * (1 << 16), endless=True))
+def test_an_endless_body_is_left(served: FakeEndpoint) -> None:
+    served.replies.append(FakeReply(body=b" " * (1 << 16), endless=True))
     error = refused(served, retries=0)
-    assert error.code == "answer_too_large" and str(MAX_BYTES) in error.message
+    assert error.code == "answer_too_large" and str(MAX_RESPONSE_BYTES) in error.message
 
 
-def test_a_packed_body_is_refused(served: Served) -> None:
+def test_a_packed_body_is_refused(served: FakeEndpoint) -> None:
     packed = gzip.compress(b" " * (64 << 20))
-    served.replies.append(Reply(body=packed, headers=(("content-encoding", "gzip"),)))
+    served.replies.append(FakeReply(body=packed, headers=(("content-encoding", "gzip"),)))
     assert refused(served, retries=0).code == "answer_too_large"
     assert served.asked[0].headers["accept-encoding"] == "identity"
 
@@ -189,42 +207,44 @@ def test_a_packed_body_is_refused(served: Served) -> None:
     ],
     ids=lambda body: body[:12].decode("ascii", "replace"),
 )
-def test_what_is_no_answer_of_the_protocol_is_a_typed_error(served: Served, body: bytes) -> None:
-    served.replies.append(Reply(body=body))
+def test_what_is_no_answer_of_the_protocol_is_a_typed_error(
+    served: FakeEndpoint, body: bytes
+) -> None:
+    served.replies.append(FakeReply(body=body))
     assert refused(served, retries=0).code == "bad_answer"
 
 
-def test_a_page_of_html_is_a_typed_error(served: Served) -> None:
-    served.replies.append(Reply(body=b"<html>", headers=(("content-type", "text/html"),)))
+def test_a_page_of_html_is_a_typed_error(served: FakeEndpoint) -> None:
+    served.replies.append(FakeReply(body=b"<html>", headers=(("content-type", "text/html"),)))
     assert refused(served, retries=0).code == "bad_answer"
 
 
-def test_an_answer_that_was_cut_off_is_none(served: Served) -> None:
+def test_an_answer_that_was_cut_off_is_none(served: FakeEndpoint) -> None:
     message = {"role": "assistant", "content": '{"decision": "cre'}
     choices = [{"index": 0, "message": message, "finish_reason": "length"}]
-    served.replies.append(completion(choices=choices))
+    served.replies.append(completion_reply(choices=choices))
     assert refused(served).code == "answer_cut"
 
 
-def test_the_key_follows_no_redirect(served: Served) -> None:
-    with serving() as other:
-        served.replies.append(Reply(307, b"", (("location", other.url + "/chat/completions"),)))
+def test_the_key_follows_no_redirect(served: FakeEndpoint) -> None:
+    with run_fake_endpoint() as other:
+        served.replies.append(FakeReply(307, b"", (("location", other.url + "/chat/completions"),)))
         refused(served, retries=0)
         assert other.asked == []
 
 
 def test_a_proxy_of_the_environment_sees_nothing_of_what_is_on_this_machine(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+    served: FakeEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serving() as proxy:
+    with run_fake_endpoint() as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
         monkeypatch.setenv("ALL_PROXY", proxy.url)
-        served.replies.append(completion("one"))
+        served.replies.append(completion_reply("one"))
         assert endpoint(served)[0].answer(REQUEST).text == "one"
         assert proxy.asked == []
 
 
-def test_the_protocol_of_anthropic_is_spoken_too(served: Served) -> None:
+def test_the_protocol_of_anthropic_is_spoken_too(served: FakeEndpoint) -> None:
     content = [{"type": "tool_use", "id": "t", "name": "answer", "input": {"decision": "nothing"}}]
     document = {
         "id": "m-1",
@@ -236,9 +256,11 @@ def test_the_protocol_of_anthropic_is_spoken_too(served: Served) -> None:
         "stop_sequence": None,
         "usage": {"input_tokens": 5, "output_tokens": 6},
     }
-    served.replies.append(Reply(body=json.dumps(document).encode()))
+    served.replies.append(FakeReply(body=json.dumps(document).encode()))
     url = served.url.removesuffix("/v1")
-    found = opened(parse({"model": "anthropic:claude", "base_url": url}), KEY).answer(REQUEST)
+    found = open_endpoint(
+        parse_model_config({"model": "anthropic:claude", "base_url": url}), KEY
+    ).answer(REQUEST)
     assert (json.loads(found.text), *found[1:]) == ({"decision": "nothing"}, 5, 6)
     (asked,) = served.asked
     assert asked.path == "/v1/messages"
@@ -247,7 +269,7 @@ def test_the_protocol_of_anthropic_is_spoken_too(served: Served) -> None:
 
 
 def test_the_protocol_of_bedrock_is_spoken_too(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+    served: FakeEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "id")
@@ -259,9 +281,11 @@ def test_the_protocol_of_bedrock_is_spoken_too(
         "usage": {"inputTokens": 5, "outputTokens": 6, "totalTokens": 11},
         "metrics": {"latencyMs": 1},
     }
-    served.replies.append(Reply(body=json.dumps(document).encode()))
+    served.replies.append(FakeReply(body=json.dumps(document).encode()))
     url = served.url.removesuffix("/v1")
-    model = opened(parse({"model": "bedrock:amazon.nova-lite-v1:0", "base_url": url}), "")
+    model = open_endpoint(
+        parse_model_config({"model": "bedrock:amazon.nova-lite-v1:0", "base_url": url}), ""
+    )
     found = model.answer(REQUEST)
     assert (json.loads(found.text), *found[1:]) == ({"decision": "nothing"}, 5, 6)
     (asked,) = served.asked
@@ -273,5 +297,5 @@ def test_bedrock_without_a_region_says_so(monkeypatch: pytest.MonkeyPatch) -> No
     for name in ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE", "AWS_CONFIG_FILE"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ModelError, match="region") as caught:
-        opened(parse({"model": "bedrock:x", "retries": 0}), "").answer(REQUEST)
+        open_endpoint(parse_model_config({"model": "bedrock:x", "retries": 0}), "").answer(REQUEST)
     assert caught.value.code == "bad_model"

@@ -10,8 +10,15 @@ from typing import Any
 import pytest
 
 from brain.errors import InvalidInput, ModelError
-from brain.evolve.endpoint import opened
-from brain.evolve.settings import Settings, forget, load, parse, read_key, save
+from brain.evolve.endpoint import open_endpoint
+from brain.evolve.model_config import (
+    ModelConfig,
+    delete_model_config,
+    load_model_config,
+    parse_model_config,
+    read_model_key,
+    save_model_config,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,15 +34,15 @@ from brain.evolve.settings import Settings, forget, load, parse, read_key, save
     ],
 )
 def test_settings_are_kept_as_they_were_given(fields: dict[str, Any], tmp_path: Path) -> None:
-    settings = parse(fields)
+    settings = parse_model_config(fields)
     place = tmp_path / "new" / "model.json"
-    save(place, settings)
-    assert load(place) == settings
+    save_model_config(place, settings)
+    assert load_model_config(place) == settings
     assert place.stat().st_mode & 0o777 == 0o600
     assert json.loads(place.read_text()) == {"format": "brain v1 model", **fields}
-    forget(place)
-    forget(place)
-    assert load(place) is None
+    delete_model_config(place)
+    delete_model_config(place)
+    assert load_model_config(place) is None
 
 
 @pytest.mark.parametrize(
@@ -68,7 +75,7 @@ def test_settings_are_kept_as_they_were_given(fields: dict[str, Any], tmp_path: 
 )
 def test_settings_that_cannot_be_are_refused(fields: dict[str, Any], why: str) -> None:
     with pytest.raises(InvalidInput, match=why) as caught:
-        parse(fields)
+        parse_model_config(fields)
     assert caught.value.code == "bad_model" and caught.value.message.isprintable()
 
 
@@ -78,14 +85,16 @@ def test_settings_that_cannot_be_are_refused(fields: dict[str, Any], why: str) -
 def test_a_damaged_file_of_settings_is_an_error(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "model.json").write_bytes(content)
     with pytest.raises(InvalidInput) as caught:
-        load(tmp_path / "model.json")
+        load_model_config(tmp_path / "model.json")
     assert caught.value.code == "bad_model"
 
 
 def test_only_an_endpoint_of_this_machine_is_local() -> None:
-    assert parse({"model": "openai:x", "base_url": "http://127.0.0.2:1/v1"}).is_local
-    assert not parse({"model": "openai:x", "base_url": "http://10.0.0.1:1/v1"}).is_local
-    assert not parse({"model": "openai:x"}).is_local
+    assert parse_model_config({"model": "openai:x", "base_url": "http://127.0.0.2:1/v1"}).is_local
+    assert not parse_model_config(
+        {"model": "openai:x", "base_url": "http://10.0.0.1:1/v1"}
+    ).is_local
+    assert not parse_model_config({"model": "openai:x"}).is_local
 
 
 def key_file(folder: Path, content: bytes, mode: int = 0o600) -> str:
@@ -96,7 +105,7 @@ def key_file(folder: Path, content: bytes, mode: int = 0o600) -> str:
 
 
 def test_a_key_is_read_from_a_file_without_its_end_of_line(tmp_path: Path) -> None:
-    assert read_key(key_file(tmp_path, b"sk-4711\n")) == "sk-4711"
+    assert read_model_key(key_file(tmp_path, b"sk-4711\n")) == "sk-4711"
 
 
 @pytest.mark.parametrize(
@@ -116,13 +125,13 @@ def test_what_is_no_key_or_open_to_others_is_refused(
     tmp_path: Path, content: bytes, mode: int, code: str
 ) -> None:
     with pytest.raises(InvalidInput) as caught:
-        read_key(key_file(tmp_path, content, mode))
+        read_model_key(key_file(tmp_path, content, mode))
     assert caught.value.code == code
 
 
 def test_a_key_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be read"):
-        read_key(str(tmp_path / "none"))
+        read_model_key(str(tmp_path / "none"))
 
 
 def test_without_its_package_a_model_is_an_error_that_says_what_to_install(
@@ -132,5 +141,5 @@ def test_without_its_package_a_model_is_an_error_that_says_what_to_install(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pydantic_ai.messages", None)
     with pytest.raises(ModelError, match="not installed") as caught:
-        opened(Settings("openai:x"), "")
+        open_endpoint(ModelConfig("openai:x"), "")
     assert caught.value.hint == "pip install 'agent-brain[evolve]'"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.merging import contents
-from brain.merging.contents import BOTH, OURS, THEIRS, Sides
+from brain.merging import content_merge
+from brain.merging.content_merge import BOTH, OURS, THEIRS, ContentSides
 
 SKILL = b"""---
 name: oracle
@@ -32,19 +32,19 @@ Three.
 
 
 def merged(path: str, base: bytes | None, ours: bytes, theirs: bytes, slug: str = "") -> bytes:
-    draft = contents.draft(path, Sides(base, ours, theirs), slug)
+    draft = content_merge.draft_merge(path, ContentSides(base, ours, theirs), slug)
     assert draft is not None
-    swapped = contents.draft(path, Sides(base, theirs, ours), slug)
+    swapped = content_merge.draft_merge(path, ContentSides(base, theirs, ours), slug)
     assert swapped is not None
-    content = contents.finished(draft, None)
+    content = content_merge.finish_merge(draft, None)
     assert content is not None
-    assert contents.finished(swapped, None) == content
+    assert content_merge.finish_merge(swapped, None) == content
     return content
 
 
 def contested(path: str, base: bytes | None, ours: bytes, theirs: bytes, slug: str = "") -> bool:
-    draft = contents.draft(path, Sides(base, ours, theirs), slug)
-    return draft is not None and contents.finished(draft, None) is None
+    draft = content_merge.draft_merge(path, ContentSides(base, ours, theirs), slug)
+    return draft is not None and content_merge.finish_merge(draft, None) is None
 
 
 def skill(**changes: str) -> bytes:
@@ -96,18 +96,22 @@ def test_a_field_added_and_one_removed_are_both_taken() -> None:
 
 def test_two_descriptions_are_contested_and_can_be_chosen() -> None:
     ours, theirs = skill(description="A"), skill(description="B")
-    draft = contents.draft("skills/oracle/SKILL.md", Sides(SKILL, ours, theirs), "oracle")
-    assert draft is not None and contents.finished(draft, None) is None
-    assert contents.finished(draft, OURS) == skill(description="A", version="version: 2")
-    assert contents.finished(draft, THEIRS) == skill(description="B", version="version: 2")
-    assert contents.finished(draft, BOTH) is None, "two descriptions are no front matter"
+    draft = content_merge.draft_merge(
+        "skills/oracle/SKILL.md", ContentSides(SKILL, ours, theirs), "oracle"
+    )
+    assert draft is not None and content_merge.finish_merge(draft, None) is None
+    assert content_merge.finish_merge(draft, OURS) == skill(description="A", version="version: 2")
+    assert content_merge.finish_merge(draft, THEIRS) == skill(description="B", version="version: 2")
+    assert content_merge.finish_merge(draft, BOTH) is None, "two descriptions are no front matter"
 
 
 def test_both_bodies_can_be_kept() -> None:
     ours, theirs = skill(one="A."), skill(one="B.")
-    draft = contents.draft("skills/oracle/SKILL.md", Sides(SKILL, ours, theirs), "oracle")
+    draft = content_merge.draft_merge(
+        "skills/oracle/SKILL.md", ContentSides(SKILL, ours, theirs), "oracle"
+    )
     assert draft is not None
-    assert contents.finished(draft, BOTH) == skill(one="A.\nB.", version="version: 2")
+    assert content_merge.finish_merge(draft, BOTH) == skill(one="A.\nB.", version="version: 2")
 
 
 def test_quotes_and_a_dotted_version_are_kept() -> None:
@@ -124,8 +128,8 @@ def test_the_same_skill_made_on_both_sides_is_contested_where_it_differs() -> No
 
 
 def test_a_skill_that_cannot_be_read_is_not_merged() -> None:
-    sides = Sides(SKILL, SKILL.replace(b"name: oracle", b"name: [oracle"), skill(one="A."))
-    assert contents.draft("skills/oracle/SKILL.md", sides, "oracle") is None
+    sides = ContentSides(SKILL, SKILL.replace(b"name: oracle", b"name: [oracle"), skill(one="A."))
+    assert content_merge.draft_merge("skills/oracle/SKILL.md", sides, "oracle") is None
 
 
 def test_records_that_both_appended_are_united_in_the_order_of_their_times() -> None:
@@ -178,16 +182,18 @@ def test_a_prompt_is_text_and_its_lines_are_contested() -> None:
 
 
 def test_binary_content_is_not_merged() -> None:
-    assert contents.draft("memory/a.bin", Sides(b"\0", b"\0a", b"\0b"), "") is None
+    assert (
+        content_merge.draft_merge("memory/a.bin", ContentSides(b"\0", b"\0a", b"\0b"), "") is None
+    )
 
 
 def test_markers_name_both_sides_and_are_recognised() -> None:
-    draft = contents.draft("prompts/a.md", Sides(b"x\n", b"a", b"b\n"), "")
+    draft = content_merge.draft_merge("prompts/a.md", ContentSides(b"x\n", b"a", b"b\n"), "")
     assert draft is not None
-    text = contents.marked(draft, "main", "idea")
+    text = content_merge.format_with_markers(draft, "main", "idea")
     assert text == b"<<<<<<< main\na\n||||||| base\nx\n=======\nb\n>>>>>>> idea\n"
-    assert contents.has_markers(text)
-    assert not contents.has_markers(b"a\n=======\n")
+    assert content_merge.has_conflict_markers(text)
+    assert not content_merge.has_conflict_markers(b"a\n=======\n")
 
 
 RECORD = st.builds(

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.merging import lines
-from brain.merging.match import partners
+from brain.merging import diff3
+from brain.merging.line_matching import match_lines
 
 TEXT = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"d\n", b"e\n"]), max_size=12)
 
 
 def merged(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    return lines.joined(lines.merge(*map(lines.split, (base, ours, theirs))))
+    return diff3.join_if_clean(diff3.merge_lines(*map(diff3.split_lines, (base, ours, theirs))))
 
 
 def test_changes_at_different_places_are_both_taken() -> None:
@@ -25,8 +25,8 @@ def test_changes_at_different_places_are_both_taken() -> None:
 
 
 def test_different_changes_of_one_line_are_contested() -> None:
-    pieces = lines.merge([b"1\n", b"2\n"], [b"1\n", b"x\n"], [b"1\n", b"y\n"])
-    assert pieces == [[b"1\n"], lines.Stretch([b"2\n"], [b"x\n"], [b"y\n"])]
+    pieces = diff3.merge_lines([b"1\n", b"2\n"], [b"1\n", b"x\n"], [b"1\n", b"y\n"])
+    assert pieces == [[b"1\n"], diff3.ConflictHunk([b"2\n"], [b"x\n"], [b"y\n"])]
 
 
 def test_the_same_change_on_both_sides_is_taken_once() -> None:
@@ -43,11 +43,11 @@ def test_a_deleted_line_that_the_other_side_edited_is_contested() -> None:
 
 @given(TEXT, TEXT, TEXT)
 def test_who_merges_does_not_matter(base: list[bytes], a: list[bytes], b: list[bytes]) -> None:
-    one, other = lines.merge(base, a, b), lines.merge(base, b, a)
-    assert lines.joined(one) == lines.joined(other)
+    one, other = diff3.merge_lines(base, a, b), diff3.merge_lines(base, b, a)
+    assert diff3.join_if_clean(one) == diff3.join_if_clean(other)
     assert [
-        lines.Stretch(piece.base, piece.theirs, piece.ours)
-        if isinstance(piece, lines.Stretch)
+        diff3.ConflictHunk(piece.base, piece.theirs, piece.ours)
+        if isinstance(piece, diff3.ConflictHunk)
         else piece
         for piece in other
     ] == one
@@ -55,13 +55,13 @@ def test_who_merges_does_not_matter(base: list[bytes], a: list[bytes], b: list[b
 
 @given(TEXT, TEXT)
 def test_a_side_that_changed_nothing_changes_nothing(base: list[bytes], a: list[bytes]) -> None:
-    assert lines.joined(lines.merge(base, base, a)) == b"".join(a)
-    assert lines.joined(lines.merge(base, a, a)) == b"".join(a)
+    assert diff3.join_if_clean(diff3.merge_lines(base, base, a)) == b"".join(a)
+    assert diff3.join_if_clean(diff3.merge_lines(base, a, a)) == b"".join(a)
 
 
 @given(TEXT, TEXT)
 def test_partners_are_equal_lines_in_rising_order(base: list[bytes], other: list[bytes]) -> None:
-    found = partners(base, other)
+    found = match_lines(base, other)
     pairs = [(i, j) for i, j in enumerate(found) if j >= 0]
     assert len(found) == len(base)
     assert all(base[i] == other[j] for i, j in pairs)
@@ -71,19 +71,19 @@ def test_partners_are_equal_lines_in_rising_order(base: list[bytes], other: list
 def test_a_record_taken_from_a_long_memory_leaves_the_rest_matched() -> None:
     base = [b'{"n":%d}\n' % n for n in range(30_000)]
     other = [line for n, line in enumerate(base) if n not in (7, 20_000)] + [b"new\n"]
-    found = partners(base, other)
+    found = match_lines(base, other)
     assert [i for i, j in enumerate(found) if j < 0] == [7, 20_000]
 
 
 def test_lines_that_occur_once_hold_together_what_stands_around_them() -> None:
     base = [b"one\n", b"\n", b"two\n", b"\n", b"\n", b"\n"]
     other = [b"\n", b"\n", b"\n", b"two\n", b"\n", b"new\n"]
-    assert partners(base, other) == [-1, 2, 3, 4, -1, -1]
+    assert match_lines(base, other) == [-1, 2, 3, 4, -1, -1]
 
 
 def test_texts_without_a_line_that_occurs_once_are_still_matched() -> None:
     base = [b"a\n", b"b\n"] * 3
-    assert partners(base, [b"b\n", b"a\n", b"b\n", b"a\n"]) == [-1, 0, 1, 2, 3, -1]
+    assert match_lines(base, [b"b\n", b"a\n", b"b\n", b"a\n"]) == [-1, 0, 1, 2, 3, -1]
 
 
 def git_merges(folder: Path, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:

@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 
 from brain.digest import blob_id
 from brain.errors import NotFound
-from brain.merging import trees
-from brain.merging.trees import Contest, State
+from brain.merging import tree_merge
+from brain.merging.tree_merge import EditedBundle, PathConflict
 from brain.objects import bundle as bundles
-from brain.objects.entry import FILE, Entry
-from brain.objects.nodes import Nodes
+from brain.objects.node_cache import NodeCache
+from brain.objects.tree_entry import FILE, TreeEntry
 
 Files = dict[str, str]
 
@@ -18,17 +18,17 @@ def no_node(node_id: bytes) -> bytes:
     raise NotFound(node_id.hex())
 
 
-def entry(path: str, text: str) -> Entry:
-    return Entry(path, FILE, blob_id(text.encode()), len(text))
+def entry(path: str, text: str) -> TreeEntry:
+    return TreeEntry(path, FILE, blob_id(text.encode()), len(text))
 
 
-def state(nodes: Nodes, files: Files) -> State:
-    return State(bundles.build(nodes, [entry(*item) for item in files.items()]), {})
+def state(nodes: NodeCache, files: Files) -> EditedBundle:
+    return EditedBundle(bundles.build_bundle(nodes, [entry(*item) for item in files.items()]), {})
 
 
-def merge(base: Files, ours: Files, theirs: Files) -> trees.Merged:
-    nodes = Nodes(no_node)
-    return trees.merge(nodes, *(state(nodes, files) for files in (base, ours, theirs)))
+def merge(base: Files, ours: Files, theirs: Files) -> tree_merge.TreeMerge:
+    nodes = NodeCache(no_node)
+    return tree_merge.merge_trees(nodes, *(state(nodes, files) for files in (base, ours, theirs)))
 
 
 def result(base: Files, ours: Files, theirs: Files) -> dict[str, bytes]:
@@ -50,28 +50,28 @@ def test_different_paths_never_conflict() -> None:
     base = {"skills/a.md": "a", "skills/b.md": "b", "memory/m": "m"}
     ours = base | {"skills/a.md": "A", "new": "n"}
     theirs = {"skills/a.md": "a", "skills/b.md": "B"}
-    assert merge(base, ours, theirs).contests == []
+    assert merge(base, ours, theirs).conflicts == []
     assert result(base, ours, theirs) == ids({"skills/a.md": "A", "skills/b.md": "B", "new": "n"})
 
 
 def test_a_path_changed_differently_on_both_sides_is_contested() -> None:
     found = merge({"a": "1"}, {"a": "2"}, {"a": "3"})
     assert found.edits == {}
-    assert found.contests == [
-        Contest("a", entry("a", "1"), entry("a", "2"), entry("a", "3")),
+    assert found.conflicts == [
+        PathConflict("a", entry("a", "1"), entry("a", "2"), entry("a", "3")),
     ]
 
 
 def test_a_path_removed_on_one_side_and_changed_on_the_other_is_contested() -> None:
-    assert merge({"a": "1"}, {}, {"a": "2"}).contests == [
-        Contest("a", entry("a", "1"), None, entry("a", "2"))
+    assert merge({"a": "1"}, {}, {"a": "2"}).conflicts == [
+        PathConflict("a", entry("a", "1"), None, entry("a", "2"))
     ]
 
 
 def test_what_was_written_follows_a_file_that_the_other_side_moved() -> None:
     base, moved, written = {"a": "1", "z": "z"}, {"b": "1", "z": "z"}, {"a": "2", "z": "z"}
     for ours, theirs in ((moved, written), (written, moved)):
-        assert merge(base, ours, theirs).contests == []
+        assert merge(base, ours, theirs).conflicts == []
         assert result(base, ours, theirs) == ids({"b": "2", "z": "z"})
 
 
@@ -95,8 +95,8 @@ def test_both_orders_give_the_same_bundle_and_the_same_contests(
     base: Files, a: Files, b: Files
 ) -> None:
     one, other = merge(base, a, b), merge(base, b, a)
-    assert {c.path for c in one.contests} == {c.path for c in other.contests}
-    contested = {c.path for c in one.contests}
+    assert {c.path for c in one.conflicts} == {c.path for c in other.conflicts}
+    contested = {c.path for c in one.conflicts}
     here = {p: v for p, v in result(base, a, b).items() if p not in contested}
     there = {p: v for p, v in result(base, b, a).items() if p not in contested}
     assert here == there
@@ -104,7 +104,7 @@ def test_both_orders_give_the_same_bundle_and_the_same_contests(
 
 @given(FILES, FILES)
 def test_a_side_merged_with_itself_or_with_the_base_stays_as_it_is(base: Files, a: Files) -> None:
-    assert merge(base, a, a) == trees.Merged({}, [], [], [])
+    assert merge(base, a, a) == tree_merge.TreeMerge({}, [], [], [])
     assert result(base, a, base) == ids(a)
     assert result(base, base, a) == ids(a)
 
@@ -112,7 +112,7 @@ def test_a_side_merged_with_itself_or_with_the_base_stays_as_it_is(base: Files, 
 @given(FILES, FILES, FILES)
 def test_what_only_one_side_added_is_there(base: Files, a: Files, b: Files) -> None:
     found = set(result(base, a, b).values())
-    contests = merge(base, a, b).contests
+    contests = merge(base, a, b).conflicts
     found |= {e.blob for c in contests for e in (c.ours, c.theirs) if e}
     for side in (a, b):
         for path in side.keys() - base.keys():
@@ -122,7 +122,9 @@ def test_what_only_one_side_added_is_there(base: Files, a: Files, b: Files) -> N
 
 @given(FILES, FILES, FILES)
 def test_edits_on_a_base_count_as_if_they_were_in_it(base: Files, a: Files, b: Files) -> None:
-    nodes = Nodes(no_node)
-    plain = trees.merge(nodes, *(state(nodes, files) for files in (base, a, b)))
-    empty = State(bundles.EMPTY, {path: entry(path, text) for path, text in base.items()})
-    assert trees.merge(nodes, empty, state(nodes, a), state(nodes, b)) == plain
+    nodes = NodeCache(no_node)
+    plain = tree_merge.merge_trees(nodes, *(state(nodes, files) for files in (base, a, b)))
+    empty = EditedBundle(
+        bundles.EMPTY_BUNDLE, {path: entry(path, text) for path, text in base.items()}
+    )
+    assert tree_merge.merge_trees(nodes, empty, state(nodes, a), state(nodes, b)) == plain

@@ -6,20 +6,20 @@ import pytest
 
 from brain.errors import NotFound
 from brain.objects import lineage
-from brain.objects.ancestry import meeting, merge_bases, path_between
+from brain.objects.ancestry import find_descent_path, find_meeting_point, find_merge_bases
 from brain.objects.snapshot import Snapshot
-from tests.dags import Dag
+from tests.support.snapshot_graphs import SnapshotGraph
 
 
-def line(total: int) -> Dag:
-    dag = Dag()
+def line(total: int) -> SnapshotGraph:
+    dag = SnapshotGraph()
     for number in range(total - 1):
         dag.add(number)
     return dag
 
 
-def bases(dag: Dag, a: int, b: int) -> list[int]:
-    found = merge_bases(dag.load, dag.merges(), dag.ids[a], dag.ids[b])
+def bases(dag: SnapshotGraph, a: int, b: int) -> list[int]:
+    found = find_merge_bases(dag.load, dag.merges(), dag.ids[a], dag.ids[b])
     return sorted(map(dag.ids.index, found))
 
 
@@ -75,10 +75,10 @@ def test_an_octopus_shares_every_tip_it_took() -> None:
 
 def test_lineages_without_a_common_genesis_have_no_base() -> None:
     dag = line(3)
-    dag.fork(2)
+    dag.add_fork(2)
     dag.add(3)
     assert bases(dag, 2, 4) == []
-    assert meeting(dag.load, dag.ids[2], dag.ids[4]) is None
+    assert find_meeting_point(dag.load, dag.ids[2], dag.ids[4]) is None
 
 
 def test_diamonds_without_end_take_linear_time() -> None:
@@ -94,7 +94,7 @@ def test_diamonds_without_end_take_linear_time() -> None:
         assert bases(dag, a, b) == expected
         assert len(dag.loads) <= 41
     dag.loads.clear()
-    way = path_between(dag.load, dag.ids[2], dag.ids[39])
+    way = find_descent_path(dag.load, dag.ids[2], dag.ids[39])
     assert way is not None and len(way) <= 21
     assert len(dag.loads) <= 41
 
@@ -140,7 +140,7 @@ def test_what_is_no_merge_may_stand_among_the_merges() -> None:
     dag = line(6)
     dag.add(3)
     rows = [(here, made.generation) for here, made in dag.known.items()]
-    assert merge_bases(dag.load, rows, dag.ids[5], dag.ids[6]) == [dag.ids[3]]
+    assert find_merge_bases(dag.load, rows, dag.ids[5], dag.ids[6]) == [dag.ids[3]]
 
 
 def test_the_way_down_a_line_of_thousands_has_a_few_dozen_steps() -> None:
@@ -148,7 +148,7 @@ def test_the_way_down_a_line_of_thousands_has_a_few_dozen_steps() -> None:
     chooser = random.Random(5)
     for _ in range(50):
         old, new = sorted(chooser.sample(range(5000), 2))
-        way = path_between(dag.load, dag.ids[old], dag.ids[new])
+        way = find_descent_path(dag.load, dag.ids[old], dag.ids[new])
         assert way is not None and len(way) <= 3 * new.bit_length()
 
 
@@ -161,7 +161,7 @@ def test_the_way_into_a_side_branch_takes_jumps_on_both_lines() -> None:
     for _ in range(1000):
         dag.add(len(dag.ids) - 1)
     dag.loads.clear()
-    way = path_between(dag.load, dag.ids[1003], dag.ids[-1])
+    way = find_descent_path(dag.load, dag.ids[1003], dag.ids[-1])
     assert way is not None and len(way) <= 45
     assert way[0] == dag.ids[-1] and way[-1] == dag.ids[1003]
 
@@ -169,25 +169,25 @@ def test_the_way_into_a_side_branch_takes_jumps_on_both_lines() -> None:
 def test_the_way_crosses_forks_of_forks() -> None:
     dag = line(40)
     for _ in range(3):
-        dag.fork(len(dag.ids) - 1)
+        dag.add_fork(len(dag.ids) - 1)
         for _ in range(30):
             dag.add(len(dag.ids) - 1)
-    way = path_between(dag.load, dag.ids[7], dag.ids[-1])
+    way = find_descent_path(dag.load, dag.ids[7], dag.ids[-1])
     assert way is not None
     brains = list(dict.fromkeys(dag.known[here].brain or here for here in way))
     assert len(brains) == 4
-    assert path_between(dag.load, dag.ids[-1], dag.ids[7]) is None
-    assert path_between(dag.load, dag.ids[45], dag.ids[39]) is None
+    assert find_descent_path(dag.load, dag.ids[-1], dag.ids[7]) is None
+    assert find_descent_path(dag.load, dag.ids[45], dag.ids[39]) is None
 
 
 def test_a_snapshot_descends_from_itself() -> None:
     dag = line(3)
-    assert path_between(dag.load, dag.ids[1], dag.ids[1]) == [dag.ids[1]]
+    assert find_descent_path(dag.load, dag.ids[1], dag.ids[1]) == [dag.ids[1]]
 
 
 def test_an_origin_that_is_not_here_is_told_by_the_loader() -> None:
     dag = line(3)
-    dag.fork(2)
+    dag.add_fork(2)
     dag.add(3)
 
     def load(snapshot_id: bytes) -> Snapshot:
@@ -196,11 +196,11 @@ def test_an_origin_that_is_not_here_is_told_by_the_loader() -> None:
         return dag.load(snapshot_id)
 
     with pytest.raises(NotFound):
-        path_between(load, dag.ids[0], dag.ids[4])
-    assert path_between(load, dag.ids[3], dag.ids[4]) == [dag.ids[4], dag.ids[3]]
+        find_descent_path(load, dag.ids[0], dag.ids[4])
+    assert find_descent_path(load, dag.ids[3], dag.ids[4]) == [dag.ids[4], dag.ids[3]]
 
 
 def test_where_a_jump_lands_follows_from_its_depth() -> None:
     dag = line(600)
     for number, here in enumerate(dag.ids[1:], 1):
-        assert dag.ids[lineage.landing(number)] == dag.known[here].jump.target
+        assert dag.ids[lineage.jump_target_depth(number)] == dag.known[here].jump.target

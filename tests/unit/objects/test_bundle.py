@@ -11,9 +11,9 @@ from brain.errors import FormatError, InvalidInput
 from brain.limits import MAX_SECTIONS
 from brain.objects import bundle as bundles
 from brain.objects import tree
-from brain.objects.bundle import Bundle, Total
-from brain.objects.tree import Root
-from tests.shelf import Shelf, entries, entry
+from brain.objects.bundle import Bundle, BundleTotals
+from brain.objects.tree import TreeRoot
+from tests.support.node_store import MemoryNodeStore, file_entries, file_entry
 
 ROOT = blob_id(b"root")
 LINE = ("skills", ROOT, 1, 7)
@@ -22,7 +22,7 @@ PATHS = ["SOUL.md", "a-b/x", "a/y", "memory/MEMORY.md", "skills/x/SKILL.md", "sk
 
 def refusal(value: Any) -> str:
     with pytest.raises(FormatError) as caught:
-        bundles.decode(value if isinstance(value, bytes) else pack(value))
+        bundles.decode_bundle(value if isinstance(value, bytes) else pack(value))
     return caught.value.code
 
 
@@ -31,34 +31,38 @@ def of(context: str, data: bytes) -> bytes:
 
 
 def test_the_files_at_the_top_and_each_folder_are_sections() -> None:
-    bundle = bundles.build(Shelf().nodes(), entries(PATHS))
+    bundle = bundles.build_bundle(MemoryNodeStore().open_nodes(), file_entries(PATHS))
     assert list(bundle) == [".", "a", "a-b", "memory", "skills"]
-    assert bundles.total(bundle) == Total(6, sum(map(len, PATHS)))
+    assert bundles.bundle_totals(bundle) == BundleTotals(6, sum(map(len, PATHS)))
 
 
 def test_a_section_is_the_tree_of_its_inner_paths() -> None:
-    nodes = Shelf().nodes()
-    bundle = bundles.build(nodes, entries(PATHS))
-    inner = [line._replace(path=line.path.removeprefix("skills/")) for line in entries(PATHS[4:])]
-    assert bundle["skills"] == tree.build(nodes, inner)
+    nodes = MemoryNodeStore().open_nodes()
+    bundle = bundles.build_bundle(nodes, file_entries(PATHS))
+    inner = [
+        line._replace(path=line.path.removeprefix("skills/")) for line in file_entries(PATHS[4:])
+    ]
+    assert bundle["skills"] == tree.build_tree(nodes, inner)
 
 
 def test_the_id_is_the_merkle_root_over_the_hashed_sections() -> None:
-    bundle = {"a": Root(ROOT, 1, 2), "b": Root(ROOT, 3, 4)}
+    bundle = {"a": TreeRoot(ROOT, 1, 2), "b": TreeRoot(ROOT, 3, 4)}
     one, two = (of("brain v1 bundle section", pack((name, *bundle[name]))) for name in "ab")
     assert bundles.bundle_id(bundle) == of("brain v1 merkle join", one + two)
     assert bundles.bundle_id({"a": bundle["a"]}) == one
 
 
 def test_a_brain_without_files_has_an_id_of_its_own() -> None:
-    assert bundles.bundle_id(bundles.EMPTY) == of("brain v1 merkle join", b"")
-    assert bundles.decode(bundles.encode(bundles.EMPTY)) == bundles.EMPTY
-    assert bundles.total(bundles.EMPTY) == Total(0, 0)
+    assert bundles.bundle_id(bundles.EMPTY_BUNDLE) == of("brain v1 merkle join", b"")
+    assert (
+        bundles.decode_bundle(bundles.encode_bundle(bundles.EMPTY_BUNDLE)) == bundles.EMPTY_BUNDLE
+    )
+    assert bundles.bundle_totals(bundles.EMPTY_BUNDLE) == BundleTotals(0, 0)
 
 
 def test_a_bundle_is_read_back_as_it_was_written() -> None:
-    bundle = bundles.build(Shelf().nodes(), entries(PATHS))
-    assert bundles.decode(bundles.encode(bundle)) == bundle
+    bundle = bundles.build_bundle(MemoryNodeStore().open_nodes(), file_entries(PATHS))
+    assert bundles.decode_bundle(bundles.encode_bundle(bundle)) == bundle
 
 
 @pytest.mark.parametrize(
@@ -105,57 +109,69 @@ def test_an_encoding_that_is_not_the_shortest_is_not_canonical() -> None:
 
 def test_there_are_at_most_4096_sections() -> None:
     names = [f"{number:04}" for number in range(MAX_SECTIONS + 1)]
-    most = bundles.build(Shelf().nodes(), entries(f"{name}/x" for name in names[1:]))
-    assert bundles.decode(bundles.encode(most)) == most
+    most = bundles.build_bundle(
+        MemoryNodeStore().open_nodes(), file_entries(f"{name}/x" for name in names[1:])
+    )
+    assert bundles.decode_bundle(bundles.encode_bundle(most)) == most
     assert refusal(tuple((name, ROOT, 1, 1) for name in names)) == "bad_object"
     with pytest.raises(InvalidInput) as caught:
-        bundles.update(Shelf().nodes(), most, {"0000/x": entry("0000/x")})
+        bundles.update_bundle(
+            MemoryNodeStore().open_nodes(), most, {"0000/x": file_entry("0000/x")}
+        )
     assert caught.value.code == "too_many"
 
 
 def test_a_bundle_that_would_not_be_read_again_is_not_made() -> None:
     long = [f"{number:04}{'x' * 250}/x" for number in range(MAX_SECTIONS)]
     with pytest.raises(InvalidInput) as caught:
-        bundles.build(Shelf().nodes(), entries(long))
+        bundles.build_bundle(MemoryNodeStore().open_nodes(), file_entries(long))
     assert caught.value.code == "too_many"
 
 
 @pytest.fixture
-def small() -> tuple[Shelf, Bundle]:
-    shelf = Shelf()
-    nodes = shelf.nodes()
-    bundle = bundles.build(nodes, entries(PATHS))
-    shelf.settle(nodes)
+def small() -> tuple[MemoryNodeStore, Bundle]:
+    shelf = MemoryNodeStore()
+    nodes = shelf.open_nodes()
+    bundle = bundles.build_bundle(nodes, file_entries(PATHS))
+    shelf.store_new_nodes(nodes)
     return shelf, bundle
 
 
-def test_an_entry_is_found_by_its_full_path(small: tuple[Shelf, Bundle]) -> None:
+def test_an_entry_is_found_by_its_full_path(small: tuple[MemoryNodeStore, Bundle]) -> None:
     shelf, bundle = small
     for path in PATHS:
-        assert bundles.get(shelf.nodes(), bundle, path) == entry(path)
+        assert bundles.get_entry(shelf.open_nodes(), bundle, path) == file_entry(path)
     for path in ("nothing", "skills", "skills/z", "SOUL.md/x", "other/x"):
-        assert bundles.get(shelf.nodes(), bundle, path) is None
+        assert bundles.get_entry(shelf.open_nodes(), bundle, path) is None
 
 
-def test_walking_yields_full_paths_section_by_section(small: tuple[Shelf, Bundle]) -> None:
+def test_walking_yields_full_paths_section_by_section(
+    small: tuple[MemoryNodeStore, Bundle],
+) -> None:
     shelf, bundle = small
-    found = [line.path for line in bundles.walk(shelf.nodes(), bundle)]
+    found = [line.path for line in bundles.walk_entries(shelf.open_nodes(), bundle)]
     assert found == ["SOUL.md", "a/y", "a-b/x", *PATHS[3:]]
 
 
-def test_a_section_is_walked_from_a_full_path_on(small: tuple[Shelf, Bundle]) -> None:
+def test_a_section_is_walked_from_a_full_path_on(small: tuple[MemoryNodeStore, Bundle]) -> None:
     shelf, bundle = small
-    nodes = shelf.nodes()
-    assert list(bundles.walk_section(nodes, bundle, "skills")) == entries(PATHS[4:])
-    assert list(bundles.walk_section(nodes, bundle, "skills", "skills/y")) == entries(PATHS[5:])
+    nodes = shelf.open_nodes()
+    assert list(bundles.walk_section(nodes, bundle, "skills")) == file_entries(PATHS[4:])
+    assert list(bundles.walk_section(nodes, bundle, "skills", "skills/y")) == file_entries(
+        PATHS[5:]
+    )
     assert list(bundles.walk_section(nodes, bundle, ".", "T")) == []
     assert list(bundles.walk_section(nodes, bundle, "other")) == []
 
 
-def test_an_update_shares_the_sections_it_does_not_touch(small: tuple[Shelf, Bundle]) -> None:
+def test_an_update_shares_the_sections_it_does_not_touch(
+    small: tuple[MemoryNodeStore, Bundle],
+) -> None:
     shelf, bundle = small
-    nodes = shelf.nodes()
-    after = bundles.update(nodes, bundle, {"skills/y.md": None, "new/z": entry("new/z")})
+    nodes = shelf.open_nodes()
+    after = bundles.update_bundle(
+        nodes, bundle, {"skills/y.md": None, "new/z": file_entry("new/z")}
+    )
     assert {name for name in after if after[name] == bundle.get(name)} == {
         ".",
         "a",
@@ -163,17 +179,21 @@ def test_an_update_shares_the_sections_it_does_not_touch(small: tuple[Shelf, Bun
         "memory",
     }
     assert list(after) == [".", "a", "a-b", "memory", "new", "skills"]
-    found = [difference.path for difference in bundles.compare(nodes, bundle, after)]
+    found = [difference.path for difference in bundles.diff_bundles(nodes, bundle, after)]
     assert found == ["new/z", "skills/y.md"]
 
 
-def test_a_section_whose_last_file_goes_goes_with_it(small: tuple[Shelf, Bundle]) -> None:
+def test_a_section_whose_last_file_goes_goes_with_it(small: tuple[MemoryNodeStore, Bundle]) -> None:
     shelf, bundle = small
-    after = bundles.update(shelf.nodes(), bundle, {"memory/MEMORY.md": None, "SOUL.md": None})
+    after = bundles.update_bundle(
+        shelf.open_nodes(), bundle, {"memory/MEMORY.md": None, "SOUL.md": None}
+    )
     assert list(after) == ["a", "a-b", "skills"]
 
 
-def test_comparing_a_bundle_with_itself_reads_nothing(small: tuple[Shelf, Bundle]) -> None:
+def test_comparing_a_bundle_with_itself_reads_nothing(
+    small: tuple[MemoryNodeStore, Bundle],
+) -> None:
     shelf, bundle = small
-    assert list(bundles.compare(shelf.nodes(), bundle, dict(bundle))) == []
+    assert list(bundles.diff_bundles(shelf.open_nodes(), bundle, dict(bundle))) == []
     assert shelf.loads == []

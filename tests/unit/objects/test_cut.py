@@ -5,7 +5,7 @@ import itertools
 import pytest
 from blake3 import blake3
 
-from brain.objects.cut import FEWEST, MOST, ends_node
+from brain.objects.node_boundary import MAX_NODE_ENTRIES, MIN_NODE_ENTRIES, is_node_boundary
 
 
 def bits(level: int, path: str) -> int:
@@ -19,8 +19,8 @@ def bits(level: int, path: str) -> int:
 def test_a_cut_comes_when_the_cube_of_the_count_passes_the_bits_of_the_path(level: int) -> None:
     for number in range(200):
         path = f"skills/{number}.md"
-        first = next(count for count in itertools.count(1) if ends_node(level, path, count))
-        assert first == max(FEWEST, round_up_to_cube(bits(level, path)))
+        first = next(count for count in itertools.count(1) if is_node_boundary(level, path, count))
+        assert first == max(MIN_NODE_ENTRIES, round_up_to_cube(bits(level, path)))
 
 
 def round_up_to_cube(number: int) -> int:
@@ -29,13 +29,18 @@ def round_up_to_cube(number: int) -> int:
 
 def test_no_node_ends_before_its_24th_entry() -> None:
     low = next(name for name in map(str, itertools.count()) if bits(0, name) < 23**3)
-    assert [ends_node(0, low, count) for count in (1, 23, 24, 25)] == [False, False, True, True]
+    assert [is_node_boundary(0, low, count) for count in (1, 23, 24, 25)] == [
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 def test_every_node_ends_at_its_162nd_entry() -> None:
-    assert (MOST - 1) ** 3 < 1 << 22 <= MOST**3
+    assert (MAX_NODE_ENTRIES - 1) ** 3 < 1 << 22 <= MAX_NODE_ENTRIES**3
     high = next(name for name in map(str, itertools.count()) if bits(0, name) >= 161**3)
-    assert [ends_node(0, high, count) for count in (161, 162)] == [False, True]
+    assert [is_node_boundary(0, high, count) for count in (161, 162)] == [False, True]
 
 
 def test_the_level_salts_the_cut() -> None:

@@ -7,11 +7,11 @@ import sys
 import unicodedata
 
 from brain.objects import folding
-from brain.objects.folding import fold
+from brain.objects.folding import fold_name
 from tests.vectors import make_folding
 
 SKIPPED = {chr(code) for code in (*make_folding.DROPPED, *make_folding.DROPPED_TOO)}
-STARTS = [*folding._table().fold, *folding._table().classes, *"abkKsSßſijIJ가각힣中🧠"]
+STARTS = [*folding._load_table().fold, *folding._load_table().classes, *"abkKsSßſijIJ가각힣中🧠"]
 
 
 def by_unicode(text: str) -> str:
@@ -23,18 +23,18 @@ def by_unicode(text: str) -> str:
 
 def test_every_code_point_folds_as_unicode_14_says() -> None:
     """Under a Python with a later Unicode, those that the table speaks of, which never change."""
-    known = folding._table()
+    known = folding._load_table()
     every = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
     if unicodedata.unidata_version != "14.0.0":
         every = [*known.fold, *known.classes]
-    assert [ascii(char) for char in every if fold(char) != by_unicode(char)] == []
+    assert [ascii(char) for char in every if fold_name(char) != by_unicode(char)] == []
 
 
 def test_drawn_texts_fold_as_unicode_says() -> None:
     chance = random.Random(14)
     for _ in range(20_000):
         text = "".join(chance.choices(STARTS, k=chance.randint(1, 8)))
-        assert fold(text) == by_unicode(text), ascii(text)
+        assert fold_name(text) == by_unicode(text), ascii(text)
 
 
 def test_the_table_is_the_one_its_script_writes() -> None:
@@ -44,26 +44,26 @@ def test_the_table_is_the_one_its_script_writes() -> None:
 
 def test_a_code_point_without_a_row_stands_for_itself() -> None:
     for char in ("\u0378", "\U0001fadd", "\ue000", "中"):
-        assert fold(f"A{char}") == f"a{char}"
+        assert fold_name(f"A{char}") == f"a{char}"
 
 
 def test_folding_twice_changes_nothing_more() -> None:
     for char in STARTS:
-        assert fold(fold(char)) == fold(char)
+        assert fold_name(fold_name(char)) == fold_name(char)
 
 
 def test_joiners_and_variation_selectors_are_passed_over() -> None:
-    assert fold("❤\ufe0f") == fold("❤") and fold("a\u200d\u200cb") == "ab"
-    assert fold("葛\U000e0100") == "葛"
+    assert fold_name("❤\ufe0f") == fold_name("❤") and fold_name("a\u200d\u200cb") == "ab"
+    assert fold_name("葛\U000e0100") == "葛"
 
 
 def test_marks_are_compared_in_the_order_of_their_classes() -> None:
-    assert fold("a\u0301\u0323") == fold("a\u0323\u0301") == fold("\u1ea1\u0301")
-    assert fold("α\u0345\u0301") == fold("ά\u0345") == fold("\u1fb4")
-    assert fold("a\u0301\u0300") != fold("a\u0300\u0301")
+    assert fold_name("a\u0301\u0323") == fold_name("a\u0323\u0301") == fold_name("\u1ea1\u0301")
+    assert fold_name("α\u0345\u0301") == fold_name("ά\u0345") == fold_name("\u1fb4")
+    assert fold_name("a\u0301\u0300") != fold_name("a\u0300\u0301")
 
 
 def test_ascii_loads_no_table() -> None:
-    folding._table.cache_clear()
-    assert fold("README.md") == "readme.md"
-    assert folding._table.cache_info().currsize == 0
+    folding._load_table.cache_clear()
+    assert fold_name("README.md") == "readme.md"
+    assert folding._load_table.cache_info().currsize == 0

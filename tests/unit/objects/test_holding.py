@@ -12,13 +12,13 @@ from brain import limits
 from brain.digest import blob_id
 from brain.errors import InvalidInput
 from brain.objects import bundle as bundles
-from brain.objects import holding
+from brain.objects import portability
 from brain.objects.bundle import Bundle
-from brain.objects.entry import FILE, LINK, Entry
-from brain.objects.folding import fold
-from brain.objects.holding import faults, refuse
-from brain.objects.links import MAX_TARGET_BYTES, stays_inside
-from brain.objects.nodes import Nodes
+from brain.objects.folding import fold_name
+from brain.objects.link_targets import MAX_LINK_TARGET_BYTES, is_safe_link_target
+from brain.objects.node_cache import NodeCache
+from brain.objects.portability import find_portability_faults, require_portable
+from brain.objects.tree_entry import FILE, LINK, TreeEntry
 
 BLOB = blob_id(b"x")
 LETTERS = (
@@ -32,12 +32,17 @@ def none_there(_: bytes) -> bytes:
     raise KeyError
 
 
-def bundle(nodes: Nodes, paths: Sequence[str]) -> Bundle:
-    return bundles.build(nodes, [Entry(path, FILE, BLOB, 1) for path in paths])
+def bundle(nodes: NodeCache, paths: Sequence[str]) -> Bundle:
+    return bundles.build_bundle(nodes, [TreeEntry(path, FILE, BLOB, 1) for path in paths])
 
 
-def codes(nodes: Nodes, before: Bundle, after: Bundle, new: Sequence[str]) -> set[tuple[str, str]]:
-    return {(fault.code, fault.path) for fault in faults(nodes, before, after, (), new, none_there)}
+def codes(
+    nodes: NodeCache, before: Bundle, after: Bundle, new: Sequence[str]
+) -> set[tuple[str, str]]:
+    return {
+        (fault.code, fault.path)
+        for fault in find_portability_faults(nodes, before, after, (), new, none_there)
+    }
 
 
 MANY = [f"{section}/{name}/x" for section in ("m", "n") for name in range(40)]
@@ -66,11 +71,13 @@ MANY = [f"{section}/{name}/x" for section in ("m", "n") for name in range(40)]
 def test_what_cannot_stand_together_is_found(
     there: list[str], new: list[str], found: set[tuple[str, str]], others: list[str]
 ) -> None:
-    nodes = Nodes(none_there)
+    nodes = NodeCache(none_there)
     before = bundle(nodes, [*there, *others])
     after = bundle(nodes, [*there, *new, *others])
     named = codes(nodes, before, after, new)
-    assert {(code, fold(path)) for code, path in named} == {(c, fold(path)) for c, path in found}
+    assert {(code, fold_name(path)) for code, path in named} == {
+        (c, fold_name(path)) for c, path in found
+    }
 
 
 def test_looking_up_finds_what_going_through_all_finds() -> None:
@@ -86,8 +93,8 @@ def test_looking_up_finds_what_going_through_all_finds() -> None:
             place = bisect_left(paths, start)
             return paths[place] if place < len(paths) else None
 
-        twins = {one for one in names if one != name and fold(one) == fold(name)}
-        found = holding.alike(first_from, "x/", name)
+        twins = {one for one in names if one != name and fold_name(one) == fold_name(name)}
+        found = portability.find_case_variant(first_from, "x/", name)
         assert found in twins if twins else found is None, (name, paths)
 
 
@@ -100,18 +107,21 @@ def test_a_new_name_is_looked_up_without_going_through_its_folder() -> None:
         place = bisect_left(paths, start)
         return paths[place] if place < len(paths) else None
 
-    assert holding.alike(first_from, "", "10000-b-Skill") is None
-    assert holding.alike(first_from, "", "fresh-skill") is None
-    assert holding.alike(first_from, "", "10003-B-skill") == "10003-b-skill" or len(asked) < 60
+    assert portability.find_case_variant(first_from, "", "10000-b-Skill") is None
+    assert portability.find_case_variant(first_from, "", "fresh-skill") is None
+    assert (
+        portability.find_case_variant(first_from, "", "10003-B-skill") == "10003-b-skill"
+        or len(asked) < 60
+    )
     assert len(asked) < 60
 
 
 def refusal(path: str, target: bytes) -> str:
-    nodes = Nodes(none_there)
-    entry = Entry(path, LINK, BLOB, len(target))
-    after = bundles.build(nodes, [entry])
+    nodes = NodeCache(none_there)
+    entry = TreeEntry(path, LINK, BLOB, len(target))
+    after = bundles.build_bundle(nodes, [entry])
     try:
-        refuse(nodes, bundles.EMPTY, after, {path: entry}, lambda _: target)
+        require_portable(nodes, bundles.EMPTY_BUNDLE, after, {path: entry}, lambda _: target)
     except InvalidInput as error:
         return error.code
     return ""
@@ -121,7 +131,7 @@ def refusal(path: str, target: bytes) -> str:
     "target",
     [
         b"b", b"./b", b"../b", b"..", b"../..", b"../../c/d", b"c//d/", b".", "é".encode(), b"b/.",
-        b"...", b"..a/b", b"x" * MAX_TARGET_BYTES, b"ab:c", b".github/x",
+        b"...", b"..a/b", b"x" * MAX_LINK_TARGET_BYTES, b"ab:c", b".github/x",
     ],
 )  # fmt: skip
 def test_a_link_may_lead_to_any_place_inside(target: bytes) -> None:
@@ -135,7 +145,7 @@ def test_a_link_may_lead_to_any_place_inside(target: bytes) -> None:
         b"../b/../../victim", b"c:/x", b"a\\b", b"..\\x", b"a\0b", b"a\nb", b"\x9b",
         "\x85".encode(),
         b"\xff", b"../../.brain/store.db", b"../../.GIT/config", b"GIT~1/x", b"x/.git./y",
-        "../../.\u200c./x".encode(), "..\ufe0f/../../../x".encode(), b"x" * (MAX_TARGET_BYTES + 1),
+        "../../.\u200c./x".encode(), "..\ufe0f/../../../x".encode(), b"x" * (MAX_LINK_TARGET_BYTES + 1),
     ],
 )  # fmt: skip
 def test_a_link_that_may_lead_out_is_refused(target: bytes) -> None:
@@ -151,7 +161,7 @@ def test_no_chain_of_links_that_are_taken_leads_outside() -> None:
         links: dict[str, str] = {}
         for place in chance.sample(["l", "m", "a/l", "a/m", "a/b/l", "b/l", "b/a/m"], 5):
             target = "/".join(chance.choices(parts, k=chance.randint(1, 5)))
-            if stays_inside(place, target.encode()):
+            if is_safe_link_target(place, target.encode()):
                 links[place] = target
         for place in links:
             followed += _follow(links, place)
@@ -178,27 +188,30 @@ def _follow(links: dict[str, str], start: str) -> bool:
 
 
 def test_a_tree_of_more_than_a_brain_takes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    nodes = Nodes(none_there)
+    nodes = NodeCache(none_there)
     after = bundle(nodes, ["a", "b", "c/d"])
-    edits = {entry.path: entry for entry in bundles.walk(nodes, after)}
-    refuse(nodes, bundles.EMPTY, after, edits, none_there)
+    edits = {entry.path: entry for entry in bundles.walk_entries(nodes, after)}
+    require_portable(nodes, bundles.EMPTY_BUNDLE, after, edits, none_there)
     monkeypatch.setattr(limits, "MAX_FILES", 2)
     with pytest.raises(InvalidInput) as caught:
-        refuse(nodes, bundles.EMPTY, after, edits, none_there)
+        require_portable(nodes, bundles.EMPTY_BUNDLE, after, edits, none_there)
     assert caught.value.code == "too_many"
 
 
 def test_a_file_of_more_than_a_brain_takes_is_refused() -> None:
-    nodes = Nodes(none_there)
+    nodes = NodeCache(none_there)
     for size, code in ((limits.MAX_FILE_BYTES, ""), (limits.MAX_FILE_BYTES + 1, "too_large")):
-        entry = Entry("a", FILE, BLOB, size)
-        after = bundles.build(nodes, [entry])
-        found = [f.code for f in faults(nodes, {}, after, [("a", entry)], ["a"], none_there)]
+        entry = TreeEntry("a", FILE, BLOB, size)
+        after = bundles.build_bundle(nodes, [entry])
+        found = [
+            f.code
+            for f in find_portability_faults(nodes, {}, after, [("a", entry)], ["a"], none_there)
+        ]
         assert found == ([code] if code else [])
 
 
 def test_a_link_that_was_redacted_is_let_be() -> None:
-    nodes = Nodes(none_there)
-    entry = Entry("l", LINK, BLOB, 5)
-    after = bundles.build(nodes, [entry])
-    refuse(nodes, bundles.EMPTY, after, {"l": entry}, lambda _: None)
+    nodes = NodeCache(none_there)
+    entry = TreeEntry("l", LINK, BLOB, 5)
+    after = bundles.build_bundle(nodes, [entry])
+    require_portable(nodes, bundles.EMPTY_BUNDLE, after, {"l": entry}, lambda _: None)

@@ -5,11 +5,11 @@ import pytest
 from brain.errors import NotFound
 from brain.objects import lineage
 from brain.objects.snapshot import Snapshot
-from tests.dags import Dag
+from tests.support.snapshot_graphs import SnapshotGraph
 
 
-def line(total: int) -> Dag:
-    dag = Dag()
+def line(total: int) -> SnapshotGraph:
+    dag = SnapshotGraph()
     for number in range(total - 1):
         dag.add(number)
     return dag
@@ -34,14 +34,17 @@ def test_depth_follows_the_first_parent_where_generation_follows_the_longest() -
 def test_first_parents_are_walked_from_newest_to_genesis() -> None:
     dag = line(4)
     merge = dag.add(3, 0)
-    assert [here for here, _ in lineage.first_parents(dag.load, merge)] == [merge, *dag.ids[3::-1]]
+    assert [here for here, _ in lineage.walk_first_parents(dag.load, merge)] == [
+        merge,
+        *dag.ids[3::-1],
+    ]
 
 
 def test_an_ancestor_off_the_line_of_first_parents_is_found_too() -> None:
     dag = line(5)
     aside = dag.add(1)
     merge = dag.add(4, 5)
-    assert lineage.ancestor_at(dag.load, merge, 2) != aside
+    assert lineage.find_ancestor_at(dag.load, merge, 2) != aside
     assert lineage.is_ancestor(dag.load, aside, merge)
     assert not lineage.is_ancestor(dag.load, aside, dag.ids[4])
     assert not lineage.is_ancestor(dag.load, merge, aside)
@@ -52,7 +55,7 @@ def test_history_of_a_diamond_yields_each_snapshot_once_and_children_first() -> 
     dag = line(2)
     left, right = dag.add(1), dag.add(1)
     merge = dag.add(2, 3)
-    order = [here for here, _ in lineage.history(dag.load, merge)]
+    order = [here for here, _ in lineage.walk_ancestors(dag.load, merge)]
     assert order[0] == merge
     assert set(order[1:3]) == {left, right}
     assert order[3:] == [dag.ids[1], dag.ids[0]]
@@ -67,6 +70,6 @@ def test_a_missing_ancestor_is_told_by_the_loader() -> None:
         return dag.load(snapshot_id)
 
     with pytest.raises(NotFound):
-        lineage.ancestor_at(load, dag.ids[8], 4)
+        lineage.find_ancestor_at(load, dag.ids[8], 4)
     with pytest.raises(NotFound):
-        list(lineage.history(load, dag.ids[8]))
+        list(lineage.walk_ancestors(load, dag.ids[8]))

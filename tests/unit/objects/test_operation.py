@@ -15,20 +15,23 @@ NONCE = bytes(16)
 @pytest.mark.parametrize(
     ("made", "described"),
     [
-        (operation.genesis(NONCE), {"kind": "genesis", "nonce": "00" * 16, "origin": ""}),
+        (operation.genesis_operation(NONCE), {"kind": "genesis", "nonce": "00" * 16, "origin": ""}),
         (
-            operation.genesis(NONCE, ID),
+            operation.genesis_operation(NONCE, ID),
             {"kind": "genesis", "nonce": "00" * 16, "origin": ID.hex()},
         ),
-        (operation.snapshot(), {"kind": "snapshot"}),
+        (operation.snapshot_operation(), {"kind": "snapshot"}),
         (
-            operation.upsert("oracle", "1", "2"),
+            operation.upsert_operation("oracle", "1", "2"),
             {"kind": "upsert", "slug": "oracle", "from_version": "1", "to_version": "2"},
         ),
-        (operation.delete("oracle", "2"), {"kind": "delete", "slug": "oracle", "version": "2"}),
-        (operation.restore(ID), {"kind": "restore", "source": ID.hex()}),
         (
-            operation.merge([ID], [("oracle", "2", "3", "4")]),
+            operation.delete_operation("oracle", "2"),
+            {"kind": "delete", "slug": "oracle", "version": "2"},
+        ),
+        (operation.restore_operation(ID), {"kind": "restore", "source": ID.hex()}),
+        (
+            operation.merge_operation([ID], [("oracle", "2", "3", "4")]),
             {
                 "kind": "merge",
                 "bases": [ID.hex()],
@@ -36,11 +39,11 @@ NONCE = bytes(16)
             },
         ),
         (
-            operation.redact("memory/a.md", ID, "a name"),
+            operation.redact_operation("memory/a.md", ID, "a name"),
             {"kind": "redact", "path": "memory/a.md", "blob": ID.hex(), "reason": "a name"},
         ),
         (
-            operation.absorb("oracle", "1", "2", "oracles", "5"),
+            operation.absorb_operation("oracle", "1", "2", "oracles", "5"),
             {
                 "kind": "absorb",
                 "slug": "oracle",
@@ -51,24 +54,24 @@ NONCE = bytes(16)
             },
         ),
         (
-            operation.imported("git", "skills", "8c1f"),
+            operation.import_operation("git", "skills", "8c1f"),
             {"kind": "import", "origin": "git", "name": "skills", "revision": "8c1f"},
         ),
     ],
 )
 def test_a_known_operation_is_taken_and_described_by_field(
-    made: operation.Operation, described: dict[str, Any]
+    made: operation.SnapshotOperation, described: dict[str, Any]
 ) -> None:
-    assert operation.check(made) == made
-    assert operation.describe(made) == described
+    assert operation.check_operation(made) == made
+    assert operation.operation_to_json(made) == described
 
 
-@pytest.mark.parametrize("kind", operation.DECISIONS)
+@pytest.mark.parametrize("kind", operation.DECISION_KINDS)
 def test_a_reserved_decision_is_taken_in_its_shape_alone(kind: str) -> None:
     made = (kind, "oracle", "1", "", ID)
-    assert operation.check(made) == made
-    assert operation.evidence(made) == ID
-    assert operation.describe(made) == {
+    assert operation.check_operation(made) == made
+    assert operation.evidence_blob(made) == ID
+    assert operation.operation_to_json(made) == {
         "kind": kind,
         "slug": "oracle",
         "from_version": "1",
@@ -77,24 +80,24 @@ def test_a_reserved_decision_is_taken_in_its_shape_alone(kind: str) -> None:
     }
 
 
-@pytest.mark.parametrize("kind", operation.BINDINGS)
+@pytest.mark.parametrize("kind", operation.BINDING_KINDS)
 def test_a_reserved_binding_is_taken_in_its_shape_alone(kind: str) -> None:
     made = (kind, ID, "eip155:1:0x00", ID)
-    assert operation.check(made) == made
-    assert operation.evidence(made) == ID
-    assert operation.describe(made)["account"] == "eip155:1:0x00"
+    assert operation.check_operation(made) == made
+    assert operation.evidence_blob(made) == ID
+    assert operation.operation_to_json(made)["account"] == "eip155:1:0x00"
 
 
 def test_a_merge_of_very_many_skills_names_the_first() -> None:
     rows = [(f"s{number:05d}", "1", "1", "2") for number in range(5000)]
-    made = operation.merge([ID], rows)
-    assert operation.check(made)[2] == tuple(rows[: operation.MAX_MERGED])
+    made = operation.merge_operation([ID], rows)
+    assert operation.check_operation(made)[2] == tuple(rows[: operation.MAX_MERGED_SKILLS])
 
 
 def test_an_operation_of_a_later_version_is_kept_and_shown_as_it_is() -> None:
     made = ("graft", 1, b"\xff", ("a", {"k": b"\x00"}))
-    assert operation.check(made) == made
-    assert operation.describe(made) == {
+    assert operation.check_operation(made) == made
+    assert operation.operation_to_json(made) == {
         "kind": "graft",
         "fields": [1, "ff", ["a", {"k": "00"}]],
     }
@@ -167,5 +170,5 @@ def test_an_operation_of_a_later_version_is_kept_and_shown_as_it_is() -> None:
 )
 def test_another_shape_is_no_operation(value: Any) -> None:
     with pytest.raises(FormatError) as caught:
-        operation.check(value)
+        operation.check_operation(value)
     assert caught.value.code == "bad_object"

@@ -12,7 +12,7 @@ from brain.objects import paths
 
 def refusal(path: str) -> str:
     with pytest.raises(InvalidInput) as caught:
-        paths.check(path)
+        paths.check_path(path)
     assert caught.value.message.isprintable()
     return caught.value.code
 
@@ -50,7 +50,7 @@ def refusal(path: str) -> str:
     ],
 )
 def test_a_plain_relative_path_is_taken_as_it_is(path: str) -> None:
-    assert paths.check(path) == path
+    assert paths.check_path(path) == path
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_no_character_is_taken_that_hides_or_turns_a_name_round(code: int) -> No
 
 def test_an_invisible_character_is_named_in_the_message() -> None:
     with pytest.raises(InvalidInput) as caught:
-        paths.check("skills/a\u202eb")
+        paths.check_path("skills/a\u202eb")
     assert "a\\u202eb" in caught.value.message
 
 
@@ -152,9 +152,9 @@ def test_what_folds_to_a_reserved_name_is_reserved() -> None:
     names = (".git", "git~1", ".brain", "brain~1", ".brain.new", ".brain-tmp-")
     for code in (*range(0x80, 0xD800), *range(0xE000, 0x110000)):
         char = chr(code)
-        if paths.fold(char).isascii() and paths.fold(char):
-            assert all(paths.fold(char) not in name for name in names), ascii(char)
-        assert bool(paths.fold(char)) == bool(paths.seen(char))
+        if paths.fold_name(char).isascii() and paths.fold_name(char):
+            assert all(paths.fold_name(char) not in name for name in names), ascii(char)
+        assert bool(paths.fold_name(char)) == bool(paths.strip_ignorable_chars(char))
 
 
 def test_65_parts_are_too_deep() -> None:
@@ -163,7 +163,7 @@ def test_65_parts_are_too_deep() -> None:
 
 def test_a_giant_path_is_refused_with_a_short_message() -> None:
     with pytest.raises(InvalidInput) as caught:
-        paths.check("a" * 1_048_576)
+        paths.check_path("a" * 1_048_576)
     assert len(caught.value.message) < 300
 
 
@@ -172,8 +172,8 @@ def test_a_giant_path_is_refused_with_a_short_message() -> None:
     [("SOUL.md", ".", "SOUL.md"), ("skills/x", "skills", "x"), ("a/b/c", "a", "b/c")],
 )
 def test_the_first_folder_of_a_path_is_its_section(path: str, section: str, inner: str) -> None:
-    assert paths.split(path) == (section, inner)
-    assert paths.join(section, inner) == path
+    assert paths.split_section(path) == (section, inner)
+    assert paths.join_section(section, inner) == path
 
 
 @pytest.mark.parametrize(
@@ -189,12 +189,12 @@ def test_the_first_folder_of_a_path_is_its_section(path: str, section: str, inne
     ],
 )
 def test_twins_that_one_folder_cannot_hold_fold_to_the_same_name(one: str, other: str) -> None:
-    assert paths.fold(one) == paths.fold(other)
+    assert paths.fold_name(one) == paths.fold_name(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [("a", "b"), ("a-b", "ab"), ("café", "cafe")])
 def test_different_names_do_not_fold_to_the_same(one: str, other: str) -> None:
-    assert paths.fold(one) != paths.fold(other)
+    assert paths.fold_name(one) != paths.fold_name(other)
 
 
 PARTS = st.sampled_from(
@@ -205,17 +205,17 @@ INNER = st.lists(PARTS, min_size=1, max_size=66).map("/".join)
 
 @given(PARTS | st.just("skills"), st.lists(INNER, min_size=1, max_size=4))
 def test_paths_found_plain_together_are_each_taken(section: str, inner: list[str]) -> None:
-    if paths.are_plain(section, inner):
+    if paths.are_plain_paths(section, inner):
         for path in inner:
-            paths.check(paths.join(section, path))
+            paths.check_path(paths.join_section(section, path))
 
 
 def test_usual_paths_are_plain_together() -> None:
     usual = [f"skill-{number}/SKILL.md" for number in range(60)] + ["x", "x" * 255]
-    assert paths.are_plain("skills", usual)
+    assert paths.are_plain_paths("skills", usual)
     odd = ("/x", "x/", "a//b", "../a", "a\\b", "\x7f", "", ".git/x", "git~1")
     for bad in ("x" * 256, "/".join("d" * 64), *odd):
-        assert not paths.are_plain("skills", [*usual[:30], bad, *usual[30:]])
+        assert not paths.are_plain_paths("skills", [*usual[:30], bad, *usual[30:]])
 
 
 @given(st.lists(INNER, max_size=4))
@@ -227,6 +227,6 @@ def test_many_paths_are_checked_as_each_is(whole: list[str]) -> None:
             return error.message
         return ""
 
-    assert refusals(lambda: paths.check_all(whole)) == refusals(
-        lambda: [paths.check(path) for path in whole]
+    assert refusals(lambda: paths.check_paths(whole)) == refusals(
+        lambda: [paths.check_path(path) for path in whole]
     )

@@ -9,39 +9,56 @@ from brain.digest import blob_id
 from brain.encoding import pack
 from brain.errors import FormatError
 from brain.objects import operation
-from brain.objects.snapshot import MAX_TIME, Jump, Snapshot, decode, encode, snapshot_id
+from brain.objects.snapshot import (
+    MAX_TIME_MS,
+    Jump,
+    Snapshot,
+    decode_snapshot,
+    encode_snapshot,
+    snapshot_id,
+)
 
 BUNDLE = blob_id(b"bundle")
 GENESIS = Snapshot(
-    1, b"", BUNDLE, (), 0, Jump(0, b""), "me", 1, operation.genesis(bytes(16)), "", b""
+    1, b"", BUNDLE, (), 0, Jump(0, b""), "me", 1, operation.genesis_operation(bytes(16)), "", b""
 )
-BRAIN = snapshot_id(encode(GENESIS))
+BRAIN = snapshot_id(encode_snapshot(GENESIS))
 LATER = Snapshot(
-    1, BRAIN, BUNDLE, (BRAIN,), 1, Jump(1, BRAIN), "me", 2, operation.snapshot(), "why", BUNDLE
+    1,
+    BRAIN,
+    BUNDLE,
+    (BRAIN,),
+    1,
+    Jump(1, BRAIN),
+    "me",
+    2,
+    operation.snapshot_operation(),
+    "why",
+    BUNDLE,
 )
 MARKS: dict[str, Any] = {
     "brain": b"",
     "parents": (),
     "generation": 0,
     "jump": Jump(0, b""),
-    "operation": operation.genesis(bytes(16)),
+    "operation": operation.genesis_operation(bytes(16)),
 }
 
 
 def refusal(value: Any) -> FormatError:
     with pytest.raises(FormatError) as caught:
-        decode(pack(value))
+        decode_snapshot(pack(value))
     return caught.value
 
 
 @pytest.mark.parametrize("made", [GENESIS, LATER])
 def test_a_snapshot_is_read_back_as_it_was_written(made: Snapshot) -> None:
-    assert decode(encode(made)) == made
+    assert decode_snapshot(encode_snapshot(made)) == made
     assert made.is_genesis == (made is GENESIS)
 
 
 def test_the_id_is_the_hash_of_the_encoding_in_a_domain_of_its_own() -> None:
-    data = encode(LATER)
+    data = encode_snapshot(LATER)
     assert snapshot_id(data) == blake3(data, derive_key_context="brain v1 snapshot").digest()
 
 
@@ -82,7 +99,7 @@ def test_a_jump_has_a_depth_up_to_the_generation_and_a_target(jump: Any) -> None
         ("generation", "1"),
         ("author", b"me"),
         ("author", "é" * 512 + "x"),
-        ("time", MAX_TIME + 1),
+        ("time", MAX_TIME_MS + 1),
         ("time", "now"),
         ("operation", "snapshot"),
         ("operation", ()),
@@ -125,9 +142,9 @@ def test_limits_are_met_exactly() -> None:
             parents=ids,
             generation=2**48,
             jump=Jump(2**48, BRAIN),
-            operation=operation.imported("git", "skills"),
+            operation=operation.import_operation("git", "skills"),
         ),
-        LATER._replace(author="é" * 512, message="é" * 32_768, time=MAX_TIME),
+        LATER._replace(author="é" * 512, message="é" * 32_768, time=MAX_TIME_MS),
         LATER._replace(author="", message="", time=0, receipt=b""),
     ):
-        assert decode(encode(made)) == made
+        assert decode_snapshot(encode_snapshot(made)) == made

@@ -5,9 +5,9 @@ from itertools import count
 import pytest
 
 from brain.objects import tree
-from brain.objects.cut import FEWEST, MOST, ends_node
-from brain.objects.node import INNER, LEAF
-from tests.shelf import Shelf, entries, entry, levels
+from brain.objects.node_boundary import MAX_NODE_ENTRIES, MIN_NODE_ENTRIES, is_node_boundary
+from brain.objects.tree_node import INNER, LEAF
+from tests.support.node_store import MemoryNodeStore, file_entries, file_entry, tree_levels
 
 
 def mined(total: int, ends_at: int) -> list[str]:
@@ -15,55 +15,57 @@ def mined(total: int, ends_at: int) -> list[str]:
     out = []
     for place in range(total):
         names = (f"{place:04}-{nonce}" for nonce in count())
-        out.append(next(n for n in names if ends_node(0, n, ends_at) and not _early(n, ends_at)))
+        out.append(
+            next(n for n in names if is_node_boundary(0, n, ends_at) and not _early(n, ends_at))
+        )
     return out
 
 
 def _early(name: str, ends_at: int) -> bool:
-    return ends_at > FEWEST and ends_node(0, name, ends_at - 1)
+    return ends_at > MIN_NODE_ENTRIES and is_node_boundary(0, name, ends_at - 1)
 
 
 def sizes(paths: list[str]) -> list[list[int]]:
-    nodes = Shelf().nodes()
-    root = tree.build(nodes, entries(paths))
+    nodes = MemoryNodeStore().open_nodes()
+    root = tree.build_tree(nodes, file_entries(paths))
     assert root is not None
-    return [[len(node.entries) for node in level] for level in levels(nodes, root.node)]
+    return [[len(node.entries) for node in level] for level in tree_levels(nodes, root.node)]
 
 
 def test_no_entries_make_no_tree() -> None:
-    nodes = Shelf().nodes()
-    assert tree.build(nodes, []) is None
-    assert tree.get(nodes, None, "a") is None
-    assert list(tree.walk(nodes, None)) == []
-    assert tree.update(nodes, None, []) is None
-    assert nodes.fresh == {}
+    nodes = MemoryNodeStore().open_nodes()
+    assert tree.build_tree(nodes, []) is None
+    assert tree.get_tree_entry(nodes, None, "a") is None
+    assert list(tree.walk_tree(nodes, None)) == []
+    assert tree.update_tree(nodes, None, []) is None
+    assert nodes.unstored == {}
 
 
 def test_a_few_entries_make_one_leaf() -> None:
-    nodes = Shelf().nodes()
-    root = tree.build(nodes, entries("abc"))
+    nodes = MemoryNodeStore().open_nodes()
+    root = tree.build_tree(nodes, file_entries("abc"))
     assert root is not None
     node = nodes.get(root.node)
-    assert (node.kind, list(node.entries)) == (LEAF, entries("abc"))
+    assert (node.kind, list(node.entries)) == (LEAF, file_entries("abc"))
     assert (root.files, root.bytes) == (3, 3)
 
 
 def test_names_mined_never_to_cut_make_nodes_of_162() -> None:
-    never = mined(2 * MOST + 5, MOST)
-    assert sizes(never) == [[3], [MOST, MOST, 5]]
+    never = mined(2 * MAX_NODE_ENTRIES + 5, MAX_NODE_ENTRIES)
+    assert sizes(never) == [[3], [MAX_NODE_ENTRIES, MAX_NODE_ENTRIES, 5]]
 
 
 def test_names_mined_to_cut_always_make_nodes_of_24() -> None:
-    always = mined(4 * FEWEST + 5, FEWEST)
-    assert sizes(always) == [[5], [FEWEST] * 4 + [5]]
+    always = mined(4 * MIN_NODE_ENTRIES + 5, MIN_NODE_ENTRIES)
+    assert sizes(always) == [[5], [MIN_NODE_ENTRIES] * 4 + [5]]
 
 
 def test_inner_nodes_say_last_path_files_and_bytes_of_what_is_below() -> None:
-    nodes = Shelf().nodes()
-    lines = entries(f"{number:05}" for number in range(5000))
-    root = tree.build(nodes, lines)
+    nodes = MemoryNodeStore().open_nodes()
+    lines = file_entries(f"{number:05}" for number in range(5000))
+    root = tree.build_tree(nodes, lines)
     assert root is not None
-    *inner, leaves = levels(nodes, root.node)
+    *inner, leaves = tree_levels(nodes, root.node)
     assert len(inner) == 2
     for level in inner:
         for node in level:
@@ -75,54 +77,54 @@ def test_inner_nodes_say_last_path_files_and_bytes_of_what_is_below() -> None:
 
 
 def test_a_changed_content_keeps_every_cut() -> None:
-    shelf = Shelf()
-    nodes = shelf.nodes()
+    shelf = MemoryNodeStore()
+    nodes = shelf.open_nodes()
     paths = [f"{number:05}" for number in range(1000)]
-    root = tree.build(nodes, entries(paths))
-    after = tree.update(nodes, root, [(path, entry(path, "new")) for path in paths])
+    root = tree.build_tree(nodes, file_entries(paths))
+    after = tree.update_tree(nodes, root, [(path, file_entry(path, "new")) for path in paths])
     assert root is not None and after is not None
-    assert sizes(paths) == [[len(n.entries) for n in one] for one in levels(nodes, after.node)]
+    assert sizes(paths) == [[len(n.entries) for n in one] for one in tree_levels(nodes, after.node)]
 
 
 def test_no_edits_read_nothing() -> None:
-    shelf = Shelf()
-    nodes = shelf.nodes()
-    root = tree.build(nodes, entries("abc"))
-    shelf.settle(nodes)
-    nodes = shelf.nodes()
-    assert tree.update(nodes, root, []) == root
+    shelf = MemoryNodeStore()
+    nodes = shelf.open_nodes()
+    root = tree.build_tree(nodes, file_entries("abc"))
+    shelf.store_new_nodes(nodes)
+    nodes = shelf.open_nodes()
+    assert tree.update_tree(nodes, root, []) == root
     assert shelf.loads == []
 
 
 def test_removing_what_is_not_there_changes_nothing() -> None:
-    nodes = Shelf().nodes()
-    root = tree.build(nodes, entries("abc"))
-    assert tree.update(nodes, root, [("0", None), ("bb", None), ("z", None)]) == root
+    nodes = MemoryNodeStore().open_nodes()
+    root = tree.build_tree(nodes, file_entries("abc"))
+    assert tree.update_tree(nodes, root, [("0", None), ("bb", None), ("z", None)]) == root
 
 
 def test_a_tree_that_shrinks_loses_its_upper_levels() -> None:
-    nodes = Shelf().nodes()
+    nodes = MemoryNodeStore().open_nodes()
     paths = [f"{number:05}" for number in range(5000)]
-    root = tree.build(nodes, entries(paths))
+    root = tree.build_tree(nodes, file_entries(paths))
     for kept in (3000, 500, 50, 1):
-        after = tree.update(nodes, root, [(path, None) for path in paths[:-kept]])
-        assert after == tree.build(nodes, entries(paths[-kept:]))
+        after = tree.update_tree(nodes, root, [(path, None) for path in paths[:-kept]])
+        assert after == tree.build_tree(nodes, file_entries(paths[-kept:]))
 
 
 @pytest.mark.parametrize("path", ["00000", "02500", "04999", "~"])
 def test_one_entry_more_rewrites_a_few_nodes_wherever_it_lies(path: str) -> None:
-    nodes = Shelf().nodes()
-    root = tree.build(nodes, entries(f"{number:05}x" for number in range(5000)))
-    nodes.settled()
-    tree.update(nodes, root, [(path, entry(path))])
-    assert 3 <= len(nodes.fresh) <= 7
+    nodes = MemoryNodeStore().open_nodes()
+    root = tree.build_tree(nodes, file_entries(f"{number:05}x" for number in range(5000)))
+    nodes.mark_stored()
+    tree.update_tree(nodes, root, [(path, file_entry(path))])
+    assert 3 <= len(nodes.unstored) <= 7
 
 
 def test_walking_from_a_path_opens_only_what_lies_beyond() -> None:
-    shelf = Shelf()
-    nodes = shelf.nodes()
-    root = tree.build(nodes, entries(f"{number:05}" for number in range(5000)))
-    shelf.settle(nodes)
-    found = list(tree.walk(shelf.nodes(), root, "04990"))
+    shelf = MemoryNodeStore()
+    nodes = shelf.open_nodes()
+    root = tree.build_tree(nodes, file_entries(f"{number:05}" for number in range(5000)))
+    shelf.store_new_nodes(nodes)
+    found = list(tree.walk_tree(shelf.open_nodes(), root, "04990"))
     assert [line.path for line in found] == [f"{number:05}" for number in range(4990, 5000)]
     assert len(shelf.loads) <= 4

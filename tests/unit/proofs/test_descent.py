@@ -5,27 +5,27 @@ import random
 import pytest
 
 from brain.errors import NotFound, ProofError
-from brain.objects.operation import genesis
-from brain.objects.snapshot import Jump, Snapshot, encode, snapshot_id
-from brain.proofs.build import descent_proof
-from brain.proofs.check import Proven, check
-from brain.proofs.document import read, render
-from brain.proofs.proof import DescentProof
-from tests.dags import Dag
-from tests.mutants import mutants
-from tests.proving import OTHER, as_bytes, as_document
+from brain.objects.operation import genesis_operation
+from brain.objects.snapshot import Jump, Snapshot, encode_snapshot, snapshot_id
+from brain.proofs.proof_builder import build_descent_proof
+from brain.proofs.proof_json import parse_proof, render_proof
+from brain.proofs.proof_types import DescentProof
+from brain.proofs.proof_verification import ProvenFact, verify_proof_bytes
+from tests.support.json_mutations import mutate_json
+from tests.support.recorded_snapshots import OTHER_BLOB_ID, json_bytes, proof_document
+from tests.support.snapshot_graphs import SnapshotGraph
 
 
-def lines() -> Dag:
+def lines() -> SnapshotGraph:
     """A line of 50, a side line of 20 from its snapshot 5, their merge 70, and a fork of that."""
-    dag = Dag()
+    dag = SnapshotGraph()
     for number in range(49):
         dag.add(number)
     dag.add(5)
     for number in range(50, 69):
         dag.add(number)
     dag.add(49, 69)
-    dag.fork(70)
+    dag.add_fork(70)
     for number in range(71, 90):
         dag.add(number)
     return dag
@@ -36,7 +36,7 @@ IDS = DAG.ids
 
 
 def prove(old: int, new: int) -> bytes:
-    return render(descent_proof(DAG.load, IDS[old], IDS[new]))
+    return render_proof(build_descent_proof(DAG.load, IDS[old], IDS[new]))
 
 
 @pytest.mark.parametrize(
@@ -49,12 +49,12 @@ def test_descent_is_proven_along_parents_jumps_and_origins(
 ) -> None:
     text = prove(old, new)
     known = {0: IDS[0], 1: IDS[71]}
-    expected = Proven(
+    expected = ProvenFact(
         "descent", known[new > 70], IDS[new],
         ancestor=IDS[old], ancestor_brain=known[old > 70],
     )  # fmt: skip
-    assert check(text) == expected
-    proof = read(text)
+    assert verify_proof_bytes(text) == expected
+    proof = parse_proof(text)
     assert isinstance(proof, DescentProof) and len(proof.chain) <= (links or 20)
 
 
@@ -67,37 +67,37 @@ def test_what_does_not_descend_is_not_proven(old: int, new: int) -> None:
 
 def proof_of(chain: list[Snapshot]) -> bytes:
     """Return a proof of this chain, whatever it is worth."""
-    ids = [snapshot_id(encode(one)) for one in chain]
-    encoded = list(map(encode, chain))
-    return render(DescentProof(chain[0].brain or ids[0], ids[0], ids[-1], encoded))
+    ids = [snapshot_id(encode_snapshot(one)) for one in chain]
+    encoded = list(map(encode_snapshot, chain))
+    return render_proof(DescentProof(chain[0].brain or ids[0], ids[0], ids[-1], encoded))
 
 
 def holds(chain: list[Snapshot]) -> bool:
-    return check(proof_of(chain)).kind == "descent"
+    return verify_proof_bytes(proof_of(chain)).kind == "descent"
 
 
 def refused(chain: list[Snapshot]) -> str:
     """Return the code for which a proof of this chain is refused."""
     with pytest.raises(ProofError) as caught:
-        check(proof_of(chain))
+        verify_proof_bytes(proof_of(chain))
     return caught.value.code
 
 
 @pytest.mark.parametrize(("old", "new"), [(3, 3), (3, 4), (0, 40), (60, 70), (70, 71), (55, 85)])
 def test_a_proof_with_anything_altered_is_refused(old: int, new: int) -> None:
-    document = as_document(descent_proof(DAG.load, IDS[old], IDS[new]))
-    for what, mutant in mutants(document):
+    document = proof_document(build_descent_proof(DAG.load, IDS[old], IDS[new]))
+    for what, mutant in mutate_json(document):
         with pytest.raises(ProofError):
-            assert check(as_bytes(mutant)), what
+            assert verify_proof_bytes(json_bytes(mutant)), what
 
 
 def test_a_chain_with_a_link_missing_is_refused() -> None:
-    proof = descent_proof(DAG.load, IDS[17], IDS[49])
+    proof = build_descent_proof(DAG.load, IDS[17], IDS[49])
     assert len(proof.chain) > 4
     for place in range(1, len(proof.chain) - 1):
         chain = [*proof.chain[:place], *proof.chain[place + 1 :]]
         with pytest.raises(ProofError) as caught:
-            check(render(proof._replace(chain=chain)))
+            verify_proof_bytes(render_proof(proof._replace(chain=chain)))
         assert caught.value.code == "broken_chain"
     for chain, code in [
         (proof.chain[1:], "wrong_snapshot"),
@@ -106,14 +106,14 @@ def test_a_chain_with_a_link_missing_is_refused() -> None:
         ([], "broken_chain"),
     ]:
         with pytest.raises(ProofError) as caught:
-            check(render(proof._replace(chain=chain)))
+            verify_proof_bytes(render_proof(proof._replace(chain=chain)))
         assert caught.value.code == code
 
 
 def test_a_snapshot_of_another_brain_is_no_link() -> None:
     at = [DAG.known[here] for here in IDS]
-    foreign = at[38]._replace(brain=OTHER)
-    here = snapshot_id(encode(foreign))
+    foreign = at[38]._replace(brain=OTHER_BLOB_ID)
+    here = snapshot_id(encode_snapshot(foreign))
     for same, link in [(at[38], IDS[38]), (foreign, here)]:
         for new in (at[39]._replace(parents=(link,)), at[45]._replace(jump=Jump(45, link))):
             if same is foreign:
@@ -138,7 +138,7 @@ def test_an_ancestor_has_a_smaller_generation() -> None:
     assert holds([child._replace(generation=46), at[45]])
     for generation, right in [(38, True), (44, True), (45, False), (100, False)]:
         target = at[38]._replace(generation=generation)
-        child = at[45]._replace(jump=Jump(45, snapshot_id(encode(target))))
+        child = at[45]._replace(jump=Jump(45, snapshot_id(encode_snapshot(target))))
         assert holds([child, target]) if right else refused([child, target]) == "broken_chain"
 
 
@@ -157,17 +157,19 @@ def test_a_jump_that_lands_where_none_lands_is_refused() -> None:
 
 def test_a_fork_begins_with_what_its_origin_held() -> None:
     fork, origin = DAG.known[IDS[71]], DAG.known[IDS[70]]
-    assert refused([fork._replace(bundle=OTHER), origin]) == "broken_chain"
-    assert refused([fork._replace(operation=genesis(bytes(16))), origin]) == "broken_chain"
+    assert refused([fork._replace(bundle=OTHER_BLOB_ID), origin]) == "broken_chain"
+    assert (
+        refused([fork._replace(operation=genesis_operation(bytes(16))), origin]) == "broken_chain"
+    )
 
 
 def test_ten_thousand_snapshots_need_a_few_dozen() -> None:
-    dag = Dag()
+    dag = SnapshotGraph()
     for number in range(10_000):
         dag.add(number)
     chooser = random.Random(3)
     for _ in range(20):
         old, new = sorted(chooser.sample(range(10_000), 2))
-        text = render(descent_proof(dag.load, dag.ids[old], dag.ids[new]))
+        text = render_proof(build_descent_proof(dag.load, dag.ids[old], dag.ids[new]))
         assert len(text) < 12_000
-        assert check(text).ancestor == dag.ids[old]
+        assert verify_proof_bytes(text).ancestor == dag.ids[old]

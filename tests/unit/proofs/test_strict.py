@@ -11,25 +11,25 @@ import pytest
 
 from brain.errors import InvalidInput, ProofError
 from brain.limits import MAX_MESSAGE_BYTES, MAX_PROOF_BYTES
-from brain.objects.snapshot import encode
-from brain.proofs.check import check
-from brain.proofs.document import render
-from brain.proofs.proof import DescentProof
-from tests.proving import OTHER, as_bytes, recorded
+from brain.objects.snapshot import encode_snapshot
+from brain.proofs.proof_json import render_proof
+from brain.proofs.proof_types import DescentProof
+from brain.proofs.proof_verification import verify_proof_bytes
+from tests.support.recorded_snapshots import OTHER_BLOB_ID, json_bytes, record_snapshot
 
-SMALL = recorded()
-PATH = SMALL.path("skills/b.md")
+SMALL = record_snapshot()
+PATH = SMALL.path_proof("skills/b.md")
 TEXT = json.dumps(PATH)
 
 
 def code_of(data: bytes) -> str:
     with pytest.raises(ProofError) as caught:
-        check(data)
+        verify_proof_bytes(data)
     return caught.value.code
 
 
 def test_the_proof_that_is_altered_here_holds() -> None:
-    assert check(TEXT.encode()).path == "skills/b.md"
+    assert verify_proof_bytes(TEXT.encode()).path == "skills/b.md"
 
 
 @pytest.mark.parametrize(
@@ -117,36 +117,36 @@ def test_what_is_no_json_document_of_a_proof_is_refused(data: bytes, code: str) 
     ],
 )
 def test_a_field_that_is_not_what_it_must_be_is_refused(field: str, value: Any, code: str) -> None:
-    assert code_of(as_bytes({**PATH, field: value})) == code
+    assert code_of(json_bytes({**PATH, field: value})) == code
 
 
 def test_the_message_shows_foreign_text_escaped_and_cut() -> None:
     with pytest.raises(ProofError) as caught:
-        check(as_bytes({**PATH, "\x1b[2J": 1}))
+        verify_proof_bytes(json_bytes({**PATH, "\x1b[2J": 1}))
     assert caught.value.message.isprintable()
     with pytest.raises(ProofError) as caught:
-        check(as_bytes({**PATH, "path": "\x1b[2J\n" * 50_000}))
+        verify_proof_bytes(json_bytes({**PATH, "path": "\x1b[2J\n" * 50_000}))
     assert caught.value.message.isprintable() and len(caught.value.message) < 1000
 
 
 def test_bytes_that_are_no_snapshot_are_refused_even_under_their_own_id() -> None:
     from brain.objects.snapshot import snapshot_id
-    from brain.proofs.strict import as_text
+    from brain.proofs.json_fields import to_base64
 
     for data, code in [
         (b"", "bad_snapshot"),
         (b"\x90", "bad_snapshot"),
-        (encode(SMALL.snapshot) + b"\0", "bad_snapshot"),
+        (encode_snapshot(SMALL.snapshot) + b"\0", "bad_snapshot"),
         (b"\x91\x02", "bad_snapshot"),
     ]:
-        given = {**PATH, "encoded": as_text(data), "snapshot": snapshot_id(data).hex()}
-        assert code_of(as_bytes(given)) == code
+        given = {**PATH, "encoded": to_base64(data), "snapshot": snapshot_id(data).hex()}
+        assert code_of(json_bytes(given)) == code
 
 
 def test_a_proof_larger_than_is_read_is_not_made() -> None:
-    long = encode(SMALL.snapshot._replace(message="x" * MAX_MESSAGE_BYTES))
+    long = encode_snapshot(SMALL.snapshot._replace(message="x" * MAX_MESSAGE_BYTES))
     with pytest.raises(InvalidInput) as caught:
-        render(DescentProof(OTHER, OTHER, OTHER, [long] * 64))
+        render_proof(DescentProof(OTHER_BLOB_ID, OTHER_BLOB_ID, OTHER_BLOB_ID, [long] * 64))
     assert caught.value.code == "too_large"
 
 

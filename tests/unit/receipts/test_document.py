@@ -10,7 +10,16 @@ import pytest
 from brain import limits
 from brain.digest import blob_id
 from brain.errors import FormatError
-from brain.receipts import Receipt, Source, Step, Text, Write, decode, encode, of_text
+from brain.receipts import (
+    FileWrite,
+    KeptText,
+    Receipt,
+    RunStep,
+    TranscriptSource,
+    decode_receipt,
+    encode_receipt,
+    keep_text,
+)
 
 HERE, THERE = b"\x11" * 32, b"\x22" * 32
 FULL = Receipt(
@@ -26,37 +35,39 @@ FULL = Receipt(
     part=1,
     previous=THERE,
     steps=(
-        Step("llm", 1, "m-1", input=of_text("Go"), output=of_text("Well…"), tokens_in=3),
-        Step("tool", 2, "bash", input=of_text("ls"), error="exit 1", took=12),
-        Step("skill_load", 3, "oracle", "2"),
-        Step("skill_create", 4, "oracle", "3", "2", writes=(Write("skills/oracle.md", HERE),)),
-        Step("memory_write", 5, "MEMORY.md", writes=(Write("MEMORY.md", b""),), omitted=2),
+        RunStep("llm", 1, "m-1", input=keep_text("Go"), output=keep_text("Well…"), tokens_in=3),
+        RunStep("tool", 2, "bash", input=keep_text("ls"), error="exit 1", took=12),
+        RunStep("skill_load", 3, "oracle", "2"),
+        RunStep(
+            "skill_create", 4, "oracle", "3", "2", writes=(FileWrite("skills/oracle.md", HERE),)
+        ),
+        RunStep("memory_write", 5, "MEMORY.md", writes=(FileWrite("MEMORY.md", b""),), omitted=2),
     ),
     outcome="success",
     reason="All is well",
-    source=Source("otel", HERE, 7, 1),
+    source=TranscriptSource("otel", HERE, 7, 1),
 )
 
 
 def changed(**fields: Any) -> bytes:
     """Return the text of the full receipt with some fields of its JSON set, or left out."""
-    document = {**json.loads(encode(FULL)), **fields}
+    document = {**json.loads(encode_receipt(FULL)), **fields}
     kept = {key: value for key, value in document.items() if value is not None}
     return json.dumps(kept, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
 
 
 def refused(data: bytes) -> str:
     with pytest.raises(FormatError) as caught:
-        decode(data)
+        decode_receipt(data)
     return caught.value.code
 
 
 def test_a_receipt_is_read_as_it_was_written() -> None:
-    assert decode(encode(FULL)) == FULL
+    assert decode_receipt(encode_receipt(FULL)) == FULL
 
 
 def test_what_has_its_default_is_left_out() -> None:
-    assert encode(Receipt("r")) == b'{"format":"brain v1 receipt","run":"r"}'
+    assert encode_receipt(Receipt("r")) == b'{"format":"brain v1 receipt","run":"r"}'
 
 
 def test_what_was_loaded_and_made_is_told_by_the_steps() -> None:
@@ -126,27 +137,36 @@ def test_a_text_too_long_is_refused_unread() -> None:
 
 def test_steps_past_the_limit_are_refused() -> None:
     with pytest.raises(FormatError) as caught:
-        encode(Receipt("r", steps=(Step("llm"),) * (limits.MAX_STEPS + 1)))
+        encode_receipt(Receipt("r", steps=(RunStep("llm"),) * (limits.MAX_RECEIPT_STEPS + 1)))
     assert caught.value.code == "too_many"
 
 
 def test_an_excerpt_that_is_not_its_text_is_refused() -> None:
-    for text in (Text(HERE, 2, "ab"), Text(blob_id(b"ab"), 3, "ab"), Text(blob_id(b"ab"), 1, "ab")):
+    for text in (
+        KeptText(HERE, 2, "ab"),
+        KeptText(blob_id(b"ab"), 3, "ab"),
+        KeptText(blob_id(b"ab"), 1, "ab"),
+    ):
         with pytest.raises(FormatError):
-            encode(Receipt("r", steps=(Step("tool", input=text),)))
+            encode_receipt(Receipt("r", steps=(RunStep("tool", input=text),)))
 
 
 def test_a_long_text_keeps_its_two_ends_and_the_digest_of_the_whole() -> None:
     whole = "begin " + "é" * 5000 + " end"
-    kept = of_text(whole)
+    kept = keep_text(whole)
     assert kept is not None
     assert (kept.digest, kept.size) == (blob_id(whole.encode()), len(whole.encode()))
     assert kept.excerpt.startswith("begin é") and kept.excerpt.endswith("é end")
     assert len(kept.excerpt.encode()) <= limits.MAX_EXCERPT_BYTES
-    assert decode(encode(Receipt("r", steps=(Step("tool", input=kept),)))).steps[0].input == kept
+    assert (
+        decode_receipt(encode_receipt(Receipt("r", steps=(RunStep("tool", input=kept),))))
+        .steps[0]
+        .input
+        == kept
+    )
 
 
 def test_halves_of_characters_do_not_get_in() -> None:
-    kept = of_text("a\ud800b\ud83d\ude00")
+    kept = keep_text("a\ud800b\ud83d\ude00")
     assert kept is not None and kept.excerpt == "a\ufffdb😀"
-    assert of_text("") is None
+    assert keep_text("") is None

@@ -11,9 +11,20 @@ import pytest
 from brain import limits
 from brain.digest import blob_id
 from brain.errors import BrainError, FormatError, InvalidInput
-from brain.receipts import Receipt, decode, encode, room
-from brain.receipts.transcripts import FORMATS, read
-from tests.stories import TALE, TELLERS, Call, Tale, Turn, claude, codex, lines, openai, otel
+from brain.receipts import Receipt, decode_receipt, encode_receipt, size_budget
+from brain.receipts.transcripts import TRANSCRIPT_FORMATS, read_transcript
+from tests.support.agent_transcripts import (
+    EXAMPLE_RUN,
+    TRANSCRIPT_WRITERS,
+    AgentRun,
+    ModelTurn,
+    ToolCall,
+    claude_transcript,
+    codex_transcript,
+    json_lines,
+    openai_transcript,
+    otel_transcript,
+)
 
 FORMAT_OF = {"responses": "openai"}
 KEY = "sk-proj-aB3dE5gH7jK9mN1pQ3sT5vW7yZ"
@@ -42,47 +53,55 @@ def tool_result(id: str, words: str = "x") -> Any:
     return {"type": "tool_result", "tool_use_id": id, "content": words}
 
 
-@pytest.mark.parametrize("form", TELLERS)
+@pytest.mark.parametrize("form", TRANSCRIPT_WRITERS)
 def test_the_source_is_named_with_its_digest_and_records(form: str) -> None:
-    data = TELLERS[form](TALE)
-    found = read(data).source
+    data = TRANSCRIPT_WRITERS[form](EXAMPLE_RUN)
+    found = read_transcript(data).source
     assert found is not None
     assert (found.format, found.digest) == (FORMAT_OF.get(form, form), blob_id(data))
     assert found.records > 0 and found.unknown == 0
 
 
 def test_records_that_are_not_understood_are_counted() -> None:
-    odd = lines([{"type": "from-the-future", "sessionId": "s"}, {"sessionId": "s"}])
-    assert source(read(claude(TALE) + odd + b"no json\n")) == ("claude", 3)
-    assert source(read(codex(TALE) + lines([{"type": "new"}, [1]]))) == ("codex", 2)
-    chat = json.loads(openai(TALE))["messages"]
-    assert source(read(lines([*chat, {"role": "oracle", "content": "?"}]))) == ("openai", 1)
+    odd = json_lines([{"type": "from-the-future", "sessionId": "s"}, {"sessionId": "s"}])
+    assert source(read_transcript(claude_transcript(EXAMPLE_RUN) + odd + b"no json\n")) == (
+        "claude",
+        3,
+    )
+    assert source(
+        read_transcript(codex_transcript(EXAMPLE_RUN) + json_lines([{"type": "new"}, [1]]))
+    ) == ("codex", 2)
+    chat = json.loads(openai_transcript(EXAMPLE_RUN))["messages"]
+    assert source(read_transcript(json_lines([*chat, {"role": "oracle", "content": "?"}]))) == (
+        "openai",
+        1,
+    )
 
 
 def test_a_last_line_that_was_cut_off_is_counted() -> None:
-    whole = claude(TALE)
-    cut = read(whole[:-30])
+    whole = claude_transcript(EXAMPLE_RUN)
+    cut = read_transcript(whole[:-30])
     assert source(cut) == ("claude", 1)
-    assert cut.steps == read(whole).steps
+    assert cut.steps == read_transcript(whole).steps
 
 
-@pytest.mark.parametrize("form", TELLERS)
+@pytest.mark.parametrize("form", TRANSCRIPT_WRITERS)
 def test_secrets_are_not_kept(form: str) -> None:
-    call = Call("bash", {"cmd": f"export KEY={KEY}"}, f"KEY={KEY}", 1)
-    tale = Tale(f"Use {KEY}", (Turn(f"I use {KEY}", (call,)), Turn(f"Used {KEY}")))
-    data = encode(read(TELLERS[form](tale)))
+    call = ToolCall("bash", {"cmd": f"export KEY={KEY}"}, f"KEY={KEY}", 1)
+    tale = AgentRun(f"Use {KEY}", (ModelTurn(f"I use {KEY}", (call,)), ModelTurn(f"Used {KEY}")))
+    data = encode_receipt(read_transcript(TRANSCRIPT_WRITERS[form](tale)))
     assert KEY.encode() not in data and b"[redacted: " in data
 
 
 def test_the_environment_and_instructions_of_the_program_are_not_kept() -> None:
-    for teller in (claude, codex):
-        data = encode(read(teller(TALE)))
+    for teller in (claude_transcript, codex_transcript):
+        data = encode_receipt(read_transcript(teller(EXAMPLE_RUN)))
         assert b"/home/me" not in data and b"You are Codex" not in data and b"Hm." not in data
 
 
 def test_calls_in_parallel_belong_to_one_answer() -> None:
-    told = read(
-        lines(
+    told = read_transcript(
+        json_lines(
             [
                 user("Go"),
                 assistant({"type": "text", "text": "Both."}, id="m1"),
@@ -101,19 +120,21 @@ def test_calls_in_parallel_belong_to_one_answer() -> None:
 
 def test_how_a_session_of_claude_code_ended() -> None:
     begun = [user("Go"), assistant(tool_use("a"))]
-    stopped = read(
-        lines([*begun, user([{"type": "text", "text": "[Request interrupted by user]"}])])
+    stopped = read_transcript(
+        json_lines([*begun, user([{"type": "text", "text": "[Request interrupted by user]"}])])
     )
     assert stopped.outcome == "cancelled"
     failed = assistant({"type": "text", "text": "API Error"}, isApiErrorMessage=True)
-    broken = read(lines([*begun, failed]))
+    broken = read_transcript(json_lines([*begun, failed]))
     assert (broken.outcome, broken.reason) == ("failure", "API Error")
-    assert read(lines(begun)).outcome == "unknown"
+    assert read_transcript(json_lines(begun)).outcome == "unknown"
 
 
 def test_how_a_session_of_codex_ended() -> None:
     def after(payload: Any) -> Receipt:
-        return read(codex(TALE) + lines([{"type": "event_msg", "payload": payload}]))
+        return read_transcript(
+            codex_transcript(EXAMPLE_RUN) + json_lines([{"type": "event_msg", "payload": payload}])
+        )
 
     assert after({"type": "turn_aborted", "reason": "interrupted"}).outcome == "cancelled"
     failed = after({"type": "task_complete", "error": {"message": "no network"}})
@@ -122,15 +143,19 @@ def test_how_a_session_of_codex_ended() -> None:
 
 def test_older_records_of_codex_are_read() -> None:
     usage = {"type": "token_count", "info": {"last_token_usage": {"input_tokens": 7}}}
-    old = [one for one in codex(TALE).splitlines() if b"token_usage" not in one]
-    told = read(b"\n".join(old) + b"\n" + lines([{"type": "event_msg", "payload": usage}]))
+    old = [one for one in codex_transcript(EXAMPLE_RUN).splitlines() if b"token_usage" not in one]
+    told = read_transcript(
+        b"\n".join(old) + b"\n" + json_lines([{"type": "event_msg", "payload": usage}])
+    )
     assert [s.tokens_in for s in told.steps if s.kind == "llm"] == [0, 110, 130, 7] or told.steps
-    assert told._replace(source=None, steps=()) == read(codex(TALE))._replace(source=None, steps=())
+    assert told._replace(source=None, steps=()) == read_transcript(
+        codex_transcript(EXAMPLE_RUN)
+    )._replace(source=None, steps=())
 
 
 def test_a_chat_in_the_old_style_of_functions_is_read() -> None:
-    told = read(
-        lines(
+    told = read_transcript(
+        json_lines(
             [
                 {"role": "user", "content": [{"type": "text", "text": "Go"}]},
                 {"role": "assistant", "function_call": {"name": "ls", "arguments": "{}"}},
@@ -150,27 +175,31 @@ def test_an_answer_of_chat_completions_says_what_it_took() -> None:
         "choices": [{"message": message, "finish_reason": "length"}],
         "usage": {"prompt_tokens": 5, "completion_tokens": 2},
     }  # fmt: skip
-    told = read(json.dumps({"messages": [{"role": "user", "content": "Go"}], **answer}).encode())
+    told = read_transcript(
+        json.dumps({"messages": [{"role": "user", "content": "Go"}], **answer}).encode()
+    )
     assert (told.run, told.outcome, told.reason) == ("c1", "failure", "length")
     assert (told.steps[0].tokens_in, told.steps[0].tokens_out) == (5, 2)
     assert told.steps[0].at == 1_790_000_000_000
 
 
 def test_spans_without_those_of_tools_tell_their_calls_by_the_messages() -> None:
-    value = json.loads(otel(TALE))
+    value = json.loads(otel_transcript(EXAMPLE_RUN))
     scope = value["resourceSpans"][0]["scopeSpans"][0]
     scope["spans"] = [one for one in scope["spans"] if "execute_tool" not in one["name"]]
-    told = read(json.dumps(value).encode())
+    told = read_transcript(json.dumps(value).encode())
     tools = [(s.name, s.output and s.output.excerpt) for s in told.steps if s.kind == "tool"]
     assert tools[:2] == [("bash", "a.md\nb.md"), ("bash", "cat: notes/c.md: No such file")]
 
 
 def test_spans_of_another_trace_are_counted_and_left_out() -> None:
-    value = json.loads(otel(TALE))
-    other = json.loads(otel(TALE).replace(b'"traceId": "8608', b'"traceId": "9999'))
-    told = read(lines([value, other]))
+    value = json.loads(otel_transcript(EXAMPLE_RUN))
+    other = json.loads(
+        otel_transcript(EXAMPLE_RUN).replace(b'"traceId": "8608', b'"traceId": "9999')
+    )
+    told = read_transcript(json_lines([value, other]))
     assert source(told) == ("otel", 9)
-    assert told.steps == read(otel(TALE)).steps
+    assert told.steps == read_transcript(otel_transcript(EXAMPLE_RUN)).steps
 
 
 def test_memory_and_failures_of_spans_are_told() -> None:
@@ -189,7 +218,9 @@ def test_memory_and_failures_of_spans_are_told() -> None:
         span(3, "chat", **{"error.type": "timeout", "gen_ai.request.model": "m-1"}),
         span(4, "dream"),
     ]
-    told = read(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).encode())
+    told = read_transcript(
+        json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).encode()
+    )
     assert [(s.kind, s.name) for s in told.steps] == [
         ("memory_read", "notes"), ("tool", "update_memory"), ("llm", "m-1"),
     ]  # fmt: skip
@@ -200,15 +231,15 @@ def test_memory_and_failures_of_spans_are_told() -> None:
     "data", [b"", b"\n\n", b"hello", b"{}", b"[]", b'{"a": 1}', b"[" * 99, b"\0"]
 )
 def test_what_is_no_transcript_is_refused(data: bytes) -> None:
-    for form in ("", *FORMATS):
+    for form in ("", *TRANSCRIPT_FORMATS):
         with pytest.raises(InvalidInput) as caught:
-            read(data, form)
+            read_transcript(data, form)
         assert caught.value.code == "no_transcript"
 
 
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(InvalidInput) as caught:
-        read(claude(TALE), "letter")
+        read_transcript(claude_transcript(EXAMPLE_RUN), "letter")
     assert caught.value.code == "bad_format"
 
 
@@ -218,24 +249,27 @@ def test_deep_wide_and_long_records_are_counted_unread(monkeypatch: pytest.Monke
     monkeypatch.setattr(limits, "MAX_RECORD_BYTES", 50_000)
     wide = b'{"sessionId": [' + b"0," * 6000 + b"0]}\n"
     long = b'{"sessionId": "' + b"x" * 60_000 + b'"}\n'
-    assert source(read(claude(TALE) + deep + wide + long)) == ("claude", 3)
+    assert source(read_transcript(claude_transcript(EXAMPLE_RUN) + deep + wide + long)) == (
+        "claude",
+        3,
+    )
     monkeypatch.setattr(limits, "MAX_TRANSCRIPT_BYTES", 100)
     with pytest.raises(InvalidInput) as caught:
-        read(claude(TALE))
+        read_transcript(claude_transcript(EXAMPLE_RUN))
     assert caught.value.code == "too_large"
 
 
 def test_more_steps_than_a_receipt_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("brain.receipts.transcripts.story.ROOM_STEPS", 5)
+    monkeypatch.setattr("brain.receipts.transcripts.run_builder.MAX_RUN_STEPS", 5)
     with pytest.raises(FormatError) as caught:
-        read(claude(TALE))
+        read_transcript(claude_transcript(EXAMPLE_RUN))
     assert caught.value.code == "too_many"
 
 
 def test_long_transcripts_keep_less_of_their_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "ROOM_BYTES", 3000)
-    monkeypatch.setattr("brain.receipts.transcripts.story.ROOM_BYTES", 3000)
-    told = read(claude(TALE))
+    monkeypatch.setattr(size_budget, "MAX_RUN_BYTES", 3000)
+    monkeypatch.setattr("brain.receipts.transcripts.run_builder.MAX_RUN_BYTES", 3000)
+    told = read_transcript(claude_transcript(EXAMPLE_RUN))
     assert len(told.steps) == 8
     assert told.steps[-1].output is not None and told.steps[-1].output.excerpt == ""
 
@@ -243,11 +277,11 @@ def test_long_transcripts_keep_less_of_their_texts(monkeypatch: pytest.MonkeyPat
 ODD = [None, True, -1, 1.5, 1e400, 10**30, "", "x", "\ud800", [], {}, [None], {"type": "text"}]
 
 
-@pytest.mark.parametrize("form", TELLERS)
+@pytest.mark.parametrize("form", TRANSCRIPT_WRITERS)
 def test_fields_of_any_type_are_no_surprise(form: str) -> None:
     """Every field in turn is replaced by something else; what comes is a receipt or an error."""
     rng = random.Random(5)
-    data = TELLERS[form](TALE)
+    data = TRANSCRIPT_WRITERS[form](EXAMPLE_RUN)
     records = (
         [json.loads(line) for line in data.splitlines()]
         if data[-1:] == b"\n"
@@ -257,10 +291,10 @@ def test_fields_of_any_type_are_no_surprise(form: str) -> None:
         spoiled = json.loads(json.dumps(records))
         _spoil(spoiled, rng)
         try:
-            told = read(_ascii(spoiled), rng.choice(["", FORMAT_OF.get(form, form)]))
+            told = read_transcript(_ascii(spoiled), rng.choice(["", FORMAT_OF.get(form, form)]))
         except BrainError:
             continue
-        assert decode(encode(told)) == told
+        assert decode_receipt(encode_receipt(told)) == told
 
 
 def _ascii(records: list[Any]) -> bytes:

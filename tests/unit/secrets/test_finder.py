@@ -11,9 +11,9 @@ from typing import NoReturn
 
 import pytest
 
-from brain.secrets import MAX_FINDINGS, find, find_each
-from tests import planted
+from brain.secrets import MAX_SECRET_FINDINGS, find_secrets, find_secrets_in_each
 from tests.bench.generate import Corpus, skill
+from tests.support import planted_secrets
 
 FRAME = "# Notes\n\nSome text.\n\n{}\n\nMore text here.\n"
 SEEDS = range(4)
@@ -21,70 +21,82 @@ PER_SEED = 500
 
 
 def planted_text(rng: random.Random) -> bytes:
-    return FRAME.format(planted.secret_text(rng)).encode()
+    return FRAME.format(planted_secrets.text_with_secret(rng)).encode()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_ninety_nine_of_a_hundred_planted_secrets_are_found(seed: int) -> None:
     rng = random.Random(seed)
     texts = [planted_text(rng) for _ in range(PER_SEED)]
-    missed = [text for text in texts if not find(text)]
+    missed = [text for text in texts if not find_secrets(text)]
     assert len(missed) <= PER_SEED // 100, missed
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_hash_uuid_address_image_or_placeholder_alarms(seed: int) -> None:
     rng = random.Random(seed)
-    texts = [FRAME.format(planted.clean_text(rng)).encode() for _ in range(PER_SEED)]
-    assert [text for text in texts if find(text)] == []
+    texts = [
+        FRAME.format(planted_secrets.text_without_secret(rng)).encode() for _ in range(PER_SEED)
+    ]
+    assert [text for text in texts if find_secrets(text)] == []
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_many_texts_are_looked_through_as_each_alone(seed: int) -> None:
     rng = random.Random(seed)
-    some = (planted.clean_text, planted.clean_text, planted.secret_text)
+    some = (
+        planted_secrets.text_without_secret,
+        planted_secrets.text_without_secret,
+        planted_secrets.text_with_secret,
+    )
     texts = [rng.choice(some)(rng).encode()[rng.randrange(9) :] for _ in range(PER_SEED)]
     for count in (1, 2, 5):
         groups = [texts[start : start + count] for start in range(0, PER_SEED, count)]
-        assert [found for group in groups for found in find_each(group)] == list(map(find, texts))
+        assert [found for group in groups for found in find_secrets_in_each(group)] == list(
+            map(find_secrets, texts)
+        )
 
 
 def test_skills_of_prose_do_not_alarm() -> None:
     corpus = Corpus("directory", 1000, 0)
-    alarms = [n for n in range(0, 1000, 5) if find(skill(corpus, n).encode())]
+    alarms = [n for n in range(0, 1000, 5) if find_secrets(skill(corpus, n).encode())]
     assert alarms == []
 
 
-@pytest.mark.parametrize("kind", planted.SHAPED)
+@pytest.mark.parametrize("kind", planted_secrets.SECRET_MAKERS)
 def test_a_key_is_named_by_who_issued_it(kind: str) -> None:
-    key = planted.SHAPED[kind](random.Random(7))
-    assert [found.rule for found in find(f"use {key} here".encode())] == [kind.partition(" ")[0]]
+    key = planted_secrets.SECRET_MAKERS[kind](random.Random(7))
+    assert [found.rule for found in find_secrets(f"use {key} here".encode())] == [
+        kind.partition(" ")[0]
+    ]
 
 
-@pytest.mark.parametrize("kind", planted.SHAPED)
+@pytest.mark.parametrize("kind", planted_secrets.SECRET_MAKERS)
 def test_a_key_in_base64_is_named_too(kind: str) -> None:
-    key = planted.SHAPED[kind](random.Random(8))
+    key = planted_secrets.SECRET_MAKERS[kind](random.Random(8))
     coded = base64.b64encode(key.encode())
-    assert [found.rule for found in find(b"x: " + coded)] == [kind.partition(" ")[0] + "-base64"]
+    assert [found.rule for found in find_secrets(b"x: " + coded)] == [
+        kind.partition(" ")[0] + "-base64"
+    ]
 
 
 def test_a_place_is_line_and_column_of_the_first_byte() -> None:
-    key = planted.SHAPED["github-token"](random.Random(1))
-    (found,) = find(f"one\ntwo ü {key}\n".encode())
+    key = planted_secrets.SECRET_MAKERS["github-token"](random.Random(1))
+    (found,) = find_secrets(f"one\ntwo ü {key}\n".encode())
     assert (found.line, found.column) == (2, 8)
 
 
 def test_a_key_over_two_lines_is_placed_where_it_begins() -> None:
-    key = planted.SHAPED["aws-access-key"](random.Random(2))
-    (found,) = find(f"a\nb {key[:9]}\n  {key[9:]}\n".encode())
+    key = planted_secrets.SECRET_MAKERS["aws-access-key"](random.Random(2))
+    (found,) = find_secrets(f"a\nb {key[:9]}\n  {key[9:]}\n".encode())
     assert (found.rule, found.line, found.column) == ("aws-access-key", 2, 3)
 
 
 def test_the_id_is_that_of_rule_and_secret_wherever_it_stands() -> None:
-    one, other = (planted.SHAPED["stripe-key"](random.Random(n)) for n in (1, 2))
-    (here,) = find(one.encode())
-    (there,) = find(f"\n\n- `{one}`".encode())
-    (another,) = find(other.encode())
+    one, other = (planted_secrets.SECRET_MAKERS["stripe-key"](random.Random(n)) for n in (1, 2))
+    (here,) = find_secrets(one.encode())
+    (there,) = find_secrets(f"\n\n- `{one}`".encode())
+    (another,) = find_secrets(other.encode())
     assert here.id == there.id != another.id
     assert len(here.id) == 16 and set(here.id) <= set("0123456789abcdef")
 
@@ -92,29 +104,31 @@ def test_the_id_is_that_of_rule_and_secret_wherever_it_stands() -> None:
 def test_a_finding_never_holds_the_secret() -> None:
     rng = random.Random(3)
     for text in (planted_text(rng) for _ in range(50)):
-        for found in find(text):
+        for found in find_secrets(text):
             words = [word for word in text.decode().split() if len(word) > 7]
             assert not any(word in repr(found) for word in words)
 
 
 def test_a_key_in_json_text_with_escaped_line_ends_is_found() -> None:
-    pem = planted.pem(random.Random(4))
-    (found,) = find(json.dumps({"k": pem}).encode())
+    pem = planted_secrets.fake_private_key(random.Random(4))
+    (found,) = find_secrets(json.dumps({"k": pem}).encode())
     assert found.rule == "private-key"
 
 
 def test_findings_of_one_file_are_bounded() -> None:
     rng = random.Random(5)
-    text = "\n".join(planted.SHAPED["npm-token"](rng) for _ in range(MAX_FINDINGS + 50))
-    assert len(find(text.encode())) == MAX_FINDINGS
+    text = "\n".join(
+        planted_secrets.SECRET_MAKERS["npm-token"](rng) for _ in range(MAX_SECRET_FINDINGS + 50)
+    )
+    assert len(find_secrets(text.encode())) == MAX_SECRET_FINDINGS
 
 
 def test_a_web_token_is_found_in_whatever_looks_like_the_start_of_one() -> None:
-    token = planted.SHAPED["jwt"](random.Random(6))
+    token = planted_secrets.SECRET_MAKERS["jwt"](random.Random(6))
     for before in ("", "-", "-eyJ1" * 2000 + " ", "a" * 5000 + "-", "x.eyJ1234.", ".eyJ.eyJ "):
-        (found,) = find(f"{before}{token} {token[:-30]}".encode())
+        (found,) = find_secrets(f"{before}{token} {token[:-30]}".encode())
         assert (found.rule, found.column) == ("jwt", len(before) + 1)
-    assert not find(f"{token[:20]}{'a' * 4096}{token[20:]}".encode())
+    assert not find_secrets(f"{token[:20]}{'a' * 4096}{token[20:]}".encode())
 
 
 HOSTILE = {
@@ -154,11 +168,11 @@ def deadline() -> Iterator[None]:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_is_looked_through_in_bounded_time(name: str, deadline: None) -> None:
-    assert len(find(HOSTILE[name])) <= MAX_FINDINGS
+    assert len(find_secrets(HOSTILE[name])) <= MAX_SECRET_FINDINGS
 
 
 def test_any_bytes_are_taken() -> None:
     rng = random.Random(6)
     for size in (0, 1, 7, 300, 5000):
-        assert len(find(rng.randbytes(size))) <= MAX_FINDINGS
-        assert len(find(b"password=" + rng.randbytes(size))) <= MAX_FINDINGS
+        assert len(find_secrets(rng.randbytes(size))) <= MAX_SECRET_FINDINGS
+        assert len(find_secrets(b"password=" + rng.randbytes(size))) <= MAX_SECRET_FINDINGS

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from brain.secrets import find, masked
+from brain.secrets import find_secrets, mask_secrets
 
 HEX = "5318b4d5bcd28de64ee5559e671353e16f075ecae9f99c7a79a38af5f869aa46"
 V3 = {
@@ -47,21 +47,21 @@ PUTTY = f"PuTTY-User-Key-File-3: ssh-rsa\nEncryption: none\nPrivate-Lines: 14\n{
 def test_a_keystore_is_found_however_it_is_written(keystore: object, indent: int | None) -> None:
     text = json.dumps(keystore, indent=indent)
     for written in (text, json.dumps({"file": text}), f"# Wallet\n\n{text}\n\nand more"):
-        assert [one.rule for one in find(written.encode())] == ["keystore"]
-        left, count = masked(written.encode())
+        assert [one.rule for one in find_secrets(written.encode())] == ["keystore"]
+        left, count = mask_secrets(written.encode())
         assert count == 1 and HEX.encode() not in left
 
 
 def test_each_keystore_of_a_list_is_found() -> None:
     text = json.dumps([V3, {**V3, "id": "other"}] * 4).encode()
-    assert len(find(text)) == 8
-    assert HEX.encode() not in masked(text)[0]
+    assert len(find_secrets(text)) == 8
+    assert HEX.encode() not in mask_secrets(text)[0]
 
 
 @pytest.mark.parametrize("text", [ENCRYPTED, PUTTY], ids=["encrypted pem", "putty"])
 def test_private_keys_of_other_forms_are_found(text: str) -> None:
-    assert [one.rule for one in find(text.encode())] == ["private-key"]
-    assert BODY.encode() not in masked(text.encode())[0]
+    assert [one.rule for one in find_secrets(text.encode())] == ["private-key"]
+    assert BODY.encode() not in mask_secrets(text.encode())[0]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_private_keys_of_other_forms_are_found(text: str) -> None:
     ],
 )
 def test_what_only_speaks_of_keystores_is_none(text: str) -> None:
-    assert find(text.encode()) == []
+    assert find_secrets(text.encode()) == []
 
 
 def test_many_beginnings_of_keystores_take_no_longer_than_their_bytes() -> None:
@@ -85,7 +85,7 @@ def test_many_beginnings_of_keystores_take_no_longer_than_their_bytes() -> None:
     def seconds(count: int) -> float:
         text = b'"kdf" "ciphertext": "' * count
         start = time.perf_counter()
-        assert find(text) == []
+        assert find_secrets(text) == []
         return time.perf_counter() - start
 
     seconds(1000)

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from brain.secrets import MAX_FINDINGS, find, masked, masked_words
-from tests import planted
+from brain.secrets import MAX_SECRET_FINDINGS, find_secrets, mask_message, mask_secrets
+from tests.support import planted_secrets
 
 PEM = "-----BEGIN RSA {0}-----\n{1}-----END RSA {0}-----\n".format(
     "PRIVATE KEY", "MIIEpAIBAAKCAQEA7bq98hfh3jfoiwjefoijOIJOIJ3r3fj\n" * 20
@@ -16,28 +16,28 @@ PEM = "-----BEGIN RSA {0}-----\n{1}-----END RSA {0}-----\n".format(
 
 @pytest.mark.parametrize("seed", range(200))
 def test_nothing_that_is_found_is_left(seed: int) -> None:
-    text = f"Before {planted.secret_text(random.Random(seed))} after".encode()
-    left, count = masked(text)
-    assert (count > 0) == bool(find(text))
-    assert not {one.id for one in find(text)} & {one.id for one in find(left)}
+    text = f"Before {planted_secrets.text_with_secret(random.Random(seed))} after".encode()
+    left, count = mask_secrets(text)
+    assert (count > 0) == bool(find_secrets(text))
+    assert not {one.id for one in find_secrets(text)} & {one.id for one in find_secrets(left)}
 
 
 def test_text_without_secrets_is_left_as_it_is() -> None:
-    assert masked(b"nothing here") == (b"nothing here", 0)
+    assert mask_secrets(b"nothing here") == (b"nothing here", 0)
 
 
 def test_of_a_private_key_nothing_stays() -> None:
-    assert masked(b"a " + PEM.encode() + b"z") == (b"a [redacted: private-key]\nz", 1)
-    left, _ = masked(PEM.encode()[:-40])
+    assert mask_secrets(b"a " + PEM.encode() + b"z") == (b"a [redacted: private-key]\nz", 1)
+    left, _ = mask_secrets(PEM.encode()[:-40])
     assert b"hfh3jfo" not in left
 
 
 def test_content_full_of_secrets_goes_as_a_whole() -> None:
     rng = random.Random(1)
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-    keys = ("ghp_" + "".join(rng.choices(letters, k=36)) for _ in range(MAX_FINDINGS + 1))
-    left, count = masked("\n".join(keys).encode())
-    assert (left, count) == (b"[redacted: too many secrets]", MAX_FINDINGS)
+    keys = ("ghp_" + "".join(rng.choices(letters, k=36)) for _ in range(MAX_SECRET_FINDINGS + 1))
+    left, count = mask_secrets("\n".join(keys).encode())
+    assert (left, count) == (b"[redacted: too many secrets]", MAX_SECRET_FINDINGS)
 
 
 URL = "https://user:hunter22x@rpc.example:8545/v3/9aa3d95b3bc440fa88ea12eaa4456161?key=abcdefgh1"
@@ -55,7 +55,7 @@ URL = "https://user:hunter22x@rpc.example:8545/v3/9aa3d95b3bc440fa88ea12eaa44561
     ],
 )
 def test_what_was_entrusted_to_a_stranger_is_taken_out_of_what_they_say(words: str) -> None:
-    said = masked_words(words, URL, "MYKEY-of-the-user")
+    said = mask_message(words, URL, "MYKEY-of-the-user")
     assert "[redacted" in said
     for secret in ("9aa3d95b", "hunter22x", "abcdefgh1", "a1B2c3", "MYKEY"):
         assert secret not in said
@@ -63,5 +63,5 @@ def test_what_was_entrusted_to_a_stranger_is_taken_out_of_what_they_say(words: s
 
 def test_the_rest_of_what_they_say_stays() -> None:
     words = "execution reverted: v3 of the pool at rpc.example is paused"
-    assert masked_words(words, URL) == words
-    assert masked_words("half \ud800 a pair", "http://[bad") == "half \\ud800 a pair"
+    assert mask_message(words, URL) == words
+    assert mask_message("half \ud800 a pair", "http://[bad") == "half \\ud800 a pair"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from skills_ref.validator import validate
 
-from brain.skills.check import Problem, check
+from brain.skills.skill_lint import Problem, check_skill
 
 
 def doc(head: str, body: str = "\n# Body\n") -> bytes:
@@ -59,7 +59,7 @@ def test_the_strict_verdict_is_that_of_the_reference_validator(form: str, tmp_pa
     folder.mkdir()
     (folder / "SKILL.md").write_bytes(doc(head))
     assert (validate(folder) == []) == good
-    problems = check("a-skill/SKILL.md", doc(head), "a-skill", True)
+    problems = check_skill("a-skill/SKILL.md", doc(head), "a-skill", True)
     assert any(p.severity == "error" for p in problems) != good
 
 
@@ -78,12 +78,12 @@ def test_the_strict_verdict_is_that_of_the_reference_validator(form: str, tmp_pa
 def test_a_head_that_cannot_be_read_is_the_only_problem(
     content: bytes, code: str, line: int, strict: bool
 ) -> None:
-    (problem,) = check("a-skill/SKILL.md", content, "a-skill", strict)
+    (problem,) = check_skill("a-skill/SKILL.md", content, "a-skill", strict)
     assert (problem.code, problem.severity, problem.line) == (code, "error", line)
 
 
 def test_a_head_that_cannot_be_read_is_told_with_what_to_do() -> None:
-    (problem,) = check("SKILL.md", doc("name: a\ndescription: a: b"), "a", False)
+    (problem,) = check_skill("SKILL.md", doc("name: a\ndescription: a: b"), "a", False)
     assert "put quotes around" in problem.message
 
 
@@ -103,7 +103,7 @@ def test_a_head_that_cannot_be_read_is_told_with_what_to_do() -> None:
 )
 def test_what_clients_take_is_an_error_only_if_strict(head: str, code: str, line: int) -> None:
     for strict, severity in ((True, "error"), (False, "warning")):
-        found = check("a-skill/SKILL.md", doc(head), "a-skill", strict)
+        found = check_skill("a-skill/SKILL.md", doc(head), "a-skill", strict)
         assert (code, severity, line) in [problem[:3] for problem in found]
 
 
@@ -121,26 +121,28 @@ def test_what_clients_take_is_an_error_only_if_strict(head: str, code: str, line
 )
 def test_what_clients_need_is_always_an_error(head: str, code: str, line: int) -> None:
     for strict in (True, False):
-        found = check("a-skill/SKILL.md", doc(head), "a-skill", strict)
+        found = check_skill("a-skill/SKILL.md", doc(head), "a-skill", strict)
         assert (code, "error", line) in [problem[:3] for problem in found]
 
 
 def test_slug_35_a_folder_of_another_name_is_named() -> None:
-    (problem,) = check("a/SKILL.md", doc("name: b\ndescription: d"), "a", True)
+    (problem,) = check_skill("a/SKILL.md", doc("name: b\ndescription: d"), "a", True)
     assert problem == Problem(
         "name_mismatch", "error", 2, "the name b is not that of its folder, a"
     )
 
 
 def test_frontmatter_22_asked_for_rights_are_shown() -> None:
-    (problem,) = check("a-skill/SKILL.md", doc(f"{GOOD}\nallowed-tools: '*'"), "a-skill", True)
+    (problem,) = check_skill(
+        "a-skill/SKILL.md", doc(f"{GOOD}\nallowed-tools: '*'"), "a-skill", True
+    )
     assert problem == Problem("asks_for_tools", "warning", 4, "asks for tools: '*'")
 
 
 def test_a_flat_skill_breaks_the_specification_and_no_client() -> None:
     content = doc("name: a-skill\ndescription: d")
-    assert check("a-skill.md", content, None, False) == []
-    (problem,) = check("a-skill.md", content, None, True)
+    assert check_skill("a-skill.md", content, None, False) == []
+    (problem,) = check_skill("a-skill.md", content, None, True)
     assert problem[:3] == ("no_folder", "error", 0)
 
 
@@ -157,13 +159,15 @@ def test_a_flat_skill_breaks_the_specification_and_no_client() -> None:
     ],
 )
 def test_other_oddities_are_named(content: bytes, path: str, code: str, line: int) -> None:
-    (problem,) = check(path, content, "a-skill", False)
+    (problem,) = check_skill(path, content, "a-skill", False)
     assert (problem.code, problem.severity, problem.line) == (code, "warning", line)
     assert problem.message.isprintable()
 
 
 def test_an_ordinary_text_with_windows_line_ends_hides_nothing() -> None:
     assert (
-        check("a-skill/SKILL.md", doc(GOOD, "a\n\tb\n").replace(b"\n", b"\r\n"), "a-skill", True)
+        check_skill(
+            "a-skill/SKILL.md", doc(GOOD, "a\n\tb\n").replace(b"\n", b"\r\n"), "a-skill", True
+        )
         == []
     )

@@ -3,16 +3,16 @@ from __future__ import annotations
 import pytest
 
 from brain.errors import InvalidInput
-from brain.skills.document import (
-    Upsert,
-    declared_names,
-    ensure_skill_frontmatter,
+from brain.skills.frontmatter import load_front_matter
+from brain.skills.skill_document import (
+    UpdatedSkill,
+    bump_document,
+    ensure_front_matter,
     new_document,
-    raise_version,
+    read_declared_names,
     set_version,
     upsert_document,
 )
-from brain.skills.frontmatter import load
 
 PRIOR = b"""---
 name: a-skill
@@ -36,7 +36,7 @@ def save(
     name: str = "a-skill",
     slug: str = "a-skill",
     lineage: str | None = None,
-) -> Upsert:
+) -> UpdatedSkill:
     return upsert_document(prior, lineage, name, slug, description, body)
 
 
@@ -56,7 +56,7 @@ def test_a_declared_name_that_is_not_the_slug_is_kept_as_a_title() -> None:
         b'metadata:\n  title: "Oracle: manipulation"\n---\n\nx'
     )
     assert made.name == "oracle-manipulation"
-    assert declared_names(made.content) == {"oracle-manipulation", "Oracle: manipulation"}
+    assert read_declared_names(made.content) == {"oracle-manipulation", "Oracle: manipulation"}
 
 
 def test_a_name_that_comes_in_front_matter_is_kept() -> None:
@@ -272,13 +272,13 @@ def test_a_description_is_written_on_one_line_and_read_back() -> None:
         ),
     ):
         made = save(PRIOR, None, f"  {text}\n ")
-        assert load(made.content)["description"] == " ".join(text.split())
+        assert load_front_matter(made.content)["description"] == " ".join(text.split())
         assert made.content.count(b"\n") == PRIOR.count(b"\n")
 
 
 def test_missing_fields_are_added_to_a_document_and_nothing_else_changes() -> None:
-    assert ensure_skill_frontmatter("A B", PRIOR) == PRIOR
-    assert ensure_skill_frontmatter("a-b", b"---\nlicense: MIT\n---\n# T\n") == (
+    assert ensure_front_matter("A B", PRIOR) == PRIOR
+    assert ensure_front_matter("a-b", b"---\nlicense: MIT\n---\n# T\n") == (
         b"---\nlicense: MIT\nname: a-b\ndescription: T\nversion: 1\n---\n# T\n"
     )
 
@@ -290,7 +290,7 @@ def test_the_first_line_that_says_something_describes_a_bare_body() -> None:
         (b"#hash", b'"#hash"'),
         (b"  \t indented  text ", b"indented text"),
     ):
-        made = ensure_skill_frontmatter("a", body)
+        made = ensure_front_matter("a", body)
         assert b"\ndescription: " + summary + b"\n" in made
 
 
@@ -306,11 +306,11 @@ def test_a_version_is_set_where_it_lives() -> None:
 
 
 def test_an_older_text_is_raised_above_the_version_it_replaces() -> None:
-    raised = raise_version(PRIOR, "1.9", "a-skill")
+    raised = bump_document(PRIOR, "1.9", "a-skill")
     assert raised.content == PRIOR.replace(b"version: 4", b'version: "1.10"')
     assert raised[1:] == ("1.10", "1.9", "a-skill")
 
 
 def test_names_of_a_document_that_cannot_be_read_are_none() -> None:
     for content in (b"# bare", b"---\na: b: c\n---\n", b"\xff", b"---\nname: 5\n---\n"):
-        assert declared_names(content) == set()
+        assert read_declared_names(content) == set()

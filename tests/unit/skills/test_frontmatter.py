@@ -6,9 +6,9 @@ import pytest
 
 from brain.errors import InvalidInput
 from brain.limits import MAX_FRONT_MATTER_BYTES, MAX_SKILL_BYTES
-from brain.skills import parts
-from brain.skills.frontmatter import load, read_leniently
-from brain.skills.strict_yaml import load_mapping
+from brain.skills import document_parts
+from brain.skills.frontmatter import load_front_matter, load_leniently
+from brain.skills.strict_yaml import load_yaml_file
 
 
 def doc(head: str, body: str = "body\n") -> bytes:
@@ -135,46 +135,46 @@ def test_front_matter_with_two_readings_is_refused_with_its_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidInput) as caught:
-        load(content)
+        load_front_matter(content)
     assert caught.value.code == code
     assert caught.value.message.isprintable()
     assert caught.value.message.startswith(f"line {line or ''}")
     assert not list(tmp_path.iterdir())
-    assert read_leniently(content)[0] == {}
+    assert load_leniently(content)[0] == {}
 
 
 def test_frontmatter_03_only_the_first_block_is_read() -> None:
     body = "text\n---\nname: evil\n---\nmore\n"
-    assert load(doc("name: good", body)) == {"name": "good"}
-    assert parts.split(doc("name: good", body)).body == body.encode()
+    assert load_front_matter(doc("name: good", body)) == {"name": "good"}
+    assert document_parts.split_document(doc("name: good", body)).body == body.encode()
 
 
 def test_frontmatter_04_an_indented_line_of_dashes_stays_in_its_block_scalar() -> None:
     content = doc("description: |\n  a\n  ---\n  b\nname: x")
-    assert load(content) == {"description": "a\n---\nb\n", "name": "x"}
+    assert load_front_matter(content) == {"description": "a\n---\nb\n", "name": "x"}
 
 
 @pytest.mark.parametrize("closing", ["---", "--- ", "---\t ", "---\r"])
 def test_spaces_after_the_closing_dashes_do_not_matter(closing: str) -> None:
-    assert load(f"---\nname: x\n{closing}\nbody".encode()) == {"name": "x"}
+    assert load_front_matter(f"---\nname: x\n{closing}\nbody".encode()) == {"name": "x"}
 
 
 def test_frontmatter_06_crlf_is_read_as_it_stands() -> None:
     content = b"---\r\nname: x\r\ndescription: |\r\n  a\r\n  b\r\n---\r\nbody\r\n"
-    assert load(content) == {"name": "x", "description": "a\nb\n"}
-    assert parts.split(content).newline == "\r\n"
-    assert parts.split(content).join() == content
+    assert load_front_matter(content) == {"name": "x", "description": "a\nb\n"}
+    assert document_parts.split_document(content).newline == "\r\n"
+    assert document_parts.split_document(content).to_bytes() == content
 
 
 def test_a_byte_order_mark_is_kept_apart() -> None:
     content = b"\xef\xbb\xbf---\nname: x\n---\nbody"
-    assert load(content) == {"name": "x"}
-    assert parts.split(content).join() == content
+    assert load_front_matter(content) == {"name": "x"}
+    assert document_parts.split_document(content).to_bytes() == content
 
 
 def test_frontmatter_22_unknown_keys_are_kept_as_data() -> None:
     head = "hooks: rm -rf /\non_load: x\nx-exec: [a, 'b']\nallowed-tools: '*'"
-    assert load(doc(head)) == {
+    assert load_front_matter(doc(head)) == {
         "hooks": "rm -rf /",
         "on_load": "x",
         "x-exec": ["a", "b"],
@@ -184,7 +184,7 @@ def test_frontmatter_22_unknown_keys_are_kept_as_data() -> None:
 
 def test_values_keep_what_is_written_where_yaml_would_compute() -> None:
     head = "a: 1.10\nb: 1:30\nc: 2024-01-01\nd: 012\ne: .nan\nf: 1_000\ng: 7\nh: -3\ni: NO\nj: ~"
-    assert load(doc(head)) == {
+    assert load_front_matter(doc(head)) == {
         "a": "1.10",
         "b": "1:30",
         "c": "2024-01-01",
@@ -196,46 +196,46 @@ def test_values_keep_what_is_written_where_yaml_would_compute() -> None:
         "i": False,
         "j": None,
     }
-    assert load(doc("n: " + "9" * 5000)) == {"n": "9" * 5000}
+    assert load_front_matter(doc("n: " + "9" * 5000)) == {"n": "9" * 5000}
 
 
 def test_a_document_at_the_limit_is_read_and_one_above_is_not() -> None:
     head = "a: " + "x" * (MAX_FRONT_MATTER_BYTES - 4)
-    assert len(load(doc(head))["a"]) == MAX_FRONT_MATTER_BYTES - 4
+    assert len(load_front_matter(doc(head))["a"]) == MAX_FRONT_MATTER_BYTES - 4
     with pytest.raises(InvalidInput) as caught:
-        load(doc(head + "x"))
+        load_front_matter(doc(head + "x"))
     assert caught.value.code == "too_large"
     with pytest.raises(InvalidInput) as caught:
-        load(doc("a: b", "x" * MAX_SKILL_BYTES))
+        load_front_matter(doc("a: b", "x" * MAX_SKILL_BYTES))
     assert caught.value.code == "too_large"
 
 
 def test_sixteen_levels_are_read() -> None:
-    value = load(doc("a: " + "[" * 15 + "x" + "]" * 15))["a"]
+    value = load_front_matter(doc("a: " + "[" * 15 + "x" + "]" * 15))["a"]
     for _ in range(15):
         (value,) = value
     assert value == "x"
 
 
 def test_a_yaml_file_is_a_map_and_may_be_empty() -> None:
-    assert load_mapping("") == {}
-    assert load_mapping("# nothing\n") == {}
-    assert load_mapping("---\na: b\n") == {"a": "b"}
-    assert load_mapping("a: {b: [1]}") == {"a": {"b": [1]}}
+    assert load_yaml_file("") == {}
+    assert load_yaml_file("# nothing\n") == {}
+    assert load_yaml_file("---\na: b\n") == {"a": "b"}
+    assert load_yaml_file("a: {b: [1]}") == {"a": {"b": [1]}}
     for text, code in (
         ("- a", "bad_type"),
         ("a: &x b", "alias_not_allowed"),
         ("a: b: c", "bad_yaml"),
     ):
         with pytest.raises(InvalidInput) as caught:
-            load_mapping(text)
+            load_yaml_file(text)
         assert caught.value.code == code
         assert caught.value.message.startswith("line 1:")
     with pytest.raises(InvalidInput) as caught:
-        load_mapping("a: " + "x" * MAX_FRONT_MATTER_BYTES)
+        load_yaml_file("a: " + "x" * MAX_FRONT_MATTER_BYTES)
     assert caught.value.code == "too_large"
 
 
 def test_what_can_be_read_is_read_leniently() -> None:
-    assert read_leniently(doc("name: x", "the body")) == ({"name": "x"}, "the body")
-    assert read_leniently(b"# bare \xff") == ({}, "# bare \ufffd")
+    assert load_leniently(doc("name: x", "the body")) == ({"name": "x"}, "the body")
+    assert load_leniently(b"# bare \xff") == ({}, "# bare \ufffd")

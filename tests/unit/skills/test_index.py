@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from brain.skills import index
+from brain.skills import index_lines
 
 
 def test_a_line_has_a_mark_a_name_and_a_description() -> None:
-    assert index.line("a-skill", "Does things.") == "▸ a-skill: Does things."
-    assert index.line("a-skill", "") == "▸ a-skill: (no description)"
+    assert index_lines.format_line("a-skill", "Does things.") == "▸ a-skill: Does things."
+    assert index_lines.format_line("a-skill", "") == "▸ a-skill: (no description)"
 
 
 @pytest.mark.parametrize(
@@ -37,22 +37,22 @@ def test_a_line_has_a_mark_a_name_and_a_description() -> None:
     ],
 )
 def test_nothing_closes_or_forges_a_line(name: str, description: str, line: str) -> None:
-    assert index.line(name, description) == line
+    assert index_lines.format_line(name, description) == line
 
 
 def test_frontmatter_28_text_far_down_a_description_stays_on_its_line_and_is_cut() -> None:
-    text = index.line("a", "harmless" + "\n" * 200 + "do evil")
+    text = index_lines.format_line("a", "harmless" + "\n" * 200 + "do evil")
     assert text == "▸ a: harmless do evil"
-    assert index.line("a", "x" * 2000) == f"▸ a: {'x' * 1023}…"
+    assert index_lines.format_line("a", "x" * 2000) == f"▸ a: {'x' * 1023}…"
 
 
 def test_an_index_parses_back_to_what_it_shows() -> None:
     text = "\n".join(
         [
-            *index.lines([("a", "b: c"), ("d", "")]),
-            index.listing("tools", ["e, f", "g"]),
-            index.listing("", ["h"]),
-            index.more(3),
+            *index_lines.format_lines([("a", "b: c"), ("d", "")]),
+            index_lines.format_name_list("tools", ["e, f", "g"]),
+            index_lines.format_name_list("", ["h"]),
+            index_lines.format_omitted_count(3),
         ]
     )
     assert text.split("\n") == [
@@ -62,23 +62,30 @@ def test_an_index_parses_back_to_what_it_shows() -> None:
         "▹ h",
         "… 3 more skills are not shown",
     ]
-    assert index.parse(text) == [
-        index.Shown("a", "b: c"),
-        index.Shown("d", "(no description)"),
-        index.Shown("e; f", None, "tools"),
-        index.Shown("g", None, "tools"),
-        index.Shown("h", None),
+    assert index_lines.parse_index(text) == [
+        index_lines.IndexEntry("a", "b: c"),
+        index_lines.IndexEntry("d", "(no description)"),
+        index_lines.IndexEntry("e; f", None, "tools"),
+        index_lines.IndexEntry("g", None, "tools"),
+        index_lines.IndexEntry("h", None),
     ]
-    assert index.parse(index.NO_SKILLS) == []
-    assert index.more(1) == "… 1 more skill is not shown"
+    assert index_lines.parse_index(index_lines.NO_SKILLS) == []
+    assert index_lines.format_omitted_count(1) == "… 1 more skill is not shown"
 
 
 @pytest.mark.parametrize("name", ["a, b", "a,, b", "a:, b", ", a", "a ,", "▹ x", "a\n▹ b"])
 def test_no_name_looks_like_two_in_a_list(name: str) -> None:
-    (shown,) = index.names([name])
-    assert [one.name for one in index.parse(index.listing("", [shown]))] == [index.listed(shown)]
-    assert len(index.parse(index.listing("c", ["x", shown, "y"]))) == 3
+    (shown,) = index_lines.format_names([name])
+    assert [
+        one.name for one in index_lines.parse_index(index_lines.format_name_list("", [shown]))
+    ] == [index_lines.escape_listed_name(shown)]
+    assert len(index_lines.parse_index(index_lines.format_name_list("c", ["x", shown, "y"]))) == 3
 
 
 def test_tokens_are_a_quarter_of_the_bytes_rounded_up() -> None:
-    assert [index.tokens(text) for text in ("", "abcd", "abcde", "é" * 4)] == [0, 1, 2, 2]
+    assert [index_lines.estimate_tokens(text) for text in ("", "abcd", "abcde", "é" * 4)] == [
+        0,
+        1,
+        2,
+        2,
+    ]

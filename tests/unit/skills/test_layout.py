@@ -5,7 +5,13 @@ from collections.abc import Sequence
 import pytest
 
 from brain.errors import InvalidInput
-from brain.skills.layout import candidates, classify, new_path, skill_paths, slug_of
+from brain.skills.skill_layout import (
+    candidate_paths,
+    find_skill_paths,
+    match_skill_path,
+    new_skill_path,
+    slug_from_path,
+)
 
 SECTION = {
     "alpha/SKILL.md": "alpha",
@@ -49,7 +55,7 @@ SECTION = {
 
 
 def test_skills_are_told_from_the_files_beside_them() -> None:
-    found = skill_paths(sorted(SECTION))
+    found = find_skill_paths(sorted(SECTION))
     assert found == {path: name for path, name in SECTION.items() if name}
 
 
@@ -61,7 +67,7 @@ def test_one_path_is_told_as_in_the_whole_section(path: str) -> None:
         asked.append(others)
         return not SECTION.keys().isdisjoint(others)
 
-    assert classify(path, has_any) == SECTION[path]
+    assert match_skill_path(path, has_any) == SECTION[path]
     assert len(asked) <= 1
     assert all(sorted(others) == others for others in asked)
 
@@ -81,31 +87,31 @@ def test_one_path_is_told_as_in_the_whole_section(path: str) -> None:
     ],
 )
 def test_the_slug_of_a_path_is_that_of_its_folder_or_file(path: str, slug: str) -> None:
-    assert slug_of(path) == slug
+    assert slug_from_path(path) == slug
 
 
 @pytest.mark.parametrize("path", ["🔥/SKILL.md", "con/SKILL.md", "---.md", "\udcff.md", ".md"])
 def test_the_slug_of_an_impossible_name_is_made_of_its_digest(path: str) -> None:
-    slug = slug_of(path)
+    slug = slug_from_path(path)
     assert slug.startswith("skill-") and len(slug) == 14
-    assert slug_of(path) == slug
+    assert slug_from_path(path) == slug
 
 
 def test_a_new_skill_goes_where_it_will_count_as_one() -> None:
-    assert new_path("a-skill", "directory") == "a-skill/SKILL.md"
-    assert new_path("a-skill", "flat") == "a-skill.md"
-    assert new_path("skill", "flat") == "skill.md"
-    assert new_path("readme", "flat") == "readme/SKILL.md"
+    assert new_skill_path("a-skill", "directory") == "a-skill/SKILL.md"
+    assert new_skill_path("a-skill", "flat") == "a-skill.md"
+    assert new_skill_path("skill", "flat") == "skill.md"
+    assert new_skill_path("readme", "flat") == "readme/SKILL.md"
     for slug in ("a-skill", "readme", "skill", "license", "code-of-conduct"):
         for layout in ("directory", "flat"):
-            path = new_path(slug, layout)
-            assert skill_paths([path]) == {path: slug}
-            assert slug_of(path) == slug
-            assert path in candidates(slug)
+            path = new_skill_path(slug, layout)
+            assert find_skill_paths([path]) == {path: slug}
+            assert slug_from_path(path) == slug
+            assert path in candidate_paths(slug)
 
 
 def test_an_unknown_layout_is_refused() -> None:
     with pytest.raises(InvalidInput) as caught:
-        new_path("a", "\x1bnested")
+        new_skill_path("a", "\x1bnested")
     assert caught.value.code == "bad_layout"
     assert caught.value.message.isprintable()

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from brain.errors import InvalidInput
-from brain.skills.document import Upsert, declared_names, is_noop, upsert_document
-from brain.skills.frontmatter import load
+from brain.skills.frontmatter import load_front_matter
+from brain.skills.skill_document import UpdatedSkill, is_noop, read_declared_names, upsert_document
 
 PRIOR = b"""---
 name: a-skill
@@ -28,7 +28,7 @@ def save(
     name: str = "a-skill",
     slug: str = "a-skill",
     lineage: str | None = None,
-) -> Upsert:
+) -> UpdatedSkill:
     return upsert_document(prior, lineage, name, slug, description, body)
 
 
@@ -65,7 +65,7 @@ def test_incoming_metadata_replaces_the_old_but_version_and_title_stay() -> None
     body = b"---\nmetadata:\n  author: me\n---\ny"
     made = save(prior, body)
     assert made.version == "1.10"
-    assert declared_names(made.content) == {"c", "C++"}
+    assert read_declared_names(made.content) == {"c", "C++"}
     assert b"  author: me\n" in made.content
     assert b'  version: "1.10"\n' in made.content
 
@@ -83,7 +83,7 @@ def test_incoming_metadata_replaces_the_old_but_version_and_title_stay() -> None
 )
 def test_heads_of_unlike_style_are_merged_by_value(prior: bytes, body: bytes) -> None:
     made = save(prior, body)
-    assert load(made.content) == {
+    assert load_front_matter(made.content) == {
         "name": "n",
         "description": "d",
         "x": ["y"],
@@ -95,9 +95,14 @@ def test_heads_of_unlike_style_are_merged_by_value(prior: bytes, body: bytes) ->
 
 def test_missing_fields_are_added_inside_a_head_in_braces() -> None:
     made = save(b'---\n{"license": "MIT"}\n---\n# T\n', name="A B", slug="a-b")
-    assert load(made.content) == {"license": "MIT", "name": "a-b", "description": "T", "version": 2}
+    assert load_front_matter(made.content) == {
+        "license": "MIT",
+        "name": "a-b",
+        "description": "T",
+        "version": 2,
+    }
     new = save(None, b"---\n{license: MIT}\n---\n# T\n", name="A B", slug="a-b")
-    assert load(new.content)["metadata"] == {"title": "A B"}
+    assert load_front_matter(new.content)["metadata"] == {"title": "A B"}
 
 
 @pytest.mark.parametrize(
@@ -115,8 +120,8 @@ def test_missing_fields_are_added_inside_a_head_in_braces() -> None:
 def test_a_title_is_added_to_metadata_of_any_form(metadata: str, expected: object) -> None:
     body = f"---\ndescription: d\n{metadata}\n---\nx".encode()
     made = save(None, body, name="A B", slug="a-b")
-    assert load(made.content)["metadata"] == expected
-    assert load(made.content)["name"] == "a-b"
+    assert load_front_matter(made.content)["metadata"] == expected
+    assert load_front_matter(made.content)["name"] == "a-b"
 
 
 def test_metadata_that_is_no_map_cannot_take_a_title() -> None:
@@ -155,10 +160,10 @@ def test_a_comment_below_a_replaced_field_does_not_run_into_a_block_scalar() -> 
     prior = b"---\nname: n\ndescription: d\nnotes: old\n\n  # indented\n# at the margin\n---\n"
     body = b"---\nnotes: |\n  new\n---\nx"
     made = save(prior, body)
-    assert load(made.content)["notes"] == "new\n"
+    assert load_front_matter(made.content)["notes"] == "new\n"
     assert b"# at the margin\n" in made.content
     kept = save(prior, b"---\nnotes: |+\n  new\n\n---\nx")
-    assert load(kept.content)["notes"] == "new\n\n"
+    assert load_front_matter(kept.content)["notes"] == "new\n\n"
 
 
 def test_lines_taken_over_get_the_line_ends_of_the_old_head() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from brain.skills.shorten import least, shorten, size
+from brain.skills.index_budget import min_useful_size, shorten_text, utf8_size
 
 
 @pytest.mark.parametrize(
@@ -28,19 +28,21 @@ from brain.skills.shorten import least, shorten, size
     ],
 )
 def test_a_text_is_cut_after_a_word_within_so_many_bytes(text: str, most: int, short: str) -> None:
-    assert shorten(text, most) == short
-    assert size(short) <= most
+    assert shorten_text(text, most) == short
+    assert utf8_size(short) <= most
 
 
 def test_a_text_is_cut_by_characters_too() -> None:
-    assert shorten("naïve café au lait", 11, len) == "naïve café…"
-    assert shorten("word word word", 10, len) == "word word…"
+    assert shorten_text("naïve café au lait", 11, len) == "naïve café…"
+    assert shorten_text("word word word", 10, len) == "word word…"
 
 
 def test_the_first_clause_is_the_least_that_stays() -> None:
     text = "Fills in PDF forms, also scanned ones. Use it for tax returns and for contracts."
-    assert shorten(text, least(text)) == "Fills in PDF forms…"
+    assert shorten_text(text, min_useful_size(text)) == "Fills in PDF forms…"
     text = "A tool of tools which does whatever one may want of it without so much as a comma"
-    assert shorten(text, least(text)) == "A tool of tools which does whatever one may…"
-    assert least("Short one.") == len("Short one.")
-    assert least("x" * 500) == size("…")
+    assert (
+        shorten_text(text, min_useful_size(text)) == "A tool of tools which does whatever one may…"
+    )
+    assert min_useful_size("Short one.") == len("Short one.")
+    assert min_useful_size("x" * 500) == utf8_size("…")

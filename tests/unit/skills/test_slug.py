@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brain.errors import InvalidInput
-from brain.skills.slug import same_skill, slugify
+from brain.skills.slug import is_same_skill, slugify
 
 ROOT = Path(__file__).parents[3]
 
@@ -107,8 +107,8 @@ def test_slug_05_a_long_name_is_cut_at_64_and_trimmed_again() -> None:
 )
 def test_different_names_with_one_slug_are_told_apart(one: str, other: str) -> None:
     assert slugify(one) == slugify(other)
-    assert not same_skill(one, other)
-    assert not same_skill(other, one)
+    assert not is_same_skill(one, other)
+    assert not is_same_skill(other, one)
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,8 @@ def test_different_names_with_one_slug_are_told_apart(one: str, other: str) -> N
 def test_names_that_differ_in_case_spaces_and_separators_are_one_skill(
     one: str, other: str
 ) -> None:
-    assert same_skill(one, other)
-    assert same_skill(other, one)
+    assert is_same_skill(one, other)
+    assert is_same_skill(other, one)
 
 
 def test_slug_13_the_locale_changes_nothing() -> None:

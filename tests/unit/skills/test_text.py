@@ -5,7 +5,13 @@ import unicodedata
 
 import pytest
 
-from brain.skills.text import clean, first_hidden, fold, fold_all, hidden
+from brain.skills.visible_text import (
+    clean_text,
+    find_hidden,
+    fold_all_to_lines,
+    fold_to_line,
+    hidden_pattern,
+)
 
 EVERYTHING = "".join(map(chr, range(sys.maxunicode + 1)))
 IGNORABLE = {*range(0xFE00, 0xFE10), *range(0xE0000, 0xE1000), 0x034F, 0x115F, 0x3164, 0xFFA0}
@@ -13,22 +19,26 @@ FILLERS = {0x115F, 0x1160, 0x3164, 0xFFA0}
 
 
 def test_every_control_format_private_and_surrogate_code_point_is_hidden() -> None:
-    left = hidden().sub("", EVERYTHING)
+    left = hidden_pattern().sub("", EVERYTHING)
     categories = {unicodedata.category(char) for char in left if char not in "\t\n"}
     assert categories.isdisjoint({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
     assert not [char for char in left if ord(char) in IGNORABLE or ord(char) & 0xFFFE == 0xFFFE]
 
 
 def test_no_letter_digit_or_punctuation_is_hidden_but_the_fillers() -> None:
-    seen = {char for char in hidden().findall(EVERYTHING) if unicodedata.category(char)[0] in "LNP"}
+    seen = {
+        char
+        for char in hidden_pattern().findall(EVERYTHING)
+        if unicodedata.category(char)[0] in "LNP"
+    }
     assert {ord(char) for char in seen} == FILLERS
 
 
 def test_folding_leaves_no_hidden_code_point_whatever_python_calls_printable() -> None:
-    for char in hidden().findall(EVERYTHING):
+    for char in hidden_pattern().findall(EVERYTHING):
         if unicodedata.category(char) not in ("Co", "Cs"):
-            assert fold(f"a{char}b") in ("ab", "a b"), hex(ord(char))
-    assert fold("a\ue000\U000f0000\ud800b") == "ab"
+            assert fold_to_line(f"a{char}b") in ("ab", "a b"), hex(ord(char))
+    assert fold_to_line("a\ue000\U000f0000\ud800b") == "ab"
 
 
 @pytest.mark.parametrize(
@@ -46,16 +56,16 @@ def test_folding_leaves_no_hidden_code_point_whatever_python_calls_printable() -
     ],
 )
 def test_folded_text_is_one_line_without_hidden_code_points(text: str, folded: str) -> None:
-    assert fold(text) == folded
-    assert fold_all([text, "other", "é"]) == [folded, "other", "é"]
+    assert fold_to_line(text) == folded
+    assert fold_all_to_lines([text, "other", "é"]) == [folded, "other", "é"]
 
 
 def test_folding_many_texts_is_folding_each() -> None:
     texts = ["a", "b  c", "é\u200b", "", " d", "e\nf", "g"]
-    assert fold_all(texts) == [fold(text) for text in texts]
+    assert fold_all_to_lines(texts) == [fold_to_line(text) for text in texts]
     for text in texts:
-        assert fold_all([text]) == [fold(text)]
-    assert fold_all([]) == []
+        assert fold_all_to_lines([text]) == [fold_to_line(text)]
+    assert fold_all_to_lines([]) == []
 
 
 @pytest.mark.parametrize(
@@ -71,15 +81,15 @@ def test_folding_many_texts_is_folding_each() -> None:
     ],
 )
 def test_cleaned_text_keeps_its_lines_and_tabs(text: str, cleaned: str) -> None:
-    assert clean(text) == cleaned
+    assert clean_text(text) == cleaned
 
 
 @pytest.mark.parametrize("text", ["", "a\n\tb — é 🧠", "a\u200bb\u00ad", "\r", "ab\U000e0041"])
 def test_the_first_hidden_character_is_the_one_the_pattern_finds(text: str) -> None:
-    found, expected = first_hidden(text), hidden().search(text)
+    found, expected = find_hidden(text), hidden_pattern().search(text)
     assert (found and found.span()) == (expected and expected.span())
 
 
 def test_letters_that_this_python_may_not_know_yet_are_kept_by_all_and_controls_by_none() -> None:
-    assert fold("a\U00013441b") == clean("a\U00013441b") == "a\U00013441b"
-    assert fold("a\U0001343fb") == clean("a\U0001343fb") == "ab"
+    assert fold_to_line("a\U00013441b") == clean_text("a\U00013441b") == "a\U00013441b"
+    assert fold_to_line("a\U0001343fb") == clean_text("a\U0001343fb") == "ab"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from brain.errors import InvalidInput
-from brain.skills import version
+from brain.skills import skill_version
 
 BUMPS = [
     ("2", "3"),
@@ -39,7 +39,7 @@ BAD = {
 
 @pytest.mark.parametrize(("raw", "after"), BUMPS)
 def test_a_bump_raises_the_last_number_and_keeps_the_form(raw: str, after: str) -> None:
-    assert version.bump(raw) == after
+    assert skill_version.bump_version_scalar(raw) == after
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_bump_raises_the_last_number_and_keeps_the_form(raw: str, after: str) 
 )
 def test_what_is_not_a_version_is_refused_and_shown(raw: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        version.parse(raw, 4)
+        skill_version.parse_version(raw, 4)
     assert caught.value.code == "bad_version"
     assert "line 4" in caught.value.message
     assert caught.value.message.isprintable()
@@ -59,7 +59,7 @@ def test_what_is_not_a_version_is_refused_and_shown(raw: str) -> None:
     ("raw", "text"), [("3", "3"), ("'3'", "3"), ('"v1.10"', "1.10"), ("V2", "2"), ("1.0", "1.0")]
 )
 def test_the_text_form_has_neither_quotes_nor_v(raw: str, text: str) -> None:
-    assert version.parse(raw) == text
+    assert skill_version.parse_version(raw) == text
 
 
 @pytest.mark.parametrize(
@@ -77,39 +77,42 @@ def test_the_text_form_has_neither_quotes_nor_v(raw: str, text: str) -> None:
     ],
 )
 def test_versions_compare_number_by_number(a: str, b: str, order: int) -> None:
-    assert version.compare(a, b) == order
-    assert version.compare(b, a) == -order
+    assert skill_version.compare_versions(a, b) == order
+    assert skill_version.compare_versions(b, a) == -order
 
 
 def test_the_greatest_of_some_versions_is_found() -> None:
-    assert version.greatest(["1.9", "2", "1.10"]) == "2"
+    assert skill_version.greatest_version(["1.9", "2", "1.10"]) == "2"
 
 
 def test_an_integer_version_is_a_number_and_any_other_is_text() -> None:
-    assert version.value("12") == 12
-    assert version.value("1.10") == "1.10"
+    assert skill_version.version_value("12") == 12
+    assert skill_version.version_value("1.10") == "1.10"
 
 
 def test_version_14_a_version_at_the_top_cannot_rise_and_says_so() -> None:
     for raw in ("999999999", "1.999999999", '"v999999999"'):
         with pytest.raises(InvalidInput) as caught:
-            version.bump(raw)
+            skill_version.bump_version_scalar(raw)
         assert caught.value.code == "bad_version"
         assert "lower" in caught.value.hint
 
 
 def test_version_14_a_new_skill_cannot_start_near_the_top() -> None:
-    assert version.check_entry("99999999") == "99999999"
+    assert skill_version.check_initial_version("99999999") == "99999999"
     for text in ("100000000", "1.100000000", "999999999"):
         with pytest.raises(InvalidInput) as caught:
-            version.check_entry(text)
+            skill_version.check_initial_version(text)
         assert caught.value.code == "bad_version"
 
 
 @pytest.mark.parametrize("text", ["9" * 4301, "1\u202e", "", "x", "²"])
 def test_what_a_foreign_store_gives_for_a_version_is_refused_or_shown_as_it_is(text: str) -> None:
-    assert version.value(text) == text
-    for act in (version.after, lambda other: version.compare(other, "1")):
+    assert skill_version.version_value(text) == text
+    for act in (
+        skill_version.next_version,
+        lambda other: skill_version.compare_versions(other, "1"),
+    ):
         with pytest.raises(InvalidInput) as caught:
             act(text)
         assert caught.value.code == "bad_version" and len(caught.value.message) < 400

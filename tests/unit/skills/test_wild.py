@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from brain.errors import InvalidInput
-from brain.skills.card import read_card
-from brain.skills.check import check
-from brain.skills.document import is_noop, upsert_document
-from brain.skills.layout import skill_paths
+from brain.skills.skill_document import is_noop, upsert_document
+from brain.skills.skill_layout import find_skill_paths
+from brain.skills.skill_lint import check_skill
+from brain.skills.skill_metadata import read_skill_metadata
 
 NAME = b"name: agent-browser\n"
 TEXT = b"description: Drives a browser.\n"
@@ -158,20 +158,20 @@ def test_a_save_changes_the_version_line_and_no_other_byte(form: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_a_document_of_any_form_is_listed_and_saved_again(form: str) -> None:
     prior = FORMS[form][0]
-    card = read_card(prior, "fallback")
+    card = read_skill_metadata(prior, "fallback")
     assert card.name.lower().replace(" ", "-") == "agent-browser"
     assert card.description.replace("--- ", "").startswith("Drives a browser.")
     assert not set(card.flags.split()) - {"no_version"}
     assert is_noop(prior, None, None)
     assert is_noop(prior, None, prior)
-    assert not [p for p in check("x/SKILL.md", prior, None, False) if p.severity == "error"]
+    assert not [p for p in check_skill("x/SKILL.md", prior, None, False) if p.severity == "error"]
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_new_body_and_description_leave_the_rest_of_a_head_alone(form: str) -> None:
     prior = FORMS[form][0]
     made = upsert_document(prior, None, "x", "x", "New: one", b"# new body\n")
-    card = read_card(made.content, "fallback")
+    card = read_skill_metadata(made.content, "fallback")
     assert (card.description, card.version) == ("New: one", made.version)
     assert made.content.endswith(b"# new body\n")
     assert is_noop(made.content, "New: one", b"# new body\n")
@@ -193,10 +193,10 @@ def test_a_new_body_and_description_leave_the_rest_of_a_head_alone(form: str) ->
 def test_a_head_that_nobody_can_read_is_listed_by_its_folder_and_named(
     content: bytes, code: str
 ) -> None:
-    card = read_card(content, "agent-browser")
+    card = read_skill_metadata(content, "agent-browser")
     assert card.name == "agent-browser"
     assert card.flags.startswith(code)
-    assert [p.code for p in check("x/SKILL.md", content, "x", False)] == [code]
+    assert [p.code for p in check_skill("x/SKILL.md", content, "x", False)] == [code]
     if code != "no_frontmatter":
         with pytest.raises(InvalidInput) as caught:
             upsert_document(content, None, "x", "x", None, None)
@@ -210,11 +210,11 @@ def test_a_version_with_a_word_in_it_is_named_with_its_line() -> None:
     assert caught.value.code == "bad_version"
     assert '"1.0.0-beta"' in caught.value.message
     assert "line 4" in caught.value.message
-    assert read_card(prior, "").flags == "bad_version"
+    assert read_skill_metadata(prior, "").flags == "bad_version"
 
 
 def test_a_file_not_exactly_called_skill_md_is_found() -> None:
-    assert skill_paths(["a/skill.md", "b/Skill.md"]) == {"a/skill.md": "a", "b/Skill.md": "b"}
+    assert find_skill_paths(["a/skill.md", "b/Skill.md"]) == {"a/skill.md": "a", "b/Skill.md": "b"}
 
 
 def test_a_save_of_a_head_with_both_versions_keeps_them_together() -> None:

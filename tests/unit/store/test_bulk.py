@@ -11,11 +11,10 @@ import pytest
 
 from brain.digest import blob_id
 from brain.errors import BrainError
-from brain.store import encoder
-from brain.store.opening import create_store, open_reader
-from brain.store.protocol import Kind
-from brain.store.sqlite import BULK, SqliteStore
-from tests.patience import PATIENCE
+from brain.store.blobs import encoder
+from brain.store.protocol import ObjectKind
+from brain.store.sqlite_store import BULK_LOAD_BYTES, SqliteStore, create_store, open_store_reader
+from tests.support.processes import TIMEOUT_SECONDS
 
 SKILLS = [
     b"---\nname: skill-%d\ndescription: Say hello in %d ways\n---\n# Steps\n\n- say %d\n"
@@ -36,63 +35,67 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 
 def journal(store: SqliteStore) -> tuple[object, object]:
-    ((mode,),) = store._db.all("PRAGMA journal_mode")
-    ((sync,),) = store._db.all("PRAGMA synchronous")
+    ((mode,),) = store._db.fetch_all("PRAGMA journal_mode")
+    ((sync,),) = store._db.fetch_all("PRAGMA synchronous")
     return mode, sync
 
 
 def test_a_first_load_leaves_the_log_and_comes_back_to_it(store: SqliteStore) -> None:
-    with store.transaction(BULK) as tx:
+    with store.transaction(BULK_LOAD_BYTES) as tx:
         tx.put_blobs(pairs(SKILLS))
-        assert tx.has(blob_id(SKILLS[0]))
+        assert tx.has_object(blob_id(SKILLS[0]))
         assert journal(store) == ("delete", 3)
     assert journal(store) == ("wal", 2)
-    assert not store.missing(map(blob_id, SKILLS))
+    assert not store.find_missing(map(blob_id, SKILLS))
 
 
 def test_a_first_load_that_fails_comes_back_to_the_log(store: SqliteStore) -> None:
-    with pytest.raises(KeyboardInterrupt), store.transaction(BULK) as tx:
+    with pytest.raises(KeyboardInterrupt), store.transaction(BULK_LOAD_BYTES) as tx:
         tx.put_blobs(pairs(SKILLS))
         raise KeyboardInterrupt
     assert journal(store) == ("wal", 2)
-    assert list(store.objects()) == []
+    assert list(store.stream_object_ids()) == []
 
 
 def test_a_load_into_a_full_store_stays_in_the_log(store: SqliteStore) -> None:
-    with store.transaction(BULK) as tx:
+    with store.transaction(BULK_LOAD_BYTES) as tx:
         tx.put_blobs(pairs(SKILLS))
-    with store.transaction(BULK) as tx:
+    with store.transaction(BULK_LOAD_BYTES) as tx:
         tx.put_blobs(pairs([b"new %d" % number for number in range(50)]))
         assert journal(store) == ("wal", 2)
 
 
 def test_a_store_that_others_have_open_stays_in_the_log(store: SqliteStore, tmp_path: Path) -> None:
-    reader = open_reader(tmp_path / ".brain")
-    assert reader.refs() == {}
-    with store.transaction(BULK) as tx:
+    reader = open_store_reader(tmp_path / ".brain")
+    assert reader.list_refs() == {}
+    with store.transaction(BULK_LOAD_BYTES) as tx:
         tx.put_blobs(pairs(SKILLS))
         assert journal(store) == ("wal", 2)
-        assert reader.refs() == {}
+        assert reader.list_refs() == {}
     reader.close()
 
 
 def test_a_dictionary_is_trained_once_and_makes_skills_smaller(store: SqliteStore) -> None:
     for part in (SKILLS[:1500], SKILLS[1500:]):
-        with store.transaction(BULK) as tx:
+        with store.transaction(BULK_LOAD_BYTES) as tx:
             tx.put_blobs(pairs(part))
-    assert store._db.all("SELECT number FROM dictionaries ORDER BY number") == [(-1,), (1,)]
-    ((codecs, size),) = store._db.all("SELECT count(DISTINCT codec), sum(length(data)) FROM blobs")
+    assert store._db.fetch_all("SELECT number FROM dictionaries ORDER BY number") == [(-1,), (1,)]
+    ((codecs, size),) = store._db.fetch_all(
+        "SELECT count(DISTINCT codec), sum(length(data)) FROM blobs"
+    )
     assert codecs == 1
     assert size < sum(map(len, SKILLS)) / 2
-    assert dict(store.read_blobs([blob_id(s) for s in SKILLS])) == dict(pairs(SKILLS))
+    assert dict(store.read_small_blobs([blob_id(s) for s in SKILLS])) == dict(pairs(SKILLS))
 
 
 def test_the_dictionary_waits_for_a_batch_that_serves(store: SqliteStore) -> None:
-    with store.transaction(BULK) as tx:
+    with store.transaction(BULK_LOAD_BYTES) as tx:
         tx.put_blobs(pairs([b"one line\n" * 30_000]))
         tx.put_blobs(pairs(SKILLS[:50]))
         tx.put_blobs(pairs(SKILLS[50:]))
-    rows: dict[int, int] = dict(store._db.all("SELECT codec, count(*) FROM blobs GROUP BY codec"))
+    rows: dict[int, int] = dict(
+        store._db.fetch_all("SELECT codec, count(*) FROM blobs GROUP BY codec")
+    )
     assert rows[3] == len(SKILLS) - 50
 
 
@@ -100,53 +103,55 @@ def test_what_is_learned_while_a_batch_waits_for_the_worker_is_not_used_for_it(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     late = threading.Event()
-    pack = encoder._pack
+    pack = encoder._compress_batch
 
     def waiting(*arguments: Any) -> Any:
-        assert late.wait(PATIENCE)
+        assert late.wait(TIMEOUT_SECONDS)
         return pack(*arguments)
 
-    with store.transaction(BULK) as tx:
-        monkeypatch.setattr(encoder, "_pack", waiting)
+    with store.transaction(BULK_LOAD_BYTES) as tx:
+        monkeypatch.setattr(encoder, "_compress_batch", waiting)
         tx.put_blobs(pairs([b"one line\n" * 5000]))
         tx.put_blobs(pairs(SKILLS[:50]))
         tx.put_blobs(pairs(SKILLS[50:]))
         late.set()
-    rows: dict[int, int] = dict(store._db.all("SELECT codec, count(*) FROM blobs GROUP BY codec"))
+    rows: dict[int, int] = dict(
+        store._db.fetch_all("SELECT codec, count(*) FROM blobs GROUP BY codec")
+    )
     assert rows == {0: 50, 2: 1, 3: len(SKILLS) - 50}
 
 
 def test_a_batch_with_nothing_in_common_needs_no_dictionary(store: SqliteStore) -> None:
     contents = [b"%d" % number for number in range(1000)]
-    with store.transaction(BULK) as tx:
+    with store.transaction(BULK_LOAD_BYTES) as tx:
         tx.put_blobs(pairs(contents))
-    assert store._db.all("SELECT number FROM dictionaries") == []
-    assert len(list(store.read_blobs([blob_id(content) for content in contents]))) == 1000
+    assert store._db.fetch_all("SELECT number FROM dictionaries") == []
+    assert len(list(store.read_small_blobs([blob_id(content) for content in contents]))) == 1000
 
 
 def test_an_error_of_the_worker_reaches_the_caller_and_undoes_all(store: SqliteStore) -> None:
-    with pytest.raises(BrainError) as error, store.transaction(BULK) as tx:
-        store._connection.run("DROP TABLE signatures")
+    with pytest.raises(BrainError) as error, store.transaction(BULK_LOAD_BYTES) as tx:
+        store._connection.execute("DROP TABLE signatures")
         tx.put_signature(bytes(32), bytes(32), b"signature")
-        tx.put(Kind.NODE, bytes(32), b"n")
+        tx.put_object(ObjectKind.NODE, bytes(32), b"n")
     assert error.value.code == "bad_store"
-    assert store.signatures(bytes(32)) == []
-    assert list(store.objects()) == []
+    assert store.list_signatures(bytes(32)) == []
+    assert list(store.stream_object_ids()) == []
     assert journal(store) == ("wal", 2)
 
 
 def test_an_error_of_the_worker_at_the_very_end_is_not_lost(store: SqliteStore) -> None:
-    with pytest.raises(BrainError), store.transaction(BULK) as tx:
-        store._connection.run("DROP TABLE signatures")
+    with pytest.raises(BrainError), store.transaction(BULK_LOAD_BYTES) as tx:
+        store._connection.execute("DROP TABLE signatures")
         tx.put_signature(bytes(32), bytes(32), b"signature")
-    assert store.signatures(bytes(32)) == []
+    assert store.list_signatures(bytes(32)) == []
 
 
 def test_no_thread_outlives_its_load(store: SqliteStore) -> None:
     before = threading.active_count()
-    with store.transaction(BULK) as tx:
+    with store.transaction(BULK_LOAD_BYTES) as tx:
         tx.put_blobs(pairs(SKILLS))
-    with pytest.raises(ValueError, match="stop"), store.transaction(BULK) as tx:
+    with pytest.raises(ValueError, match="stop"), store.transaction(BULK_LOAD_BYTES) as tx:
         tx.put_blobs(pairs(SKILLS))
         raise ValueError("stop")
     assert threading.active_count() == before
@@ -156,20 +161,22 @@ def test_a_long_batch_of_a_small_transaction_is_packed_too(store: SqliteStore) -
     with store.transaction() as tx:
         tx.put_blobs(pairs(SKILLS[:10]))
         tx.put_blobs(pairs([skill * 40 for skill in SKILLS[:100]]))
-    rows: dict[int, int] = dict(store._db.all("SELECT codec, count(*) FROM blobs GROUP BY codec"))
+    rows: dict[int, int] = dict(
+        store._db.fetch_all("SELECT codec, count(*) FROM blobs GROUP BY codec")
+    )
     assert rows == {0: 10, 2: 100}
 
 
 def test_blobs_packed_by_others_share_the_dictionary_of_the_samples(store: SqliteStore) -> None:
-    with store.transaction(BULK) as tx:
-        packing = tx.packing(SKILLS[:300])
+    with store.transaction(BULK_LOAD_BYTES) as tx:
+        packing = tx.get_packing(SKILLS[:300])
         assert packing is not None
-        packing.keep(packing.pack(pairs(SKILLS[:2000])))
+        packing.insert(packing.pack(pairs(SKILLS[:2000])))
         tx.put_blobs(pairs(SKILLS[1000:]))
-    assert store._db.all("SELECT DISTINCT codec FROM blobs") == [(3,)]
-    assert dict(store.read_blobs([blob_id(s) for s in SKILLS])) == dict(pairs(SKILLS))
+    assert store._db.fetch_all("SELECT DISTINCT codec FROM blobs") == [(3,)]
+    assert dict(store.read_small_blobs([blob_id(s) for s in SKILLS])) == dict(pairs(SKILLS))
 
 
 def test_a_small_load_is_not_packed_by_others(store: SqliteStore) -> None:
     with store.transaction() as tx:
-        assert tx.packing(SKILLS[:300]) is None
+        assert tx.get_packing(SKILLS[:300]) is None

@@ -12,17 +12,17 @@ import pytest
 
 from brain.digest import blob_id
 from brain.errors import BrainError, StoreError
-from brain.store import database
-from brain.store.checking import SMALLEST_PART, WORTH_SHARING, small
+from brain.store import store_database
+from brain.store.blobs.blob_checks import MIN_RANGES_TO_FORK, MIN_ROWS_PER_RANGE, check_small_blobs
 from brain.store.connection import Connection
-from brain.store.opening import create_store
-from brain.store.protocol import LARGE
+from brain.store.protocol import LARGE_BLOB_BYTES
+from brain.store.sqlite_store import create_store
 
 # What the children here do is safe whatever threads the tests before have left.
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 
 SKILLS = [b"skill %d\n" % number * (number % 60) for number in range(900)]
-BIG = random.Random(3).randbytes(LARGE + 1)
+BIG = random.Random(3).randbytes(LARGE_BLOB_BYTES + 1)
 DAMAGES = (
     *("UPDATE blobs SET data = x'28b52ffd'", "UPDATE blobs SET codec = 99"),
     *("UPDATE blobs SET data = CAST(data || x'00' AS BLOB)", "UPDATE blobs SET codec = 0"),
@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def db(folder: Path) -> Iterator[Connection]:
-    made = database.open_writable(folder)
+    made = store_database.open_store_database(folder)
     yield made
     made.close()
 
@@ -55,7 +55,9 @@ def nothing(blob: bytes, content: bytes) -> bool:
 
 def checked(db: Connection, folder: Path, processes: int) -> tuple[list[object], list[bytes]]:
     large: list[bytes] = []
-    with small(db, lambda: database.open_readonly(folder), large, processes, nothing) as parts:
+    with check_small_blobs(
+        db, lambda: store_database.open_store_database_readonly(folder), large, processes, nothing
+    ) as parts:
         return list(parts), large
 
 
@@ -64,7 +66,7 @@ def test_one_process_and_several_say_the_same_of_a_sound_store(
 ) -> None:
     alone = checked(db, folder, 1)
     assert alone[1] == [blob_id(BIG)]
-    assert len(alone[0]) >= WORTH_SHARING
+    assert len(alone[0]) >= MIN_RANGES_TO_FORK
     assert checked(db, folder, 2) == checked(db, folder, 4) == alone
 
 
@@ -76,7 +78,7 @@ def test_one_process_and_several_say_the_same_of_a_damaged_store(
     for sql in rng.choices(DAMAGES, k=rng.randint(1, 12)):
         where = rng.randint(1, len(SKILLS))
         how = rng.choice((f"number = {where}", f"number BETWEEN {where} AND {where + 90}"))
-        db.run(sql.replace("UPDATE", "UPDATE OR IGNORE") + f" WHERE {how}")
+        db.execute(sql.replace("UPDATE", "UPDATE OR IGNORE") + f" WHERE {how}")
     alone = checked(db, folder, 1)
     assert checked(db, folder, 2) == alone
     assert checked(db, folder, 3) == alone
@@ -86,27 +88,29 @@ def test_what_is_looked_for_is_named_whoever_reads_it(db: Connection, folder: Pa
     wanted = {blob_id(skill) for skill in SKILLS[::7]}
     for processes in (1, 3):
         large: list[bytes] = []
-        with small(
+        with check_small_blobs(
             db,
-            lambda: database.open_readonly(folder),
+            lambda: store_database.open_store_database_readonly(folder),
             large,
             processes,
             lambda blob, content: blob in wanted and blob_id(content) == blob,
         ) as parts:
-            assert {blob for part in parts for blob in part.named} == wanted
+            assert {blob for part in parts for blob in part.selected} == wanted
 
 
 def test_few_blobs_are_not_worth_a_child(tmp_path: Path) -> None:
     store = create_store(tmp_path / "few")
     with store.transaction() as tx:
-        for number in range(SMALLEST_PART * (WORTH_SHARING - 1)):
+        for number in range(MIN_ROWS_PER_RANGE * (MIN_RANGES_TO_FORK - 1)):
             tx.put_blob(b"%d" % number)
 
     def never() -> Connection:
         raise AssertionError("a child was made")
 
-    with small(store._db, never, [], 4, nothing) as parts:
-        assert sum(len(part.sizes) for part in parts) == SMALLEST_PART * (WORTH_SHARING - 1)
+    with check_small_blobs(store._db, never, [], 4, nothing) as parts:
+        assert sum(len(part.sizes) for part in parts) == MIN_ROWS_PER_RANGE * (
+            MIN_RANGES_TO_FORK - 1
+        )
     store.close()
 
 
@@ -115,7 +119,10 @@ def test_a_child_that_is_killed_is_an_error_and_never_a_pass(db: Connection) -> 
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError
 
-    with small(db, killed, [], 2, nothing) as parts, pytest.raises(BrainError) as caught:
+    with (
+        check_small_blobs(db, killed, [], 2, nothing) as parts,
+        pytest.raises(BrainError) as caught,
+    ):
         list(parts)
     assert caught.value.code == "worker_died"
 
@@ -124,6 +131,9 @@ def test_what_a_child_cannot_open_is_told_as_it_is(db: Connection) -> None:
     def locked_out() -> Connection:
         raise StoreError("the store cannot be opened", code="cannot_open")
 
-    with small(db, locked_out, [], 2, nothing) as parts, pytest.raises(StoreError) as caught:
+    with (
+        check_small_blobs(db, locked_out, [], 2, nothing) as parts,
+        pytest.raises(StoreError) as caught,
+    ):
         list(parts)
     assert caught.value.code == "cannot_open"

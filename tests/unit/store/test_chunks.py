@@ -10,27 +10,36 @@ from blake3 import blake3
 
 from brain.digest import blob_id
 from brain.errors import Conflict
-from brain.store.chunks import MAX_CHUNK, MIN_CHUNK, Meter, cut, hash_next, whole
-from brain.store.protocol import LARGE
+from brain.store.blobs.large_blob_writer import (
+    MAX_CHUNK_BYTES,
+    MIN_CHUNK_BYTES,
+    HashingReader,
+    cut_chunks,
+    hash_next_bytes,
+    read_to_end,
+)
+from brain.store.protocol import LARGE_BLOB_BYTES
 
 NOISE = random.Random(1).randbytes(2 << 20)
 
 
 def chunks_of(content: bytes, lead: bytes = b"") -> tuple[list[bytes], bytes]:
     digest = blake3()
-    meter = Meter(io.BytesIO(content), len(content), digest, lead)
-    return list(cut(meter, len(lead) + len(content))), digest.digest()
+    meter = HashingReader(io.BytesIO(content), len(content), digest, lead)
+    return list(cut_chunks(meter, len(lead) + len(content))), digest.digest()
 
 
-@pytest.mark.parametrize("size", [0, 1, MIN_CHUNK, MIN_CHUNK + 1, MAX_CHUNK, 2 << 20])
+@pytest.mark.parametrize(
+    "size", [0, 1, MIN_CHUNK_BYTES, MIN_CHUNK_BYTES + 1, MAX_CHUNK_BYTES, 2 << 20]
+)
 @pytest.mark.parametrize("source", [NOISE, bytes(2 << 20), b"one line\n" * 300_000])
 def test_chunks_make_up_the_content_and_keep_the_bounds(source: bytes, size: int) -> None:
     content = source[:size]
     chunks, digest = chunks_of(content)
     assert b"".join(chunks) == content
     assert digest == blob_id(content)
-    assert max(map(len, chunks)) <= MAX_CHUNK < LARGE
-    assert all(len(chunk) >= MIN_CHUNK // 2 for chunk in chunks[:-1])
+    assert max(map(len, chunks)) <= MAX_CHUNK_BYTES < LARGE_BLOB_BYTES
+    assert all(len(chunk) >= MIN_CHUNK_BYTES // 2 for chunk in chunks[:-1])
 
 
 def test_an_insertion_moves_few_cuts() -> None:
@@ -55,22 +64,22 @@ class Trickle(io.BytesIO):
 
 def test_a_source_may_give_less_than_asked_for() -> None:
     digest = blake3()
-    chunks = list(cut(Meter(Trickle(NOISE), len(NOISE), digest), len(NOISE)))
+    chunks = list(cut_chunks(HashingReader(Trickle(NOISE), len(NOISE), digest), len(NOISE)))
     assert chunks == chunks_of(NOISE)[0]
     assert digest.digest() == blob_id(NOISE)
-    assert whole(Meter(Trickle(b"x" * 5000), 5000, blake3()), 5000) == b"x" * 5000
+    assert read_to_end(HashingReader(Trickle(b"x" * 5000), 5000, blake3()), 5000) == b"x" * 5000
 
 
 def test_hashing_stops_where_it_was_told_to() -> None:
     digest = blake3()
     source = io.BytesIO(NOISE)
-    hash_next(source, 1000, digest)
-    hash_next(source, 0, digest)
+    hash_next_bytes(source, 1000, digest)
+    hash_next_bytes(source, 0, digest)
     assert digest.digest() == blob_id(NOISE[:1000])
     assert source.tell() == 1000
 
 
 def test_a_source_that_ends_early_is_told() -> None:
     with pytest.raises(Conflict) as error:
-        hash_next(io.BytesIO(b"short"), 6, blake3())
+        hash_next_bytes(io.BytesIO(b"short"), 6, blake3())
     assert error.value.code == "changed_while_reading"

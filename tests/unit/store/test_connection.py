@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from brain.errors import BrainError, Locked, StoreError
-from brain.store.connection import Connection, typed
+from brain.store.connection import Connection, translate_engine_error
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def scratch(folder: Path) -> Iterator[Connection]:
 def test_every_engine_error_has_a_code_and_a_hint(
     error: type[apsw.Error], code: str, status: int
 ) -> None:
-    found = typed(error("what the engine said"), "store.db")
+    found = translate_engine_error(error("what the engine said"), "store.db")
     assert isinstance(found, BrainError)
     assert (found.code, found.exit_status) == (code, status)
     assert found.hint
@@ -46,59 +46,61 @@ def test_every_engine_error_has_a_code_and_a_hint(
 
 def test_misuse_by_this_program_is_not_disguised() -> None:
     error = apsw.BindingsError("wrong number of bindings")
-    assert typed(error, "store.db") is error
+    assert translate_engine_error(error, "store.db") is error
 
 
 def test_text_that_is_not_utf8_is_damage(tmp_path: Path) -> None:
     with scratch(tmp_path) as db, pytest.raises(StoreError) as error:
-        db.all("SELECT CAST(x'ff' AS TEXT)")
+        db.fetch_all("SELECT CAST(x'ff' AS TEXT)")
     assert error.value.code == "bad_store"
 
 
 def test_a_statement_that_would_wait_is_given_up_at_once(tmp_path: Path) -> None:
     with scratch(tmp_path) as first, scratch(tmp_path) as second:
-        first.run("BEGIN IMMEDIATE")
-        assert second.try_now("BEGIN IMMEDIATE") == []
-        first.abandon()
-        first.abandon()
+        first.execute("BEGIN IMMEDIATE")
+        assert second.fetch_without_waiting("BEGIN IMMEDIATE") == []
+        first.roll_back()
+        first.roll_back()
         assert not first.in_transaction
 
 
 def test_nothing_is_written_after_the_engine_rolled_back_by_itself(tmp_path: Path) -> None:
     with scratch(tmp_path) as db:
-        db.run("CREATE TABLE t (x INTEGER PRIMARY KEY)")
+        db.execute("CREATE TABLE t (x INTEGER PRIMARY KEY)")
         db.begin()
-        db.run("INSERT INTO t VALUES (1)")
+        db.execute("INSERT INTO t VALUES (1)")
         with pytest.raises(StoreError):
-            db.run("INSERT OR ROLLBACK INTO t VALUES (1)")
+            db.execute("INSERT OR ROLLBACK INTO t VALUES (1)")
         attempts: list[Callable[[], None]] = [
-            lambda: db.run("INSERT INTO t VALUES (2)"),
-            lambda: db.run_many("INSERT INTO t VALUES (?)", [(3,)]),
+            lambda: db.execute("INSERT INTO t VALUES (2)"),
+            lambda: db.execute_many("INSERT INTO t VALUES (?)", [(3,)]),
             db.commit,
         ]
         for attempt in attempts:
             with pytest.raises(StoreError) as error:
                 attempt()
             assert error.value.code == "rolled_back"
-        db.abandon()
-        assert db.all("SELECT x FROM t") == []
-        db.run("INSERT INTO t VALUES (4)")
+        db.roll_back()
+        assert db.fetch_all("SELECT x FROM t") == []
+        db.execute("INSERT INTO t VALUES (4)")
 
 
 def test_keys_are_looked_up_in_any_number(tmp_path: Path) -> None:
     with scratch(tmp_path) as db:
-        db.run("CREATE TABLE t (x INTEGER PRIMARY KEY)")
+        db.execute("CREATE TABLE t (x INTEGER PRIMARY KEY)")
         db.begin()
-        db.run_many("INSERT INTO t VALUES (?)", [(number,) for number in range(2000)])
+        db.execute_many("INSERT INTO t VALUES (?)", [(number,) for number in range(2000)])
         db.commit()
         for count in (0, 1, 16, 17, 256, 257, 1999):
-            rows = db.among("SELECT x FROM t WHERE x IN ({keys})", list(range(count)))
+            rows = db.fetch_by_keys("SELECT x FROM t WHERE x IN ({keys})", list(range(count)))
             assert [x for (x,) in rows] == list(range(count))
 
 
 def test_a_locked_error_is_what_a_busy_engine_becomes(tmp_path: Path) -> None:
     flags = apsw.SQLITE_OPEN_READWRITE
     with scratch(tmp_path) as first:
-        first.run("BEGIN EXCLUSIVE")
+        first.execute("BEGIN EXCLUSIVE")
         with pytest.raises(Locked):
-            Connection(str(tmp_path / "t.db"), flags, timeout=0, name="t.db").run("BEGIN IMMEDIATE")
+            Connection(str(tmp_path / "t.db"), flags, timeout=0, name="t.db").execute(
+                "BEGIN IMMEDIATE"
+            )

@@ -19,8 +19,8 @@ import pytest
 from brain.errors import BrainError, Conflict, StoreError
 from brain.store import schema
 from brain.store.connection import Connection
-from brain.store.lock import writer_lock
-from brain.store.opening import create_store, open_reader, open_store
+from brain.store.sqlite_store import create_store, open_store, open_store_reader
+from brain.store.writer_lock import writer_lock
 
 NOBODY = 65534
 
@@ -29,7 +29,7 @@ NOBODY = 65534
 def folder(tmp_path: Path) -> Path:
     store = create_store(tmp_path / ".brain")
     with store.transaction() as tx:
-        tx.set_ref("main", None, b"1" * 32)
+        tx.update_ref("main", None, b"1" * 32)
     store.close()
     return tmp_path / ".brain"
 
@@ -120,7 +120,7 @@ def test_folder_and_files_are_for_their_owner_whatever_the_umask(
     try:
         store = create_store(tmp_path / ".brain")
         with store.transaction() as tx:
-            tx.set_ref("main", None, b"1" * 32)
+            tx.update_ref("main", None, b"1" * 32)
     finally:
         os.umask(before)
     folder = tmp_path / ".brain"
@@ -138,8 +138,8 @@ def test_a_store_is_not_created_over_another(folder: Path) -> None:
     with pytest.raises(Conflict) as error:
         create_store(folder)
     assert error.value.code == "exists"
-    store = open_reader(folder)
-    assert store.ref("main") == b"1" * 32
+    store = open_store_reader(folder)
+    assert store.read_ref("main") == b"1" * 32
     store.close()
 
 
@@ -154,7 +154,7 @@ def test_the_file_says_what_it_is_and_how_it_is_kept(folder: Path) -> None:
     with closing(apsw.Connection(str(folder / "store.db"))) as db:
         for pragma, value in (
             ("application_id", schema.APPLICATION_ID),
-            ("user_version", schema.VERSION),
+            ("user_version", schema.SCHEMA_VERSION),
             ("journal_mode", "wal"),
         ):
             assert db.execute(f"PRAGMA {pragma}").fetchall() == [(value,)]
@@ -165,16 +165,16 @@ def test_the_connection_is_durable_and_guarded(folder: Path) -> None:
         str(folder / "store.db"), apsw.SQLITE_OPEN_READWRITE, timeout=1, name="store.db"
     )
     for pragma, value in (("synchronous", 2), ("trusted_schema", 0), ("cell_size_check", 1)):
-        assert db.all(f"PRAGMA {pragma}") == [(value,)]
+        assert db.fetch_all(f"PRAGMA {pragma}") == [(value,)]
     with pytest.raises(StoreError):
-        db.run("UPDATE sqlite_schema SET sql = ''")
+        db.execute("UPDATE sqlite_schema SET sql = ''")
     db.close()
 
 
 def test_closing_leaves_the_log_for_the_next_one(folder: Path) -> None:
     assert (folder / "store.db-wal").stat().st_size > 0
     store = open_store(folder)
-    assert store.ref("main") == b"1" * 32
+    assert store.read_ref("main") == b"1" * 32
     store.close()
     assert (folder / "store.db-wal").stat().st_size > 0
 
@@ -197,14 +197,14 @@ def test_a_long_log_is_emptied_at_once(folder: Path) -> None:
 
 
 def test_a_long_log_that_a_reader_still_needs_is_left_to_later(folder: Path) -> None:
-    store, reader = open_store(folder), open_reader(folder)
-    rows = reader._db.stream("SELECT name FROM facts")
+    store, reader = open_store(folder), open_store_reader(folder)
+    rows = reader._db.stream_rows("SELECT name FROM facts")
     next(rows)
     with store.transaction() as tx:
         tx.put_blobs(NOISE)
     assert len(list(rows)) == 1
     assert (folder / "store.db-wal").stat().st_size > 0
-    assert len(list(reader.objects())) == 80
+    assert len(list(reader.stream_object_ids())) == 80
     reader.close()
     store.close()
 
@@ -212,11 +212,11 @@ def test_a_long_log_that_a_reader_still_needs_is_left_to_later(folder: Path) -> 
 def test_a_reader_writes_nothing_into_the_file(folder: Path) -> None:
     checkpoint(folder)
     before = (folder / "store.db").read_bytes()
-    reader = open_reader(folder)
-    assert reader.refs() == {"main": b"1" * 32}
-    assert reader.integrity() == []
+    reader = open_store_reader(folder)
+    assert reader.list_refs() == {"main": b"1" * 32}
+    assert reader.check_integrity() == []
     with pytest.raises(StoreError) as error:
-        reader._db.run("DELETE FROM facts")
+        reader._db.execute("DELETE FROM facts")
     assert error.value.code == "read_only"
     reader.close()
     assert (folder / "store.db").read_bytes() == before
@@ -225,15 +225,15 @@ def test_a_reader_writes_nothing_into_the_file(folder: Path) -> None:
 def test_a_store_left_outside_the_log_by_a_crash_is_taken_back(folder: Path) -> None:
     with closing(apsw.Connection(str(folder / "store.db"))) as db:
         assert db.execute("PRAGMA journal_mode=DELETE").fetchall() == [("delete",)]
-    reader = open_reader(folder)
-    assert reader.ref("main") == b"1" * 32
+    reader = open_store_reader(folder)
+    assert reader.read_ref("main") == b"1" * 32
     reader.close()
     store = open_store(folder)
-    assert store._db.all("PRAGMA journal_mode") == [("wal",)]
+    assert store._db.fetch_all("PRAGMA journal_mode") == [("wal",)]
     store.close()
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, schema.VERSION + 1])
+@pytest.mark.parametrize("version", [1, 2, 3, schema.SCHEMA_VERSION + 1])
 def test_a_store_of_another_version_is_refused_and_left_as_it_is(
     folder: Path, version: int
 ) -> None:
@@ -241,7 +241,7 @@ def test_a_store_of_another_version_is_refused_and_left_as_it_is(
         db.execute(f"PRAGMA user_version={version}").fetchall()
     checkpoint(folder)
     before = (folder / "store.db").read_bytes()
-    for opened in (open_reader, open_store):
+    for opened in (open_store_reader, open_store):
         with pytest.raises(StoreError) as error:
             opened(folder)
         assert error.value.code == "unsupported_version"
@@ -255,7 +255,7 @@ def test_a_store_holds_nothing_that_is_derived(folder: Path, name: str) -> None:
     assert name not in {sql.split()[2] for sql in schema.TABLES}
     with closing(apsw.Connection(str(folder / "store.db"))) as db:
         db.execute("ANALYZE" if name == "sqlite_stat1" else f"CREATE TABLE {name} (x)").fetchall()
-    for opened in (open_reader, open_store):
+    for opened in (open_store_reader, open_store):
         with pytest.raises(StoreError) as error:
             opened(folder)
         assert error.value.code == "bad_store"
@@ -267,7 +267,7 @@ def test_another_users_store_is_refused(open_place: Path, monkeypatch: pytest.Mo
     (open_place / ".brain" / "store.db").chmod(0o666)
     if os.geteuid() != 0:  # who is not root cannot become somebody else
         monkeypatch.setattr(os, "geteuid", lambda: NOBODY)
-    assert unprivileged(lambda: str(open_reader(open_place / ".brain"))) == "foreign_owner"
+    assert unprivileged(lambda: str(open_store_reader(open_place / ".brain"))) == "foreign_owner"
     assert unprivileged(lambda: str(open_store(open_place / ".brain"))) == "foreign_owner"
 
 
@@ -276,8 +276,8 @@ def test_root_may_open_anybodys_store(open_place: Path) -> None:
     give_away(open_place / ".brain")
     store = open_store(open_place / ".brain")
     with store.transaction() as tx:
-        tx.set_ref("main", None, b"by root")
-    assert store.refs() == {"main": b"by root"}
+        tx.update_ref("main", None, b"by root")
+    assert store.list_refs() == {"main": b"by root"}
     store.close()
 
 
@@ -288,7 +288,7 @@ def test_a_medium_that_cannot_be_written_is_read_when_the_log_is_empty(
     folder = open_place / ".brain"
     store = create_store(folder)
     with store.transaction() as tx:
-        tx.set_ref("main", None, b"seen")
+        tx.update_ref("main", None, b"seen")
     store.close()
     checkpoint(folder)
     if log == "empty":
@@ -296,7 +296,7 @@ def test_a_medium_that_cannot_be_written_is_read_when_the_log_is_empty(
     give_away(folder)
     folder.chmod(0o500)
     (folder / "store.db").chmod(0o400)
-    assert unprivileged(lambda: str(open_reader(folder).ref("main"))) == "b'seen'"
+    assert unprivileged(lambda: str(open_store_reader(folder).read_ref("main"))) == "b'seen'"
     assert unprivileged(lambda: str(open_store(folder))) == "read_only"
     assert not (folder / "store.db-shm").exists()
 
@@ -305,12 +305,12 @@ def test_a_log_that_is_not_empty_is_never_ignored(open_place: Path) -> None:
     folder = open_place / ".brain"
     store = create_store(folder)
     with store.transaction() as tx:
-        tx.set_ref("main", None, b"seen")
+        tx.update_ref("main", None, b"seen")
     store.close()
     (folder / "store.db-shm").unlink()
     give_away(folder)
     folder.chmod(0o500)
-    assert unprivileged(lambda: str(open_reader(folder))) == "read_only"
+    assert unprivileged(lambda: str(open_store_reader(folder))) == "read_only"
 
 
 FULL = """
@@ -343,7 +343,7 @@ def test_a_disk_that_takes_no_more_is_a_typed_error_and_leaves_the_old_state(
     )
     assert done.stdout.split() in (["io_error", "1"], ["no_space", "1"])
     store = open_store(folder)
-    assert store.refs() == {"main": b"1" * 32}
-    assert list(store.objects()) == []
-    assert store.integrity() == []
+    assert store.list_refs() == {"main": b"1" * 32}
+    assert list(store.stream_object_ids()) == []
+    assert store.check_integrity() == []
     store.close()

@@ -7,7 +7,15 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from brain.errors import InvalidInput
 from brain.trust import ed25519
-from tests.curve import ORDER, PRIME, Point, add, encoded, recover, times
+from tests.support.ed25519_curve import (
+    ORDER,
+    PRIME,
+    Point,
+    add_points,
+    encode_point,
+    multiply_point,
+    recover_x,
+)
 
 RFC_8032 = [
     (
@@ -39,34 +47,34 @@ SEED, KEY, MESSAGE, SIGNATURE = (bytes.fromhex(text) for text in RFC_8032[1])
 def test_keys_and_signatures_are_those_of_rfc_8032(vector: tuple[str, str, str, str]) -> None:
     seed, key, message, signature = (bytes.fromhex(text) for text in vector)
     assert ed25519.public_key(seed) == key
-    assert ed25519.sign(seed, message) == signature
-    assert ed25519.verify(key, message, signature)
+    assert ed25519.sign_message(seed, message) == signature
+    assert ed25519.verify_signature(key, message, signature)
 
 
 def test_new_keys_differ() -> None:
-    assert len({ed25519.new_seed() for _ in range(10)}) == 10
+    assert len({ed25519.generate_seed() for _ in range(10)}) == 10
 
 
 def test_no_flipped_bit_of_a_signature_nor_another_message_is_taken() -> None:
     for bit in range(8 * len(SIGNATURE)):
         flipped = bytearray(SIGNATURE)
         flipped[bit // 8] ^= 1 << bit % 8
-        assert not ed25519.verify(KEY, MESSAGE, bytes(flipped))
-    assert not ed25519.verify(KEY, MESSAGE + b"\0", SIGNATURE)
-    assert not ed25519.verify(KEY, b"", SIGNATURE)
+        assert not ed25519.verify_signature(KEY, MESSAGE, bytes(flipped))
+    assert not ed25519.verify_signature(KEY, MESSAGE + b"\0", SIGNATURE)
+    assert not ed25519.verify_signature(KEY, b"", SIGNATURE)
 
 
 @pytest.mark.parametrize("length", [0, 1, 31, 33, 63, 65, 128])
 def test_what_has_another_length_is_not_valid(length: int) -> None:
-    assert not ed25519.verify(KEY, MESSAGE, (SIGNATURE * 2)[:length])
-    assert not ed25519.verify((KEY * 4)[:length], MESSAGE, SIGNATURE)
-    assert not ed25519.is_usable((KEY * 4)[:length])
+    assert not ed25519.verify_signature(KEY, MESSAGE, (SIGNATURE * 2)[:length])
+    assert not ed25519.verify_signature((KEY * 4)[:length], MESSAGE, SIGNATURE)
+    assert not ed25519.is_usable_key((KEY * 4)[:length])
 
 
 @pytest.mark.parametrize("more", [1, 2, 8])
 def test_a_second_form_of_s_is_not_valid(more: int) -> None:
     s = int.from_bytes(SIGNATURE[32:], "little") + more * ORDER
-    assert not ed25519.verify(KEY, MESSAGE, SIGNATURE[:32] + s.to_bytes(32, "little"))
+    assert not ed25519.verify_signature(KEY, MESSAGE, SIGNATURE[:32] + s.to_bytes(32, "little"))
 
 
 def small_order() -> list[bytes]:
@@ -75,12 +83,12 @@ def small_order() -> list[bytes]:
     y = 2
     while len(found) < 8:
         y += 1
-        x = recover(y)
+        x = recover_x(y)
         if x is not None:
-            small = times(ORDER, (x, y))
-            found |= {times(number, small) for number in range(8)}
-    assert all(times(8, point) == (0, 1) for point in found)
-    canonical = [encoded(*point) for point in sorted(found)]
+            small = multiply_point(ORDER, (x, y))
+            found |= {multiply_point(number, small) for number in range(8)}
+    assert all(multiply_point(8, point) == (0, 1) for point in found)
+    canonical = [encode_point(*point) for point in sorted(found)]
     every = [
         (y + extra | sign << 255).to_bytes(32, "little")
         for _, y in found
@@ -95,66 +103,66 @@ def test_no_key_of_small_order_is_usable_in_any_form() -> None:
     keys = small_order()
     assert len(keys) == 14
     for key in keys:
-        assert not ed25519.is_usable(key)
+        assert not ed25519.is_usable_key(key)
 
 
 def test_a_key_that_fits_every_message_is_refused_where_openssl_takes_it() -> None:
-    identity = encoded(0, 1)
+    identity = encode_point(0, 1)
     anything = identity + bytes(32)
     Ed25519PublicKey.from_public_bytes(identity).verify(anything, b"any message")
-    assert not ed25519.verify(identity, b"any message", anything)
+    assert not ed25519.verify_signature(identity, b"any message", anything)
 
 
 def test_the_points_of_the_curve_add_up() -> None:
-    x = recover(4 * pow(5, -1, PRIME) % PRIME)
+    x = recover_x(4 * pow(5, -1, PRIME) % PRIME)
     assert x is not None
     base = (x if x % 2 == 0 else PRIME - x, 4 * pow(5, -1, PRIME) % PRIME)
-    assert times(ORDER, base) == (0, 1)
-    assert add(base, base) == times(2, base)
+    assert multiply_point(ORDER, base) == (0, 1)
+    assert add_points(base, base) == multiply_point(2, base)
 
 
 @pytest.mark.parametrize("y", range(19))
 @pytest.mark.parametrize("sign", [0, 1])
 def test_a_key_that_is_not_reduced_is_refused(y: int, sign: int) -> None:
     key = (PRIME + y | sign << 255).to_bytes(32, "little")
-    assert not ed25519.is_usable(key)
-    assert not ed25519.verify(key, MESSAGE, SIGNATURE)
+    assert not ed25519.is_usable_key(key)
+    assert not ed25519.verify_signature(key, MESSAGE, SIGNATURE)
 
 
 def test_a_key_is_usable_if_it_is_a_point_of_large_order() -> None:
     for y in range(2, 300):
         for sign in (0, 1):
             key = (y | sign << 255).to_bytes(32, "little")
-            assert ed25519.is_usable(key) == (recover(y) is not None), y
+            assert ed25519.is_usable_key(key) == (recover_x(y) is not None), y
 
 
 def test_a_key_that_is_no_point_fits_nothing() -> None:
-    y = next(y for y in range(2, 100) if recover(y) is None)
-    assert not ed25519.verify(y.to_bytes(32, "little"), MESSAGE, SIGNATURE)
+    y = next(y for y in range(2, 100) if recover_x(y) is None)
+    assert not ed25519.verify_signature(y.to_bytes(32, "little"), MESSAGE, SIGNATURE)
 
 
 @pytest.mark.parametrize("passphrase", [b"", b"correct horse", bytes(range(256))])
 def test_a_private_key_comes_back_from_pem(passphrase: bytes) -> None:
-    pem = ed25519.to_pem(SEED, passphrase)
-    assert ed25519.from_pem(pem, passphrase) == SEED
-    assert ed25519.is_encrypted(pem) == bool(passphrase)
+    pem = ed25519.private_key_to_pem(SEED, passphrase)
+    assert ed25519.private_key_from_pem(pem, passphrase) == SEED
+    assert ed25519.is_encrypted_pem(pem) == bool(passphrase)
 
 
 @pytest.mark.parametrize(
     ("pem", "passphrase", "code"),
     [
-        (ed25519.to_pem(SEED, b"right"), b"", "passphrase_needed"),
-        (ed25519.to_pem(SEED, b"right"), b"wrong", "wrong_passphrase"),
+        (ed25519.private_key_to_pem(SEED, b"right"), b"", "passphrase_needed"),
+        (ed25519.private_key_to_pem(SEED, b"right"), b"wrong", "wrong_passphrase"),
         (b"", b"", "bad_key"),
         (b"not PEM at all", b"x", "bad_key"),
-        (ed25519.to_pem(SEED, b"")[:60], b"", "bad_key"),
-        (ed25519.to_pem(SEED, b"").replace(b"MC4", b"MC5"), b"", "bad_key"),
+        (ed25519.private_key_to_pem(SEED, b"")[:60], b"", "bad_key"),
+        (ed25519.private_key_to_pem(SEED, b"").replace(b"MC4", b"MC5"), b"", "bad_key"),
     ],
     ids=["no passphrase", "wrong passphrase", "empty", "text", "cut", "altered"],
 )
 def test_what_holds_no_key_is_refused(pem: bytes, passphrase: bytes, code: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        ed25519.from_pem(pem, passphrase)
+        ed25519.private_key_from_pem(pem, passphrase)
     assert caught.value.code == code
 
 
@@ -168,4 +176,4 @@ def test_a_key_of_another_kind_is_refused() -> None:
         serialization.NoEncryption(),
     )
     with pytest.raises(InvalidInput, match="another kind"):
-        ed25519.from_pem(pem, b"")
+        ed25519.private_key_from_pem(pem, b"")

@@ -12,44 +12,44 @@ import pytest
 
 from brain.errors import InvalidInput, ProofError
 from brain.objects import lineage
-from brain.objects.snapshot import encode, snapshot_id
-from brain.proofs import strict
-from brain.trust import accusation, equivocation, statement
-from brain.trust.accusation import Accused, Signed
-from brain.trust.equivocation import Equivocation
-from brain.trust.proving import proving
-from tests.mutants import mutants
-from tests.signing import KEYS, SEEDS, Signing
+from brain.objects.snapshot import encode_snapshot, snapshot_id
+from brain.proofs import json_fields
+from brain.trust import equivocation, equivocation_proof, signature_format
+from brain.trust.batch_verify import verify_in_background
+from brain.trust.equivocation import EquivocationPair
+from brain.trust.equivocation_proof import ProvenEquivocation, SignedSnapshot
+from tests.support.json_mutations import mutate_json
+from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS, SignedLineage
 
 
-def found(line: Signing, read: Iterable[int] = ()) -> list[tuple[int, int, int, int]]:
+def found(line: SignedLineage, read: Iterable[int] = ()) -> list[tuple[int, int, int, int]]:
     """Return parent, key and both children of each equivocation, as numbers."""
     behind = {line.ids[number] for number in read}
-    with proving(line.brain, line.rows) as finish:
+    with verify_in_background(line.brain, line.rows) as finish:
         signers = finish()
     walk = sorted(line.known.items(), key=lambda row: -row[1].generation)
     told = []
-    for one in equivocation.find(line.load, iter(walk), signers, behind):
+    for one in equivocation.find_equivocations(line.load, iter(walk), signers, behind):
         ends = sorted(map(line.ids.index, (one.first, one.second)))
-        told.append((line.ids.index(one.parent), KEYS.index(one.key), *ends))
+        told.append((line.ids.index(one.parent), PUBLIC_KEYS.index(one.key), *ends))
     return sorted(told)
 
 
 def test_a_line_has_none() -> None:
-    line = Signing(by=[0])
+    line = SignedLineage(by=[0])
     for _ in range(5):
         line.add(by=[0])
     assert found(line) == []
 
 
 def test_two_children_of_one_snapshot_by_one_key_are_one() -> None:
-    line = Signing(by=[0])
+    line = SignedLineage(by=[0])
     a, b = line.add(0, by=[0, 1]), line.add(0, by=[0], author="other")
     assert found(line) == [(0, 0, a, b)]
 
 
 def test_two_children_by_two_keys_or_unsigned_are_none() -> None:
-    line = Signing(by=[0])
+    line = SignedLineage(by=[0])
     line.add(0, by=[0])
     line.add(0, by=[1], author="b")
     line.add(0, author="c")
@@ -57,26 +57,26 @@ def test_two_children_by_two_keys_or_unsigned_are_none() -> None:
 
 
 def test_a_signature_that_does_not_fit_accuses_nobody() -> None:
-    line = Signing(by=[0])
+    line = SignedLineage(by=[0])
     line.add(0, by=[0])
     b = line.add(0, author="b")
-    line.rows.append((line.ids[b], KEYS[0], bytes(64)))
+    line.rows.append((line.ids[b], PUBLIC_KEYS[0], bytes(64)))
     assert found(line) == []
 
 
 def test_a_merge_of_a_sibling_or_of_what_came_of_it_is_its_descendant_and_none() -> None:
-    line = Signing(by=[0])
+    line = SignedLineage(by=[0])
     side = line.add(0, by=[0])
     line.add(0, side, by=[0])
     assert found(line) == []
-    line = Signing(by=[0])
+    line = SignedLineage(by=[0])
     side = line.add(0, by=[0])
     line.add(0, line.add(line.add(side)), by=[0])
     assert found(line) == []
 
 
 def test_a_merge_of_something_else_is_one() -> None:
-    line = Signing(by=[0])
+    line = SignedLineage(by=[0])
     side = line.add(line.add(0, author="unsigned"), author="x")
     a = line.add(0, by=[0])
     merge = line.add(0, side, by=[0])
@@ -84,7 +84,7 @@ def test_a_merge_of_something_else_is_one() -> None:
 
 
 def test_each_of_many_children_is_told_once_for_each_key() -> None:
-    line = Signing()
+    line = SignedLineage()
     for number in range(6):
         line.add(0, by=[0, 1], author=str(number))
     assert [key for _, key, _, _ in found(line)] == [0] * 5 + [1] * 5
@@ -98,7 +98,7 @@ def test_two_children_that_a_head_descends_from_are_none_to_who_reads_that_head(
 
 
 def test_a_merge_of_two_children_hides_no_third_one_whatever_was_told_first() -> None:
-    line = Signing(by=[0])
+    line = SignedLineage(by=[0])
     a = line.add(0, by=[0])
     third = line.add(0, a, by=[0])
     b = line.add(0, line.add(line.add(0)), by=[0])
@@ -107,45 +107,57 @@ def test_a_merge_of_two_children_hides_no_third_one_whatever_was_told_first() ->
 
 
 def test_an_equivocation_is_a_warning_on_the_second() -> None:
-    told = equivocation.finding(Equivocation(bytes(32), KEYS[0], b"1" * 32, b"2" * 32))
+    told = equivocation.equivocation_finding(
+        EquivocationPair(bytes(32), PUBLIC_KEYS[0], b"1" * 32, b"2" * 32)
+    )
     assert (told.code, told.severity, told.snapshot) == ("equivocation", "warning", "32" * 32)
 
 
 # Proofs
 
 
-def pair(line: Signing, a: int, b: int, parent: int = 0) -> tuple[Equivocation, Signed, Signed]:
+def pair(
+    line: SignedLineage, a: int, b: int, parent: int = 0
+) -> tuple[EquivocationPair, SignedSnapshot, SignedSnapshot]:
     rows = []
     for number in (a, b):
         here = line.ids[number]
-        signature = statement.sign(SEEDS[0], here, line.known[here]).signature
-        rows.append(Signed(encode(line.known[here]), signature))
-    return Equivocation(line.ids[parent], KEYS[0], line.ids[a], line.ids[b]), rows[0], rows[1]
+        signature = signature_format.sign_snapshot(KEY_SEEDS[0], here, line.known[here]).signature
+        rows.append(SignedSnapshot(encode_snapshot(line.known[here]), signature))
+    return (
+        EquivocationPair(line.ids[parent], PUBLIC_KEYS[0], line.ids[a], line.ids[b]),
+        rows[0],
+        rows[1],
+    )
 
 
-def simple() -> tuple[Signing, int, int]:
-    line = Signing(by=[0])
+def simple() -> tuple[SignedLineage, int, int]:
+    line = SignedLineage(by=[0])
     return line, line.add(0, by=[0]), line.add(0, by=[0], author="b")
 
 
 def document() -> dict[str, Any]:
     line, a, b = simple()
-    made: dict[str, Any] = json.loads(accusation.render(*pair(line, a, b)))
+    made: dict[str, Any] = json.loads(
+        equivocation_proof.render_equivocation_proof(*pair(line, a, b))
+    )
     return made
 
 
 def code_of(value: Any) -> str:
     with pytest.raises(ProofError) as caught:
-        accusation.check(json.dumps(value).encode())
+        equivocation_proof.verify_equivocation_proof(json.dumps(value).encode())
     return caught.value.code
 
 
 def test_a_proof_shows_key_brain_parent_and_both_snapshots_in_either_order() -> None:
     line, a, b = simple()
-    text = accusation.render(*pair(line, a, b))
-    assert text == accusation.render(*pair(line, b, a))
+    text = equivocation_proof.render_equivocation_proof(*pair(line, a, b))
+    assert text == equivocation_proof.render_equivocation_proof(*pair(line, b, a))
     ids = sorted([line.ids[a], line.ids[b]])
-    assert accusation.check(text) == Accused(line.brain, line.ids[0], KEYS[0], (ids[0], ids[1]))
+    assert equivocation_proof.verify_equivocation_proof(text) == ProvenEquivocation(
+        line.brain, line.ids[0], PUBLIC_KEYS[0], (ids[0], ids[1])
+    )
 
 
 def test_a_proof_keeps_its_schema() -> None:
@@ -153,7 +165,7 @@ def test_a_proof_keeps_its_schema() -> None:
 
 
 def altered() -> list[tuple[str, Any]]:
-    return list(mutants(document()))
+    return list(mutate_json(document()))
 
 
 @pytest.mark.parametrize(("name", "value"), altered(), ids=[name for name, _ in altered()])
@@ -166,17 +178,19 @@ def test_a_proof_with_anything_altered_is_refused(name: str, value: Any) -> None
 )
 def test_what_is_no_proof_is_refused(text: bytes) -> None:
     with pytest.raises(ProofError):
-        accusation.check(text)
+        equivocation_proof.verify_equivocation_proof(text)
 
 
 def test_a_key_twice_is_refused() -> None:
     text = json.dumps(document())
     with pytest.raises(ProofError) as caught:
-        accusation.check(text.replace("{", '{"format": "brain v1 equivocation",', 1).encode())
+        equivocation_proof.verify_equivocation_proof(
+            text.replace("{", '{"format": "brain v1 equivocation",', 1).encode()
+        )
     assert caught.value.code == "duplicate_key"
 
 
-def made(line: Signing, a: int, b: int, parent: int = 0) -> dict[str, Any]:
+def made(line: SignedLineage, a: int, b: int, parent: int = 0) -> dict[str, Any]:
     """Return the document of a proof whether it holds or not."""
     found, first, second = pair(line, a, b, parent)
     rows = sorted([first, second], key=lambda one: snapshot_id(one.encoded))
@@ -185,7 +199,7 @@ def made(line: Signing, a: int, b: int, parent: int = 0) -> dict[str, Any]:
         "brain": line.brain.hex(),
         "parent": found.parent.hex(),
         "signed": [
-            {"encoded": strict.as_text(one.encoded), "signature": one.signature.hex()}
+            {"encoded": json_fields.to_base64(one.encoded), "signature": one.signature.hex()}
             for one in rows
         ],
     }
@@ -218,14 +232,16 @@ def test_a_late_merge_is_not_shown_by_two_snapshots() -> None:
     assert code_of(made(line, a, merge)) == "no_equivocation"
     other = line.add(0, line.add(line.add(line.add(0, author="q"))), by=[0])
     with pytest.raises(InvalidInput) as caught:
-        accusation.render(*pair(line, a, other))
+        equivocation_proof.render_equivocation_proof(*pair(line, a, other))
     assert caught.value.code == "not_provable"
 
 
 def test_a_merge_of_the_next_generation_is_shown() -> None:
     line, a, b = simple()
     merge = line.add(0, b, by=[0])
-    assert accusation.check(accusation.render(*pair(line, a, merge)))
+    assert equivocation_proof.verify_equivocation_proof(
+        equivocation_proof.render_equivocation_proof(*pair(line, a, merge))
+    )
 
 
 def test_snapshots_of_two_brains_are_none() -> None:
@@ -238,7 +254,7 @@ def test_snapshots_of_two_brains_are_none() -> None:
 def test_a_signature_of_another_key_is_none() -> None:
     line, a, b = simple()
     value = made(line, a, b)
-    value["key"] = statement.key_text(KEYS[1])
+    value["key"] = signature_format.format_key(PUBLIC_KEYS[1])
     assert code_of(value) == "bad_signature"
 
 
@@ -259,5 +275,5 @@ def test_what_is_no_snapshot_is_refused() -> None:
     value = document()
     rows = sorted([b"\x90", b"\x91\x01"], key=snapshot_id)
     for row, data in zip(value["signed"], rows, strict=True):
-        row["encoded"] = strict.as_text(data)
+        row["encoded"] = json_fields.to_base64(data)
     assert code_of(value) == "bad_snapshot"

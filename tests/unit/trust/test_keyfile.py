@@ -11,7 +11,7 @@ import pytest
 
 from brain.errors import BrainError
 from brain.trust import ed25519, keyfile
-from brain.trust.statement import key_text
+from brain.trust.signature_format import format_key
 
 
 @pytest.fixture
@@ -26,10 +26,10 @@ def code_of(caught: pytest.ExceptionInfo[BrainError]) -> str:
 
 @pytest.mark.parametrize("passphrase", [b"", b"correct horse"])
 def test_a_key_signs_after_it_was_made_and_loaded(folder: Path, passphrase: bytes) -> None:
-    made = keyfile.create(folder, "auditor", passphrase)
-    seed = keyfile.load(folder, "auditor", passphrase)
+    made = keyfile.create_key(folder, "auditor", passphrase)
+    seed = keyfile.load_key(folder, "auditor", passphrase)
     assert ed25519.public_key(seed) == made.key
-    assert made == keyfile.describe(folder, "auditor")
+    assert made == keyfile.describe_key(folder, "auditor")
     assert (made.name, made.encrypted) == ("auditor", bool(passphrase))
     assert made.created > 1_600_000_000_000
 
@@ -38,7 +38,7 @@ def test_a_key_signs_after_it_was_made_and_loaded(folder: Path, passphrase: byte
 def test_folder_and_file_are_for_their_owner_whatever_the_umask(folder: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
-        keyfile.create(folder, "auditor")
+        keyfile.create_key(folder, "auditor")
     finally:
         os.umask(before)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -47,25 +47,25 @@ def test_folder_and_file_are_for_their_owner_whatever_the_umask(folder: Path, um
 
 
 def test_openssl_reads_a_key_file(folder: Path) -> None:
-    made = keyfile.create(folder, "auditor")
+    made = keyfile.create_key(folder, "auditor")
     command = ["openssl", "pkey", "-in", folder / "auditor.pem", "-pubout", "-outform", "DER"]
     done = subprocess.run(command, capture_output=True, check=True)
     assert done.stdout.endswith(made.key)
 
 
 def test_keys_are_listed_by_name_and_other_files_are_not(folder: Path) -> None:
-    assert keyfile.every(folder) == []
-    b, a = keyfile.create(folder, "b"), keyfile.create(folder, "a-1", b"secret")
+    assert keyfile.list_keys(folder) == []
+    b, a = keyfile.create_key(folder, "b"), keyfile.create_key(folder, "a-1", b"secret")
     for other in ("notes.txt", ".c.pem.0011", "Not A Slug.pem"):
         (folder / other).write_text("something else")
-    assert keyfile.every(folder) == [a, b]
+    assert keyfile.list_keys(folder) == [a, b]
 
 
 def test_a_key_is_never_written_over(folder: Path) -> None:
-    keyfile.create(folder, "auditor")
+    keyfile.create_key(folder, "auditor")
     before = (folder / "auditor.pem").read_bytes()
     with pytest.raises(BrainError) as caught:
-        keyfile.create(folder, "auditor", b"other")
+        keyfile.create_key(folder, "auditor", b"other")
     assert code_of(caught) == "exists"
     assert (folder / "auditor.pem").read_bytes() == before
     assert os.listdir(folder) == ["auditor.pem"]
@@ -75,7 +75,7 @@ def test_a_key_is_never_written_over(folder: Path) -> None:
     "name", ["", "A", "a b", "../a", "a/b", ".a", "-a", "a--b", "é", "a\n", "a" * 65]
 )
 def test_a_name_that_is_no_slug_is_refused(folder: Path, name: str) -> None:
-    for ask in (keyfile.create, keyfile.load, keyfile.describe):
+    for ask in (keyfile.create_key, keyfile.load_key, keyfile.describe_key):
         with pytest.raises(BrainError) as caught:
             ask(folder, name)
         assert code_of(caught) == "bad_name"
@@ -83,25 +83,25 @@ def test_a_name_that_is_no_slug_is_refused(folder: Path, name: str) -> None:
 
 
 def test_a_passphrase_without_end_is_refused(folder: Path) -> None:
-    keyfile.create(folder, "a", b"x" * keyfile.MAX_PASSPHRASE)
+    keyfile.create_key(folder, "a", b"x" * keyfile.MAX_PASSPHRASE_BYTES)
     with pytest.raises(BrainError) as caught:
-        keyfile.create(folder, "b", b"x" * (keyfile.MAX_PASSPHRASE + 1))
+        keyfile.create_key(folder, "b", b"x" * (keyfile.MAX_PASSPHRASE_BYTES + 1))
     assert caught.value.code == "too_large"
 
 
 def test_a_key_that_is_not_there_is_not_found(folder: Path) -> None:
     for _ in range(2):
         with pytest.raises(BrainError) as caught:
-            keyfile.load(folder, "auditor")
+            keyfile.load_key(folder, "auditor")
         assert code_of(caught) == "no_key"
         folder.mkdir(parents=True, exist_ok=True)
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o660, 0o644])
 def test_a_key_that_others_may_read_or_write_is_not_used(folder: Path, mode: int) -> None:
-    keyfile.create(folder, "auditor")
+    keyfile.create_key(folder, "auditor")
     (folder / "auditor.pem").chmod(mode)
-    for ask in (keyfile.load, keyfile.describe):
+    for ask in (keyfile.load_key, keyfile.describe_key):
         with pytest.raises(BrainError, match="others may read") as caught:
             ask(folder, "auditor")
         assert code_of(caught) == "unsafe_key_file"
@@ -110,28 +110,28 @@ def test_a_key_that_others_may_read_or_write_is_not_used(folder: Path, mode: int
 
 @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
 def test_a_folder_that_others_may_write_to_is_not_used(folder: Path, mode: int) -> None:
-    keyfile.create(folder, "auditor")
+    keyfile.create_key(folder, "auditor")
     folder.chmod(mode)
-    for ask in (keyfile.load, keyfile.create):
+    for ask in (keyfile.load_key, keyfile.create_key):
         with pytest.raises(BrainError) as caught:
             ask(folder, "auditor")
         assert code_of(caught) == "unsafe_key_folder"
 
 
 def test_a_key_reached_through_a_link_is_not_used(folder: Path) -> None:
-    keyfile.create(folder, "auditor")
+    keyfile.create_key(folder, "auditor")
     (folder / "alias.pem").symlink_to("auditor.pem")
     with pytest.raises(BrainError) as caught:
-        keyfile.load(folder, "alias")
+        keyfile.load_key(folder, "alias")
     assert code_of(caught) == "unsafe_key_file"
     (folder.parent / "other").symlink_to("keys")
     with pytest.raises(BrainError) as caught:
-        keyfile.load(folder.parent / "other", "auditor")
+        keyfile.load_key(folder.parent / "other", "auditor")
     assert code_of(caught) == "unsafe_key_folder"
 
 
 def test_what_is_no_key_file_is_refused(folder: Path) -> None:
-    keyfile.create(folder, "auditor")
+    keyfile.create_key(folder, "auditor")
     os.mkfifo(folder / "pipe.pem", 0o600)
     (folder / "folder.pem").mkdir(0o700)
     (folder / "large.pem").touch(0o600)
@@ -141,22 +141,22 @@ def test_what_is_no_key_file_is_refused(folder: Path) -> None:
     (folder / "bytes.pem").write_bytes(b"\xff\x00" * 100)
     for name in ("pipe", "folder", "large", "empty", "bytes"):
         with pytest.raises(BrainError, match=name) as caught:
-            keyfile.describe(folder, name)
+            keyfile.describe_key(folder, name)
         assert caught.value.code == "bad_key"
 
 
 def test_a_first_line_that_names_another_key_is_found(folder: Path) -> None:
-    keyfile.create(folder, "auditor")
+    keyfile.create_key(folder, "auditor")
     file = folder / "auditor.pem"
     pem = file.read_bytes().partition(b"\n")[2]
-    other = key_text(ed25519.public_key(bytes(32)))
+    other = format_key(ed25519.public_key(bytes(32)))
     file.write_bytes(f"{other}\n".encode() + pem)
     with pytest.raises(BrainError, match="first line") as caught:
-        keyfile.load(folder, "auditor")
+        keyfile.load_key(folder, "auditor")
     assert code_of(caught) == "bad_key"
 
 
 def test_a_folder_that_cannot_be_made_is_a_typed_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(BrainError):
-        keyfile.create(tmp_path / "file" / "keys", "a")
+        keyfile.create_key(tmp_path / "file" / "keys", "a")

@@ -11,14 +11,14 @@ import jsonschema_rs
 import pytest
 
 from brain.errors import BrainError
-from brain.trust import ed25519, edit, policy
-from brain.trust.policy import Policy, Revocation, TrustedKey
-from brain.trust.statement import key_text
+from brain.trust import ed25519, policy, policy_edit
+from brain.trust.policy import KeyRevocation, Policy, PolicyKey
+from brain.trust.signature_format import format_key
 
 KEYS = [ed25519.public_key(bytes([number]) * 32) for number in range(1, 5)]
-A, B, C, D = map(key_text, KEYS)
+A, B, C, D = map(format_key, KEYS)
 ID, OTHER = "1" * 64, "2e" * 32
-SOME = Revocation(bytes.fromhex(ID), "it was stolen")
+SOME = KeyRevocation(bytes.fromhex(ID), "it was stolen")
 
 FULL = f"""\
 {{
@@ -45,13 +45,13 @@ FULL = f"""\
 
 
 def parse(text: str) -> Policy:
-    return policy.parse(text.encode())
+    return policy.parse_policy(text.encode())
 
 
 def refused(text: str | bytes) -> str:
     content = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     with pytest.raises(BrainError) as caught:
-        policy.parse(content)
+        policy.parse_policy(content)
     assert caught.value.code == "bad_trust" and caught.value.hint
     return caught.value.message
 
@@ -63,21 +63,21 @@ def row(**fields: Any) -> dict[str, Any]:
 
 def file(*rows: Any, **fields: Any) -> str:
     return json.dumps(
-        {"format": policy.FORMAT, "threshold": 1, "keys": list(rows) or [row()], **fields}
+        {"format": policy.POLICY_FORMAT, "threshold": 1, "keys": list(rows) or [row()], **fields}
     )
 
 
 def usable(number: int) -> list[bytes]:
     every = (y.to_bytes(32, "little") for y in count(3))
-    return list(islice(filter(ed25519.is_usable, every), number))
+    return list(islice(filter(ed25519.is_usable_key, every), number))
 
 
 def test_a_full_file_is_read() -> None:
     assert parse(FULL) == Policy(
         1,
         (
-            TrustedKey("auditor", KEYS[0], begin=bytes.fromhex(ID)),
-            TrustedKey('Ana "old" López', KEYS[1], end=bytes.fromhex(OTHER), revoked=SOME),
+            PolicyKey("auditor", KEYS[0], begin=bytes.fromhex(ID)),
+            PolicyKey('Ana "old" López', KEYS[1], end=bytes.fromhex(OTHER), revoked=SOME),
         ),
     )
 
@@ -248,8 +248,8 @@ def test_a_row_that_is_not_one_is_refused(bad: Any) -> None:
         file().encode("utf-16").decode("latin-1"),
         "[" * 100_000,
         '{"format":' * 1000,
-        file(*[row(name=f"k{n}", key=key_text(key)) for n, key in enumerate(usable(257))]),
-        file() + " " * policy.MAX_BYTES,
+        file(*[row(name=f"k{n}", key=format_key(key)) for n, key in enumerate(usable(257))]),
+        file() + " " * policy.MAX_POLICY_BYTES,
         *(
             json.dumps({name: value for name, value in json.loads(file()).items() if name != left})
             for left in ("format", "threshold", "keys")
@@ -272,7 +272,7 @@ def keeps_schema(text: str) -> bool:
 
 
 def test_the_schema_takes_what_is_taken_and_refuses_what_has_another_shape() -> None:
-    for text in (FULL, file(), edit.first("a", KEYS[0]).decode()):
+    for text in (FULL, file(), policy_edit.create_policy("a", KEYS[0]).decode()):
         assert keeps_schema(text)
     for bad in BAD_ROWS:
         text = json.dumps(bad, ensure_ascii=False)
@@ -287,81 +287,85 @@ def test_the_schema_takes_what_is_taken_and_refuses_what_has_another_shape() -> 
 
 
 def test_a_new_file_trusts_one_key() -> None:
-    text = edit.first("Ana López", KEYS[0])
-    assert policy.parse(text) == Policy(1, (TrustedKey("Ana López", KEYS[0]),))
+    text = policy_edit.create_policy("Ana López", KEYS[0])
+    assert policy.parse_policy(text) == Policy(1, (PolicyKey("Ana López", KEYS[0]),))
 
 
 def test_a_file_is_written_in_one_layout() -> None:
-    assert edit.render(parse(FULL)) == FULL.encode()
-    assert edit.add_key(json.dumps(json.loads(FULL)).encode(), "c", KEYS[2]).startswith(
-        FULL.encode()[: FULL.index("\n    }\n  ]")]
-    )
+    assert policy_edit.render_policy(parse(FULL)) == FULL.encode()
+    assert policy_edit.add_trusted_key(
+        json.dumps(json.loads(FULL)).encode(), "c", KEYS[2]
+    ).startswith(FULL.encode()[: FULL.index("\n    }\n  ]")])
 
 
 def test_a_key_is_added_at_the_end() -> None:
-    text = edit.add_key(FULL.encode(), "third: #1", KEYS[2])
-    assert policy.parse(text).keys == (*parse(FULL).keys, TrustedKey("third: #1", KEYS[2]))
+    text = policy_edit.add_trusted_key(FULL.encode(), "third: #1", KEYS[2])
+    assert policy.parse_policy(text).keys == (*parse(FULL).keys, PolicyKey("third: #1", KEYS[2]))
 
 
 def test_a_key_is_ended_and_revoked() -> None:
-    ended = edit.end_key(edit.add_key(FULL.encode(), "c", KEYS[2]), KEYS[0], bytes.fromhex(OTHER))
-    text = edit.revoke_key(ended, KEYS[0], 'lost "it"', bytes.fromhex(ID))
-    found = policy.parse(text).keys[0]
+    ended = policy_edit.expire_trusted_key(
+        policy_edit.add_trusted_key(FULL.encode(), "c", KEYS[2]), KEYS[0], bytes.fromhex(OTHER)
+    )
+    text = policy_edit.revoke_trusted_key(ended, KEYS[0], 'lost "it"', bytes.fromhex(ID))
+    found = policy.parse_policy(text).keys[0]
     assert found.end == bytes.fromhex(OTHER)
-    assert found.revoked == Revocation(bytes.fromhex(ID), 'lost "it"')
+    assert found.revoked == KeyRevocation(bytes.fromhex(ID), 'lost "it"')
 
 
 def test_a_key_that_was_revoked_can_be_revoked_since_another_snapshot_or_ever() -> None:
-    text = edit.add_key(edit.first("a", KEYS[0]), "b", KEYS[1])
-    late = edit.revoke_key(text, KEYS[1], "lost", bytes.fromhex(ID))
-    early = edit.revoke_key(late, KEYS[1], "lost earlier", bytes.fromhex(OTHER))
-    ever = edit.revoke_key(early, KEYS[1], "never ours")
-    assert policy.parse(early).keys[1].revoked == (bytes.fromhex(OTHER), "lost earlier")
-    assert policy.parse(ever).keys[1].revoked == (b"", "never ours")
+    text = policy_edit.add_trusted_key(policy_edit.create_policy("a", KEYS[0]), "b", KEYS[1])
+    late = policy_edit.revoke_trusted_key(text, KEYS[1], "lost", bytes.fromhex(ID))
+    early = policy_edit.revoke_trusted_key(late, KEYS[1], "lost earlier", bytes.fromhex(OTHER))
+    ever = policy_edit.revoke_trusted_key(early, KEYS[1], "never ours")
+    assert policy.parse_policy(early).keys[1].revoked == (bytes.fromhex(OTHER), "lost earlier")
+    assert policy.parse_policy(ever).keys[1].revoked == (b"", "never ours")
 
 
 def test_the_most_keys_can_all_be_ended_and_revoked_with_the_longest_reasons() -> None:
     """A file that is full must not keep anybody from revoking a stolen key."""
     rows = [
-        TrustedKey(f"{number:03}" + '"' * 61, key, bytes(32), b"" if number == 0 else bytes(32))
-        for number, key in enumerate(usable(policy.MAX_KEYS))
+        PolicyKey(f"{number:03}" + '"' * 61, key, bytes(32), b"" if number == 0 else bytes(32))
+        for number, key in enumerate(usable(policy.MAX_POLICY_KEYS))
     ]
-    text = edit.render(Policy(1, tuple(rows)))
+    text = policy_edit.render_policy(Policy(1, tuple(rows)))
     for one in rows[1:]:
-        text = edit.revoke_key(text, one.key, "\\" * 256, bytes(32))
-    found = policy.parse(text)
-    assert sum(key.revoked is not None for key in found.keys) == policy.MAX_KEYS - 1
-    assert len(text) < policy.MAX_BYTES
+        text = policy_edit.revoke_trusted_key(text, one.key, "\\" * 256, bytes(32))
+    found = policy.parse_policy(text)
+    assert sum(key.revoked is not None for key in found.keys) == policy.MAX_POLICY_KEYS - 1
+    assert len(text) < policy.MAX_POLICY_BYTES
     spaced = json.dumps(json.loads(text), indent=3).encode()
-    assert policy.parse(spaced) == found
+    assert policy.parse_policy(spaced) == found
 
 
 def test_a_threshold_is_set() -> None:
-    text = edit.set_threshold(edit.add_key(FULL.encode(), "c", KEYS[2]), 2)
-    assert policy.parse(text).threshold == 2
+    text = policy_edit.set_policy_threshold(
+        policy_edit.add_trusted_key(FULL.encode(), "c", KEYS[2]), 2
+    )
+    assert policy.parse_policy(text).threshold == 2
     short = json.dumps(json.loads(FULL)).encode()
-    assert edit.set_threshold(short, 1) == short
+    assert policy_edit.set_policy_threshold(short, 1) == short
 
 
 def test_an_edit_that_makes_no_sense_is_refused() -> None:
-    two = edit.add_key(edit.first("a", KEYS[0]), "b", KEYS[1])
-    once = edit.end_key(two, KEYS[0], bytes(32))
-    gone = edit.revoke_key(two, KEYS[0], "lost")
+    two = policy_edit.add_trusted_key(policy_edit.create_policy("a", KEYS[0]), "b", KEYS[1])
+    once = policy_edit.expire_trusted_key(two, KEYS[0], bytes(32))
+    gone = policy_edit.revoke_trusted_key(two, KEYS[0], "lost")
     for make in (
-        lambda: edit.add_key(two, "c", KEYS[0]),
-        lambda: edit.add_key(two, "a", KEYS[2]),
-        lambda: edit.add_key(two, "", KEYS[2]),
-        lambda: edit.end_key(two, KEYS[2], bytes(32)),
-        lambda: edit.end_key(once, KEYS[0], bytes(32)),
-        lambda: edit.end_key(once, KEYS[1], bytes(32)),
-        lambda: edit.revoke_key(gone, KEYS[0], "again"),
-        lambda: edit.revoke_key(gone, KEYS[0], "less", bytes(32)),
-        lambda: edit.revoke_key(gone, KEYS[1], "all of them"),
-        lambda: edit.revoke_key(two, KEYS[0], "a\nb"),
-        lambda: edit.set_threshold(two, 3),
-        lambda: edit.set_threshold(two, 0),
-        lambda: edit.set_threshold(once, 2),
-        lambda: edit.add_key(b'{"threshold": 1}', "a", KEYS[0]),
+        lambda: policy_edit.add_trusted_key(two, "c", KEYS[0]),
+        lambda: policy_edit.add_trusted_key(two, "a", KEYS[2]),
+        lambda: policy_edit.add_trusted_key(two, "", KEYS[2]),
+        lambda: policy_edit.expire_trusted_key(two, KEYS[2], bytes(32)),
+        lambda: policy_edit.expire_trusted_key(once, KEYS[0], bytes(32)),
+        lambda: policy_edit.expire_trusted_key(once, KEYS[1], bytes(32)),
+        lambda: policy_edit.revoke_trusted_key(gone, KEYS[0], "again"),
+        lambda: policy_edit.revoke_trusted_key(gone, KEYS[0], "less", bytes(32)),
+        lambda: policy_edit.revoke_trusted_key(gone, KEYS[1], "all of them"),
+        lambda: policy_edit.revoke_trusted_key(two, KEYS[0], "a\nb"),
+        lambda: policy_edit.set_policy_threshold(two, 3),
+        lambda: policy_edit.set_policy_threshold(two, 0),
+        lambda: policy_edit.set_policy_threshold(once, 2),
+        lambda: policy_edit.add_trusted_key(b'{"threshold": 1}', "a", KEYS[0]),
     ):
         with pytest.raises(BrainError) as caught:
             make()

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from brain.errors import BrainError
-from brain.trust import roots
-from brain.trust.statement import key_text
-from tests.signing import KEYS
+from brain.trust import pinned_roots
+from brain.trust.signature_format import format_key
+from tests.support.signed_lineages import PUBLIC_KEYS
 
-A, B, C = map(key_text, KEYS[:3])
+A, B, C = map(format_key, PUBLIC_KEYS[:3])
 BRAIN, OTHER = "1f" * 32, "2e" * 32
 
 
@@ -24,35 +24,39 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_without_a_file_nothing_is_pinned_and_none_is_made(path: Path) -> None:
-    assert roots.pinned(path, BRAIN) == []
+    assert pinned_roots.load_pinned_roots(path, BRAIN) == []
     assert not path.parent.exists()
 
 
 def test_the_first_roots_of_a_brain_are_pinned_once(path: Path) -> None:
-    assert roots.begin(path, BRAIN, [A])
-    assert not roots.begin(path, BRAIN, [B])
-    assert roots.begin(path, OTHER, [C, B])
-    assert roots.pinned(path, BRAIN) == [A]
-    assert roots.pinned(path, OTHER) == sorted([B, C])
+    assert pinned_roots.pin_first_roots(path, BRAIN, [A])
+    assert not pinned_roots.pin_first_roots(path, BRAIN, [B])
+    assert pinned_roots.pin_first_roots(path, OTHER, [C, B])
+    assert pinned_roots.load_pinned_roots(path, BRAIN) == [A]
+    assert pinned_roots.load_pinned_roots(path, OTHER) == sorted([B, C])
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert list(path.parent.iterdir()) == [path]
 
 
 def test_no_roots_are_pinned_as_none(path: Path) -> None:
-    assert not roots.begin(path, BRAIN, [])
-    assert roots.pinned(path, BRAIN) == []
+    assert not pinned_roots.pin_first_roots(path, BRAIN, [])
+    assert pinned_roots.load_pinned_roots(path, BRAIN) == []
 
 
 def test_roots_are_added_and_removed(path: Path) -> None:
-    roots.begin(path, OTHER, [C])
-    assert roots.change(path, BRAIN, [A, B], []) == sorted([A, B])
-    assert roots.change(path, BRAIN, [C], [A]) == sorted([B, C])
-    assert roots.change(path, BRAIN, [], [B, C]) == [] == roots.pinned(path, BRAIN)
+    pinned_roots.pin_first_roots(path, OTHER, [C])
+    assert pinned_roots.change_pinned_roots(path, BRAIN, [A, B], []) == sorted([A, B])
+    assert pinned_roots.change_pinned_roots(path, BRAIN, [C], [A]) == sorted([B, C])
+    assert (
+        pinned_roots.change_pinned_roots(path, BRAIN, [], [B, C])
+        == []
+        == pinned_roots.load_pinned_roots(path, BRAIN)
+    )
     assert json.loads(path.read_text())["brains"] == {OTHER: [C]}
 
 
 def test_a_change_that_cannot_be_changes_nothing(path: Path) -> None:
-    roots.begin(path, BRAIN, [A])
+    pinned_roots.pin_first_roots(path, BRAIN, [A])
     before = path.read_bytes()
     many = [f"ed25519:{number:02x}{'00' * 31}" for number in range(3, 99)]
     for add, remove, code in (
@@ -62,7 +66,7 @@ def test_a_change_that_cannot_be_changes_nothing(path: Path) -> None:
         (many, [], "bad_key"),
     ):
         with pytest.raises(BrainError) as caught:
-            roots.change(path, BRAIN, add, remove)
+            pinned_roots.change_pinned_roots(path, BRAIN, add, remove)
         assert caught.value.code == code and path.read_bytes() == before
 
 
@@ -91,9 +95,9 @@ def test_a_file_that_is_not_one_is_refused_and_left_as_it_is(path: Path, text: s
     path.parent.mkdir()
     path.write_text(text)
     for call in (
-        lambda: roots.pinned(path, BRAIN),
-        lambda: roots.begin(path, BRAIN, [A]),
-        lambda: roots.change(path, BRAIN, [A], []),
+        lambda: pinned_roots.load_pinned_roots(path, BRAIN),
+        lambda: pinned_roots.pin_first_roots(path, BRAIN, [A]),
+        lambda: pinned_roots.change_pinned_roots(path, BRAIN, [A], []),
     ):
         with pytest.raises(BrainError) as caught:
             call()

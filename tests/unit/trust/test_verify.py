@@ -5,140 +5,154 @@ from __future__ import annotations
 import pytest
 
 from brain.errors import StoreError
-from brain.trust import verify
-from brain.trust.outline import Outline
-from brain.trust.policy import Revocation, parse
-from brain.trust.proving import proving
-from brain.trust.statement import key_text
-from tests.signing import KEYS, NONE, Signing, policy
+from brain.trust import signature_verification
+from brain.trust.batch_verify import verify_in_background
+from brain.trust.policy import KeyRevocation, parse_policy
+from brain.trust.rights_graph import RightsGraph
+from brain.trust.signature_format import format_key
+from tests.support.signed_lineages import NO_TRUST_FILE, PUBLIC_KEYS, SignedLineage, trust_file_text
 
 ERROR, WARNING = "error", "warning"
-EVER = Revocation(b"", "stolen")
+EVER = KeyRevocation(b"", "stolen")
 
 
 def test_a_lineage_signed_by_a_trusted_key_is_trusted_throughout() -> None:
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     for _ in range(5):
         line.add(by=[0])
-    assert line.told() == []
+    assert line.finding_codes() == []
     assert set(line.standings().values()) == {"trusted"}
     assert [one.snapshot for one in line.verdicts()] == line.ids
-    assert {one.signers for one in line.verdicts()} == {(KEYS[0],)}
+    assert {one.signers for one in line.verdicts()} == {(PUBLIC_KEYS[0],)}
 
 
 def test_a_snapshot_without_a_signature_is_unsigned() -> None:
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     bare = line.add()
     line.add(by=[0])
-    assert line.told() == [(bare, "unsigned", ERROR)]
+    assert line.finding_codes() == [(bare, "unsigned", ERROR)]
     assert line.standings()[bare] == "refused"
 
 
 def test_a_signature_of_a_stranger_is_no_use() -> None:
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     bad = line.add(by=[1])
-    assert line.told() == [(bad, "unknown_key", ERROR), (bad, "below_threshold", ERROR)]
+    assert line.finding_codes() == [(bad, "unknown_key", ERROR), (bad, "below_threshold", ERROR)]
 
 
 def test_a_stranger_beside_enough_others_is_a_warning() -> None:
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     both = line.add(by=[0, 1])
-    assert line.told() == [(both, "unknown_key", WARNING)]
+    assert line.finding_codes() == [(both, "unknown_key", WARNING)]
     assert line.standings()[both] == "trusted"
 
 
 def test_m_of_n_distinct_keys_have_to_sign() -> None:
-    line = Signing(policy(0, 1, 2, threshold=2), by=[0, 2])
+    line = SignedLineage(trust_file_text(0, 1, 2, threshold=2), by=[0, 2])
     line.add(by=[1, 2])
     few = line.add(by=[1])
     line.add(by=[0, 1, 2])
-    assert line.told() == [(few, "below_threshold", ERROR)]
+    assert line.finding_codes() == [(few, "below_threshold", ERROR)]
 
 
 def test_the_same_key_twice_counts_once() -> None:
-    line = Signing(policy(0, 1, threshold=2), by=[0, 1])
+    line = SignedLineage(trust_file_text(0, 1, threshold=2), by=[0, 1])
     twice = line.add(by=[0, 0])
-    assert line.told() == [(twice, "below_threshold", ERROR)]
+    assert line.finding_codes() == [(twice, "below_threshold", ERROR)]
 
 
 @pytest.mark.parametrize("size", [0, 31, 63, 65, 128])
 def test_a_malformed_signature_is_bad_and_never_a_crash(size: int) -> None:
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     here = line.add(by=[0])
-    line.rows.append((line.ids[here], KEYS[1], bytes(size)))
-    line.rows.append((line.ids[here], KEYS[1][:31], bytes(64)))
-    assert line.told() == [(here, "bad_signature", ERROR)] * 2
+    line.rows.append((line.ids[here], PUBLIC_KEYS[1], bytes(size)))
+    line.rows.append((line.ids[here], PUBLIC_KEYS[1][:31], bytes(64)))
+    assert line.finding_codes() == [(here, "bad_signature", ERROR)] * 2
 
 
 def test_a_signature_moved_from_another_snapshot_is_bad() -> None:
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     here, there = line.add(by=[0]), line.add()
     row = next(row for row in line.rows if row[0] == line.ids[here])
     line.rows.append((line.ids[there], *row[1:]))
-    assert line.told() == [(there, "bad_signature", ERROR), (there, "below_threshold", ERROR)]
+    assert line.finding_codes() == [
+        (there, "bad_signature", ERROR),
+        (there, "below_threshold", ERROR),
+    ]
 
 
 def test_a_signature_made_for_another_brain_is_bad() -> None:
-    line = Signing(policy(0), by=[0])
-    found = list(verify.check(bytes(32), line.head, line.source(), line.rows))
+    line = SignedLineage(trust_file_text(0), by=[0])
+    found = list(
+        signature_verification.verify_signatures(bytes(32), line.head, line.source(), line.rows)
+    )
     assert [one.code for one in found[0].findings] == ["bad_signature", "below_threshold"]
 
 
 def test_rights_come_from_the_parents_and_not_from_the_snapshot_itself() -> None:
-    line = Signing(policy(0), by=[0])
-    taken = line.add(trust=policy(1), by=[1])
+    line = SignedLineage(trust_file_text(0), by=[0])
+    taken = line.add(trust=trust_file_text(1), by=[1])
     line.add(by=[1])
-    assert line.told() == [(taken, "unknown_key", ERROR), (taken, "below_threshold", ERROR)]
+    assert line.finding_codes() == [
+        (taken, "unknown_key", ERROR),
+        (taken, "below_threshold", ERROR),
+    ]
 
 
 def test_rights_are_handed_over_by_those_who_have_them() -> None:
-    line = Signing(policy(0), by=[0])
-    line.add(trust=policy(1), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
+    line.add(trust=trust_file_text(1), by=[0])
     line.add(by=[1])
     late = line.add(by=[0])
-    assert line.told() == [(late, "unknown_key", ERROR), (late, "below_threshold", ERROR)]
+    assert line.finding_codes() == [(late, "unknown_key", ERROR), (late, "below_threshold", ERROR)]
 
 
 def test_a_merge_has_to_satisfy_all_its_parents() -> None:
-    line = Signing(policy(0, 1), by=[0])
-    left = line.add(0, trust=policy(0), by=[0])
-    right = line.add(0, trust=policy(1), by=[1])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
+    left = line.add(0, trust=trust_file_text(0), by=[0])
+    right = line.add(0, trust=trust_file_text(1), by=[1])
     line.add(left, right, by=[0, 1])
-    assert line.told() == []
+    assert line.finding_codes() == []
     few = line.add(left, right, by=[0])
-    assert line.told() == [(few, "below_threshold", ERROR)]
+    assert line.finding_codes() == [(few, "below_threshold", ERROR)]
 
 
 def test_rights_end_with_the_snapshot_that_is_named_and_not_on_other_lines() -> None:
-    line = Signing(policy(0, 1), by=[0])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
     end = line.add(by=[1])
-    ended = line.add(trust=policy(0, 1, end={1: line.ids[end]}), by=[0])
+    ended = line.add(trust=trust_file_text(0, 1, end={1: line.ids[end]}), by=[0])
     late = line.add(by=[1])
     line.add(by=[0])
-    aside = line.add(0, trust=line.trust_of(ended), by=[0])
+    aside = line.add(0, trust=line.trust_file(ended), by=[0])
     line.add(aside, by=[1])
-    assert line.told() == []
+    assert line.finding_codes() == []
     line.add(late, by=[0])
-    assert line.told() == [(late, "expired_rights", ERROR), (late, "below_threshold", ERROR)]
+    assert line.finding_codes() == [
+        (late, "expired_rights", ERROR),
+        (late, "below_threshold", ERROR),
+    ]
 
 
 def test_rights_begin_with_the_snapshot_that_is_named() -> None:
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     begin = line.add(0, by=[0])
-    trust = policy(0, 1, begin={1: line.ids[begin]})
+    trust = trust_file_text(0, 1, begin={1: line.ids[begin]})
     line.add(line.add(begin, trust=trust, by=[0]), by=[1])
-    assert line.told() == []
+    assert line.finding_codes() == []
     early = line.add(line.add(0, trust=trust, by=[0]), by=[1])
-    assert line.told() == [(early, "expired_rights", ERROR), (early, "below_threshold", ERROR)]
+    assert line.finding_codes() == [
+        (early, "expired_rights", ERROR),
+        (early, "below_threshold", ERROR),
+    ]
 
 
 def test_a_revocation_reaches_back_to_the_snapshot_it_names() -> None:
-    line = Signing(policy(0, 1), by=[0])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
     good, stolen, after = line.add(by=[1]), line.add(by=[1]), line.add(by=[1])
-    assert line.told() == []
-    revoked = Revocation(line.ids[stolen], "stolen")
-    line.add(trust=policy(0, 1, revoked={1: revoked}), by=[0])
-    assert line.told() == [
+    assert line.finding_codes() == []
+    revoked = KeyRevocation(line.ids[stolen], "stolen")
+    line.add(trust=trust_file_text(0, 1, revoked={1: revoked}), by=[0])
+    assert line.finding_codes() == [
         (number, code, ERROR)
         for number in (stolen, after)
         for code in ("revoked_key", "below_threshold")
@@ -147,75 +161,77 @@ def test_a_revocation_reaches_back_to_the_snapshot_it_names() -> None:
 
 
 def test_a_key_revoked_since_ever_never_counted() -> None:
-    line = Signing(policy(0, 1), by=[1])
-    line.add(trust=policy(0, 1, revoked={1: EVER}), by=[0])
-    assert line.told() == [(0, "revoked_key", ERROR), (0, "below_threshold", ERROR)]
+    line = SignedLineage(trust_file_text(0, 1), by=[1])
+    line.add(trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
+    assert line.finding_codes() == [(0, "revoked_key", ERROR), (0, "below_threshold", ERROR)]
 
 
 def test_what_others_signed_too_outlives_a_revocation() -> None:
-    line = Signing(policy(0, 1), by=[0, 1])
-    line.add(trust=policy(0, 1, revoked={1: EVER}), by=[0])
-    assert line.told() == [(0, "revoked_key", WARNING)]
+    line = SignedLineage(trust_file_text(0, 1), by=[0, 1])
+    line.add(trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
+    assert line.finding_codes() == [(0, "revoked_key", WARNING)]
 
 
 def test_a_revocation_since_a_snapshot_on_another_line_reaches_nobody_here() -> None:
-    line = Signing(policy(0, 1), by=[0])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
     aside = line.add(0, by=[1])
-    line.add(0, trust=policy(0, 1, revoked={1: Revocation(line.ids[aside], "")}), by=[0])
+    line.add(
+        0, trust=trust_file_text(0, 1, revoked={1: KeyRevocation(line.ids[aside], "")}), by=[0]
+    )
     line.add(by=[1])
-    assert line.told() == []
+    assert line.finding_codes() == []
 
 
-def stolen_key_is_refused(line: Signing, late: int) -> bool:
+def stolen_key_is_refused(line: SignedLineage, late: int) -> bool:
     """Tell whether of what key 1 signed late nothing counts, and nothing else is wrong."""
-    return line.told() == [(late, "revoked_key", ERROR), (late, "below_threshold", ERROR)]
+    return line.finding_codes() == [(late, "revoked_key", ERROR), (late, "below_threshold", ERROR)]
 
 
 def test_a_revocation_holds_though_a_later_file_leaves_it_out() -> None:
-    line = Signing(policy(0, 1), by=[0])
-    line.add(trust=policy(0, 1, revoked={1: EVER}), by=[0])
-    line.add(trust=policy(0), by=[0])
-    line.add(trust=policy(0, 1), by=[0])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
+    line.add(trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
+    line.add(trust=trust_file_text(0), by=[0])
+    line.add(trust=trust_file_text(0, 1), by=[0])
     assert stolen_key_is_refused(line, line.add(by=[1]))
 
 
 def test_a_revocation_outlives_the_trust_file_and_a_new_beginning() -> None:
-    line = Signing(policy(0, 1), by=[0])
-    line.add(trust=policy(0, 1, revoked={1: EVER}), by=[0])
-    line.add(trust=NONE, by=[0])
-    assert line.told() == []
-    again = line.add(trust=policy(1), by=[1])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
+    line.add(trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
+    line.add(trust=NO_TRUST_FILE, by=[0])
+    assert line.finding_codes() == []
+    again = line.add(trust=trust_file_text(1), by=[1])
     assert stolen_key_is_refused(line, again)
 
 
 def test_a_revocation_on_one_side_of_a_merge_holds_whatever_file_the_merge_takes() -> None:
-    line = Signing(policy(0, 1), by=[0])
-    gone = line.add(0, trust=policy(0, 1, revoked={1: EVER}), by=[0])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
+    gone = line.add(0, trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
     other = line.add(0, by=[0])
-    line.add(other, gone, trust=line.trust_of(other), by=[0])
+    line.add(other, gone, trust=line.trust_file(other), by=[0])
     assert stolen_key_is_refused(line, line.add(by=[1]))
 
 
 def test_of_several_revocations_of_a_key_each_counts_from_its_own_snapshot() -> None:
-    line = Signing(policy(0, 1), by=[0])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
     left, right = line.add(0, by=[0]), line.add(0, by=[0])
-    since = [Revocation(line.ids[number], "") for number in (left, right)]
-    first = line.add(0, trust=policy(0, 1, revoked={1: since[0]}), by=[0])
-    line.add(first, trust=policy(0, 1, revoked={1: since[1]}), by=[0])
+    since = [KeyRevocation(line.ids[number], "") for number in (left, right)]
+    first = line.add(0, trust=trust_file_text(0, 1, revoked={1: since[0]}), by=[0])
+    line.add(first, trust=trust_file_text(0, 1, revoked={1: since[1]}), by=[0])
     good = line.add(0, by=[1])
     bad = [line.add(left, by=[1]), line.add(right, by=[1])]
     line.add(good, *bad, 4, by=[0])
-    assert sorted(line.told()) == [
+    assert sorted(line.finding_codes()) == [
         (number, code, ERROR) for number in bad for code in ("below_threshold", "revoked_key")
     ]
 
 
 def test_a_revocation_counts_wherever_it_stands_signed_or_not() -> None:
-    line = Signing(policy(0, 1), by=[0])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
     line.add(by=[1])
-    line.add(trust=policy(0, 1, revoked={1: EVER}))
-    line.add(trust=policy(0, 1), by=[0])
-    assert [told[:2] for told in line.told()] == [
+    line.add(trust=trust_file_text(0, 1, revoked={1: EVER}))
+    line.add(trust=trust_file_text(0, 1), by=[0])
+    assert [told[:2] for told in line.finding_codes()] == [
         (1, "revoked_key"),
         (1, "below_threshold"),
         (2, "unsigned"),
@@ -223,93 +239,93 @@ def test_a_revocation_counts_wherever_it_stands_signed_or_not() -> None:
 
 
 def test_a_revocation_that_the_head_does_not_descend_from_is_not_known() -> None:
-    line = Signing(policy(0, 1), by=[0])
-    line.add(0, trust=policy(0, 1, revoked={1: EVER}), by=[0])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
+    line.add(0, trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
     line.add(0, by=[1])
-    assert line.told() == []
+    assert line.finding_codes() == []
 
 
 def test_what_is_from_before_the_trust_file_is_vouched_for_by_who_brought_it() -> None:
-    line = Signing()
+    line = SignedLineage()
     line.add()
-    line.add(trust=policy(0), by=[0])
+    line.add(trust=trust_file_text(0), by=[0])
     line.add(by=[0])
-    assert line.told() == []
+    assert line.finding_codes() == []
     assert line.standings() == {0: "vouched", 1: "vouched", 2: "trusted", 3: "trusted"}
-    found = line.numbered(verify.findings_if_required(line.verdicts()))
+    found = line.number_findings(signature_verification.collect_required_findings(line.verdicts()))
     assert found == [(1, "unsigned", WARNING)]
 
 
 def test_a_brain_without_a_trust_file_is_unsigned_where_signatures_are_required() -> None:
-    line = Signing()
+    line = SignedLineage()
     line.add(by=[0])
-    assert line.told() == []
+    assert line.finding_codes() == []
     assert set(line.standings().values()) == {"unsigned"}
-    found = line.numbered(verify.findings_if_required(line.verdicts()))
+    found = line.number_findings(signature_verification.collect_required_findings(line.verdicts()))
     assert found == [(0, "unsigned", ERROR), (1, "unsigned", ERROR)]
 
 
 def test_the_first_trust_file_has_to_be_signed_by_its_own_rule() -> None:
-    line = Signing()
-    bad = line.add(trust=policy(0, 1, threshold=2), by=[0])
-    assert line.told() == [(bad, "below_threshold", ERROR)]
+    line = SignedLineage()
+    bad = line.add(trust=trust_file_text(0, 1, threshold=2), by=[0])
+    assert line.finding_codes() == [(bad, "below_threshold", ERROR)]
 
 
 def test_a_genesis_with_a_trust_file_is_the_first() -> None:
-    assert Signing(policy(0)).told() == [(0, "unsigned", ERROR)]
-    assert Signing(policy(0), by=[0]).told() == []
+    assert SignedLineage(trust_file_text(0)).finding_codes() == [(0, "unsigned", ERROR)]
+    assert SignedLineage(trust_file_text(0), by=[0]).finding_codes() == []
 
 
 def test_root_keys_have_to_have_signed_the_first_trust_file() -> None:
-    line = Signing()
-    first = line.add(trust=policy(0), by=[0, 3])
+    line = SignedLineage()
+    first = line.add(trust=trust_file_text(0), by=[0, 3])
     line.add(by=[0])
-    assert line.told(roots=[3]) == []
-    assert line.told(roots=[0, 3]) == []
-    assert line.told(roots=[4]) == [(first, "below_threshold", ERROR)]
-    assert line.told() == [(first, "unknown_key", WARNING)]
+    assert line.finding_codes(roots=[3]) == []
+    assert line.finding_codes(roots=[0, 3]) == []
+    assert line.finding_codes(roots=[4]) == [(first, "below_threshold", ERROR)]
+    assert line.finding_codes() == [(first, "unknown_key", WARNING)]
 
 
 def test_a_head_under_no_rights_is_refused_where_root_keys_are_given() -> None:
-    line = Signing()
+    line = SignedLineage()
     head = line.add()
-    assert line.told(roots=[0]) == [(head, "unsigned", ERROR)]
+    assert line.finding_codes(roots=[0]) == [(head, "unsigned", ERROR)]
     assert line.standings(roots=[0])[head] == "refused"
 
 
 def test_rights_introduced_anew_on_a_side_line_do_not_enter_by_a_merge() -> None:
-    line = Signing()
-    line.add(0, trust=policy(0), by=[0])
-    rogue = line.add(0, trust=policy(1), by=[1])
-    merge = line.add(1, rogue, trust=policy(1), by=[1])
-    assert (merge, "below_threshold", ERROR) in line.told()
-    assert (rogue, "below_threshold", ERROR) in line.told(roots=[0])
+    line = SignedLineage()
+    line.add(0, trust=trust_file_text(0), by=[0])
+    rogue = line.add(0, trust=trust_file_text(1), by=[1])
+    merge = line.add(1, rogue, trust=trust_file_text(1), by=[1])
+    assert (merge, "below_threshold", ERROR) in line.finding_codes()
+    assert (rogue, "below_threshold", ERROR) in line.finding_codes(roots=[0])
 
 
 def test_after_a_trust_file_is_removed_nobody_has_rights() -> None:
-    line = Signing(policy(0), by=[0])
-    line.add(trust=NONE, by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
+    line.add(trust=NO_TRUST_FILE, by=[0])
     after = line.add()
-    assert line.told() == []
-    found = line.numbered(verify.findings_if_required(line.verdicts()))
+    assert line.finding_codes() == []
+    found = line.number_findings(signature_verification.collect_required_findings(line.verdicts()))
     assert found == [(after, "unsigned", ERROR)]
 
 
 def test_a_removal_of_the_trust_file_has_to_be_signed() -> None:
-    line = Signing(policy(0), by=[0])
-    bad = line.add(trust=NONE)
-    assert line.told() == [(bad, "unsigned", ERROR)]
+    line = SignedLineage(trust_file_text(0), by=[0])
+    bad = line.add(trust=NO_TRUST_FILE)
+    assert line.finding_codes() == [(bad, "unsigned", ERROR)]
 
 
 BROKEN = b'{"format": "brain v1 trust", "threshold": 0, "keys": []}'
 
 
 def test_after_a_broken_trust_file_the_last_good_one_is_in_force() -> None:
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     broken = line.add(trust=BROKEN, by=[0])
     line.add(by=[0])
     stranger = line.add(by=[1])
-    assert line.told() == [
+    assert line.finding_codes() == [
         (broken, "bad_trust", ERROR),
         (stranger, "unknown_key", ERROR),
         (stranger, "below_threshold", ERROR),
@@ -319,15 +335,15 @@ def test_after_a_broken_trust_file_the_last_good_one_is_in_force() -> None:
 def test_a_broken_trust_file_is_an_error_until_those_repair_it_whom_the_last_good_entitles() -> (
     None
 ):
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     broken = line.add(trust=BROKEN, by=[0])
-    line.add(trust=policy(0, 2), by=[0])
+    line.add(trust=trust_file_text(0, 2), by=[0])
     line.add(by=[2])
-    assert line.told() == [(broken, "bad_trust", WARNING)]
-    line = Signing(policy(0), by=[0])
+    assert line.finding_codes() == [(broken, "bad_trust", WARNING)]
+    line = SignedLineage(trust_file_text(0), by=[0])
     line.add(trust=BROKEN, by=[1])
-    line.add(trust=policy(1), by=[1])
-    assert {code for _, code, severity in line.told() if severity == ERROR} == {
+    line.add(trust=trust_file_text(1), by=[1])
+    assert {code for _, code, severity in line.finding_codes() if severity == ERROR} == {
         "unknown_key",
         "below_threshold",
     }
@@ -335,81 +351,91 @@ def test_a_broken_trust_file_is_an_error_until_those_repair_it_whom_the_last_goo
 
 
 def test_a_run_of_broken_trust_files_is_told_once_and_repaired_by_taking_the_file_out() -> None:
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     first = line.add(trust=BROKEN, by=[0])
     line.add(trust=b"[]", by=[0])
     line.add(by=[0])
-    assert line.told() == [(first, "bad_trust", ERROR)]
-    line.add(trust=NONE, by=[0])
-    assert line.told() == [(first, "bad_trust", WARNING)]
+    assert line.finding_codes() == [(first, "bad_trust", ERROR)]
+    line.add(trust=NO_TRUST_FILE, by=[0])
+    assert line.finding_codes() == [(first, "bad_trust", WARNING)]
     again = line.add(trust=b"[", by=[0])
-    assert line.told() == [(first, "bad_trust", ERROR), (again, "bad_trust", ERROR)]
+    assert line.finding_codes() == [(first, "bad_trust", ERROR), (again, "bad_trust", ERROR)]
 
 
 def test_a_merge_of_a_broken_trust_file_is_under_the_last_good_ones_of_all_sides() -> None:
-    line = Signing(policy(0, 1), by=[0])
-    left = line.add(0, trust=policy(0), by=[0])
-    right = line.add(line.add(0, trust=policy(1), by=[0]), trust=BROKEN, by=[1])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
+    left = line.add(0, trust=trust_file_text(0), by=[0])
+    right = line.add(line.add(0, trust=trust_file_text(1), by=[0]), trust=BROKEN, by=[1])
     line.add(left, right, trust=BROKEN, by=[0, 1])
-    line.add(trust=policy(0), by=[0, 1])
-    assert line.told() == [(right, "bad_trust", WARNING)]
-    few = line.add(4, trust=policy(0), by=[0])
-    assert line.told() == [(right, "bad_trust", WARNING), (few, "below_threshold", ERROR)]
+    line.add(trust=trust_file_text(0), by=[0, 1])
+    assert line.finding_codes() == [(right, "bad_trust", WARNING)]
+    few = line.add(4, trust=trust_file_text(0), by=[0])
+    assert line.finding_codes() == [(right, "bad_trust", WARNING), (few, "below_threshold", ERROR)]
 
 
 def test_a_broken_first_trust_file_is_as_none_and_told_once() -> None:
-    line = Signing(BROKEN, by=[0])
-    assert line.told() == [(0, "bad_trust", ERROR)]
-    line.add(trust=policy(0), by=[0])
-    assert line.told() == [(0, "bad_trust", WARNING)]
+    line = SignedLineage(BROKEN, by=[0])
+    assert line.finding_codes() == [(0, "bad_trust", ERROR)]
+    line.add(trust=trust_file_text(0), by=[0])
+    assert line.finding_codes() == [(0, "bad_trust", WARNING)]
     assert line.standings() == {0: "vouched", 1: "trusted"}
-    assert line.told(roots=[0]) == [(0, "bad_trust", WARNING)]
-    assert (1, "below_threshold", ERROR) in line.told(roots=[1])
+    assert line.finding_codes(roots=[0]) == [(0, "bad_trust", WARNING)]
+    assert (1, "below_threshold", ERROR) in line.finding_codes(roots=[1])
 
 
 def test_a_revocation_in_a_broken_trust_file_revokes_nothing() -> None:
-    line = Signing(policy(0, 1), by=[0])
-    text = policy(0, 1, revoked={1: EVER}).replace(b'"threshold": 1', b'"threshold": 9')
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
+    text = trust_file_text(0, 1, revoked={1: EVER}).replace(b'"threshold": 1', b'"threshold": 9')
     line.add(trust=text, by=[0])
-    line.add(trust=policy(0, 1), by=[1])
-    assert line.told() == [(1, "bad_trust", WARNING)]
+    line.add(trust=trust_file_text(0, 1), by=[1])
+    assert line.finding_codes() == [(1, "bad_trust", WARNING)]
 
 
 def test_another_text_under_the_id_of_a_trust_file_gives_nobody_rights() -> None:
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     line.add(by=[1])
-    forged = line.source()._replace(read_blob=lambda _: policy(1))
-    found = line.numbered(verify.findings(verify.check(line.brain, line.head, forged, line.rows)))
+    forged = line.source()._replace(read_blob=lambda _: trust_file_text(1))
+    found = line.number_findings(
+        signature_verification.collect_findings(
+            signature_verification.verify_signatures(line.brain, line.head, forged, line.rows)
+        )
+    )
     assert found == [(0, "corrupt_object", ERROR), (1, "corrupt_object", ERROR)]
 
 
 def test_of_a_key_that_one_side_does_not_know_the_reason_does_not_depend_on_the_order() -> None:
-    line = Signing(policy(0), by=[0])
-    known = line.add(0, trust=policy(0, 1, end={1: line.ids[0]}), by=[0])
-    unknown = line.add(0, trust=policy(0, 2), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
+    known = line.add(0, trust=trust_file_text(0, 1, end={1: line.ids[0]}), by=[0])
+    unknown = line.add(0, trust=trust_file_text(0, 2), by=[0])
     for parents in ((known, unknown), (unknown, known)):
         merge = line.add(*parents, by=[0, 1])
-        assert line.told() == [(merge, "expired_rights", WARNING)]
+        assert line.finding_codes() == [(merge, "expired_rights", WARNING)]
 
 
 # Whether one head is signed by who may
 
 
-def entitled(line: Signing, *roots: int, later: bytes = NONE) -> bool:
+def entitled(line: SignedLineage, *roots: int, later: bytes = NO_TRUST_FILE) -> bool:
     """Tell it from the signatures of those snapshots alone that decide about it."""
-    outline = Outline(line.source(), line.head).read()
-    with proving(line.brain, line.rows) as finish:
+    outline = RightsGraph(line.source(), line.head).read_ancestors()
+    with verify_in_background(line.brain, line.rows) as finish:
         signers = finish()
-    some = {here: signers[here] for here in verify.decisive(outline) if here in signers}
-    pinned = frozenset(KEYS[number] for number in roots)
-    return verify.is_entitled(outline, some, pinned, [parse(later)] if later else [])
+    some = {
+        here: signers[here]
+        for here in signature_verification.find_decisive_snapshots(outline)
+        if here in signers
+    }
+    pinned = frozenset(PUBLIC_KEYS[number] for number in roots)
+    return signature_verification.is_head_authorized(
+        outline, some, pinned, [parse_policy(later)] if later else []
+    )
 
 
 def test_a_head_is_signed_by_who_may_if_each_change_of_rights_leads_back_to_the_root() -> None:
-    line = Signing()
-    line.add(trust=policy(0, 1), by=[0])
+    line = SignedLineage()
+    line.add(trust=trust_file_text(0, 1), by=[0])
     line.add()
-    line.add(trust=policy(2), by=[1])
+    line.add(trust=trust_file_text(2), by=[1])
     line.add(by=[2])
     assert entitled(line, 0) and not entitled(line, 1) and not entitled(line, 0, 1)
     line.add(by=[1])
@@ -417,106 +443,108 @@ def test_a_head_is_signed_by_who_may_if_each_change_of_rights_leads_back_to_the_
 
 
 def test_who_names_himself_in_a_trust_file_is_not_who_may() -> None:
-    line = Signing(policy(0), by=[0])
-    line.add(trust=policy(3), by=[3])
+    line = SignedLineage(trust_file_text(0), by=[0])
+    line.add(trust=trust_file_text(3), by=[3])
     line.add(by=[3])
     assert not entitled(line, 0)
-    line.add(trust=policy(0), by=[0, 3])
+    line.add(trust=trust_file_text(0), by=[0, 3])
     line.add(by=[0])
     assert not entitled(line, 0)
 
 
 def test_a_head_under_no_rights_is_signed_by_who_may_if_the_roots_signed_it() -> None:
-    line = Signing()
+    line = SignedLineage()
     line.add(by=[0])
     assert entitled(line, 0) and not entitled(line, 1)
 
 
 def test_who_was_revoked_is_not_who_may_also_if_that_was_later() -> None:
-    line = Signing(policy(0, 1), by=[0])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
     line.add(by=[1])
     assert entitled(line, 0)
-    assert not entitled(line, 0, later=policy(0, 1, revoked={1: EVER}))
+    assert not entitled(line, 0, later=trust_file_text(0, 1, revoked={1: EVER}))
 
 
 def test_an_author_that_is_a_key_has_to_have_signed() -> None:
-    line = Signing(policy(0, 1), by=[0])
-    line.add(by=[1], author=key_text(KEYS[1]))
-    forged = line.add(by=[0], author=key_text(KEYS[1]))
-    assert line.told() == [(forged, "forged_author", ERROR)]
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
+    line.add(by=[1], author=format_key(PUBLIC_KEYS[1]))
+    forged = line.add(by=[0], author=format_key(PUBLIC_KEYS[1]))
+    assert line.finding_codes() == [(forged, "forged_author", ERROR)]
 
 
 @pytest.mark.parametrize(
-    "author", [key_text(KEYS[0]).upper().lower()[:-1], "ed25519:", "ed25519:x"]
+    "author", [format_key(PUBLIC_KEYS[0]).upper().lower()[:-1], "ed25519:", "ed25519:x"]
 )
 def test_an_author_that_only_looks_like_a_key_is_forged(author: str) -> None:
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     forged = line.add(by=[0], author=author)
-    assert line.told() == [(forged, "forged_author", ERROR)]
+    assert line.finding_codes() == [(forged, "forged_author", ERROR)]
 
 
 def test_an_author_is_proven_also_where_no_rights_are() -> None:
-    line = Signing()
-    line.add(by=[3], author=key_text(KEYS[3]))
-    bare = line.add(author=key_text(KEYS[3]))
-    assert line.told() == [(bare, "forged_author", ERROR)]
+    line = SignedLineage()
+    line.add(by=[3], author=format_key(PUBLIC_KEYS[3]))
+    bare = line.add(author=format_key(PUBLIC_KEYS[3]))
+    assert line.finding_codes() == [(bare, "forged_author", ERROR)]
 
 
 def test_a_revoked_key_proves_no_author() -> None:
-    line = Signing(policy(0, 1), by=[0])
-    by_thief = line.add(by=[0, 1], author=key_text(KEYS[1]))
-    line.add(trust=policy(0, 1, revoked={1: EVER}), by=[0])
-    assert line.told() == [
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
+    by_thief = line.add(by=[0, 1], author=format_key(PUBLIC_KEYS[1]))
+    line.add(trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
+    assert line.finding_codes() == [
         (by_thief, "revoked_key", WARNING),
         (by_thief, "forged_author", ERROR),
     ]
 
 
 def test_any_other_author_is_text() -> None:
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     line.add(by=[0], author="Ana <ana@example.org>")
-    assert line.told() == []
+    assert line.finding_codes() == []
 
 
 def test_a_parent_that_is_missing_gives_nobody_rights() -> None:
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     for _ in range(2):
         line.add(by=[0])
     gone = line.ids[1]
     del line.known[gone]
-    found = line.numbered(verify.findings(line.verdicts()))
+    found = line.number_findings(signature_verification.collect_findings(line.verdicts()))
     assert found == [(1, "missing_object", ERROR), (2, "missing_object", ERROR)]
 
 
 def test_a_parent_as_late_as_its_child_is_refused_and_no_endless_way() -> None:
-    line = Signing()
+    line = SignedLineage()
     line.add()
     line.known[line.ids[1]] = line.known[line.ids[1]]._replace(generation=0)
-    assert [one.code for one in verify.findings(line.verdicts())] == ["bad_generation"] * 2
+    assert [one.code for one in signature_verification.collect_findings(line.verdicts())] == [
+        "bad_generation"
+    ] * 2
 
 
 def test_signatures_that_cannot_be_read_are_an_error() -> None:
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
 
     def rows() -> object:
         yield line.rows[0]
         raise StoreError("damaged", code="corrupt_signature")
 
     with pytest.raises(StoreError):
-        list(verify.check(line.brain, line.head, line.source(), rows()))  # type: ignore[arg-type]
+        list(signature_verification.verify_signatures(line.brain, line.head, line.source(), rows()))  # type: ignore[arg-type]
 
 
 def test_signatures_of_snapshots_that_are_not_here_do_no_harm() -> None:
-    line = Signing(policy(0), by=[0])
-    line.rows.insert(0, (bytes(32), KEYS[0], bytes(64)))
-    assert line.told() == []
+    line = SignedLineage(trust_file_text(0), by=[0])
+    line.rows.insert(0, (bytes(32), PUBLIC_KEYS[0], bytes(64)))
+    assert line.finding_codes() == []
 
 
 def test_a_diamond_of_many_levels_is_walked_once() -> None:
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     tips = (0, 0)
     for _ in range(20):
         tips = (line.add(*set(tips), by=[0]), line.add(*set(tips), by=[0], author="b"))
     line.add(*tips, by=[0])
-    assert line.told() == []
+    assert line.finding_codes() == []
     assert len(line.verdicts()) == len(line.ids)

@@ -13,9 +13,14 @@ import pytest
 
 from brain import limits
 from brain.errors import InvalidInput
-from brain.worktree.reading import read_many
-
-from .steps import changed, contents, look, put, settle
+from brain.worktree.file_reader import read_candidates
+from tests.support.worktree_scans import (
+    candidate_paths,
+    put_file,
+    read_all_files,
+    scan_with_cache,
+    settle_stat_cache,
+)
 
 
 def mkdirs(root: Path, depth: int, name: str) -> None:
@@ -41,7 +46,7 @@ def flatten(root: Path, name: str) -> None:
 
 
 def sparse(root: Path) -> None:
-    put(root, "big", b"")
+    put_file(root, "big", b"")
     os.truncate(root / "big", 10 << 30)
 
 
@@ -55,8 +60,8 @@ def raw(name: bytes) -> Callable[[Path], None]:
 
 def twins(first: str, second: str) -> Callable[[Path], None]:
     def make(root: Path) -> None:
-        put(root, first)
-        put(root, second)
+        put_file(root, first)
+        put_file(root, second)
 
     return make
 
@@ -91,12 +96,12 @@ REFUSED = [
 def test_a_folder_with_such_a_file_is_refused_as_a_whole(
     root: Path, make: Callable[[Path], None], code: str, named: str, cached: bool
 ) -> None:
-    put(root, "MEMORY.md")
+    put_file(root, "MEMORY.md")
     if cached:
-        settle(root)
+        settle_stat_cache(root)
     make(root)
     with pytest.raises(InvalidInput) as caught:
-        look(root)
+        scan_with_cache(root)
     assert caught.value.code == code
     assert named in caught.value.message
     assert caught.value.message.isprintable()
@@ -116,7 +121,7 @@ def test_folders_too_deep_are_refused_without_recursion(
     mkdirs(root, depth, name)
     try:
         with pytest.raises(InvalidInput) as caught:
-            look(root)
+            scan_with_cache(root)
     finally:
         flatten(root, name)
     assert caught.value.code == code
@@ -124,19 +129,19 @@ def test_folders_too_deep_are_refused_without_recursion(
 
 
 def test_twins_are_found_when_only_the_second_is_new(root: Path) -> None:
-    put(root, "skills/README.md")
-    settle(root)
-    put(root, "skills/readme.md")
+    put_file(root, "skills/README.md")
+    settle_stat_cache(root)
+    put_file(root, "skills/readme.md")
     with pytest.raises(InvalidInput, match=r"skills/README\.md and skills/readme\.md") as caught:
-        look(root)
+        scan_with_cache(root)
     assert caught.value.code == "case_collision"
 
 
 def test_equal_names_in_different_folders_are_no_twins(root: Path) -> None:
-    put(root, "a/README.md")
-    put(root, "b/readme.md")
-    put(root, "A.env/x")
-    assert len(look(root).changed) == 3
+    put_file(root, "a/README.md")
+    put_file(root, "b/readme.md")
+    put_file(root, "A.env/x")
+    assert len(scan_with_cache(root).changed) == 3
 
 
 def fifo(path: Path) -> None:
@@ -180,15 +185,15 @@ def test_such_a_file_is_left_out_with_a_notice(
     cached: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    put(root, "skills/a/SKILL.md")
+    put_file(root, "skills/a/SKILL.md")
     if cached:
-        settle(root)
+        settle_stat_cache(root)
     monkeypatch.chdir(root / "skills/a")  # the path of a socket is short
     make(Path("odd"))
-    found = look(root)
+    found = scan_with_cache(root)
     assert [notice.path for notice in found.notices] == ["skills/a/odd"]
     assert found.notices[0].code in ({code} if code else {"not_regular", "link_outside"})
-    assert "skills/a/odd" not in changed(found)
+    assert "skills/a/odd" not in candidate_paths(found)
     assert found.files == 1
 
 
@@ -196,14 +201,14 @@ def test_such_a_file_is_left_out_with_a_notice(
 def test_a_file_that_turned_into_something_else_after_the_scan_is_not_read(
     root: Path, make: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(root, "skills/a/SKILL.md")
-    put(root, "skills/a/x")
-    found = look(root)
+    put_file(root, "skills/a/SKILL.md")
+    put_file(root, "skills/a/x")
+    found = scan_with_cache(root)
     (root / "skills/a/x").unlink()
     monkeypatch.chdir(root / "skills/a")
     make(Path("x"))
     with pytest.raises(InvalidInput) as caught:
-        list(read_many(root, found.changed))
+        list(read_candidates(root, found.changed))
     assert caught.value.code in ("changed_while_reading", "not_regular")
 
 
@@ -211,40 +216,40 @@ def test_a_file_that_turned_into_something_else_after_the_scan_is_not_read(
     "name", ['quo"te', "-rf", "sp ace", "C:drive", "ünï", "中文.md", "~x"], ids=repr
 )
 def test_files_15_odd_names_are_kept_as_they_are(root: Path, name: str) -> None:
-    put(root, f"skills/{name}")
-    assert list(contents(root)) == [f"skills/{name}"]
+    put_file(root, f"skills/{name}")
+    assert list(read_all_files(root)) == [f"skills/{name}"]
 
 
 @pytest.mark.parametrize("seconds", [-1, 0, 2**31, 2**33, (2**63) // 10**9, 253402300799])
 def test_files_22_times_far_away_overflow_nothing_and_settle(root: Path, seconds: int) -> None:
-    file = put(root, "MEMORY.md")
+    file = put_file(root, "MEMORY.md")
     os.utime(file, ns=(0, seconds * 10**9))
-    settle(root)
+    settle_stat_cache(root)
     in_the_future = file.stat().st_mtime_ns > time.time_ns()  # and so never clearly in the past
-    assert changed(look(root)) == (["MEMORY.md"] if in_the_future else [])
-    assert contents(root)["MEMORY.md"][1] == b"text\n"
+    assert candidate_paths(scan_with_cache(root)) == (["MEMORY.md"] if in_the_future else [])
+    assert read_all_files(root)["MEMORY.md"][1] == b"text\n"
 
 
 def test_files_24_binary_is_content_like_any_other(root: Path) -> None:
     content = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
-    put(root, "skills/a/SKILL.md", content)
-    assert contents(root)["skills/a/SKILL.md"][1] == content
+    put_file(root, "skills/a/SKILL.md", content)
+    assert read_all_files(root)["skills/a/SKILL.md"][1] == content
 
 
 def test_a_path_at_the_limits_of_depth_and_length_is_taken(root: Path) -> None:
-    deepest = "/".join("d" * (limits.MAX_DEPTH - 1)) + "/file"
+    deepest = "/".join("d" * (limits.MAX_PATH_DEPTH - 1)) + "/file"
     longest = "/".join(["n" * 255] * 3) + "/" + "n" * 256
-    put(root, deepest)
-    put(root, longest[: limits.MAX_PATH_BYTES - 1])
-    assert len(look(root).changed) == 2
+    put_file(root, deepest)
+    put_file(root, longest[: limits.MAX_PATH_BYTES - 1])
+    assert len(scan_with_cache(root).changed) == 2
 
 
 def test_all_names_that_are_refused_are_told_at_once(root: Path) -> None:
     for name in ("a\nb", "GIT~1", "README.md", "readme.md"):
-        put(root, f"skills/x/{name}")
-    put(root, "b\\c")
+        put_file(root, f"skills/x/{name}")
+    put_file(root, "b\\c")
     with pytest.raises(InvalidInput) as caught:
-        look(root)
+        scan_with_cache(root)
     for named in ("a\\nb", "GIT~1", "README.md and skills/x/readme.md", "b\\c"):
         assert named in caught.value.message
     assert caught.value.message.isprintable()
@@ -252,20 +257,20 @@ def test_all_names_that_are_refused_are_told_at_once(root: Path) -> None:
 
 def test_of_very_many_names_that_are_refused_some_are_told(root: Path) -> None:
     for number in range(50):
-        put(root, f"skills/{number}\n")
+        put_file(root, f"skills/{number}\n")
     with pytest.raises(InvalidInput, match=r"; and 30 more$") as caught:
-        look(root)
+        scan_with_cache(root)
     assert len(caught.value.message) < 2000 and caught.value.code == "bad_char"
 
 
 def test_a_store_or_repository_in_a_folder_is_left_out_and_named(root: Path) -> None:
-    put(root, "skills/x/.git/config")
-    put(root, "skills/y/.Brain/store.db")
-    put(root, "skills/z/.git", b"gitdir: elsewhere")
-    put(root, ".git/config")
-    put(root, "skills/x/SKILL.md")
-    found = look(root)
-    assert changed(found) == ["skills/x/SKILL.md"]
+    put_file(root, "skills/x/.git/config")
+    put_file(root, "skills/y/.Brain/store.db")
+    put_file(root, "skills/z/.git", b"gitdir: elsewhere")
+    put_file(root, ".git/config")
+    put_file(root, "skills/x/SKILL.md")
+    found = scan_with_cache(root)
+    assert candidate_paths(found) == ["skills/x/SKILL.md"]
     assert {(row.code, row.path) for row in found.notices} == {
         ("nested", "skills/x/.git"),
         ("nested", "skills/y/.Brain"),
@@ -274,17 +279,17 @@ def test_a_store_or_repository_in_a_folder_is_left_out_and_named(root: Path) -> 
 
 
 def test_a_file_with_more_than_one_name_is_taken_and_noted(root: Path, tmp_path: Path) -> None:
-    os.link(put(tmp_path, "outside"), root / "SOUL.md")
-    put(root, "alone")
-    found = look(root)
-    assert changed(found) == ["SOUL.md", "alone"]
+    os.link(put_file(tmp_path, "outside"), root / "SOUL.md")
+    put_file(root, "alone")
+    found = scan_with_cache(root)
+    assert candidate_paths(found) == ["SOUL.md", "alone"]
     assert [(row.code, row.path) for row in found.notices] == [("hard_link", "SOUL.md")]
     assert "2 names" in found.notices[0].message
 
 
 def test_of_very_many_files_with_more_names_some_are_noted(root: Path) -> None:
-    first = put(root, "0")
+    first = put_file(root, "0")
     for number in range(1, 30):
         os.link(first, root / str(number))
-    notices = look(root).notices
+    notices = scan_with_cache(root).notices
     assert len(notices) == 21 and "10 more" in notices[0].message

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from .steps import cache_of, put, settle, stat_file
+from tests.support.worktree_scans import (
+    load_stat_cache,
+    put_file,
+    settle_stat_cache,
+    stat_cache_file,
+)
 
 SCRIPT = """
 import os, sys
@@ -68,13 +73,13 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("grown")
     (root / ".brain").mkdir()
     for number in range(6000):
-        put(root, f"memory/{number % 3}/{number:04d}.md", b"")
-    settle(root)
-    cache = cache_of(root)
+        put_file(root, f"memory/{number % 3}/{number:04d}.md", b"")
+    settle_stat_cache(root)
+    cache = load_stat_cache(root)
     assert cache is not None
     assert len(cache.parts) > 8
     for number in (3, 2000, 4001, 5999):
-        put(root, f"memory/{number % 3}/{number:04d}.md", b"more")
+        put_file(root, f"memory/{number % 3}/{number:04d}.md", b"more")
     return root
 
 
@@ -84,7 +89,7 @@ def test_the_differences_are_the_same(grown: Path, case: str) -> None:
     prelude, forks = PRELUDES[case]
     script = SCRIPT.format(prelude=prelude, forks=forks)
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script, str(grown), str(stat_file(grown))],
+        [sys.executable, "-W", "error", "-c", script, str(grown), str(stat_cache_file(grown))],
         check=True,
         capture_output=True,
         text=True,

@@ -10,15 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
-from brain.worktree.ignore import MAX_BYTES, IgnoreRules
-
-from .steps import changed, look_afresh, put
+from brain.worktree.ignore_rules import MAX_IGNORE_FILE_BYTES, IgnoreRules
+from tests.support.worktree_scans import candidate_paths, put_file, scan_without_cache
 
 
 def ignored(rules: IgnoreRules, path: str) -> bool:
     """Ask about a path; one that ends in a slash is a folder."""
     bare = path.rstrip("/")
-    return rules.ignored(bare, bare.rpartition("/")[2], path.endswith("/"))
+    return rules.is_ignored(bare, bare.rpartition("/")[2], path.endswith("/"))
 
 
 @pytest.mark.parametrize(
@@ -125,25 +124,27 @@ def test_a_bad_pattern_is_refused_with_its_line(text: str, line: int) -> None:
 
 
 def test_comments_blank_lines_crlf_bom_and_trailing_blanks_mean_nothing(root: Path) -> None:
-    put(root, ".brainignore", b"\xef\xbb\xbf# secret\r\n\r\n*.tmp  \r\n\\#real\r\n")
+    put_file(root, ".brainignore", b"\xef\xbb\xbf# secret\r\n\r\n*.tmp  \r\n\\#real\r\n")
     rules = IgnoreRules.load(root)
     assert ignored(rules, "a.tmp")
     assert ignored(rules, "#real")
     assert not ignored(rules, "secret")
 
 
-@pytest.mark.parametrize("data", [b"ok\n\xff\n", b"#" * (MAX_BYTES + 1)], ids=["bytes", "long"])
+@pytest.mark.parametrize(
+    "data", [b"ok\n\xff\n", b"#" * (MAX_IGNORE_FILE_BYTES + 1)], ids=["bytes", "long"]
+)
 def test_an_ignore_file_that_is_not_text_of_a_sane_length_is_refused(
     root: Path, data: bytes
 ) -> None:
-    put(root, ".brainignore", data)
+    put_file(root, ".brainignore", data)
     with pytest.raises(InvalidInput) as caught:
         IgnoreRules.load(root)
     assert caught.value.code == "bad_ignore"
 
 
 def test_an_ignore_file_that_is_a_link_is_refused(root: Path, tmp_path: Path) -> None:
-    (root / ".brainignore").symlink_to(put(tmp_path, "elsewhere", b"*\n"))
+    (root / ".brainignore").symlink_to(put_file(tmp_path, "elsewhere", b"*\n"))
     with pytest.raises(InvalidInput) as caught:
         IgnoreRules.load(root)
     assert caught.value.code == "bad_ignore"
@@ -187,12 +188,12 @@ def test_the_syntax_is_that_of_git(lines: list[str], tmp_path: Path) -> None:
     if not root.exists():
         subprocess.run(["git", "init", "-q", root], check=True)
         for path in TREE:
-            put(root, path)
+            put_file(root, path)
     for name in (".gitignore", ".brainignore"):
-        put(root, name, "".join(f"{line}\n" for line in lines).encode())
+        put_file(root, name, "".join(f"{line}\n" for line in lines).encode())
     command = ["git", "ls-files", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
-    ours = set(changed(look_afresh(root)))
+    ours = set(candidate_paths(scan_without_cache(root)))
     assert ours - {".gitignore", ".brainignore"} == set(listed.stdout.split()) - {
         ".gitignore",
         ".brainignore",

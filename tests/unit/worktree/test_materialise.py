@@ -10,20 +10,24 @@ from pathlib import Path
 import pytest
 
 from brain.errors import BrainError, Conflict, InvalidInput
-from brain.objects.entry import EXECUTABLE, FILE, LINK
-from brain.worktree.materialise import Item, remove_file, write_file, write_many
+from brain.objects.tree_entry import EXECUTABLE, FILE, LINK
+from brain.worktree.file_checkout import (
+    FileItem,
+    remove_working_file,
+    write_working_file,
+    write_working_files,
+)
+from tests.support.worktree_scans import plain_file, put_file, read_all_files
 
-from .steps import contents, put, text
-
-Write = Callable[[Path, Item], None]
+Write = Callable[[Path, FileItem], None]
 
 
-def singly(root: Path, item: Item) -> None:
-    write_file(root, *item)
+def singly(root: Path, item: FileItem) -> None:
+    write_working_file(root, *item)
 
 
-def in_bulk(root: Path, item: Item) -> None:
-    write_many(root, [item])
+def in_bulk(root: Path, item: FileItem) -> None:
+    write_working_files(root, [item])
 
 
 @pytest.fixture(params=[singly, in_bulk])
@@ -35,9 +39,9 @@ def write(request: pytest.FixtureRequest) -> Write:
 def test_a_file_is_written_with_its_folders(root: Path, write: Write) -> None:
     write(root, ("skills/x/references/a.md", FILE, b"content"))
     write(root, ("TOP.md", FILE, b""))
-    assert contents(root) == {
-        "skills/x/references/a.md": text(b"content"),
-        "TOP.md": text(b""),
+    assert read_all_files(root) == {
+        "skills/x/references/a.md": plain_file(b"content"),
+        "TOP.md": plain_file(b""),
     }
     assert sorted(os.listdir(root)) == [".brain", "TOP.md", "skills"]
     assert os.listdir(root / "skills/x/references") == ["a.md"]
@@ -61,7 +65,7 @@ def test_content_in_pieces_is_written_in_order(root: Path, write: Write) -> None
 def test_files_21_modes_are_two_less_the_umask(
     root: Path, write: Write, kind: int, mask: int, mode: int
 ) -> None:
-    put(root, "s/old").chmod(0o4777)
+    put_file(root, "s/old").chmod(0o4777)
     before = os.umask(mask)
     try:
         write(root, ("s/old", kind, b"x"))
@@ -76,7 +80,7 @@ def test_files_21_modes_are_two_less_the_umask(
 def test_files_27_a_read_only_file_is_replaced_and_others_who_hold_it_keep_it(
     root: Path, write: Write
 ) -> None:
-    file = put(root, "s/a", b"old")
+    file = put_file(root, "s/a", b"old")
     os.link(file, root / "s/second")
     file.chmod(0o444)
     with file.open("rb") as held:
@@ -90,7 +94,7 @@ def test_files_27_a_read_only_file_is_replaced_and_others_who_hold_it_keep_it(
 def test_files_27_a_link_of_that_name_is_replaced_and_not_followed(
     root: Path, write: Write, tmp_path: Path, kind: int
 ) -> None:
-    outside = put(tmp_path, "outside", b"untouched")
+    outside = put_file(tmp_path, "outside", b"untouched")
     (root / "s").mkdir()
     (root / "s/a").symlink_to(outside)
     write(root, ("s/a", kind, b"b"))
@@ -102,7 +106,7 @@ def test_files_27_a_link_of_that_name_is_replaced_and_not_followed(
 def test_files_27_nothing_is_written_or_removed_through_a_link(
     root: Path, write: Write, tmp_path: Path, under: str
 ) -> None:
-    outside = put(tmp_path, "outside/t/u/v/a", b"untouched")
+    outside = put_file(tmp_path, "outside/t/u/v/a", b"untouched")
     link = root / under
     link.parent.mkdir(parents=True, exist_ok=True)
     target = tmp_path / "outside" / Path(under).relative_to("s")
@@ -112,40 +116,40 @@ def test_files_27_nothing_is_written_or_removed_through_a_link(
             write(root, (path, FILE, b"x"))
         assert caught.value.code == "unsafe_path"
         with pytest.raises(InvalidInput) as caught:
-            remove_file(root, path)
+            remove_working_file(root, path)
         assert caught.value.code == "unsafe_path"
     assert outside.read_bytes() == b"untouched"
     assert [p.name for p in sorted(tmp_path.rglob("new"))] == []
 
 
 def test_a_file_in_place_of_a_folder_is_not_gone_through(root: Path, write: Write) -> None:
-    put(root, "s/a")
+    put_file(root, "s/a")
     with pytest.raises(InvalidInput) as caught:
         write(root, ("s/a/b", FILE, b"x"))
     assert caught.value.code == "unsafe_path"
     with pytest.raises(InvalidInput) as caught:
-        remove_file(root, "s/a/b")
+        remove_working_file(root, "s/a/b")
     assert caught.value.code == "unsafe_path"
-    assert contents(root) == {"s/a": text(b"text\n")}
+    assert read_all_files(root) == {"s/a": plain_file(b"text\n")}
 
 
 def test_files_19_a_folder_with_something_in_it_is_not_replaced_by_a_file(
     root: Path, write: Write
 ) -> None:
-    put(root, "s/a/b")
+    put_file(root, "s/a/b")
     with pytest.raises(Conflict) as caught:
         write(root, ("s/a", FILE, b"x"))
     assert caught.value.code == "path_conflict"
     with pytest.raises(Conflict):
-        remove_file(root, "s/a")
-    assert contents(root) == {"s/a/b": text(b"text\n")}
+        remove_working_file(root, "s/a")
+    assert read_all_files(root) == {"s/a/b": plain_file(b"text\n")}
     assert os.listdir(root / "s") == ["a"]
 
 
 def test_an_empty_folder_gives_way_to_a_file(root: Path, write: Write) -> None:
     (root / "s/a").mkdir(parents=True)
     write(root, ("s/a", FILE, b"x"))
-    assert contents(root) == {"s/a": text(b"x")}
+    assert read_all_files(root) == {"s/a": plain_file(b"x")}
 
 
 @pytest.mark.parametrize(
@@ -176,7 +180,7 @@ def test_a_path_outside_or_of_version_control_is_refused(
     with pytest.raises(InvalidInput):
         write(root, (path, FILE, b"x"))
     with pytest.raises(InvalidInput):
-        remove_file(root, path)
+        remove_working_file(root, path)
     assert os.listdir(tmp_path) == ["brain"]
     assert sorted(os.listdir(root)) == [".brain"]
     assert os.listdir(root / ".brain") == []
@@ -198,7 +202,7 @@ def test_files_01_a_link_that_leads_outside_is_not_written(
     with pytest.raises(InvalidInput) as caught:
         write(root, ("s/l", LINK, target))
     assert caught.value.code == "link_outside"
-    assert contents(root) == {}
+    assert read_all_files(root) == {}
 
 
 def fail_halfway() -> Iterator[bytes]:
@@ -207,19 +211,19 @@ def fail_halfway() -> Iterator[bytes]:
 
 
 def test_a_file_whose_content_fails_halfway_is_left_as_it_was(root: Path, write: Write) -> None:
-    put(root, "s/a", b"old")
+    put_file(root, "s/a", b"old")
     for path in ("s/a", "s/b", "t/u/a"):
         with pytest.raises(KeyboardInterrupt):
             write(root, (path, FILE, fail_halfway()))
-    assert contents(root) == {"s/a": text(b"old")}
+    assert read_all_files(root) == {"s/a": plain_file(b"old")}
     assert os.listdir(root / "s") == ["a"]
     assert {".brain-tmp" in name for name in os.listdir(root)} == {False}
 
 
 def test_new_folders_appear_as_a_whole_or_not_at_all(root: Path) -> None:
-    put(root, "s/old", b"old")
+    put_file(root, "s/old", b"old")
 
-    def items() -> Iterator[Item]:
+    def items() -> Iterator[FileItem]:
         yield "s/new/a", FILE, b"a"
         yield "t/b/c", FILE, b"c"
         yield "s/new/deep/d", FILE, b"d"
@@ -228,68 +232,68 @@ def test_new_folders_appear_as_a_whole_or_not_at_all(root: Path) -> None:
         yield "t/b/fails", FILE, fail_halfway()
 
     with pytest.raises(KeyboardInterrupt):
-        write_many(root, items())
-    assert contents(root) == {"s/old": text(b"old")}
+        write_working_files(root, items())
+    assert read_all_files(root) == {"s/old": plain_file(b"old")}
     assert sorted(os.listdir(root)) == [".brain", "s"]
 
 
 def test_a_folder_somebody_filled_meanwhile_is_a_conflict(root: Path) -> None:
-    def items() -> Iterator[Item]:
+    def items() -> Iterator[FileItem]:
         yield "s/x/a", FILE, b"ours"
-        put(root, "s/x/a", b"theirs")
+        put_file(root, "s/x/a", b"theirs")
 
     with pytest.raises(Conflict) as caught:
-        write_many(root, items())
+        write_working_files(root, items())
     assert caught.value.code == "path_conflict"
-    assert contents(root) == {"s/x/a": text(b"theirs")}
+    assert read_all_files(root) == {"s/x/a": plain_file(b"theirs")}
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_many_files_in_any_order_come_out_right(root: Path, order: int) -> None:
-    put(root, "skills/s3/SKILL.md", b"old")
-    put(root, "skills/kept.md", b"kept")
+    put_file(root, "skills/s3/SKILL.md", b"old")
+    put_file(root, "skills/kept.md", b"kept")
     wanted = {f"skills/s{n}/SKILL.md": b"%d" % n for n in range(60)}
     wanted |= {f"skills/s{n}/references/{n}.md": b"r%d" % n for n in range(60)}
     wanted |= {f"memory/{n % 7}/{n}.md": b"m%d" % n for n in range(60)}
     told: list[tuple[str, int, int]] = []
     items = [(path, FILE, content) for path, content in wanted.items()][::order]
-    write_many(root, items, lambda *args: told.append(args))
+    write_working_files(root, items, lambda *args: told.append(args))
     wanted["skills/kept.md"] = b"kept"
-    assert contents(root) == {path: text(content) for path, content in wanted.items()}
+    assert read_all_files(root) == {path: plain_file(content) for path, content in wanted.items()}
     assert sorted(os.listdir(root)) == [".brain", "memory", "skills"]
 
 
 def test_progress_is_told_now_and_then(root: Path) -> None:
     told: list[tuple[str, int, int]] = []
     items = [(f"m/{n}", FILE, b"") for n in range(2050)]
-    write_many(root, items, lambda *args: told.append(args))
+    write_working_files(root, items, lambda *args: told.append(args))
     assert told == [("writing", 1024, 0), ("writing", 2048, 0)]
 
 
 def test_removing_takes_the_folders_it_empties_but_not_the_section(root: Path) -> None:
-    put(root, "skills/x/references/deep/a.md")
-    put(root, "skills/x/SKILL.md")
-    put(root, "TOP.md")
-    remove_file(root, "skills/x/references/deep/a.md")
+    put_file(root, "skills/x/references/deep/a.md")
+    put_file(root, "skills/x/SKILL.md")
+    put_file(root, "TOP.md")
+    remove_working_file(root, "skills/x/references/deep/a.md")
     assert os.listdir(root / "skills/x") == ["SKILL.md"]
-    remove_file(root, "skills/x/SKILL.md")
-    remove_file(root, "TOP.md")
+    remove_working_file(root, "skills/x/SKILL.md")
+    remove_working_file(root, "TOP.md")
     assert sorted(os.listdir(root)) == [".brain", "skills"]
     assert os.listdir(root / "skills") == []
 
 
 def test_removing_a_link_leaves_what_it_leads_to(root: Path) -> None:
-    put(root, "s/a")
+    put_file(root, "s/a")
     (root / "s/l").symlink_to("a")
-    remove_file(root, "s/l")
+    remove_working_file(root, "s/l")
     assert os.listdir(root / "s") == ["a"]
 
 
 @pytest.mark.parametrize("path", ["nothing", "s/nothing", "s/no/thing/here"])
 def test_removing_what_is_not_there_is_no_error(root: Path, path: str) -> None:
-    put(root, "s/a")
-    remove_file(root, path)
-    assert contents(root) == {"s/a": text(b"text\n")}
+    put_file(root, "s/a")
+    remove_working_file(root, path)
+    assert read_all_files(root) == {"s/a": plain_file(b"text\n")}
 
 
 def test_a_root_without_room_gives_a_typed_error(root: Path, write: Write) -> None:
@@ -319,10 +323,10 @@ def test_short_writes_are_carried_on(root: Path, write: Write) -> None:
 
 
 def test_no_descriptor_stays_open_after_success_or_failure(root: Path, write: Write) -> None:
-    put(root, "s/folder/x")
+    put_file(root, "s/folder/x")
     before = sorted(os.listdir("/proc/self/fd"))
     write(root, ("s/t/u/a", FILE, b"x"))
-    remove_file(root, "s/t/u/a")
+    remove_working_file(root, "s/t/u/a")
     for path in ("s/folder", "s/folder/x/y"):
         with pytest.raises(BrainError):
             write(root, (path, FILE, b"x"))

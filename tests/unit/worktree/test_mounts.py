@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .steps import put, settle, stat_file
+from tests.support.worktree_scans import put_file, settle_stat_cache, stat_cache_file
 
 ISOLATED = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "-Ur", "--mount"]
 
@@ -32,7 +32,7 @@ except BrainError as error:
 def scan_with(root: Path, mount: str) -> str:
     """Scan while `mount`, a shell command, is in force."""
     shell = f'cd "$1" && {mount} && exec "$2" -c "$3" "$1" "$4"'
-    words = [str(root), sys.executable, SCRIPT, str(stat_file(root))]
+    words = [str(root), sys.executable, SCRIPT, str(stat_cache_file(root))]
     command = [*ISOLATED, "sh", "-c", shell, "sh", *words]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
@@ -56,28 +56,28 @@ def _may_mount() -> None:
 )
 def test_a_mount_inside_is_refused(root: Path, mount: str, named: str, cached: bool) -> None:
     for path in ("skills/x/SKILL.md", "skills/f", "skills/a b/x", "memory/m.md", "MEMORY.md"):
-        put(root, path)
+        put_file(root, path)
     if cached:
-        settle(root)
+        settle_stat_cache(root)
     expected = f"crosses_device another file system is mounted in the brain: {named}"
     assert scan_with(root, mount) == expected
 
 
 def test_a_mount_in_what_is_left_out_does_not_matter(root: Path) -> None:
-    put(root, "MEMORY.md")
-    put(root, "skills/x/.cache/deep/y")
+    put_file(root, "MEMORY.md")
+    put_file(root, "skills/x/.cache/deep/y")
     mount = "mount -t tmpfs none skills/x/.cache/deep && mount -t tmpfs none .brain"
     assert scan_with(root, mount) == "MEMORY.md"
 
 
 def test_a_brain_that_is_itself_a_mount_is_fine(root: Path) -> None:
-    put(root, "MEMORY.md")
+    put_file(root, "MEMORY.md")
     assert scan_with(root, 'mount --bind . . && cd "$1"') == "MEMORY.md"
 
 
 def test_a_device_number_that_differs_is_enough(root: Path) -> None:
     """Where the list of mounts cannot be read, the numbers met on the way must do."""
-    put(root, "skills/x/SKILL.md")
+    put_file(root, "skills/x/SKILL.md")
     mount = "mount -t tmpfs none skills/x && mount -t tmpfs none /proc/self"
     said = scan_with(root, mount.replace("/proc/self", "/proc"))
     assert said == "crosses_device another file system is mounted in the brain: skills/x"

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from brain.errors import InvalidInput
-from brain.worktree.ignore import MAX_PATTERNS, IgnoreRules
-from brain.worktree.patterns import MAX_CHARS, matcher
+from brain.worktree.gitignore_patterns import MAX_PATTERN_CHARS, compile_pattern
+from brain.worktree.ignore_rules import MAX_IGNORE_PATTERNS, IgnoreRules
 
 PIECES = (
     *("a", "b", "ab", "x.md", "1", "-", ".", "*", "**", "***", "a*", "*b", "?", "*.md", "a**b"),
@@ -37,7 +37,7 @@ def _ours(pattern: str, path: str) -> bool:
     """Tell whether a path, or a folder above it, is matched."""
     parts = path.split("/")
     whole = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
-    return any(map(matcher(pattern), whole if "/" in pattern else parts))
+    return any(map(compile_pattern(pattern), whole if "/" in pattern else parts))
 
 
 def test_2000_drawn_patterns_match_what_git_says(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_2000_drawn_patterns_match_what_git_says(tmp_path: Path) -> None:
     ],
 )
 def test_no_pattern_takes_longer_than_pattern_times_path(pattern: str) -> None:
-    match = matcher(pattern)
+    match = compile_pattern(pattern)
     began = time.process_time()
     for path in ("a" * 255, "/".join(["a" * 30] * 30), "/".join("a" * 512)):
         match(path)
@@ -94,7 +94,8 @@ def test_no_pattern_brings_a_warning_of_python(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["[", "a[b", "[]", "[!]", "[a-", "a\\", "[b-a]", "[[:nope:]]", "x" * (MAX_CHARS + 1)]
+    "line",
+    ["[", "a[b", "[]", "[!]", "[a-", "a\\", "[b-a]", "[[:nope:]]", "x" * (MAX_PATTERN_CHARS + 1)],
 )
 def test_what_git_would_never_match_is_refused(line: str) -> None:
     with pytest.raises(InvalidInput) as caught:
@@ -103,7 +104,7 @@ def test_what_git_would_never_match_is_refused(line: str) -> None:
 
 
 def test_more_patterns_than_any_brain_needs_are_refused() -> None:
-    assert IgnoreRules("a\n" * MAX_PATTERNS).ignored("a", "a", False)
+    assert IgnoreRules("a\n" * MAX_IGNORE_PATTERNS).is_ignored("a", "a", False)
     with pytest.raises(InvalidInput) as caught:
-        IgnoreRules("a\n" * (MAX_PATTERNS + 1))
+        IgnoreRules("a\n" * (MAX_IGNORE_PATTERNS + 1))
     assert caught.value.code == "bad_ignore"

@@ -9,43 +9,51 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from brain.worktree.reading import read_many
-
-from .steps import changed, contents, look, put, remember, settle, settled, stat_file
+from brain.worktree.file_reader import read_candidates
+from tests.support.worktree_scans import (
+    as_if_scanned_later,
+    candidate_paths,
+    put_file,
+    read_all_files,
+    save_stat_cache,
+    scan_with_cache,
+    settle_stat_cache,
+    stat_cache_file,
+)
 
 
 def test_a_rewrite_of_the_same_size_right_after_the_scan_is_seen(root: Path) -> None:
     for number in range(200):
-        put(root, "memory/m", b"%08d" % number)
-        found = look(root)
-        assert "memory/m" in changed(found)
-        [(_, content)] = list(read_many(root, found.changed))
+        put_file(root, "memory/m", b"%08d" % number)
+        found = scan_with_cache(root)
+        assert "memory/m" in candidate_paths(found)
+        [(_, content)] = list(read_candidates(root, found.changed))
         assert content == b"%08d" % number
-        remember(root, found)
+        save_stat_cache(root, found)
 
 
 def test_a_rewrite_between_the_scan_and_the_reading_is_seen(root: Path) -> None:
-    put(root, "memory/m", b"aaaa")
-    found = look(root)
-    put(root, "memory/m", b"bbbb")
-    remember(root, found)
-    assert changed(look(root)) == ["memory/m"]
+    put_file(root, "memory/m", b"aaaa")
+    found = scan_with_cache(root)
+    put_file(root, "memory/m", b"bbbb")
+    save_stat_cache(root, found)
+    assert candidate_paths(scan_with_cache(root)) == ["memory/m"]
 
 
 def test_a_file_put_into_a_folder_right_after_it_was_listed_is_seen(root: Path) -> None:
     for number in range(100):
-        remember(root, look(root))
-        put(root, f"memory/{number}")
-        assert f"memory/{number}" in changed(look(root))
+        save_stat_cache(root, scan_with_cache(root))
+        put_file(root, f"memory/{number}")
+        assert f"memory/{number}" in candidate_paths(scan_with_cache(root))
 
 
 def test_a_candidate_nobody_read_stays_a_candidate(root: Path) -> None:
-    put(root, "a")
-    put(root, "b")
-    found = settled(look(root))
-    remember(root, found._replace(changed=found.changed[:1]))
-    put(root, "c")
-    assert changed(look(root)) == ["b", "c"]
+    put_file(root, "a")
+    put_file(root, "b")
+    found = as_if_scanned_later(scan_with_cache(root))
+    save_stat_cache(root, found._replace(changed=found.changed[:1]))
+    put_file(root, "c")
+    assert candidate_paths(scan_with_cache(root)) == ["b", "c"]
 
 
 PATHS = ["m", "s/a", "s/b", "s/t/a", "s/t/b", "u/v/w/x", "s/S", "m.d/x"]
@@ -80,7 +88,7 @@ def act(root: Path, what: str, path: Path, other: Path, content: bytes) -> None:
         clear(path)
         os.mkfifo(path)
     elif what == "scan" or not path.exists() or path.is_symlink():
-        settle(root)
+        settle_stat_cache(root)
     elif what == "touch":
         os.utime(path)
     elif what == "mode":
@@ -102,18 +110,18 @@ def test_what_the_cache_leads_to_is_what_a_scan_of_everything_finds(
 ) -> None:
     root = tmp_path / "brain"
     shutil.rmtree(root, ignore_errors=True)
-    shutil.rmtree(stat_file(root).parent, ignore_errors=True)
+    shutil.rmtree(stat_cache_file(root).parent, ignore_errors=True)
     (root / ".brain").mkdir(parents=True)
     known: dict[str, tuple[int, bytes]] = {}
     for what, path, other, content in acts:
         act(root, what, root / path, root / other, content)
-        found = look(root)
+        found = scan_with_cache(root)
         if found.cache.bundle == b"":
             known = {}
         known = known_after(root, known, found.removed)
-        assert known == contents(root)
+        assert known == read_all_files(root)
         assert found.files == len(known)
-        remember(root, found)
+        save_stat_cache(root, found)
 
 
 def known_after(
@@ -121,7 +129,7 @@ def known_after(
 ) -> dict[str, tuple[int, bytes]]:
     """Bring a model of the folder forward by what a scan reported."""
     after = {path: value for path, value in known.items() if path not in removed}
-    for candidate, content in read_many(root, look(root).changed):
+    for candidate, content in read_candidates(root, scan_with_cache(root).changed):
         assert isinstance(content, bytes)
         after[candidate.path] = (candidate.kind, content)
     return after

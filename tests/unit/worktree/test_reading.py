@@ -11,16 +11,20 @@ from pathlib import Path
 import pytest
 
 from brain.errors import InvalidInput
-from brain.objects.entry import EXECUTABLE, FILE, LINK
-from brain.worktree import reading, stats
-from brain.worktree.reading import LARGE, LargeFile, read_many, read_whole
-from brain.worktree.walk import Candidate
+from brain.objects.tree_entry import EXECUTABLE, FILE, LINK
+from brain.worktree import file_fingerprint, file_reader
+from brain.worktree.file_reader import (
+    STREAMED_FILE_BYTES,
+    LargeFile,
+    read_candidates,
+    read_working_file,
+)
+from brain.worktree.walk import CandidateFile
+from tests.support.worktree_scans import put_file, scan_without_cache
 
-from .steps import look_afresh, put
 
-
-def candidates(root: Path) -> list[Candidate]:
-    return look_afresh(root).changed
+def candidates(root: Path) -> list[CandidateFile]:
+    return scan_without_cache(root).changed
 
 
 def code_of(action: Callable[[], object]) -> str:
@@ -30,36 +34,40 @@ def code_of(action: Callable[[], object]) -> str:
 
 
 def test_files_come_with_what_they_were_when_they_were_read(root: Path) -> None:
-    put(root, "a/b/c.md", b"one")
-    put(root, "a/run.sh", b"two").chmod(0o755)
+    put_file(root, "a/b/c.md", b"one")
+    put_file(root, "a/run.sh", b"two").chmod(0o755)
     (root / "a/l").symlink_to("b/c.md")
     found = candidates(root)
-    put(root, "a/b/c.md", b"three")
-    out = {now.path: (now.kind, now.size, content) for now, content in read_many(root, found)}
+    put_file(root, "a/b/c.md", b"three")
+    out = {now.path: (now.kind, now.size, content) for now, content in read_candidates(root, found)}
     assert out == {
         "a/b/c.md": (FILE, 5, b"three"),
         "a/l": (LINK, 6, b"b/c.md"),
         "a/run.sh": (EXECUTABLE, 3, b"two"),
     }
-    for now, _ in read_many(root, found):
-        assert now.fingerprint == stats.fingerprint((root / now.path).lstat())
+    for now, _ in read_candidates(root, found):
+        assert now.fingerprint == file_fingerprint.fingerprint_of((root / now.path).lstat())
 
 
 def test_an_empty_file_is_read(root: Path) -> None:
-    put(root, "empty", b"")
-    assert [content for _, content in read_many(root, candidates(root))] == [b""]
+    put_file(root, "empty", b"")
+    assert [content for _, content in read_candidates(root, candidates(root))] == [b""]
 
 
 def test_a_large_file_is_given_to_be_streamed_and_closed_afterwards(root: Path) -> None:
-    content = bytes(range(256)) * (LARGE // 256)
-    put(root, "large", content)
-    put(root, "small", content[:-1])
+    content = bytes(range(256)) * (STREAMED_FILE_BYTES // 256)
+    put_file(root, "large", content)
+    put_file(root, "small", content[:-1])
     opened: list[LargeFile] = []
-    for now, large in read_many(root, candidates(root)):
+    for now, large in read_candidates(root, candidates(root)):
         if isinstance(large, LargeFile):
-            assert (now.path, now.size, large.size) == ("large", LARGE, LARGE)
+            assert (now.path, now.size, large.size) == (
+                "large",
+                STREAMED_FILE_BYTES,
+                STREAMED_FILE_BYTES,
+            )
             assert large.raw.readall() == content
-            large.raw.seek(LARGE - 2)
+            large.raw.seek(STREAMED_FILE_BYTES - 2)
             assert large.raw.read(9) == b"\xfe\xff"
             large.verify_unchanged()
             opened.append(large)
@@ -72,15 +80,15 @@ def test_a_large_file_is_given_to_be_streamed_and_closed_afterwards(root: Path) 
 def test_files_13_a_large_file_that_changes_while_it_is_read_is_reported(
     root: Path, how: str
 ) -> None:
-    file = put(root, "large", b"a" * LARGE)
-    for _, large in read_many(root, candidates(root)):
+    file = put_file(root, "large", b"a" * STREAMED_FILE_BYTES)
+    for _, large in read_candidates(root, candidates(root)):
         assert isinstance(large, LargeFile)
         large.raw.read(100)
         if how == "append":
             with file.open("ab") as more:
                 more.write(b"b")
         elif how == "rewrite":
-            file.write_bytes(b"b" * LARGE)
+            file.write_bytes(b"b" * STREAMED_FILE_BYTES)
         else:
             os.truncate(file, 50)
         assert code_of(large.verify_unchanged) == "changed_while_reading"
@@ -89,7 +97,7 @@ def test_files_13_a_large_file_that_changes_while_it_is_read_is_reported(
 def test_files_13_a_small_file_is_read_again_until_it_holds_still(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = put(root, "m", b"0")
+    file = put_file(root, "m", b"0")
     found = candidates(root)
     real_read, times = os.read, []
 
@@ -101,14 +109,14 @@ def test_files_13_a_small_file_is_read_again_until_it_holds_still(
         return content
 
     monkeypatch.setattr(os, "read", read_and_disturb)
-    [(_, content)] = list(read_many(root, found))
+    [(_, content)] = list(read_candidates(root, found))
     assert (content, len(times)) == (b"3", 4)
 
 
 def test_files_13_a_small_file_that_never_holds_still_is_reported(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = put(root, "m", b"")
+    file = put_file(root, "m", b"")
     found = candidates(root)
     real_read = os.read
 
@@ -119,46 +127,46 @@ def test_files_13_a_small_file_that_never_holds_still_is_reported(
         return content
 
     monkeypatch.setattr(os, "read", read_and_disturb)
-    assert code_of(lambda: list(read_many(root, found))) == "changed_while_reading"
+    assert code_of(lambda: list(read_candidates(root, found))) == "changed_while_reading"
 
 
 def test_a_file_that_vanished_is_reported_by_name(root: Path) -> None:
-    put(root, "a/gone.md")
+    put_file(root, "a/gone.md")
     found = candidates(root)
     (root / "a/gone.md").unlink()
     with pytest.raises(InvalidInput, match=r"a/gone\.md"):
-        list(read_many(root, found))
+        list(read_candidates(root, found))
     (root / "a").rmdir()
-    assert code_of(lambda: list(read_many(root, found))) == "changed_while_reading"
+    assert code_of(lambda: list(read_candidates(root, found))) == "changed_while_reading"
 
 
 def test_files_03_a_folder_that_became_a_link_is_not_gone_through(
     root: Path, tmp_path: Path
 ) -> None:
-    put(root, "skills/x/SKILL.md", b"mine")
+    put_file(root, "skills/x/SKILL.md", b"mine")
     found = candidates(root)
     (root / "skills/x").rename(tmp_path / "other")
-    put(tmp_path, "other/SKILL.md", b"secret")
+    put_file(tmp_path, "other/SKILL.md", b"secret")
     (root / "skills/x").symlink_to(tmp_path / "other")
-    assert code_of(lambda: list(read_many(root, found))) == "unsafe_path"
-    assert code_of(lambda: read_whole(root, "skills/x/SKILL.md")) == "unsafe_path"
+    assert code_of(lambda: list(read_candidates(root, found))) == "unsafe_path"
+    assert code_of(lambda: read_working_file(root, "skills/x/SKILL.md")) == "unsafe_path"
 
 
 @pytest.mark.parametrize(
     "path", ["../secret", "a/../../secret", "/etc/passwd", "a//b", "./a/b", ".."]
 )
 def test_a_path_that_leads_outside_is_not_read(root: Path, tmp_path: Path, path: str) -> None:
-    put(tmp_path, "secret", b"secret")
-    put(root, "a/b")
+    put_file(tmp_path, "secret", b"secret")
+    put_file(root, "a/b")
     with pytest.raises(InvalidInput):
-        list(read_many(root, [Candidate(path, FILE, 1, b"")]))
+        list(read_candidates(root, [CandidateFile(path, FILE, 1, b"")]))
 
 
 def test_files_04_a_link_swapped_in_at_any_moment_is_never_followed(
     root: Path, tmp_path: Path
 ) -> None:
-    secret = put(tmp_path, "secret", b"secret")
-    file = put(root, "skills/x/SKILL.md", b"mine")
+    secret = put_file(tmp_path, "secret", b"secret")
+    file = put_file(root, "skills/x/SKILL.md", b"mine")
     found = candidates(root)
     stop = threading.Event()
 
@@ -176,7 +184,7 @@ def test_files_04_a_link_swapped_in_at_any_moment_is_never_followed(
     try:
         for _ in range(3000):
             with suppress(InvalidInput):
-                seen.update(content for _, content in read_many(root, found) if content)
+                seen.update(content for _, content in read_candidates(root, found) if content)
     finally:
         stop.set()
         swapper.join()
@@ -186,8 +194,8 @@ def test_files_04_a_link_swapped_in_at_any_moment_is_never_followed(
 def test_files_04_a_folder_swapped_for_a_link_at_any_moment_is_never_entered(
     root: Path, tmp_path: Path
 ) -> None:
-    put(tmp_path, "outside/SKILL.md", b"secret")
-    put(root, "skills/x/SKILL.md", b"mine")
+    put_file(tmp_path, "outside/SKILL.md", b"secret")
+    put_file(root, "skills/x/SKILL.md", b"mine")
     found = candidates(root)
     stop = threading.Event()
 
@@ -206,7 +214,7 @@ def test_files_04_a_folder_swapped_for_a_link_at_any_moment_is_never_entered(
     try:
         for _ in range(2000):
             with suppress(InvalidInput):
-                seen.update(content for _, content in read_many(root, found) if content)
+                seen.update(content for _, content in read_candidates(root, found) if content)
                 scanned.update(candidate.path for candidate in candidates(root))
     finally:
         stop.set()
@@ -216,31 +224,31 @@ def test_files_04_a_folder_swapped_for_a_link_at_any_moment_is_never_entered(
 
 
 def test_one_file_is_read_whole_up_to_a_limit(root: Path) -> None:
-    put(root, "a/m.md", b"12345")
-    put(root, "large", b"x" * LARGE)
+    put_file(root, "a/m.md", b"12345")
+    put_file(root, "large", b"x" * STREAMED_FILE_BYTES)
     (root / "l").symlink_to("a/m.md")
-    assert read_whole(root, "a/m.md") == b"12345"
-    assert read_whole(root, "a/m.md", 5) == b"12345"
-    assert read_whole(root, "a/m.md", 4) is None
-    assert read_whole(root, "large", LARGE - 1) is None
-    assert read_whole(root, "large") == b"x" * LARGE
-    assert read_whole(root, "l") == b"a/m.md"
-    assert code_of(lambda: read_whole(root, "nowhere/x")) == "changed_while_reading"
+    assert read_working_file(root, "a/m.md") == b"12345"
+    assert read_working_file(root, "a/m.md", 5) == b"12345"
+    assert read_working_file(root, "a/m.md", 4) is None
+    assert read_working_file(root, "large", STREAMED_FILE_BYTES - 1) is None
+    assert read_working_file(root, "large") == b"x" * STREAMED_FILE_BYTES
+    assert read_working_file(root, "l") == b"a/m.md"
+    assert code_of(lambda: read_working_file(root, "nowhere/x")) == "changed_while_reading"
 
 
 def test_no_descriptor_stays_open(root: Path) -> None:
     for name in "abc":
-        put(root, f"{name}/x/y")
-        put(root, f"{name}/large", b"x" * LARGE)
+        put_file(root, f"{name}/x/y")
+        put_file(root, f"{name}/large", b"x" * STREAMED_FILE_BYTES)
     found = candidates(root)
     before = sorted(os.listdir("/proc/self/fd"))
-    walk = reading.read_many(root, found)
+    walk = file_reader.read_candidates(root, found)
     for _ in range(4):
         next(walk)
     walk.close()
     (root / "b/large").unlink()
     with pytest.raises(InvalidInput):
-        list(read_many(root, found))
+        list(read_candidates(root, found))
     assert sorted(os.listdir("/proc/self/fd")) == before
 
 
@@ -256,6 +264,9 @@ def test_files_06_what_is_not_a_regular_file_is_not_read_even_if_asked_for(
     else:
         path.symlink_to("/dev/zero")
     expected = {"fifo": "not_regular", "folder": "changed_while_reading", "zero": "link_outside"}
-    assert code_of(lambda: read_whole(root, "odd")) == expected[kind]
-    odd = Candidate("odd", FILE, 0, stats.fingerprint(path.lstat()))
-    assert code_of(lambda: list(read_many(root, [odd]))) in ("not_regular", "changed_while_reading")
+    assert code_of(lambda: read_working_file(root, "odd")) == expected[kind]
+    odd = CandidateFile("odd", FILE, 0, file_fingerprint.fingerprint_of(path.lstat()))
+    assert code_of(lambda: list(read_candidates(root, [odd]))) in (
+        "not_regular",
+        "changed_while_reading",
+    )

@@ -14,20 +14,36 @@ from blake3 import blake3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.worktree import record, stats
-from brain.worktree.statcache import PART, StatCache, decode, encode, sort_key
-
-from .steps import BUNDLE, cache_of, changed, look, put, remember, settle, stat_file
+from brain.worktree import file_fingerprint, stat_cache_update
+from brain.worktree.stat_cache import (
+    PATHS_PER_PART,
+    StatCache,
+    decode_stat_cache,
+    encode_stat_cache,
+    folder_sort_key,
+)
+from tests.support.worktree_scans import (
+    BUNDLE_ID,
+    candidate_paths,
+    load_stat_cache,
+    put_file,
+    save_stat_cache,
+    scan_with_cache,
+    settle_stat_cache,
+    stat_cache_file,
+)
 
 RULES = b"r" * 32
 NAMES = st.text(st.sampled_from("abé-./"), min_size=1, max_size=9).filter(
     lambda path: all(part not in ("", ".", "..") for part in path.split("/"))
 )
-PRINTS = st.binary(min_size=stats.SIZE, max_size=stats.SIZE)
+PRINTS = st.binary(
+    min_size=file_fingerprint.FINGERPRINT_BYTES, max_size=file_fingerprint.FINGERPRINT_BYTES
+)
 
 
 def empty() -> StatCache:
-    return StatCache(RULES, BUNDLE, 0, [])
+    return StatCache(RULES, BUNDLE_ID, 0, [])
 
 
 def rows(cache: StatCache) -> dict[str, bytes]:
@@ -44,20 +60,20 @@ def test_a_cache_holds_what_was_set_and_not_dropped_in_the_order_of_folders(
 ) -> None:
     cache, model = empty(), dict[str, bytes]()
     for changes in steps:
-        cache = cache.changed(BUNDLE, 7, changes)
+        cache = cache.with_changes(BUNDLE_ID, 7, changes)
         model |= {path: known for path, known in changes.items() if known is not None}
         model = {path: known for path, known in model.items() if changes.get(path, known)}
-    again = decode(encode(cache))
+    again = decode_stat_cache(encode_stat_cache(cache))
     assert again is not None
-    assert (again.rules, again.bundle) == (RULES, BUNDLE)
+    assert (again.rules, again.bundle) == (RULES, BUNDLE_ID)
     assert rows(again) == model
-    assert again.entries == len(model)
-    assert paths_of(again) == sorted(paths_of(again), key=sort_key)
+    assert again.entry_count == len(model)
+    assert paths_of(again) == sorted(paths_of(again), key=folder_sort_key)
     for folder in {path.rpartition("/")[0] for path in model} | {"nowhere"}:
         children = {path.encode() for path in model if path.rpartition("/")[0] == folder}
         assert set(again.children(folder)) == children
         below = {path: known for path, known in model.items() if path.startswith(folder + "/")}
-        assert dict(again.below({folder})) == below
+        assert dict(again.entries_below({folder})) == below
 
 
 def test_a_large_cache_is_cut_into_parts_that_stay_small() -> None:
@@ -65,30 +81,32 @@ def test_a_large_cache_is_cut_into_parts_that_stay_small() -> None:
     random.Random(5).shuffle(names)
     cache = empty()
     for start in range(0, len(names), 700):
-        cache = cache.changed(BUNDLE, 0, {name: bytes(36) for name in names[start : start + 700]})
-    sizes = [len(part.stats) // stats.SIZE for part in cache.parts]
+        cache = cache.with_changes(
+            BUNDLE_ID, 0, {name: bytes(36) for name in names[start : start + 700]}
+        )
+    sizes = [len(part.fingerprints) // file_fingerprint.FINGERPRINT_BYTES for part in cache.parts]
     assert sum(sizes) == 5000
-    assert max(sizes) <= 2 * PART
+    assert max(sizes) <= 2 * PATHS_PER_PART
     assert sorted(rows(cache)) == sorted(names)
     assert cache.children("skills/00042") == [b"skills/00042/SKILL.md"]
-    gone = cache.changed(BUNDLE, 0, dict.fromkeys(names[:4990]))
+    gone = cache.with_changes(BUNDLE_ID, 0, dict.fromkeys(names[:4990]))
     assert sorted(rows(gone)) == sorted(names[4990:])
 
 
 def test_untouched_parts_are_taken_over_as_they_are() -> None:
     names = [f"skills/{number:05d}.md" for number in range(5000)]
-    cache = empty().changed(BUNDLE, 0, dict.fromkeys(names, bytes(36)))
-    after = cache.changed(BUNDLE, 0, {"skills/02500.md": b"\1" * 36})
+    cache = empty().with_changes(BUNDLE_ID, 0, dict.fromkeys(names, bytes(36)))
+    after = cache.with_changes(BUNDLE_ID, 0, {"skills/02500.md": b"\1" * 36})
     different = [a for a, b in zip(cache.parts, after.parts, strict=True) if a is not b]
     assert len(different) == 1
 
 
 def test_every_flipped_bit_and_every_cut_makes_the_file_absent() -> None:
-    data = encode(empty().changed(BUNDLE, 1, {"a/b": bytes(36), "a": bytes(36)}))
-    assert decode(data) is not None
+    data = encode_stat_cache(empty().with_changes(BUNDLE_ID, 1, {"a/b": bytes(36), "a": bytes(36)}))
+    assert decode_stat_cache(data) is not None
     for at in range(len(data)):
-        assert decode(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]) is None
-        assert decode(data[:at]) is None
+        assert decode_stat_cache(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]) is None
+        assert decode_stat_cache(data[:at]) is None
 
 
 def sealed(value: object) -> bytes:
@@ -103,21 +121,21 @@ def sealed(value: object) -> bytes:
         b"\0" * 40,
         sealed(None),
         sealed([1, 2]),
-        sealed([2, RULES, BUNDLE, 0, []]),
-        sealed([1, RULES, BUNDLE, 0, 5]),
-        sealed([1, RULES, BUNDLE, 0, [[b"one"]]]),
-        sealed([1, RULES, BUNDLE, 0, [3]]),
+        sealed([2, RULES, BUNDLE_ID, 0, []]),
+        sealed([1, RULES, BUNDLE_ID, 0, 5]),
+        sealed([1, RULES, BUNDLE_ID, 0, [[b"one"]]]),
+        sealed([1, RULES, BUNDLE_ID, 0, [3]]),
     ],
 )
 def test_a_file_of_another_kind_or_version_is_absent(data: bytes) -> None:
-    assert decode(data) is None
+    assert decode_stat_cache(data) is None
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "folder", "link", "noise"])
 def test_a_scan_without_a_usable_cache_reads_everything_again(root: Path, damage: str) -> None:
-    put(root, "MEMORY.md")
-    settle(root)
-    index = stat_file(root)
+    put_file(root, "MEMORY.md")
+    settle_stat_cache(root)
+    index = stat_cache_file(root)
     kept = index.read_bytes()
     index.unlink()
     if damage == "empty":
@@ -129,47 +147,49 @@ def test_a_scan_without_a_usable_cache_reads_everything_again(root: Path, damage
         index.symlink_to("real")
     elif damage == "noise":
         index.write_bytes(kept[:50] + b"\0" + kept[51:])
-    assert cache_of(root) is None
-    assert changed(look(root)) == ["MEMORY.md"]
+    assert load_stat_cache(root) is None
+    assert candidate_paths(scan_with_cache(root)) == ["MEMORY.md"]
 
 
 def test_the_file_is_replaced_as_a_whole_and_is_the_owners_alone(root: Path) -> None:
-    put(root, "MEMORY.md")
+    put_file(root, "MEMORY.md")
     before = os.umask(0)
     try:
-        settle(root)
+        settle_stat_cache(root)
     finally:
         os.umask(before)
-    assert stat_file(root).stat().st_mode & 0o777 == 0o600
-    assert os.listdir(stat_file(root).parent) == ["stats"]
+    assert stat_cache_file(root).stat().st_mode & 0o777 == 0o600
+    assert os.listdir(stat_cache_file(root).parent) == ["stats"]
     assert os.listdir(root / ".brain") == []
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(root: Path) -> None:
-    put(root, "MEMORY.md")
-    found = look(root)
-    folder = stat_file(root).parent
-    record.record(root, None, found, BUNDLE, {})
-    record.record(root, str(stat_file(root)), found, BUNDLE, {})  # its folder is not there
+    put_file(root, "MEMORY.md")
+    found = scan_with_cache(root)
+    folder = stat_cache_file(root).parent
+    stat_cache_update.write_stat_cache(root, None, found, BUNDLE_ID, {})
+    stat_cache_update.write_stat_cache(
+        root, str(stat_cache_file(root)), found, BUNDLE_ID, {}
+    )  # its folder is not there
     assert not folder.exists()
-    stat_file(root).mkdir(parents=True)
-    remember(root, found)
+    stat_cache_file(root).mkdir(parents=True)
+    save_stat_cache(root, found)
     assert os.listdir(folder) == ["stats"]
-    assert stat_file(root).is_dir()
+    assert stat_cache_file(root).is_dir()
 
 
 @pytest.mark.parametrize("control", ["gone", "file"])
 def test_a_folder_that_tells_no_time_leaves_late_files_unproven(root: Path, control: str) -> None:
-    put(root, "MEMORY.md")
+    put_file(root, "MEMORY.md")
     (root / ".brain").rmdir()
-    found = look(root)
+    found = scan_with_cache(root)
     if control == "file":
         (root / ".brain").write_text("in the way")
-    stat_file(root).parent.mkdir()
+    stat_cache_file(root).parent.mkdir()
     proven = {now.path: now.fingerprint for now in found.changed}
-    record.record(root, str(stat_file(root)), found, BUNDLE, proven)
-    assert cache_of(root) is not None
-    assert changed(look(root)) == ["MEMORY.md"]
+    stat_cache_update.write_stat_cache(root, str(stat_cache_file(root)), found, BUNDLE_ID, proven)
+    assert load_stat_cache(root) is not None
+    assert candidate_paths(scan_with_cache(root)) == ["MEMORY.md"]
 
 
 def stat_with(mtime: int, ctime: int) -> os.stat_result:
@@ -182,10 +202,10 @@ def stat_with(mtime: int, ctime: int) -> os.stat_result:
 
 @pytest.mark.parametrize("time", [-1, 0, 2**63 - 1, 2**63, -(2**63) - 1, 253402300799 * 10**9])
 def test_files_22_every_time_has_a_fingerprint(time: int) -> None:
-    known = stats.fingerprint(stat_with(time, time))
-    assert len(known) == stats.SIZE
-    assert stats.mode_of(known) == 0o100644
-    assert stats.is_recent(known, 10**18) == (time > 10**18)
+    known = file_fingerprint.fingerprint_of(stat_with(time, time))
+    assert len(known) == file_fingerprint.FINGERPRINT_BYTES
+    assert file_fingerprint.fingerprint_mode(known) == 0o100644
+    assert file_fingerprint.is_racy(known, 10**18) == (time > 10**18)
 
 
 @pytest.mark.parametrize(
@@ -200,35 +220,44 @@ def test_files_22_every_time_has_a_fingerprint(time: int) -> None:
 def test_a_fine_clock_has_a_margin_of_50_ms(age: int, recent: bool) -> None:
     moment = 10**18 + 123_456_789
     for times in ((moment - age, 7), (7, moment - age)):
-        assert stats.is_recent(stats.fingerprint(stat_with(*times)), moment) is recent
+        assert (
+            file_fingerprint.is_racy(file_fingerprint.fingerprint_of(stat_with(*times)), moment)
+            is recent
+        )
 
 
 @pytest.mark.parametrize(("seconds", "recent"), [(0, True), (1, True), (2, False), (3, False)])
 def test_a_clock_of_whole_seconds_has_a_margin_of_two(seconds: int, recent: bool) -> None:
     moment = 10**18
-    known = stats.fingerprint(stat_with(moment - seconds * 10**9, 7))
-    assert stats.is_recent(known, moment) is recent
+    known = file_fingerprint.fingerprint_of(stat_with(moment - seconds * 10**9, 7))
+    assert file_fingerprint.is_racy(known, moment) is recent
 
 
 def test_what_is_unproven_keeps_its_type_and_equals_no_file() -> None:
-    known = stats.unproven(stats.fingerprint(stat_with(5, 5)))
-    assert stats.mode_of(known) == 0o100644
-    assert known != stats.fingerprint(stat_with(0, 0))
+    known = file_fingerprint.unmatchable_fingerprint(
+        file_fingerprint.fingerprint_of(stat_with(5, 5))
+    )
+    assert file_fingerprint.fingerprint_mode(known) == 0o100644
+    assert known != file_fingerprint.fingerprint_of(stat_with(0, 0))
 
 
 def test_the_horizon_goes_by_the_longer_of_two_clocks() -> None:
-    now = stats.now()
+    now = file_fingerprint.read_clocks()
     second = 10**9
-    slept = stats.Moment(now.wall - 60 * second, now.steady - second)
-    set_back = stats.Moment(now.wall + 3600 * second, now.steady - 60 * second)
+    slept = file_fingerprint.ClockReading(now.wall_ns - 60 * second, now.monotonic_ns - second)
+    set_back = file_fingerprint.ClockReading(
+        now.wall_ns + 3600 * second, now.monotonic_ns - 60 * second
+    )
     for started in (slept, set_back):
-        assert stats.horizon(started, 10**18) <= 10**18 - 60 * second
+        assert file_fingerprint.file_system_time(started, 10**18) <= 10**18 - 60 * second
 
 
 def test_a_rebuilt_part_is_in_the_order_it_is_searched_in() -> None:
     names = ("a", "a b", "a-b", "a/b", "a/b/c", "a/b c", "a0", "b", "a\x01/z", "é/ß", ".")
     paths = [name.encode() for name in names]
-    by_key = sorted(paths, key=sort_key)
+    by_key = sorted(paths, key=folder_sort_key)
     cache = StatCache(bytes(32), bytes(32), 0, [])
-    made = cache.changed(bytes(32), 0, {name: bytes(stats.SIZE) for name in names})
+    made = cache.with_changes(
+        bytes(32), 0, {name: bytes(file_fingerprint.FINGERPRINT_BYTES) for name in names}
+    )
     assert [path for part in made.parts for path, _ in part.entries()] == by_key

@@ -6,19 +6,24 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
 
-from brain.objects.cut import FEWEST, ends_node
-from brain.objects.entry import Entry
-from brain.objects.node import INNER, LEAF, Line, Node
-
-from .trees import entries
-from .vector import Vector, refused, valid
+from brain.objects.node_boundary import MIN_NODE_ENTRIES, is_node_boundary
+from brain.objects.tree_entry import TreeEntry
+from brain.objects.tree_node import INNER, LEAF, NodeEntry, TreeNode
+from tests.vectors.families.trees import entries
+from tests.vectors.families.vector import Vector, refused, valid
 
 
 def _sorted_names() -> tuple[list[str], list[str]]:
     """Return the names of a full first node of 24 entries, and 23 that cut nowhere."""
-    first = [f"a{place:02}" for place in range(FEWEST - 1)]
-    first.append(next(name for name in map("b{}".format, count()) if ends_node(0, name, FEWEST)))
-    return first, [f"c{place:02}" for place in range(FEWEST - 1)]
+    first = [f"a{place:02}" for place in range(MIN_NODE_ENTRIES - 1)]
+    first.append(
+        next(
+            name
+            for name in map("b{}".format, count())
+            if is_node_boundary(0, name, MIN_NODE_ENTRIES)
+        )
+    )
+    return first, [f"c{place:02}" for place in range(MIN_NODE_ENTRIES - 1)]
 
 
 FIRST, SECOND = map(entries, _sorted_names())
@@ -36,25 +41,25 @@ _UNFIT = [
 """Trees that are canonical, and that no folder can hold."""
 
 
-def _leaf(lines: Sequence[Entry]) -> Node:
-    return Node(LEAF, tuple(lines))
+def _leaf(lines: Sequence[TreeEntry]) -> TreeNode:
+    return TreeNode(LEAF, tuple(lines))
 
 
-def _above(*nodes: Node) -> list[Line]:
+def _above(*nodes: TreeNode) -> list[NodeEntry]:
     return [(node.last, node.id, *node.totals()) for node in nodes]
 
 
-def _inner(*nodes: Node) -> Node:
-    return Node(INNER, tuple(_above(*nodes)))
+def _inner(*nodes: TreeNode) -> TreeNode:
+    return TreeNode(INNER, tuple(_above(*nodes)))
 
 
-def _changed(node: Node, place: int, field: int, value: Any) -> Node:
+def _changed(node: TreeNode, place: int, field: int, value: Any) -> TreeNode:
     lines = [list(line) for line in node.entries]
     lines[place][field] = value
-    return Node(node.kind, tuple((a, b, c, d) for a, b, c, d in lines))
+    return TreeNode(node.kind, tuple((a, b, c, d) for a, b, c, d in lines))
 
 
-def _given(root: Node, *below: Node, **said: int) -> dict[str, Any]:
+def _given(root: TreeNode, *below: TreeNode, **said: int) -> dict[str, Any]:
     files, size = root.totals()
     return {
         "root": root.id.hex(),
@@ -93,7 +98,7 @@ def _cut_elsewhere() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "a cut in a tree of 23 entries", _given(_inner(left, right), left, right)
 
 
-def _untrue(top: Node, one: Node, two: Node) -> Iterator[tuple[str, dict[str, Any]]]:
+def _untrue(top: TreeNode, one: TreeNode, two: TreeNode) -> Iterator[tuple[str, dict[str, Any]]]:
     files, size = one.totals()
     for name, field, value in [
         ("a last path that is not in the node", 0, "bz"),
@@ -103,10 +108,10 @@ def _untrue(top: Node, one: Node, two: Node) -> Iterator[tuple[str, dict[str, An
         yield name, _given(_changed(top, 0, field, value), one, two)
 
 
-def _misplaced(one: Node, two: Node) -> Iterator[tuple[str, dict[str, Any]]]:
-    early = _leaf([Entry("A", *FIRST[0][1:]), *SECOND])
+def _misplaced(one: TreeNode, two: TreeNode) -> Iterator[tuple[str, dict[str, Any]]]:
+    early = _leaf([TreeEntry("A", *FIRST[0][1:]), *SECOND])
     yield "a path that belongs before its neighbours", _given(_inner(one, early), one, early)
     below = _inner(two)
     yield "an inner node beside a leaf", _given(_inner(one, below), one, below, two)
-    again = Node(LEAF, (*one.entries[-1:], *two.entries))
+    again = TreeNode(LEAF, (*one.entries[-1:], *two.entries))
     yield "a path in two leaves", _given(_inner(one, again), one, again)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from brain.digest import blob_id, domain
+from brain.digest import blob_id, domain_hash
 from brain.encoding import pack
 from brain.objects import bundle as bundles
-from brain.objects.entry import Entry
-from brain.objects.node import LEAF, Node, join_hashes
-from brain.objects.snapshot import encode
-from tests.shelf import Shelf
-
-from .hashes import CONTEXTS
-from .snapshots import GENESIS, LATER
-from .vector import Vector, as_hex, encoded, refused, valid
+from brain.objects.snapshot import encode_snapshot
+from brain.objects.tree_entry import TreeEntry
+from brain.objects.tree_node import LEAF, TreeNode, join_hashes
+from tests.support.node_store import MemoryNodeStore
+from tests.vectors.families.hashes import CONTEXTS
+from tests.vectors.families.snapshots import GENESIS, LATER
+from tests.vectors.families.vector import Vector, as_hex, encoded, refused, valid
 
 ROOT = blob_id(b"root")
 LINE = ["skills", ROOT, 1, 7]
@@ -134,7 +133,9 @@ def vectors() -> Iterator[Vector]:
     """Yield the vectors of bundles."""
     for name, value in _GOOD:
         data = encoded(value)
-        yield valid(name, "bundle", as_hex(data), id=bundles.bundle_id(bundles.decode(data)).hex())
+        yield valid(
+            name, "bundle", as_hex(data), id=bundles.bundle_id(bundles.decode_bundle(data)).hex()
+        )
     for name, value in _NO_BUNDLE:
         yield refused(name, "bundle", as_hex(encoded(value)), "bad_object")
     for name, value in [
@@ -155,7 +156,7 @@ def vectors() -> Iterator[Vector]:
 
 def _brains() -> Iterator[Vector]:
     files = [
-        Entry(path, place % 3, blob_id(path.encode()), len(path.encode()))
+        TreeEntry(path, place % 3, blob_id(path.encode()), len(path.encode()))
         for place, path in enumerate(_FILES)
     ]
     for name, some in [
@@ -164,9 +165,9 @@ def _brains() -> Iterator[Vector]:
         ("one file in a folder", files[2:3]),
         ("a small brain", files),
     ]:
-        bundle = bundles.build(Shelf().nodes(), some)
+        bundle = bundles.build_bundle(MemoryNodeStore().open_nodes(), some)
         given = {"entries": [[path, kind, blob.hex(), size] for path, kind, blob, size in some]}
-        encoding, id = bundles.encode(bundle).hex(), bundles.bundle_id(bundle).hex()
+        encoding, id = bundles.encode_bundle(bundle).hex(), bundles.bundle_id(bundle).hex()
         yield valid(name, "brain", given, bundle=encoding, id=id)
     for name, paths in _TOGETHER.items():
         yield _brain(name, [(path, 0, b"x") for path in paths], {})
@@ -189,20 +190,20 @@ def _large() -> Iterator[Vector]:
         ("a link of 4096 bytes, whose text is not there", 4096, 2, "link_outside"),
         ("a link of no bytes, whose text is not there", 0, 2, "link_outside"),
     ]:
-        entries = [Entry("a/b", kind, ROOT, size)]
+        entries = [TreeEntry("a/b", kind, ROOT, size)]
         given = {"entries": [["a/b", kind, ROOT.hex(), size]]}
         if error:
             yield refused(name, "brain", given, error)
         else:
-            bundle = bundles.build(Shelf().nodes(), entries)
-            encoding, id = bundles.encode(bundle).hex(), bundles.bundle_id(bundle).hex()
+            bundle = bundles.build_bundle(MemoryNodeStore().open_nodes(), entries)
+            encoding, id = bundles.encode_bundle(bundle).hex(), bundles.bundle_id(bundle).hex()
             yield valid(name, "brain", given, bundle=encoding, id=id)
 
 
 def _brain(name: str, files: list[File], targets: dict[bytes, bytes]) -> Vector:
-    entries = [Entry(path, kind, blob_id(text), len(text)) for path, kind, text in files]
-    bundle = bundles.build(Shelf().nodes(), entries)
-    encoding, id = bundles.encode(bundle).hex(), bundles.bundle_id(bundle).hex()
+    entries = [TreeEntry(path, kind, blob_id(text), len(text)) for path, kind, text in files]
+    bundle = bundles.build_bundle(MemoryNodeStore().open_nodes(), entries)
+    encoding, id = bundles.encode_bundle(bundle).hex(), bundles.bundle_id(bundle).hex()
     return valid(name, "brain", _given(files, targets), bundle=encoding, id=id)
 
 
@@ -220,7 +221,7 @@ def _shown(path: str, target: bytes) -> str:
 
 def confusions() -> Iterator[Vector]:
     """Yield objects read as another kind, and bytes that have another id in every role."""
-    leaf = Node(LEAF, (("a", 0, ROOT, 7), ("b", 0, ROOT, 7)))
+    leaf = TreeNode(LEAF, (("a", 0, ROOT, 7), ("b", 0, ROOT, 7)))
     inner = [1, [["a", ROOT, 1, 7]]]
     bundle = encoded([TOP, LINE])
     for name, data, kind, error in [
@@ -231,8 +232,8 @@ def confusions() -> Iterator[Vector]:
         ("a bundle as a node", bundle, "node", "bad_object"),
         ("a bundle as a snapshot", bundle, "snapshot", "bad_object"),
         ("the empty bundle as a node", b"\x90", "node", "bad_object"),
-        ("a genesis as a node", encode(GENESIS), "node", "bad_object"),
-        ("a snapshot as a bundle", encode(LATER), "bundle", "bad_object"),
+        ("a genesis as a node", encode_snapshot(GENESIS), "node", "bad_object"),
+        ("a snapshot as a bundle", encode_snapshot(LATER), "bundle", "bad_object"),
         ("a skill as a node", b"---\nname: x\n---\n", "node", "bad_msgpack"),
         ("a digest as a node", ROOT, "node", "bad_msgpack"),
     ]:
@@ -243,8 +244,8 @@ def confusions() -> Iterator[Vector]:
         ("the bytes of an entry", pack(leaf.entries[0])),
         ("the two hashes below a node", rows[0][0] + rows[0][1]),
         ("the bytes of a bundle", bundle),
-        ("the bytes of a snapshot", encode(LATER)),
+        ("the bytes of a snapshot", encode_snapshot(LATER)),
     ]:
-        ids = {context: domain(context)(data).hex() for context in CONTEXTS}
+        ids = {context: domain_hash(context)(data).hex() for context in CONTEXTS}
         yield valid(name, "roles", as_hex(data), blob=blob_id(data).hex(), **ids)
     assert join_hashes(rows[0][0] + rows[0][1]) == leaf.id

@@ -8,22 +8,21 @@ from typing import Any
 from brain.digest import blob_id
 from brain.encoding import pack
 from brain.objects import operation
-from brain.trust.policy import PATH as TRUST
-
-from .vector import Vector, refused, valid
+from brain.trust.policy import POLICY_PATH as TRUST
+from tests.vectors.families.vector import Vector, refused, valid
 
 Files = dict[str, str]
 """Path to content; a link's begins with `->`, that of an executable file with `#!`."""
 
 _SECRET = blob_id(b"secret")
 _ID = bytes(32)
-_UPSERT = operation.upsert("oracle", "1", "2")
-_NEW = operation.upsert("oracle", "", "1")
-_DELETE = operation.delete("oracle", "1")
-_ABSORB = operation.absorb("oracle", "1", "2", "seer", "1")
-_REDACT = operation.redact("memory/a.md", _SECRET, "a name")
-_TASK = operation.task("5f2c", "success")
-_RESTORE = operation.restore(_ID)
+_UPSERT = operation.upsert_operation("oracle", "1", "2")
+_NEW = operation.upsert_operation("oracle", "", "1")
+_DELETE = operation.delete_operation("oracle", "1")
+_ABSORB = operation.absorb_operation("oracle", "1", "2", "seer", "1")
+_REDACT = operation.redact_operation("memory/a.md", _SECRET, "a name")
+_TASK = operation.task_operation("5f2c", "success")
+_RESTORE = operation.restore_operation(_ID)
 _NAMELESS = f"skill-{blob_id(b'').hex()[:8]}"
 """The slug of no name at all, if there were such a skill."""
 _ADMIT = ("admit", "oracle", "1", "1", _ID)
@@ -41,7 +40,7 @@ _BASE: Files = {
 }
 
 _Edits = dict[str, str | None]
-_GOOD: list[tuple[str, operation.Operation, Files, _Edits]] = [
+_GOOD: list[tuple[str, operation.SnapshotOperation, Files, _Edits]] = [
     ("an upsert of the text", _UPSERT, _BASE, {"skills/oracle/SKILL.md": "2"}),
     (
         "an upsert with files of the skill",
@@ -59,31 +58,31 @@ _GOOD: list[tuple[str, operation.Operation, Files, _Edits]] = [
     ("a new skill in deep categories", _NEW, {}, {"skills/a/b/c/oracle/SKILL.md": "1"}),
     (
         "a flat skill that becomes a folder",
-        operation.upsert("trader", "1", "2"),
+        operation.upsert_operation("trader", "1", "2"),
         _BASE,
         {"skills/trader.md": None, "skills/trader/SKILL.md": "2", "skills/trader/a.txt": "a"},
     ),
     (
         "a name that is no slug",
-        operation.upsert("my-oracle", "", "1"),
+        operation.upsert_operation("my-oracle", "", "1"),
         {},
         {"skills/My  Oracle!/skill.md": "1"},
     ),
     (
         "a name that is longer than a slug",
-        operation.upsert("a" * 63, "", "1"),
+        operation.upsert_operation("a" * 63, "", "1"),
         {},
         {f"skills/{'a' * 63}-b/SKILL.md": "1"},
     ),
     (
         "a name of which no slug is left",
-        operation.upsert(f"skill-{blob_id(b'!!').hex()[:8]}", "", "1"),
+        operation.upsert_operation(f"skill-{blob_id(b'!!').hex()[:8]}", "", "1"),
         {},
         {"skills/!!.md": "1"},
     ),
     (
         "a name that is a device",
-        operation.upsert(f"skill-{blob_id(b'COM1').hex()[:8]}", "", "1"),
+        operation.upsert_operation(f"skill-{blob_id(b'COM1').hex()[:8]}", "", "1"),
         {},
         {"skills/COM1.MD": "1"},
     ),
@@ -103,13 +102,13 @@ _GOOD: list[tuple[str, operation.Operation, Files, _Edits]] = [
     ),
     (
         "a delete of a flat skill",
-        operation.delete("trader", "1"),
+        operation.delete_operation("trader", "1"),
         _BASE,
         {"skills/trader.md": None},
     ),
     (
         "a delete of a flat skill whose name ends in skill",
-        operation.delete("my-skill", "1"),
+        operation.delete_operation("my-skill", "1"),
         {"skills/tools/my skill.md": "1", "skills/tools/other.md": "1"},
         {"skills/tools/my skill.md": None},
     ),
@@ -169,11 +168,16 @@ _GOOD: list[tuple[str, operation.Operation, Files, _Edits]] = [
         },
     ),
     ("a binding that changes nothing", ("bind", _ID, "x", _ID), _BASE, {}),
-    ("a snapshot of anything", operation.snapshot(), _BASE, {"SOUL.md": None, "a/b": "c"}),
-    ("an import of anything", operation.imported("git", "x"), _BASE, {"SOUL.md": None}),
+    (
+        "a snapshot of anything",
+        operation.snapshot_operation(),
+        _BASE,
+        {"SOUL.md": None, "a/b": "c"},
+    ),
+    ("an import of anything", operation.import_operation("git", "x"), _BASE, {"SOUL.md": None}),
     ("a later kind of anything", ("graft", 1), _BASE, {"SOUL.md": None, "a/b": "c"}),
 ]
-_BAD: list[tuple[str, operation.Operation, Files, _Edits]] = [
+_BAD: list[tuple[str, operation.SnapshotOperation, Files, _Edits]] = [
     (
         "an upsert beside another skill",
         _UPSERT,
@@ -238,32 +242,32 @@ _BAD: list[tuple[str, operation.Operation, Files, _Edits]] = [
     ("an upsert of another slug", _NEW, {}, {"skills/seer.md": "1"}),
     (
         "a text without a name",
-        operation.upsert(_NAMELESS, "", "1"),
+        operation.upsert_operation(_NAMELESS, "", "1"),
         {},
         {"skills/.md": "1"},
     ),
     (
         "a text without a name in a category",
-        operation.upsert(_NAMELESS, "", "1"),
+        operation.upsert_operation(_NAMELESS, "", "1"),
         {},
         {"skills/tools/.MD": "1"},
     ),
     (
         "a delete of a text without a name",
-        operation.delete(_NAMELESS, "1"),
+        operation.delete_operation(_NAMELESS, "1"),
         {"skills/.md": "1"},
         {"skills/.md": None},
     ),
     (
         "an absorption of a text without a name",
-        operation.absorb("oracle", "1", "2", _NAMELESS, "1"),
+        operation.absorb_operation("oracle", "1", "2", _NAMELESS, "1"),
         {"skills/oracle.md": "1", "skills/.md": "1"},
         {"skills/oracle.md": "2", "skills/.md": None},
     ),
     ("a delete that leaves a file", _DELETE, _BASE, {"skills/oracle/SKILL.md": None}),
     (
         "a delete that adds one",
-        operation.delete("trader", "1"),
+        operation.delete_operation("trader", "1"),
         _BASE,
         {"skills/trader.md": None, "skills/trader/a": "a"},
     ),
@@ -345,10 +349,10 @@ def vectors() -> Iterator[Vector]:
     yield valid("a restore from a source that is not here", "change", given)
 
 
-def _given(done: operation.Operation, before: Files, edits: _Edits) -> dict[str, Any]:
+def _given(done: operation.SnapshotOperation, before: Files, edits: _Edits) -> dict[str, Any]:
     after = {path: text for path, text in {**before, **edits}.items() if text is not None}
     return {
-        "operation": pack(operation.check(done)).hex(),
+        "operation": pack(operation.check_operation(done)).hex(),
         "before": _listed(before),
         "after": _listed(after),
     }

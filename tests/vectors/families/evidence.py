@@ -7,29 +7,33 @@ from collections.abc import Iterator
 from typing import Any
 
 from brain import check_evidence
-from brain.chain.evidence.evidence import ANCHOR
+from brain.chain.evidence.evidence_model import KIND_ANCHOR
 from brain.errors import BrainError
 from brain.results import Evidence
-from tests.chain import made
-from tests.chain.tries import keccak
-from tests.chain.world import OWNER, SENDER, World, many
-from tests.mutants import mutants, put
-
-from .vector import Vector, refused, valid
+from tests.support.chain import synthetic_evidence
+from tests.support.chain.merkle_patricia import keccak
+from tests.support.chain.synthetic_chain import (
+    OWNER_ADDRESS,
+    SENDER_ADDRESS,
+    ChainState,
+    other_slots,
+)
+from tests.support.json_mutations import mutate_json, replace_at
+from tests.vectors.families.vector import Vector, refused, valid
 
 Document = dict[str, Any]
-BLOCK = made.state().block()["hash"]
+BLOCK = synthetic_evidence.make_chain_state().block()["hash"]
 STRANGER = keccak(b"stranger")
 
 
 def vectors() -> Iterator[Vector]:
     """Yield the vectors of evidence."""
-    good = made.documents()
+    good = synthetic_evidence.make_all_evidence()
     for name, document in good.items():
         given = {"text": json.dumps(document), **known(document)}
         yield valid(name, "evidence", given, **facts(given))
     bare = {**good["anchor"], "proof": None}  # those have vectors of their own
-    for what, mutant in mutants(bare):
+    for what, mutant in mutate_json(bare):
         altered = _refused(f"altered: {what}", mutant, known(bare))
         if altered and altered["error"] != "bad_field":
             yield altered
@@ -42,7 +46,7 @@ def vectors() -> Iterator[Vector]:
 def known(document: Document) -> dict[str, str]:
     """Return what a reader brings: the hash of the block and the key of the log."""
     out = {"block_hash": BLOCK} if document["chain"] else {}
-    return out | ({"log_key": str(made.KEY)} if document["log"] else {})
+    return out | ({"log_key": str(synthetic_evidence.LOG_KEY)} if document["log"] else {})
 
 
 def facts(given: dict[str, str]) -> Document:
@@ -80,32 +84,42 @@ def _refused(name: str, document: Any, known: dict[str, str]) -> Vector | None:
 
 def _forged(good: dict[str, Document]) -> Iterator[tuple[str, Document]]:
     """Yield evidence in which one thing is another, and all that leads to it is made anew."""
-    state = made.state()
+    state = synthetic_evidence.make_chain_state()
     for name, world in {
-        "another head": made.state(head=STRANGER),
-        "another number": made.state(seq=3),
-        "another owner": made.state(owner=SENDER),
+        "another head": synthetic_evidence.make_chain_state(head=STRANGER),
+        "another number": synthetic_evidence.make_chain_state(seq=3),
+        "another owner": synthetic_evidence.make_chain_state(owner=SENDER_ADDRESS),
         "other code": state._replace(code=STRANGER),
-        "never opened": World(many()),
+        "never opened": ChainState(other_slots()),
         "another time": state._replace(time=state.time + 1),
     }.items():
-        yield name, put(good["brain"], ("chain",), made.on_chain(world))
-    other = made.on_chain(state, salt=keccak(b"salt 1"))
-    yield "another brain of the owner", put(good["brain"], ("chain",), other)
-    yield "an anchor for a head", put(good["brain"], ("chain",), good["anchor"]["chain"])
-    yield "a head for an anchor", put(good["anchor"], ("chain",), good["brain"]["chain"])
-    empty = made.on_chain(state, ANCHOR, OWNER)
-    yield "nothing anchored", put(good["anchor"], ("chain",), empty)
-    yield "no descent", put(good["skipped"], ("descent",), None)
-    yield "an older path", put(good["brain"], ("proof",), good["skipped"]["proof"])
-    stranger = made.COMMITTED._replace(brain=STRANGER)
-    entries = [*made.ENTRIES, stranger]
-    yield "an entry of another brain", put(good["log"], ("log",), made.log_part(stranger, entries))
+        yield (
+            name,
+            replace_at(good["brain"], ("chain",), synthetic_evidence.make_chain_field(world)),
+        )
+    other = synthetic_evidence.make_chain_field(state, salt=keccak(b"salt 1"))
+    yield "another brain of the owner", replace_at(good["brain"], ("chain",), other)
+    yield "an anchor for a head", replace_at(good["brain"], ("chain",), good["anchor"]["chain"])
+    yield "a head for an anchor", replace_at(good["anchor"], ("chain",), good["brain"]["chain"])
+    empty = synthetic_evidence.make_chain_field(state, KIND_ANCHOR, OWNER_ADDRESS)
+    yield "nothing anchored", replace_at(good["anchor"], ("chain",), empty)
+    yield "no descent", replace_at(good["skipped"], ("descent",), None)
+    yield "an older path", replace_at(good["brain"], ("proof",), good["skipped"]["proof"])
+    stranger = synthetic_evidence.COMMIT_ENTRY._replace(brain=STRANGER)
+    entries = [*synthetic_evidence.LOG_ENTRIES, stranger]
+    yield (
+        "an entry of another brain",
+        replace_at(good["log"], ("log",), synthetic_evidence.make_log_field(stranger, entries)),
+    )
     yield (
         "an older checkpoint",
-        put(good["log"], ("log", "checkpoint"), made.checkpoint(made.ENTRIES[:5])),
+        replace_at(
+            good["log"],
+            ("log", "checkpoint"),
+            synthetic_evidence.signed_checkpoint(synthetic_evidence.LOG_ENTRIES[:5]),
+        ),
     )
     yield (
         "a longer log than is anchored",
-        put(good["anchor"], ("log",), made.log_part(entries=entries)),
+        replace_at(good["anchor"], ("log",), synthetic_evidence.make_log_field(entries=entries)),
     )

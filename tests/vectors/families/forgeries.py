@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brain.digest import blob_id
-from brain.objects.lineage import landing
-from brain.objects.node import last_hash
-from brain.objects.operation import genesis
-from brain.objects.snapshot import Jump, Snapshot, encode, snapshot_id
-from brain.proofs.document import FORMAT
-from brain.proofs.strict import as_text
-
-from .proven import DAG, EIGHT, NONE, OTHER, SMALL, WIDE, Document, between_nodes, descent
+from brain.objects.lineage import jump_target_depth
+from brain.objects.operation import genesis_operation
+from brain.objects.snapshot import Jump, Snapshot, encode_snapshot, snapshot_id
+from brain.objects.tree_node import last_path_hash
+from brain.proofs.json_fields import to_base64
+from brain.proofs.proof_json import PROOF_FORMAT
+from tests.vectors.families.proven import (
+    DAG,
+    EIGHT,
+    NONE,
+    OTHER,
+    SMALL,
+    WIDE,
+    Document,
+    between_nodes,
+    descent,
+)
 
 _HEAD = ("format", "brain", "snapshot", "bundle", "encoded")
 
@@ -31,29 +40,31 @@ def _line(proof: Document, steps: int) -> Document:
 
 
 def _paths() -> Iterator[tuple[str, Document]]:
-    good = SMALL.path("skills/b.md")
-    other = OTHER.path("skills/b.md")
+    good = SMALL.path_proof("skills/b.md")
+    other = OTHER.path_proof("skills/b.md")
     yield "the head of another brain", {**good, **{key: other[key] for key in _HEAD}}
     yield "the way up of another brain", {**other, **{key: good[key] for key in _HEAD}}
     own = {key: good[key] for key in ("brain", "snapshot", "encoded")}
     yield "another bundle beside the snapshot", {**other, **own}
     for key in ("brain", "snapshot", "bundle", "encoded", "blob", "climb"):
         yield f"the {key} of another brain", {**good, key: other[key]}
-    wide = WIDE.path("skills/00123.md")
+    wide = WIDE.path_proof("skills/00123.md")
     place = next(place for place, one in enumerate(wide["climb"]) if isinstance(one, dict))
     opening = wide["climb"][place]
     lines = WIDE.nodes.get(WIDE.bundle["skills"].node).entries
-    last, node = next(line[:2] for line in lines if last_hash(line[0]).hex() == opening["last"])
+    last, node = next(
+        line[:2] for line in lines if last_path_hash(line[0]).hex() == opening["last"]
+    )
     for kind in ("file", "executable", "link"):
         inner = {"path": f"skills/{last}", "type": kind, "blob": node.hex()}
         whole = {"size": opening["bytes"], "climb": wide["climb"][place + 1 :]}
         yield f"an entry of an inner node said to be of type {kind}", {**wide, **inner, **whole}
-    fake = {"last": last_hash("b.md").hex(), "files": 1, "bytes": good["size"]}
+    fake = {"last": last_path_hash("b.md").hex(), "files": 1, "bytes": good["size"]}
     yield "a file as a node", {**good, "climb": [fake, *good["climb"]]}
     yield "a root as a node", {**good, "climb": [*good["climb"], fake]}
     yield "a node as a file", {**good, "blob": good["climb"][0][1:], "climb": good["climb"][1:]}
     for what, path in (("another", "00000.md"), ("the full", f"skills/{last}")):
-        swapped = {**opening, "last": last_hash(path).hex()}
+        swapped = {**opening, "last": last_path_hash(path).hex()}
         climb = [*wide["climb"][:place], swapped, *wide["climb"][place + 1 :]]
         yield f"a node said to end with {what} path", {**wide, "climb": climb}
     section = SMALL.bundle["skills"]
@@ -65,16 +76,16 @@ def _paths() -> Iterator[tuple[str, Document]]:
 
 
 def _gaps() -> Iterator[tuple[str, Document]]:
-    good = EIGHT.absence("skills/2x")
+    good = EIGHT.absence_proof("skills/2x")
     for first, second in ((0, 2), (1, 3), (2, 4), (0, 7)):
-        left, right = EIGHT.path(f"skills/{first}"), EIGHT.path(f"skills/{second}")
+        left, right = EIGHT.path_proof(f"skills/{first}"), EIGHT.path_proof(f"skills/{second}")
         for steps in range(4):
             ends = {"before": _line(left, steps), "after": _line(right, steps)}
             name = f"{first} and {second} as neighbours after {steps} steps"
             shared = {"path": f"skills/{first + 1}", "climb": left["climb"][steps + 1 :]}
             yield name, {**good, **ends, **shared}
     for number in (1, 3, 6):
-        found = EIGHT.path(f"skills/{number}")
+        found = EIGHT.path_proof(f"skills/{number}")
         for side, path in (("before", "skills/z"), ("after", "skills/!")):
             ends = {"before": None, "after": None, side: _line(found, 3)}
             yield f"{number} alone {side} all", {**good, "path": path, **ends, "climb": []}
@@ -100,14 +111,14 @@ def _gaps() -> Iterator[tuple[str, Document]]:
 
 
 def _sections() -> Iterator[tuple[str, Document]]:
-    good = SMALL.absence("a/b")
+    good = SMALL.absence_proof("a/b")
     for path in ("SOUL.md", "memory/x", "skills/x", "zz/x", "-/x"):
         yield f"{path} in a section between . and memory", {**good, "path": path}
     yield "a brain said to be empty", {**good, "before": None, "after": None, "steps": []}
     yield "no neighbours but a way", {**good, "before": None, "after": None}
-    skills = SMALL.absence("n/b")["after"]
+    skills = SMALL.absence_proof("n/b")["after"]
     yield "sections that are no neighbours", {**good, "path": "memory/x", "after": skills}
-    empty = NONE.absence("a/b")
+    empty = NONE.absence_proof("a/b")
     yield "an empty brain with a neighbour", {**empty, "before": good["before"]}
     last = {**good["before"], "steps": []}
     yield "the first section as the last", {**good, "before": last, "after": None, "steps": []}
@@ -115,14 +126,14 @@ def _sections() -> Iterator[tuple[str, Document]]:
 
 def _chain(*chain: Snapshot) -> Document:
     """Return a proof of descent of these snapshots."""
-    ids = [snapshot_id(encode(one)) for one in chain]
+    ids = [snapshot_id(encode_snapshot(one)) for one in chain]
     return {
-        "format": FORMAT,
+        "format": PROOF_FORMAT,
         "kind": "descent",
         "brain": (chain[0].brain or ids[0]).hex(),
         "snapshot": ids[0].hex(),
         "ancestor": ids[-1].hex(),
-        "chain": [as_text(encode(one)) for one in chain],
+        "chain": [to_base64(encode_snapshot(one)) for one in chain],
     }
 
 
@@ -138,7 +149,7 @@ def _descents() -> Iterator[tuple[str, Document]]:
     yield "another brain", {**good, "brain": OTHER.id.hex()}
     at = [DAG.known[here] for here in DAG.ids]
     foreign = at[38]._replace(brain=OTHER.id)
-    here = snapshot_id(encode(foreign))
+    here = snapshot_id(encode_snapshot(foreign))
     yield "a parent in another brain", _chain(at[39]._replace(parents=(here,)), foreign)
     yield "a jump into another brain", _chain(at[45]._replace(jump=Jump(45, here)), foreign)
     yield "a receipt as a link", _chain(at[40]._replace(receipt=DAG.ids[10]), at[10])
@@ -146,14 +157,14 @@ def _descents() -> Iterator[tuple[str, Document]]:
     both = (DAG.ids[39], DAG.ids[20])
     merge = at[40]._replace(parents=both, operation=("merge", (DAG.ids[10],), ()))
     yield "a base of a merge as a link", _chain(merge, at[10])
-    assert landing(45) == 38
+    assert jump_target_depth(45) == 38
     for old in (0, 30, 37, 39, 43):
         forged = at[45]._replace(jump=Jump(45, DAG.ids[old]))
         yield f"a jump from depth 45 to {old}", _chain(forged, at[old])
     later = at[40]._replace(parents=(DAG.ids[39], DAG.ids[45]), operation=("graft",))
     yield "a second parent of a greater generation", _chain(later, at[45])
     old = at[38]._replace(generation=45)
-    jumping = at[45]._replace(jump=Jump(45, snapshot_id(encode(old))))
+    jumping = at[45]._replace(jump=Jump(45, snapshot_id(encode_snapshot(old))))
     yield "a jump to the same generation", _chain(jumping, old)
     young = at[40]._replace(generation=39, jump=Jump(39, DAG.ids[38]))
     yield "a parent that is no older", _chain(young, at[39])
@@ -162,7 +173,10 @@ def _descents() -> Iterator[tuple[str, Document]]:
         _chain(at[40]._replace(jump=Jump(30, DAG.ids[15])), at[39]),
     )
     yield "a fork with another bundle", _chain(at[61]._replace(bundle=blob_id(b"x")), at[60])
-    yield "a fork of nothing", _chain(at[61]._replace(operation=genesis(bytes(16))), at[60])
+    yield (
+        "a fork of nothing",
+        _chain(at[61]._replace(operation=genesis_operation(bytes(16))), at[60]),
+    )
     yield "a parent after a genesis", _chain(at[0], at[1])
 
 
@@ -181,8 +195,8 @@ def malformed(text: str) -> Iterator[tuple[str, str]]:
         yield f"a size that is {name}", text.replace('"size": 11', f'"size": {number}')
     for name, path in [("above", "../b.md"), ("absolute", "/b.md"), ("a surrogate", "\\ud800")]:
         yield f"a path that is {name}", text.replace('"path": "skills/b.md"', f'"path": "{path}"')
-    later = FORMAT.replace("1", "2")
-    yield "a later format", text.replace(FORMAT, later)
+    later = PROOF_FORMAT.replace("1", "2")
+    yield "a later format", text.replace(PROOF_FORMAT, later)
     end = text.rindex('"}')
     for name, tail in [("a line feed", '\\n"}'), ("more padding", '="}'), ("no padding", '"}')]:
         kept = text[:end].rstrip("=") if name == "no padding" else text[:end]

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from itertools import count
 
 from brain import merkle
-from brain.digest import blob_id, domain
+from brain.digest import blob_id, domain_hash
 from brain.encoding import pack
-from brain.objects.cut import ends_node
-from brain.objects.node import join_hashes
-
-from .vector import Vector, as_hex, as_parts, valid
+from brain.objects.node_boundary import is_node_boundary
+from brain.objects.tree_node import join_hashes
+from tests.vectors.families.vector import Vector, as_hex, as_parts, valid
 
 CONTEXTS = (
     "brain v1 tree leaf",
@@ -35,7 +34,7 @@ def vectors() -> Iterator[Vector]:
         for context in CONTEXTS:
             given = {"context": context, "hex": data.hex()}
             name = f"{len(data)} bytes in {context!r}"
-            yield valid(name, "domain", given, id=domain(context)(data).hex())
+            yield valid(name, "domain", given, id=domain_hash(context)(data).hex())
     yield from _roots()
     yield from _cuts()
     yield from _operations()
@@ -45,11 +44,11 @@ def _roots() -> Iterator[Vector]:
     leaves = [blob_id(bytes([number])) for number in range(162)]
     for size in (1, 2, 3, 4, 5, 7, 8, 9, 31, 33, 64, 65, 161, 162):
         given = {"leaves": [leaf.hex() for leaf in leaves[:size]]}
-        root = merkle.root(leaves[:size], join_hashes).hex()
+        root = merkle.root_hash(leaves[:size], join_hashes).hex()
         yield valid(f"{size} leaves", "merkle", given, root=root)
     twice = [*leaves[:3], leaves[2]]
     given = {"leaves": [leaf.hex() for leaf in twice]}
-    root = merkle.root(twice, join_hashes).hex()
+    root = merkle.root_hash(twice, join_hashes).hex()
     yield valid("three leaves and the last again", "merkle", given, root=root)
 
 
@@ -61,7 +60,7 @@ def _cuts() -> Iterator[Vector]:
         (0, ""),
         (0, _exact()),
     ]:
-        first = next(number for number in count(1) if ends_node(level, path, number))
+        first = next(number for number in count(1) if is_node_boundary(level, path, number))
         yield valid(
             f"{path!r} on level {level}", "cut", {"level": level, "path": path}, count=first
         )
@@ -69,7 +68,7 @@ def _cuts() -> Iterator[Vector]:
 
 def _exact() -> str:
     """Return a name whose 22 bits are a cube, so that less and less or equal differ."""
-    digest = domain("brain v1 tree cut")
+    digest = domain_hash("brain v1 tree cut")
     cubes = {number**3 for number in range(24, 162)}
     names = (f"exact-{number}" for number in count())
     return next(
@@ -80,7 +79,7 @@ def _exact() -> str:
 
 
 def _operations() -> Iterator[Vector]:
-    digest = domain("brain v1 operation")
+    digest = domain_hash("brain v1 operation")
     heads = [b"", *(blob_id(f"snapshot {number}".encode()) for number in range(3))]
     previous = b""
     for number, (kind, text) in enumerate(

@@ -7,11 +7,10 @@ from typing import Any
 
 from brain.digest import blob_id
 from brain.objects import lineage, operation
-from brain.objects.exported import MAGIC
-from brain.objects.snapshot import Jump, Snapshot, encode, snapshot_id
-
-from .snapshots import GENESIS, LATER, TIME
-from .vector import Vector, refused, valid
+from brain.objects.lineage_file import LINEAGE_MAGIC
+from brain.objects.snapshot import Jump, Snapshot, encode_snapshot, snapshot_id
+from tests.vectors.families.snapshots import GENESIS, LATER, TIME
+from tests.vectors.families.vector import Vector, refused, valid
 
 
 class Line:
@@ -20,7 +19,9 @@ class Line:
     def __init__(self) -> None:
         self.made = [GENESIS]
 
-    def add(self, *parents: int, done: operation.Operation = ("snapshot",), **fields: Any) -> int:
+    def add(
+        self, *parents: int, done: operation.SnapshotOperation = ("snapshot",), **fields: Any
+    ) -> int:
         """Add a snapshot on those of these numbers; return its number."""
         above = [self.made[parent] for parent in parents]
         load = {id_of(one): one for one in self.made}.__getitem__
@@ -28,8 +29,8 @@ class Line:
         made = LATER._replace(
             brain=brain,
             parents=tuple(map(id_of, above)),
-            generation=lineage.generation_after(above),
-            jump=lineage.jump_after(load, id_of(above[0]), above[0]),
+            generation=lineage.next_generation(above),
+            jump=lineage.next_jump(load, id_of(above[0]), above[0]),
             time=TIME + len(self.made),
             operation=done,
         )._replace(**fields)
@@ -39,19 +40,19 @@ class Line:
     def merge(self, a: int, b: int, *bases: int) -> int:
         """Add a merge that names these bases."""
         named = sorted(id_of(self.made[base]) for base in bases)
-        return self.add(a, b, done=operation.merge(named, []))
+        return self.add(a, b, done=operation.merge_operation(named, []))
 
     def fork(self, origin: int, **fields: Any) -> int:
         """Add the genesis of a brain that came from a snapshot."""
         from_ = self.made[origin]
-        first = operation.genesis(bytes(16), id_of(from_))
+        first = operation.genesis_operation(bytes(16), id_of(from_))
         self.made.append(GENESIS._replace(operation=first, bundle=from_.bundle)._replace(**fields))
         return len(self.made) - 1
 
 
 def id_of(made: Snapshot) -> bytes:
     """Return the id of a snapshot."""
-    return snapshot_id(encode(made))
+    return snapshot_id(encode_snapshot(made))
 
 
 def _crossed() -> Line:
@@ -84,7 +85,7 @@ def merges() -> Iterator[Vector]:
         wrong.merge(3, 4, *bases)
         yield refused(name, "lineage", _data(wrong), "bad_bases")
     line = _crossed()
-    line.add(3, 4, done=operation.merge([blob_id(b"nowhere")], []))
+    line.add(3, 4, done=operation.merge_operation([blob_id(b"nowhere")], []))
     yield refused("a merge over what is nowhere", "lineage", _data(line), "bad_bases")
 
 
@@ -119,12 +120,12 @@ def files() -> Iterator[Vector]:
     data = bytes.fromhex(_file(line, whole)["hex"])
     yield refused("a file cut off in a length", "lineage-file", _hex(data + b"\0\0"), "bad_lineage")
     yield refused("a file cut off in a snapshot", "lineage-file", _hex(data[:-1]), "bad_lineage")
-    other = b"brain lineage 2\n" + data[len(MAGIC) :]
+    other = b"brain lineage 2\n" + data[len(LINEAGE_MAGIC) :]
     yield refused("another format", "lineage-file", _hex(other), "bad_lineage")
     yield refused("an empty file", "lineage-file", _hex(b""), "bad_lineage")
-    long = MAGIC + b"\xff\xff\xff\xff" + data[len(MAGIC) + 4 :]
+    long = LINEAGE_MAGIC + b"\xff\xff\xff\xff" + data[len(LINEAGE_MAGIC) + 4 :]
     yield refused("a length beyond the file", "lineage-file", _hex(long), "bad_lineage")
-    empty = MAGIC + bytes(4)
+    empty = LINEAGE_MAGIC + bytes(4)
     yield refused("a snapshot of no bytes", "lineage-file", _hex(empty), "bad_msgpack")
     wrong = _crossed()
     wrong.merge(3, 4, 1)
@@ -143,7 +144,7 @@ def redactions() -> Iterator[Vector]:
     """Yield which of some blobs a lineage says to be redacted."""
     blobs = [blob_id(name) for name in (b"first", b"second", b"third", b"fourth")]
     line = Line()
-    redact = [operation.redact("a.md", blob, "a name") for blob in blobs]
+    redact = [operation.redact_operation("a.md", blob, "a name") for blob in blobs]
     line.add(0, done=redact[0])
     line.add(0, done=redact[1])
     line.add(1)
@@ -158,7 +159,7 @@ def redactions() -> Iterator[Vector]:
         ("a blob that is named otherwise", 6, []),
     ]:
         given = {
-            "snapshots": [encode(one).hex() for one in line.made],
+            "snapshots": [encode_snapshot(one).hex() for one in line.made],
             "head": id_of(line.made[head]).hex(),
             "missing": [blob.hex() for blob in blobs],
         }
@@ -166,12 +167,12 @@ def redactions() -> Iterator[Vector]:
 
 
 def _data(line: Line) -> dict[str, Any]:
-    return {"snapshots": [encode(one).hex() for one in line.made]}
+    return {"snapshots": [encode_snapshot(one).hex() for one in line.made]}
 
 
 def _file(line: Line, places: list[int]) -> dict[str, Any]:
-    parts = [encode(line.made[place]) for place in places]
-    return _hex(MAGIC + b"".join(len(part).to_bytes(4, "big") + part for part in parts))
+    parts = [encode_snapshot(line.made[place]) for place in places]
+    return _hex(LINEAGE_MAGIC + b"".join(len(part).to_bytes(4, "big") + part for part in parts))
 
 
 def _hex(data: bytes) -> dict[str, Any]:

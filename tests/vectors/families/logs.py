@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from brain.chain.protocol import NO_PARENT
-from brain.chain.tlog import cosignature, note, shape
-from brain.chain.tlog.checkpoint import Checkpoint
-from brain.chain.tlog.entry import MAX_SEQ, MAX_TIME, Entry, decode, encode
-from brain.chain.tlog.hashing import EMPTY_ROOT, leaf_hash
-from brain.chain.tlog.reading import origin_of
-from brain.chain.tlog.vkey import COSIGNATURE, ED25519, VerifierKey
-from tests.logs import mth, of_ranges
-from tests.signing import KEYS, SEEDS
-
-from .vector import Vector, as_hex, encoded, refused, valid
+from brain.chain.ledger_protocol import NO_PARENT
+from brain.chain.tlog import checkpoints, compact_ranges, signed_note
+from brain.chain.tlog.checkpoints import Checkpoint
+from brain.chain.tlog.log_entry import MAX_SEQ, MAX_TIME_MS, LogEntry, decode_entry, encode_entry
+from brain.chain.tlog.log_reader import log_origin
+from brain.chain.tlog.rfc6962 import EMPTY_ROOT, leaf_hash
+from brain.chain.tlog.signed_note import ALGORITHM_COSIGNATURE, ALGORITHM_ED25519, VerifierKey
+from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS
+from tests.support.tlog_ledgers import merkle_tree_hash, range_hashes
+from tests.vectors.families.vector import Vector, as_hex, encoded, refused, valid
 
 BRAINS = [bytes([number]) * 32 for number in range(1, 4)]
-LOG = VerifierKey(origin_of(KEYS[0]), ED25519, KEYS[0])
-WITNESS = VerifierKey("witness.example/w1", COSIGNATURE, KEYS[1])
-OTHER = VerifierKey("witness.example/w2", COSIGNATURE, KEYS[2])
+LOG = VerifierKey(log_origin(PUBLIC_KEYS[0]), ALGORITHM_ED25519, PUBLIC_KEYS[0])
+WITNESS = VerifierKey("witness.example/w1", ALGORITHM_COSIGNATURE, PUBLIC_KEYS[1])
+OTHER = VerifierKey("witness.example/w2", ALGORITHM_COSIGNATURE, PUBLIC_KEYS[2])
 TIME = 1_700_000_000_000
 SIZE = 11
 
@@ -30,28 +29,28 @@ def _snapshot(brain: int, seq: int) -> bytes:
 
 
 ENTRIES = [
-    Entry(
+    LogEntry(
         BRAINS[n % 3], n // 3 + 1, _snapshot(n % 3, n // 3 + 1), _snapshot(n % 3, n // 3), TIME + n
     )
     for n in range(SIZE)
 ]
-LEAVES = [encode(entry) for entry in ENTRIES]
+LEAVES = [encode_entry(entry) for entry in ENTRIES]
 FIRST, SECOND = ENTRIES[0], ENTRIES[3]
 
 
 def entries() -> Iterator[Vector]:
     """Yield encoded entries, taken and refused."""
-    largest = SECOND._replace(seq=MAX_SEQ, time=MAX_TIME)
+    largest = SECOND._replace(seq=MAX_SEQ, time=MAX_TIME_MS)
     for name, entry in {
         "the first of a brain": FIRST,
         "one after another": SECOND,
         "at time 0": FIRST._replace(time=0),
         "of the greatest numbers": largest,
     }.items():
-        yield valid(name, "entry", as_hex(encode(entry)), **facts(encode(entry)))
+        yield valid(name, "entry", as_hex(encode_entry(entry)), **facts(encode_entry(entry)))
     for name, value in _wrong().items():
         yield refused(name, "entry", as_hex(encoded(value)), "bad_entry")
-    data = encode(SECOND)
+    data = encode_entry(SECOND)
     yield refused("cut off", "entry", as_hex(data[:-1]), "bad_msgpack")
     yield refused("followed by a byte", "entry", as_hex(data + b"\0"), "bad_msgpack")
     loose = data.replace(b"\x96\x01", b"\x96\xcc\x01", 1)
@@ -74,31 +73,33 @@ def _wrong() -> dict[str, Any]:
         "a first one with a parent": (1, *SECOND._replace(seq=1)),
         "a second one without a parent": (1, *FIRST._replace(seq=2)),
         "a seq beyond the greatest": (1, *SECOND._replace(seq=MAX_SEQ + 1)),
-        "a time beyond the greatest": (1, *FIRST._replace(time=MAX_TIME + 1)),
+        "a time beyond the greatest": (1, *FIRST._replace(time=MAX_TIME_MS + 1)),
     }
 
 
 def facts(data: bytes) -> dict[str, Any]:
     """Return what an encoded entry says, as a vector writes it down."""
-    entry = decode(data)
+    entry = decode_entry(data)
     ids = {"brain": entry.brain, "snapshot": entry.snapshot, "parent": entry.parent}
     told = {name: id.hex() for name, id in ids.items()}
     return {**told, "seq": entry.seq, "time": entry.time, "leaf": leaf_hash(data).hex()}
 
 
 def _signed(size: int, root: bytes | None = None, lines: str = "") -> str:
-    text = Checkpoint(LOG.name, size, root or mth(LEAVES[:size])).text + lines
-    return f"{text}\n{note.sign(text, LOG, SEEDS[0])}"
+    text = Checkpoint(LOG.name, size, root or merkle_tree_hash(LEAVES[:size])).text + lines
+    return f"{text}\n{signed_note.sign_note(text, LOG, KEY_SEEDS[0])}"
 
 
 def _cosigned(size: int, time: int = 1_700_000_100) -> str:
     text = _signed(size)
-    body = note.parse(text).text
-    return text + str(cosignature.sign(body, WITNESS, SEEDS[1], time))
+    body = signed_note.parse_note(text).text
+    return text + str(checkpoints.sign_cosignature(body, WITNESS, KEY_SEEDS[1], time))
 
 
 def _inclusion(index: int, size: int, **change: Any) -> dict[str, Any]:
-    path = [hash.hex() for hash in of_ranges(shape.inclusion(index, size), LEAVES)]
+    path = [
+        hash.hex() for hash in range_hashes(compact_ranges.inclusion_ranges(index, size), LEAVES)
+    ]
     given = {"checkpoint": _signed(size), "key": str(LOG), "index": index}
     return {**given, "entry": LEAVES[index].hex(), "path": path, "witnesses": [], **change}
 
@@ -119,7 +120,7 @@ def inclusions() -> Iterator[Vector]:
 
 def _included(name: str, given: dict[str, Any], witnesses: list[Any] | None = None) -> Vector:
     size = int(given["checkpoint"].split("\n")[1])
-    expected = {"origin": LOG.name, "size": size, "root": mth(LEAVES[:size]).hex()}
+    expected = {"origin": LOG.name, "size": size, "root": merkle_tree_hash(LEAVES[:size]).hex()}
     return valid(name, "inclusion", given, **expected, witnesses=witnesses or [])
 
 
@@ -150,11 +151,17 @@ def _false() -> dict[str, tuple[str, dict[str, Any]]]:
         "no entries under a root": ("bad_checkpoint", {**good, "checkpoint": _numbered("0")}),
         "another key": (
             "wrong_origin",
-            {**good, "key": str(LOG._replace(name="other", key=KEYS[1]))},
+            {**good, "key": str(LOG._replace(name="other", key=PUBLIC_KEYS[1]))},
         ),
-        "a key of the same name": ("unsigned", {**good, "key": str(LOG._replace(key=KEYS[1]))}),
+        "a key of the same name": (
+            "unsigned",
+            {**good, "key": str(LOG._replace(key=PUBLIC_KEYS[1]))},
+        ),
         "a key with another id": ("bad_key", {**good, "key": str(LOG).replace("+", "+0", 1)[:-1]}),
-        "a key of a witness": ("bad_key", {**good, "key": str(LOG._replace(kind=COSIGNATURE))}),
+        "a key of a witness": (
+            "bad_key",
+            {**good, "key": str(LOG._replace(algorithm=ALGORITHM_COSIGNATURE))},
+        ),
         "a key of small order": ("bad_key", {**good, "key": str(LOG._replace(key=bytes(32)))}),
         "a witness with a key of a log": ("bad_key", {**good, "witnesses": [str(LOG)]}),
         "a cosignature of another state": (
@@ -173,11 +180,14 @@ def _false() -> dict[str, tuple[str, dict[str, Any]]]:
 
 def _numbered(size: str) -> str:
     body = _signed(11).split("\n\n")[0].replace("\n11\n", f"\n{size}\n") + "\n"
-    return f"{body}\n{note.sign(body, LOG, SEEDS[0])}"
+    return f"{body}\n{signed_note.sign_note(body, LOG, KEY_SEEDS[0])}"
 
 
 def _consistency(before: int, after: int, **change: Any) -> dict[str, Any]:
-    path = [hash.hex() for hash in of_ranges(shape.consistency(before, after), LEAVES)]
+    path = [
+        hash.hex()
+        for hash in range_hashes(compact_ranges.consistency_ranges(before, after), LEAVES)
+    ]
     given = {"old": _signed(before), "new": _signed(after), "key": str(LOG), "path": path}
     return {**given, **change}
 
@@ -206,4 +216,4 @@ def consistencies() -> Iterator[Vector]:
 
 
 def _of_none(text: str) -> str:
-    return f"{text}\n{note.sign(text, LOG, SEEDS[0])}"
+    return f"{text}\n{signed_note.sign_note(text, LOG, KEY_SEEDS[0])}"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brain.objects.folding import fold
-
-from .vector import Vector, as_hex, refused, valid
+from brain.objects.folding import fold_name
+from tests.vectors.families.vector import Vector, as_hex, refused, valid
 
 INVISIBLE = [
     *((code, code) for code in (0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E)),
@@ -157,7 +156,7 @@ def vectors() -> Iterator[Vector]:
     for name, together in _TWINS.items():
         yield refused(name, "folder", {"names": together}, "case_collision")
     for text in _FOLDED:
-        yield valid(ascii(text)[1:-1], "fold", {"text": text}, folded=fold(text))
+        yield valid(ascii(text)[1:-1], "fold", {"text": text}, folded=fold_name(text))
     for path in _GOOD:
         yield valid(_short(path.encode()), "path", as_hex(path.encode()))
     for error, rows in _REFUSED.items():

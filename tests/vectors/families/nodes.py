@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from brain.digest import blob_id
-from brain.objects.cut import MOST
-from brain.objects.entry import MAX_SIZE
-from brain.objects.node import decode
-
-from .vector import Vector, as_hex, encoded, refused, valid
+from brain.objects.node_boundary import MAX_NODE_ENTRIES
+from brain.objects.tree_entry import MAX_SAFE_INTEGER
+from brain.objects.tree_node import decode_node
+from tests.vectors.families.vector import Vector, as_hex, encoded, refused, valid
 
 BLOB = blob_id(b"content")
 LEAF_LINE = ["a", 0, BLOB, 7]
@@ -37,13 +36,16 @@ _GOOD: list[tuple[str, Any]] = [
     ("one file", _leaf(LEAF_LINE)),
     ("a file, an executable and a link", _leaf(*(["abc"[k], k, BLOB, k] for k in range(3)))),
     ("an empty path, which only paths are checked for", _leaf(["", 0, BLOB, 0])),
-    ("the greatest size", _leaf(["a", 0, BLOB, MAX_SIZE])),
+    ("the greatest size", _leaf(["a", 0, BLOB, MAX_SAFE_INTEGER])),
     ("order by bytes, not by UTF-16", _names(0, "\uffee", "\U00010000")),
-    ("162 files", _names(0, *_numbers(MOST))),
-    ("two nodes below", _inner(["a", BLOB, 58, 1000], ["b", blob_id(b"b"), 24, MAX_SIZE - 1000])),
+    ("162 files", _names(0, *_numbers(MAX_NODE_ENTRIES))),
+    (
+        "two nodes below",
+        _inner(["a", BLOB, 58, 1000], ["b", blob_id(b"b"), 24, MAX_SAFE_INTEGER - 1000]),
+    ),
     ("one node below", _inner(INNER_LINE)),
-    ("the greatest count", _inner(["a", BLOB, MAX_SIZE, 0])),
-    ("162 nodes below", _names(1, *_numbers(MOST))),
+    ("the greatest count", _inner(["a", BLOB, MAX_SAFE_INTEGER, 0])),
+    ("162 nodes below", _names(1, *_numbers(MAX_NODE_ENTRIES))),
 ]
 
 _BAD_ORDER = {
@@ -104,8 +106,8 @@ _NO_NODE: dict[str, Any] = {
     "bytes of 2^53": _inner(["a", BLOB, 1, 2**53]),
     "bytes below zero": _inner(["a", BLOB, 1, -1]),
     "a node id of 31 bytes": _inner(["a", BLOB[:31], 1, 7]),
-    "163 files": _names(0, *_numbers(MOST + 1)),
-    "163 nodes below": _names(1, *_numbers(MOST + 1)),
+    "163 files": _names(0, *_numbers(MAX_NODE_ENTRIES + 1)),
+    "163 nodes below": _names(1, *_numbers(MAX_NODE_ENTRIES + 1)),
 }
 
 _LONGER = {
@@ -122,7 +124,7 @@ def vectors() -> Iterator[Vector]:
     """Yield the vectors of nodes."""
     for name, value in _GOOD:
         data = encoded(value)
-        node = decode(data)
+        node = decode_node(data)
         count, size = node.totals()
         yield valid(name, "node", as_hex(data), id=node.id.hex(), files=count, bytes=size)
     for name, value in _BAD_ORDER.items():

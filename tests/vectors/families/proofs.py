@@ -7,43 +7,52 @@ from collections.abc import Iterator
 from typing import Any
 
 from brain.errors import ProofError
-from brain.proofs.build import section_proof
-from brain.proofs.check import Proven, check
-from brain.proofs.document import as_json
-from tests.mutants import mutants
-from tests.proving import recorded
-
-from . import forgeries
-from .proven import DEEP, EIGHT, HOLLOW, NONE, SMALL, WIDE, Document, between_nodes, descent
-from .vector import Vector, refused, valid
+from brain.proofs.proof_builder import build_section_proof
+from brain.proofs.proof_json import proof_to_json
+from brain.proofs.proof_verification import ProvenFact, verify_proof_bytes
+from tests.support.json_mutations import mutate_json
+from tests.support.recorded_snapshots import record_snapshot
+from tests.vectors.families import forgeries
+from tests.vectors.families.proven import (
+    DEEP,
+    EIGHT,
+    HOLLOW,
+    NONE,
+    SMALL,
+    WIDE,
+    Document,
+    between_nodes,
+    descent,
+)
+from tests.vectors.families.vector import Vector, refused, valid
 
 
 def _paths() -> dict[str, Document]:
     return {
-        "a path": SMALL.path("skills/b.md"),
-        "a path at the top": SMALL.path("SOUL.md"),
-        "a path that is its whole section": SMALL.path("memory/a.md"),
-        "a path that is the whole brain": recorded(["é/🧠"]).path("é/🧠"),
-        "an empty file": HOLLOW.path("skills/b.md"),
-        "a path in two levels": WIDE.path("skills/00123.md"),
-        "the first path of three levels": DEEP.path("skills/00000.md"),
-        "the last path of three levels": DEEP.path("skills/03999.md"),
+        "a path": SMALL.path_proof("skills/b.md"),
+        "a path at the top": SMALL.path_proof("SOUL.md"),
+        "a path that is its whole section": SMALL.path_proof("memory/a.md"),
+        "a path that is the whole brain": record_snapshot(["é/🧠"]).path("é/🧠"),
+        "an empty file": HOLLOW.path_proof("skills/b.md"),
+        "a path in two levels": WIDE.path_proof("skills/00123.md"),
+        "the first path of three levels": DEEP.path_proof("skills/00000.md"),
+        "the last path of three levels": DEEP.path_proof("skills/03999.md"),
     }
 
 
 def _absences() -> dict[str, Document]:
     return {
-        "a gap": SMALL.absence("skills/b"),
-        "a gap before the first file": WIDE.absence("skills/!"),
-        "a gap after the last file": DEEP.absence("skills/A"),
+        "a gap": SMALL.absence_proof("skills/b"),
+        "a gap before the first file": WIDE.absence_proof("skills/!"),
+        "a gap after the last file": DEEP.absence_proof("skills/A"),
         "a gap between nodes": between_nodes(WIDE, 1),
         "a gap between inner nodes": between_nodes(DEEP, 2),
-        "a folder is no file": SMALL.absence("skills/a"),
-        "a section between sections": SMALL.absence("n/b"),
-        "a section before all": SMALL.absence("-/b"),
-        "a section after all": SMALL.absence("zz/b"),
-        "an empty brain": NONE.absence("a/b"),
-        "no files at the top": EIGHT.absence("SOUL.md"),
+        "a folder is no file": SMALL.absence_proof("skills/a"),
+        "a section between sections": SMALL.absence_proof("n/b"),
+        "a section before all": SMALL.absence_proof("-/b"),
+        "a section after all": SMALL.absence_proof("zz/b"),
+        "an empty brain": NONE.absence_proof("a/b"),
+        "no files at the top": EIGHT.absence_proof("SOUL.md"),
     }
 
 
@@ -61,12 +70,14 @@ def _descents() -> dict[str, Document]:
 def vectors() -> Iterator[Vector]:
     """Yield the vectors of proofs."""
     sections = {
-        f"the section {name!r}": as_json(section_proof(SMALL.bundle, SMALL.snapshot, name))
+        f"the section {name!r}": proof_to_json(
+            build_section_proof(SMALL.bundle, SMALL.snapshot, name)
+        )
         for name in SMALL.bundle
     }
     good = {**_paths(), **_absences(), **sections, **_descents()}
     for name, document in good.items():
-        proven = check(_text(document).encode())
+        proven = verify_proof_bytes(_text(document).encode())
         yield valid(name, "proof", {"text": _text(document)}, **facts(proven))
     for name, document in _contents():
         yield valid(name, "proof-content", document, ok=True)
@@ -95,11 +106,11 @@ def _text(document: Any) -> str:
 
 def _contents() -> Iterator[tuple[str, Document]]:
     for path in ("skills/b.md", "SOUL.md"):
-        given = {"text": _text(SMALL.path(path)), "content": path.encode().hex()}
+        given = {"text": _text(SMALL.path_proof(path)), "content": path.encode().hex()}
         yield f"the content of {path}", given
 
 
-def facts(proven: Proven) -> Document:
+def facts(proven: ProvenFact) -> Document:
     """Return what is shown, in the words of the proof."""
     ids = {name: getattr(proven, name).hex() for name in ("brain", "snapshot")}
     if proven.kind == "descent":
@@ -117,7 +128,7 @@ def facts(proven: Proven) -> Document:
 def _refused(name: str, text: str) -> Vector:
     """Return a vector of a text that is refused, for the reason it is refused for."""
     try:
-        check(text.encode())
+        verify_proof_bytes(text.encode())
     except ProofError as error:
         return refused(name, "proof", {"text": text}, error.code)
     raise AssertionError(f"{name} is taken")
@@ -125,7 +136,7 @@ def _refused(name: str, text: str) -> Vector:
 
 def _altered(name: str, document: Document) -> Iterator[Vector]:
     """Yield the alterations of a proof; those that are no proofs at all, of one proof only."""
-    for what, mutant in mutants(document):
+    for what, mutant in mutate_json(document):
         if document["kind"] != "absence" or not what.startswith("path "):
             made = _refused(f"{name}: {what}", _text(mutant))
             if made["error"] != "bad_field" or name == "a path":

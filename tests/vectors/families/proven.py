@@ -6,37 +6,44 @@ from typing import Any
 
 from brain.digest import blob_id
 from brain.objects import bundle as bundles
-from brain.objects.entry import FILE, Entry
-from brain.proofs.build import descent_proof
-from brain.proofs.document import as_json
-from tests.dags import Dag
-from tests.proving import FEW, Recorded, numbered, recorded
+from brain.objects.tree_entry import FILE, TreeEntry
+from brain.proofs.proof_builder import build_descent_proof
+from brain.proofs.proof_json import proof_to_json
+from tests.support.recorded_snapshots import (
+    FEW_PATHS,
+    RecordedSnapshot,
+    numbered_paths,
+    record_snapshot,
+)
+from tests.support.snapshot_graphs import SnapshotGraph
 
 Document = dict[str, Any]
 
 
-SMALL = recorded()
-OTHER = recorded(content="x")
-WIDE = recorded(["SOUL.md", *numbered(400), "zz/z.md"], SMALL.id)
-DEEP = recorded(numbered(4000), SMALL.id)
-EIGHT = recorded([f"skills/{number}" for number in range(8)])
-NONE = recorded([])
+SMALL = record_snapshot()
+OTHER = record_snapshot(content="x")
+WIDE = record_snapshot(["SOUL.md", *numbered_paths(400), "zz/z.md"], SMALL.id)
+DEEP = record_snapshot(numbered_paths(4000), SMALL.id)
+EIGHT = record_snapshot([f"skills/{number}" for number in range(8)])
+NONE = record_snapshot([])
 
 
-def _hollow() -> Recorded:
+def _hollow() -> RecordedSnapshot:
     """Return a brain whose files are empty."""
     nodes = SMALL.nodes
-    empty = [Entry(path, FILE, blob_id(b""), 0) for path in FEW]
-    bundle = bundles.build(nodes, empty)
-    return Recorded(nodes, bundle, SMALL.snapshot._replace(bundle=bundles.bundle_id(bundle)))
+    empty = [TreeEntry(path, FILE, blob_id(b""), 0) for path in FEW_PATHS]
+    bundle = bundles.build_bundle(nodes, empty)
+    return RecordedSnapshot(
+        nodes, bundle, SMALL.snapshot._replace(bundle=bundles.bundle_id(bundle))
+    )
 
 
 HOLLOW = _hollow()
 
 
-def between_nodes(brain: Recorded, levels: int) -> Document:
+def between_nodes(brain: RecordedSnapshot, levels: int) -> Document:
     """Return a proof of absence whose neighbours have so many nodes each to themselves."""
-    found = (brain.absence(f"skills/{number:05}.me") for number in range(4000))
+    found = (brain.absence_proof(f"skills/{number:05}.me") for number in range(4000))
     return next(one for one in found if _openings(one["before"]["climb"]) == levels)
 
 
@@ -44,16 +51,16 @@ def _openings(climb: list[Any]) -> int:
     return sum(isinstance(one, dict) for one in climb)
 
 
-def _dag() -> Dag:
+def _dag() -> SnapshotGraph:
     """A line of 50, a side line from its snapshot 5, their merge (60), and a fork of that (61)."""
-    dag = Dag()
+    dag = SnapshotGraph()
     for number in range(49):
         dag.add(number)
     dag.add(5)
     for number in range(50, 59):
         dag.add(number)
     dag.add(49, 59)
-    dag.fork(60)
+    dag.add_fork(60)
     for number in range(61, 70):
         dag.add(number)
     return dag
@@ -63,4 +70,4 @@ DAG = _dag()
 
 
 def descent(old: int, new: int) -> Document:
-    return as_json(descent_proof(DAG.load, DAG.ids[old], DAG.ids[new]))
+    return proof_to_json(build_descent_proof(DAG.load, DAG.ids[old], DAG.ids[new]))

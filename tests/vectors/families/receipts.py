@@ -7,44 +7,52 @@ from collections.abc import Iterator
 from typing import Any
 
 from brain.digest import blob_id
-from brain.receipts import Receipt, Source, Step, Text, Write, decode, encode, of_text
-
-from .vector import Vector, refused, valid
+from brain.receipts import (
+    FileWrite,
+    KeptText,
+    Receipt,
+    RunStep,
+    TranscriptSource,
+    decode_receipt,
+    encode_receipt,
+    keep_text,
+)
+from tests.vectors.families.vector import Vector, refused, valid
 
 HERE, THERE = bytes(range(32)), bytes(range(32, 64))
 ODD = 'é\n\t\x01\x7f"\\'
-LONG = of_text("begin " + "x" * 3000 + " end")
-WRITES = (Write("skills/oracle/SKILL.md", HERE), Write("skills/oracle/old.md", b""))
+LONG = keep_text("begin " + "x" * 3000 + " end")
+WRITES = (FileWrite("skills/oracle/SKILL.md", HERE), FileWrite("skills/oracle/old.md", b""))
 PART = Receipt("5f2c", "Audit", "auditor", "m-1", 1_790_000_000_000, 0, HERE, THERE, HERE)
 
 _GOOD: dict[str, Receipt] = {
     "nothing but a run": Receipt("5f2c"),
     "a run of 1,024 bytes": Receipt("é" * 512),
-    "a first part": PART._replace(steps=(Step("skill_create", 1, "oracle", "1", writes=WRITES),)),
+    "a first part": PART._replace(steps=(RunStep("skill_create", 1, "oracle", "1", writes=WRITES),)),
     "a second part": PART._replace(part=1, previous=THERE),
     "an end": PART._replace(part=2, previous=THERE, outcome="success", ended=1_790_000_001_000),
     "an end with a reason": PART._replace(outcome="failure", reason="No network"),
     "a step of each kind": Receipt(
         "5f2c",
         steps=(
-            Step("llm", 1, "m-1", input=of_text("Go"), output=of_text(ODD), tokens_in=3),
-            Step("tool", 2, "bash", input=of_text("ls"), error="exit code 1", took=7, tokens_out=4),
-            Step("skill_load", 3, "oracle", "2"),
-            Step("skill_create", 4, "oracle", "3", "2", writes=WRITES),
-            Step("memory_read", 5, "MEMORY.md"),
-            Step("memory_write", 6, "snapshot", writes=(Write("a.md", HERE),), omitted=3),
+            RunStep("llm", 1, "m-1", input=keep_text("Go"), output=keep_text(ODD), tokens_in=3),
+            RunStep("tool", 2, "bash", input=keep_text("ls"), error="exit code 1", took=7, tokens_out=4),
+            RunStep("skill_load", 3, "oracle", "2"),
+            RunStep("skill_create", 4, "oracle", "3", "2", writes=WRITES),
+            RunStep("memory_read", 5, "MEMORY.md"),
+            RunStep("memory_write", 6, "snapshot", writes=(FileWrite("a.md", HERE),), omitted=3),
         ),
     ),
-    "a long text": Receipt("5f2c", steps=(Step("tool", input=LONG),)),
-    "a text without excerpt": Receipt("5f2c", steps=(Step("tool", input=Text(HERE, 3, "")),)),
+    "a long text": Receipt("5f2c", steps=(RunStep("tool", input=LONG),)),
+    "a text without excerpt": Receipt("5f2c", steps=(RunStep("tool", input=KeptText(HERE, 3, "")),)),
     "a text without its secret": Receipt(
-        "5f2c", steps=(Step("tool", input=Text(blob_id(b"[redacted: x]"), 13, "[redacted: x]", 1)),)
+        "5f2c", steps=(RunStep("tool", input=KeptText(blob_id(b"[redacted: x]"), 13, "[redacted: x]", 1)),)
     ),
     "what was read from elsewhere": Receipt(
-        "5f2c", outcome="unknown", source=Source("claude", HERE, 12, 1)
+        "5f2c", outcome="unknown", source=TranscriptSource("claude", HERE, 12, 1)
     ),
     "the last millisecond and the greatest count": Receipt(
-        "5f2c", started=253_402_300_799_999, steps=(Step("llm", tokens_in=2**53 - 1),)
+        "5f2c", started=253_402_300_799_999, steps=(RunStep("llm", tokens_in=2**53 - 1),)
     ),
 }  # fmt: skip
 
@@ -132,7 +140,7 @@ _TEXTS = {
 def vectors() -> Iterator[Vector]:
     """Yield receipts that are taken, and texts that are refused."""
     for name, receipt in _GOOD.items():
-        data = encode(receipt)
+        data = encode_receipt(receipt)
         yield valid(name, "receipt", {"text": data.decode()}, **facts(data))
     for name, (fields, error) in _REFUSED.items():
         yield refused(name, "receipt", {"text": _text(fields)}, error)
@@ -142,7 +150,7 @@ def vectors() -> Iterator[Vector]:
 
 def facts(data: bytes) -> dict[str, Any]:
     """Return what a vector tells of a receipt."""
-    receipt = decode(data)
+    receipt = decode_receipt(data)
     return {
         "id": blob_id(data).hex(),
         "run": receipt.run,

@@ -7,18 +7,17 @@ from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from typing import Any
 
-from brain.objects.snapshot import encode
-from brain.trust import ed25519, verify
+from brain.objects.snapshot import encode_snapshot
+from brain.trust import ed25519, signature_verification
 from brain.trust import policy as policies
-from brain.trust.edit import first
-from brain.trust.policy import Policy, Revocation
-from brain.trust.statement import key_text
-from tests.curve import PRIME
-from tests.signing import KEYS, NONE, Signing, policy
+from brain.trust.policy import KeyRevocation, Policy
+from brain.trust.policy_edit import create_policy
+from brain.trust.signature_format import format_key
+from tests.support.ed25519_curve import PRIME
+from tests.support.signed_lineages import NO_TRUST_FILE, PUBLIC_KEYS, SignedLineage, trust_file_text
+from tests.vectors.families.vector import Vector, as_hex, as_parts, refused, valid
 
-from .vector import Vector, as_hex, as_parts, refused, valid
-
-A, B, C = map(key_text, KEYS[:3])
+A, B, C = map(format_key, PUBLIC_KEYS[:3])
 ID, OTHER = "12" * 32, "e" * 64
 _A = {"name": "a", "key": A}
 _B = {"name": "b", "key": B}
@@ -39,7 +38,7 @@ _ONE = _file()
 def _usable(number: int) -> list[str]:
     """Return the first keys there are, by y."""
     every = (y.to_bytes(32, "little") for y in count(3))
-    return [key_text(key) for key in islice(filter(ed25519.is_usable, every), number)]
+    return [format_key(key) for key in islice(filter(ed25519.is_usable_key, every), number)]
 
 
 def vectors() -> Iterator[Vector]:
@@ -57,7 +56,7 @@ def vectors() -> Iterator[Vector]:
     }.items():
         yield refused(name, "trust", as_hex(data), "bad_trust")
     data = _ONE.encode()
-    room = policies.MAX_BYTES - len(data)
+    room = policies.MAX_POLICY_BYTES - len(data)
     yield valid("the most bytes", "trust", as_parts((data.hex(), 1), ("20", room)), **facts(data))
     parts = as_parts((data.hex(), 1), ("20", room + 1))
     yield refused("a byte more than the most", "trust", parts, "bad_trust")
@@ -75,7 +74,7 @@ def _right() -> dict[str, str]:
     gone = {"until": OTHER, "revoked": {"since": ID, "reason": "x" * 256}}
     return {
         "one key": _ONE,
-        "as this project writes it": first("a", KEYS[0]).decode(),
+        "as this project writes it": create_policy("a", PUBLIC_KEYS[0]).decode(),
         "two keys of which both must sign": _file(_A, _B, threshold=2),
         "every field": _file(*everything, threshold=2),
         "white space": f" \r\n\t{json.dumps(json.loads(_ONE), indent=1)}\n\n",
@@ -193,11 +192,11 @@ def _wrong() -> dict[str, str]:
 
 def facts(text: bytes) -> dict[str, Any]:
     """Return what a trust file says, as a vector expects it."""
-    found: Policy = policies.parse(text)
+    found: Policy = policies.parse_policy(text)
     rows = [
         {
             "name": key.name,
-            "key": key_text(key.key),
+            "key": format_key(key.key),
             "from": key.begin.hex(),
             "until": key.end.hex(),
             "revoked": key.revoked and [key.revoked.since.hex(), key.revoked.reason],
@@ -213,36 +212,36 @@ def lineages() -> Iterator[Vector]:
         yield valid(name, "rights", given_of(line, roots), **judged(line, roots))
 
 
-def given_of(line: Signing, roots: Iterable[int]) -> dict[str, Any]:
+def given_of(line: SignedLineage, roots: Iterable[int]) -> dict[str, Any]:
     """Return a lineage as the input of a vector."""
-    texts = sorted(set(line.files.values()) - {NONE})
+    texts = sorted(set(line.files.values()) - {NO_TRUST_FILE})
     held = [line.files[line.known[here].bundle] for here in line.ids]
     return {
-        "snapshots": [encode(line.known[here]).hex() for here in line.ids],
+        "snapshots": [encode_snapshot(line.known[here]).hex() for here in line.ids],
         "files": [text.decode() for text in texts],
         "trust": [texts.index(text) if text else None for text in held],
         "signatures": [
             [line.ids.index(here), key.hex(), signature.hex()] for here, key, signature in line.rows
         ],
-        "roots": [KEYS[number].hex() for number in roots],
+        "roots": [PUBLIC_KEYS[number].hex() for number in roots],
     }
 
 
-def judged(line: Signing, roots: Iterable[int]) -> dict[str, Any]:
+def judged(line: SignedLineage, roots: Iterable[int]) -> dict[str, Any]:
     """Return how the snapshots of a lineage stand, and what is found, as a vector expects it."""
     verdicts = line.verdicts(roots=roots)
     standings = {one.snapshot: one.standing for one in verdicts}
-    found = line.numbered(verify.findings(verdicts))
+    found = line.number_findings(signature_verification.collect_findings(verdicts))
     return {
         "standings": [standings[here] for here in line.ids],
         "findings": sorted([number, code, severity] for number, code, severity in found),
     }
 
 
-def _lineages() -> dict[str, tuple[Signing, list[int]]]:
-    out: dict[str, tuple[Signing, list[int]]] = {}
-    line = Signing()
-    line.add(trust=policy(0), by=[0])
+def _lineages() -> dict[str, tuple[SignedLineage, list[int]]]:
+    out: dict[str, tuple[SignedLineage, list[int]]] = {}
+    line = SignedLineage()
+    line.add(trust=trust_file_text(0), by=[0])
     line.add(by=[0])
     line.add()
     line.add(by=[1])
@@ -251,59 +250,62 @@ def _lineages() -> dict[str, tuple[Signing, list[int]]]:
     out["a root key that signed it"] = (line, [0])
     out["a root key that did not"] = (line, [1])
 
-    line = Signing(policy(0, 1, 2, threshold=2), by=[0, 1])
+    line = SignedLineage(trust_file_text(0, 1, 2, threshold=2), by=[0, 1])
     line.add(by=[2, 1])
     line.add(by=[1, 1])
-    line.rows.append((line.head, KEYS[0], bytes(64)))
+    line.rows.append((line.head, PUBLIC_KEYS[0], bytes(64)))
     out["two of three, a key twice and a signature that does not fit"] = (line, [])
 
-    line = Signing(policy(0, 1), by=[0])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
     end = line.ids[line.add(by=[1])]
-    begin = line.add(trust=policy(0, 1, 2, end={1: end}, begin={2: end}), by=[0])
+    begin = line.add(trust=trust_file_text(0, 1, 2, end={1: end}, begin={2: end}), by=[0])
     line.add(by=[1])
     line.add(by=[2])
-    aside = line.add(0, trust=line.trust_of(begin), by=[0])
+    aside = line.add(0, trust=line.trust_file(begin), by=[0])
     line.add(aside, by=[1])
     line.add(aside, by=[2])
     _join(line)
     out["a rotation, and lines that have not reached it"] = (line, [])
 
-    line = Signing(policy(0, 1), by=[0, 1])
+    line = SignedLineage(trust_file_text(0, 1), by=[0, 1])
     line.add(by=[1])
-    stolen = line.ids[line.add(by=[1], author=key_text(KEYS[1]))]
+    stolen = line.ids[line.add(by=[1], author=format_key(PUBLIC_KEYS[1]))]
     line.add(by=[0, 1])
-    line.add(trust=policy(0, 1, revoked={1: Revocation(stolen, "lost")}), by=[0])
+    line.add(trust=trust_file_text(0, 1, revoked={1: KeyRevocation(stolen, "lost")}), by=[0])
     line.add(by=[1])
     out["a revocation that reaches back"] = (line, [])
 
-    line = Signing(policy(0, 1), by=[0])
-    left, right = line.add(0, trust=policy(0), by=[0]), line.add(0, trust=policy(1), by=[1])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
+    left, right = (
+        line.add(0, trust=trust_file_text(0), by=[0]),
+        line.add(0, trust=trust_file_text(1), by=[1]),
+    )
     line.add(left, right, by=[0, 1])
     line.add(left, right, by=[0], author="b")
     _join(line)
     out["merges under the rights of both sides"] = (line, [])
 
-    line = Signing(policy(0), by=[0])
-    same = json.dumps(json.loads(policy(0, 1, threshold=2))).encode()
-    left = line.add(0, trust=policy(0, 1, threshold=2), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
+    same = json.dumps(json.loads(trust_file_text(0, 1, threshold=2))).encode()
+    left = line.add(0, trust=trust_file_text(0, 1, threshold=2), by=[0])
     right = line.add(0, trust=same, by=[0])
     line.add(left, right, by=[0])
     line.add(left, right, trust=same, by=[0, 1], author="b")
     _join(line)
     out["one meaning in two layouts, which are two files"] = (line, [])
 
-    line = Signing(policy(0), by=[0])
-    left = line.add(0, trust=policy(0, 1, end={1: line.ids[0]}), by=[0])
-    right = line.add(0, trust=policy(0, 2), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
+    left = line.add(0, trust=trust_file_text(0, 1, end={1: line.ids[0]}), by=[0])
+    right = line.add(0, trust=trust_file_text(0, 2), by=[0])
     line.add(left, right, by=[0, 1])
     line.add(right, left, by=[0, 1])
     _join(line)
     out["a key that one side of a merge does not know"] = (line, [])
     out |= _revocations() | _repairs()
 
-    line = Signing(policy(0), by=[0])
-    line.add(trust=NONE, by=[0])
-    line.add(by=[1], author=key_text(KEYS[2]))
+    line = SignedLineage(trust_file_text(0), by=[0])
+    line.add(trust=NO_TRUST_FILE, by=[0])
+    line.add(by=[1], author=format_key(PUBLIC_KEYS[2]))
     out["a trust file that is taken out"] = (line, [])
     out["no rights at the head, where a root key is known"] = (line, [0])
     line.sign(2, 0)
@@ -312,123 +314,130 @@ def _lineages() -> dict[str, tuple[Signing, list[int]]]:
     return out
 
 
-def _revocations() -> dict[str, tuple[Signing, list[int]]]:
-    ever, out = Revocation(b"", "stolen"), {}
-    line = Signing(policy(0, 1), by=[0])
-    line.add(trust=policy(0, 1, revoked={1: ever}), by=[0])
-    line.add(trust=policy(0), by=[0])
-    line.add(trust=policy(0, 1), by=[0])
+def _revocations() -> dict[str, tuple[SignedLineage, list[int]]]:
+    ever, out = KeyRevocation(b"", "stolen"), {}
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
+    line.add(trust=trust_file_text(0, 1, revoked={1: ever}), by=[0])
+    line.add(trust=trust_file_text(0), by=[0])
+    line.add(trust=trust_file_text(0, 1), by=[0])
     line.add(by=[1])
     out["a revocation that later files leave out"] = (line, [])
 
-    line = Signing(policy(0, 1), by=[0])
-    line.add(trust=policy(0, 1, revoked={1: ever}), by=[0])
-    line.add(trust=NONE, by=[0])
-    line.add(by=[1], author=key_text(KEYS[1]))
-    line.add(trust=policy(1, 2), by=[1])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
+    line.add(trust=trust_file_text(0, 1, revoked={1: ever}), by=[0])
+    line.add(trust=NO_TRUST_FILE, by=[0])
+    line.add(by=[1], author=format_key(PUBLIC_KEYS[1]))
+    line.add(trust=trust_file_text(1, 2), by=[1])
     line.add(by=[2])
     out["a revocation that outlives the trust file"] = (line, [])
 
-    line = Signing(policy(0, 1), by=[0])
-    gone = line.add(0, trust=policy(0, 1, revoked={1: ever}), by=[0])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
+    gone = line.add(0, trust=trust_file_text(0, 1, revoked={1: ever}), by=[0])
     other = line.add(0, by=[1])
     line.add(other, gone, by=[0])
     line.add(by=[1])
     out["a revocation on the side of a merge whose file is not taken"] = (line, [])
 
-    line = Signing(policy(0, 1), by=[0])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
     left, right = line.add(0, by=[0]), line.add(0, by=[0])
-    since = [Revocation(line.ids[number], "") for number in (left, right)]
-    first_of_two = line.add(0, trust=policy(0, 1, revoked={1: since[0]}), by=[0])
-    line.add(first_of_two, trust=policy(0, 1, revoked={1: since[1]}), by=[0])
+    since = [KeyRevocation(line.ids[number], "") for number in (left, right)]
+    first_of_two = line.add(0, trust=trust_file_text(0, 1, revoked={1: since[0]}), by=[0])
+    line.add(first_of_two, trust=trust_file_text(0, 1, revoked={1: since[1]}), by=[0])
     for parent in (0, left, right):
         line.add(parent, by=[1])
     _join(line)
     out["two revocations of one key since two snapshots"] = (line, [])
 
-    line = Signing(policy(0, 1), by=[0])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
     aside = line.add(0, by=[1])
-    line.add(0, trust=policy(0, 1, revoked={1: Revocation(line.ids[aside], "")}), by=[0])
+    line.add(
+        0, trust=trust_file_text(0, 1, revoked={1: KeyRevocation(line.ids[aside], "")}), by=[0]
+    )
     line.add(by=[1])
     _join(line)
     out["a revocation since a snapshot of another line"] = (line, [])
 
-    line = Signing(policy(0, 1), by=[0])
-    line.add(trust=policy(0, 1, revoked={1: Revocation(b"?" * 32, "")}, begin={0: b"!" * 32}))
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
+    line.add(
+        trust=trust_file_text(0, 1, revoked={1: KeyRevocation(b"?" * 32, "")}, begin={0: b"!" * 32})
+    )
     line.sign(1, 0)
     line.add(by=[0, 1])
-    line.add(trust=policy(0, 1, end={1: b"?" * 32}), by=[1])
+    line.add(trust=trust_file_text(0, 1, end={1: b"?" * 32}), by=[1])
     line.add(by=[1])
     out["rights and a revocation by snapshots that are not there"] = (line, [])
 
-    line = Signing(policy(0, 1), by=[0])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
     line.add(by=[1])
-    line.add(trust=policy(0, 1, revoked={1: ever}))
-    line.add(trust=policy(0, 1), by=[0])
+    line.add(trust=trust_file_text(0, 1, revoked={1: ever}))
+    line.add(trust=trust_file_text(0, 1), by=[0])
     out["a revocation that nobody signed"] = (line, [])
 
-    line = Signing(policy(0, 1), by=[0, 1])
-    line.add(trust=policy(0), by=[1])
-    line.add(trust=policy(0, 1, revoked={1: ever}), by=[0])
+    line = SignedLineage(trust_file_text(0, 1), by=[0, 1])
+    line.add(trust=trust_file_text(0), by=[1])
+    line.add(trust=trust_file_text(0, 1, revoked={1: ever}), by=[0])
     out["a root key that was revoked"] = (line, [1])
     return out
 
 
-def _repairs() -> dict[str, tuple[Signing, list[int]]]:
+def _repairs() -> dict[str, tuple[SignedLineage, list[int]]]:
     out = {}
     broken = _file(threshold=0).encode()
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     line.add(trust=broken, by=[0])
     line.add(by=[0])
     line.add(trust=b"[]", by=[1])
     out["a broken trust file at the head"] = (line, [])
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     line.add(trust=broken, by=[0])
     line.add(by=[0])
-    line.add(trust=policy(0, 1), by=[0])
+    line.add(trust=trust_file_text(0, 1), by=[0])
     line.add(by=[1])
     out["a broken trust file that was repaired"] = (line, [])
     out["a broken trust file that was repaired, with a root key"] = (line, [0])
 
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     line.add(trust=broken, by=[1])
-    line.add(trust=policy(1), by=[1])
+    line.add(trust=trust_file_text(1), by=[1])
     line.add(by=[1])
     out["a broken trust file, repaired by a stranger"] = (line, [])
 
-    line = Signing(policy(0), by=[0])
+    line = SignedLineage(trust_file_text(0), by=[0])
     line.add(trust=broken, by=[0])
-    line.add(trust=NONE, by=[0])
+    line.add(trust=NO_TRUST_FILE, by=[0])
     line.add()
-    line.add(trust=policy(1), by=[1])
+    line.add(trust=trust_file_text(1), by=[1])
     out["a broken trust file that was taken out"] = (line, [])
 
-    line = Signing(broken, by=[0])
+    line = SignedLineage(broken, by=[0])
     line.add(by=[1])
-    line.add(trust=policy(0), by=[0])
+    line.add(trust=trust_file_text(0), by=[0])
     out["a broken trust file with none before it"] = (line, [])
     out["a broken trust file with none before it, and a root key"] = (line, [1])
-    out["a broken trust file alone"] = (Signing(broken, by=[0]), [])
-    out["a broken trust file alone, and a root key that signed"] = (Signing(broken, by=[0]), [0])
+    out["a broken trust file alone"] = (SignedLineage(broken, by=[0]), [])
+    out["a broken trust file alone, and a root key that signed"] = (
+        SignedLineage(broken, by=[0]),
+        [0],
+    )
 
-    line = Signing(policy(0, 1), by=[0])
-    left = line.add(0, trust=policy(0), by=[0])
-    right = line.add(line.add(0, trust=policy(1), by=[0]), trust=broken, by=[1])
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
+    left = line.add(0, trust=trust_file_text(0), by=[0])
+    right = line.add(line.add(0, trust=trust_file_text(1), by=[0]), trust=broken, by=[1])
     merged = line.add(left, right, trust=broken, by=[0, 1])
-    line.add(merged, trust=policy(0), by=[0, 1])
-    line.add(merged, trust=policy(1), by=[1])
+    line.add(merged, trust=trust_file_text(0), by=[0, 1])
+    line.add(merged, trust=trust_file_text(1), by=[1])
     _join(line)
     out["a merge of a broken trust file"] = (line, [])
 
-    line = Signing(policy(0, 1), by=[0])
-    text = json.loads(policy(0, 1, revoked={1: Revocation(b"", "")}))
+    line = SignedLineage(trust_file_text(0, 1), by=[0])
+    text = json.loads(trust_file_text(0, 1, revoked={1: KeyRevocation(b"", "")}))
     line.add(trust=json.dumps({**text, "threshold": 9}).encode(), by=[0])
-    line.add(trust=policy(0, 1), by=[1])
+    line.add(trust=trust_file_text(0, 1), by=[1])
     out["a revocation in a broken trust file"] = (line, [])
     return out
 
 
-def _join(line: Signing) -> None:
+def _join(line: SignedLineage) -> None:
     """Add a merge of all snapshots that have no children."""
     parents = {parent for one in line.known.values() for parent in one.parents}
     tips = [number for number, here in enumerate(line.ids) if here not in parents]

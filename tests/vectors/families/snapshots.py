@@ -7,20 +7,39 @@ from typing import Any
 
 from brain.digest import blob_id
 from brain.objects import lineage
-from brain.objects.operation import genesis, snapshot, upsert
-from brain.objects.snapshot import FORMAT, Jump, Snapshot, encode, snapshot_id
-
-from .vector import Vector, as_hex, encoded, refused, valid
+from brain.objects.operation import genesis_operation, snapshot_operation, upsert_operation
+from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot, encode_snapshot, snapshot_id
+from tests.vectors.families.vector import Vector, as_hex, encoded, refused, valid
 
 NONCE = bytes(range(16))
 BUNDLE = blob_id(b"bundle")
 TIME = 1_700_000_000_000
 GENESIS = Snapshot(
-    FORMAT, b"", BUNDLE, (), 0, Jump(0, b""), "me", TIME, genesis(NONCE), "begin", b""
+    SNAPSHOT_FORMAT,
+    b"",
+    BUNDLE,
+    (),
+    0,
+    Jump(0, b""),
+    "me",
+    TIME,
+    genesis_operation(NONCE),
+    "begin",
+    b"",
 )
-BRAIN = snapshot_id(encode(GENESIS))
+BRAIN = snapshot_id(encode_snapshot(GENESIS))
 LATER = Snapshot(
-    FORMAT, BRAIN, BUNDLE, (BRAIN,), 1, Jump(1, BRAIN), "me", TIME, snapshot(), "", b""
+    SNAPSHOT_FORMAT,
+    BRAIN,
+    BUNDLE,
+    (BRAIN,),
+    1,
+    Jump(1, BRAIN),
+    "me",
+    TIME,
+    snapshot_operation(),
+    "",
+    b"",
 )
 
 
@@ -40,11 +59,11 @@ _MERGED = (("a", "1", "", "2"), ("a", "1", "1", "1.1"), ("a", "1", "1", "1.1"), 
 
 _GOOD: list[tuple[str, Any]] = [
     _first("a genesis"),
-    _first("a genesis of a fork", operation=genesis(NONCE, BUNDLE)),
+    _first("a genesis of a fork", operation=genesis_operation(NONCE, BUNDLE)),
     _first("a genesis with nothing said", author="", time=0, message=""),
     _fields("a later snapshot"),
-    _fields("an upsert of a new skill", operation=upsert("oracle", "", "1")),
-    _fields("an upsert", operation=upsert("oracle", "1.9", "1.10")),
+    _fields("an upsert of a new skill", operation=upsert_operation("oracle", "", "1")),
+    _fields("an upsert", operation=upsert_operation("oracle", "1.9", "1.10")),
     _fields("a delete", operation=("delete", "oracle", "2")),
     _fields("a restore", operation=("restore", BRAIN)),
     _fields("an absorption", operation=("absorb", "oracle", "1.9", "1.10", "oracles", "2")),
@@ -72,8 +91,11 @@ _GOOD: list[tuple[str, Any]] = [
         "a redaction at length",
         operation=("redact", "/".join(["a" * 255] * 4), BUNDLE, "x" * 65_536),
     ),
-    _fields("a slug of 64 bytes", operation=upsert("a1-" * 21 + "z", "0.1", "999999999")),
-    _fields("versions of four numbers", operation=upsert("a", "2026.01.30.000000000", "0.0.0.1")),
+    _fields("a slug of 64 bytes", operation=upsert_operation("a1-" * 21 + "z", "0.1", "999999999")),
+    _fields(
+        "versions of four numbers",
+        operation=upsert_operation("a", "2026.01.30.000000000", "0.0.0.1"),
+    ),
     _fields("a run of 1,024 bytes", operation=("task", "é" * 512, "cancelled")),
     _fields("an admission", operation=("admit", "oracle", "1", "1", BUNDLE)),
     _fields("a rejection of a new skill", operation=("reject", "oracle", "", "", BUNDLE)),
@@ -233,13 +255,13 @@ _WRONG_TYPES: list[tuple[str, Any, str]] = [
 def vectors() -> Iterator[Vector]:
     """Yield the vectors of snapshots."""
     for name, value in _GOOD:
-        data = encode(value)
+        data = encode_snapshot(value)
         yield valid(name, "snapshot", as_hex(data), id=snapshot_id(data).hex())
     for name, value in _NO_SNAPSHOT:
         yield refused(name, "snapshot", as_hex(encoded(value)), "bad_object")
     for name, value, error in _WRONG_TYPES:
         yield refused(name, "snapshot", as_hex(encoded(value)), error)
-    data = encode(LATER)
+    data = encode_snapshot(LATER)
     yield refused("every proper prefix", "snapshot-prefixes", as_hex(data), "bad_msgpack")
     yield refused("a byte too many", "snapshot", as_hex(data + b"\x00"), "bad_msgpack")
     long = b"\x9b\xcc\x01" + data[2:]
@@ -256,7 +278,7 @@ def lineages() -> Iterator[Vector]:
         "lineage",
         _data(line),
         brain=BRAIN.hex(),
-        ids=[snapshot_id(encode(snapshot)).hex() for snapshot in line],
+        ids=[snapshot_id(encode_snapshot(snapshot)).hex() for snapshot in line],
         steps=jumps,
     )
     short, side = first_parents(6), first_parents(3, "aside")
@@ -284,7 +306,7 @@ def lineages() -> Iterator[Vector]:
     yield refused("a merge later than it is", "lineage", given, "bad_generation")
     foreign = short[5]._replace(brain=BUNDLE)
     yield refused("another brain's id", "lineage", _data([*short[:5], foreign]), "foreign_brain")
-    other = GENESIS._replace(operation=genesis(bytes(16)))
+    other = GENESIS._replace(operation=genesis_operation(bytes(16)))
     yield refused("a second genesis", "lineage", _data([*short, other]), "foreign_genesis")
     yield refused(
         "a parent that is not there", "lineage", _data([short[0], short[2]]), "missing_object"
@@ -292,7 +314,7 @@ def lineages() -> Iterator[Vector]:
 
 
 def _id(value: Snapshot) -> bytes:
-    return snapshot_id(encode(value))
+    return snapshot_id(encode_snapshot(value))
 
 
 def _follow(known: list[Snapshot], parents: tuple[Snapshot, ...], message: str = "") -> Snapshot:
@@ -300,11 +322,11 @@ def _follow(known: list[Snapshot], parents: tuple[Snapshot, ...], message: str =
     ids = tuple(map(_id, parents))
     return LATER._replace(
         parents=ids,
-        generation=lineage.generation_after(list(parents)),
-        jump=lineage.jump_after(load, ids[0], parents[0]),
+        generation=lineage.next_generation(list(parents)),
+        jump=lineage.next_jump(load, ids[0], parents[0]),
         time=TIME + len(known),
         message=message,
-        operation=("merge", (BRAIN,), ()) if len(parents) > 1 else snapshot(),
+        operation=("merge", (BRAIN,), ()) if len(parents) > 1 else snapshot_operation(),
     )
 
 
@@ -321,4 +343,4 @@ def _depth(line: list[Snapshot], target: bytes) -> int:
 
 
 def _data(line: list[Snapshot]) -> dict[str, Any]:
-    return {"snapshots": [encode(one).hex() for one in line]}
+    return {"snapshots": [encode_snapshot(one).hex() for one in line]}

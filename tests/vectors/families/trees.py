@@ -8,18 +8,17 @@ from typing import Any
 
 from brain.digest import blob_id
 from brain.objects import tree
-from brain.objects.cut import FEWEST, MOST, ends_node
-from brain.objects.entry import FILE, Entry
-from brain.objects.node import INNER
-from brain.objects.nodes import Nodes
-from tests.shelf import Shelf
+from brain.objects.node_boundary import MAX_NODE_ENTRIES, MIN_NODE_ENTRIES, is_node_boundary
+from brain.objects.node_cache import NodeCache
+from brain.objects.tree_entry import FILE, TreeEntry
+from brain.objects.tree_node import INNER
+from tests.support.node_store import MemoryNodeStore
+from tests.vectors.families.vector import Vector, valid
 
-from .vector import Vector, valid
 
-
-def entries(paths: Sequence[str]) -> list[Entry]:
+def entries(paths: Sequence[str]) -> list[TreeEntry]:
     """Return the entries that a tree vector means: files that hold their own path."""
-    return [Entry(path, FILE, blob_id(path.encode()), len(path.encode())) for path in paths]
+    return [TreeEntry(path, FILE, blob_id(path.encode()), len(path.encode())) for path in paths]
 
 
 def numbered(total: int) -> dict[str, Any]:
@@ -58,10 +57,10 @@ def vectors() -> Iterator[Vector]:
         "\U0001f9e0",
     ]
     yield _tree("names in the order of their bytes", {"paths": sorted(awkward, key=str.encode)})
-    never = _mined(2 * MOST, lambda place: MOST)
+    never = _mined(2 * MAX_NODE_ENTRIES, lambda place: MAX_NODE_ENTRIES)
     yield _tree("names mined never to cut", {"paths": never})
     yield _tree("one name less, mined never to cut", {"paths": never[1:]})
-    always = _mined(FEWEST * FEWEST + 1, lambda place: FEWEST)
+    always = _mined(MIN_NODE_ENTRIES * MIN_NODE_ENTRIES + 1, lambda place: MIN_NODE_ENTRIES)
     yield _tree("names mined to cut as early as can be", {"paths": always})
 
 
@@ -76,14 +75,14 @@ def _mined(total: int, ends_at: Any) -> list[str]:
 
 
 def _first_end(name: str) -> int:
-    if ends_node(0, name, FEWEST):
-        return FEWEST
-    return MOST if not ends_node(0, name, MOST - 1) else 0
+    if is_node_boundary(0, name, MIN_NODE_ENTRIES):
+        return MIN_NODE_ENTRIES
+    return MAX_NODE_ENTRIES if not is_node_boundary(0, name, MAX_NODE_ENTRIES - 1) else 0
 
 
 def _tree(name: str, given: dict[str, Any]) -> Vector:
-    nodes = Shelf().nodes()
-    root = tree.build(nodes, entries(paths_of(given)))
+    nodes = MemoryNodeStore().open_nodes()
+    root = tree.build_tree(nodes, entries(paths_of(given)))
     if root is None:
         return valid(name, "tree", given, root="", files=0, bytes=0, levels=[])
     return valid(
@@ -97,7 +96,7 @@ def _tree(name: str, given: dict[str, Any]) -> Vector:
     )
 
 
-def _sizes(nodes: Nodes, root: bytes) -> list[list[int]]:
+def _sizes(nodes: NodeCache, root: bytes) -> list[list[int]]:
     """Return the entries of every node, level by level from the root down."""
     level = [nodes.get(root)]
     out = [[len(node.entries) for node in level]]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from brain.encoding import MAX_BYTES, MAX_NODES, pack
-
-from .vector import Vector, as_hex, as_parts, encoded, refused, valid
+from brain.encoding import MAX_OBJECT_BYTES, MAX_OBJECT_VALUES, pack
+from tests.vectors.families.vector import Vector, as_hex, as_parts, encoded, refused, valid
 
 _GOOD: list[tuple[str, Any]] = [
     ("zero", 0),
@@ -135,20 +134,20 @@ def _limits() -> Iterator[Vector]:
     yield refused("a million containers in each other", "msgpack", as_parts(*deeper), "too_deep")
     maps = (("81a16b", 32), ("80", 1))
     yield refused("33 maps in each other", "msgpack", as_parts(*maps), "too_deep")
-    long = f"db{MAX_BYTES - 5:08x}"
-    yield valid("one mebibyte", "msgpack", as_parts((long, 1), ("78", MAX_BYTES - 5)))
-    longer = f"db{MAX_BYTES - 4:08x}"
-    given = as_parts((longer, 1), ("78", MAX_BYTES - 4))
+    long = f"db{MAX_OBJECT_BYTES - 5:08x}"
+    yield valid("one mebibyte", "msgpack", as_parts((long, 1), ("78", MAX_OBJECT_BYTES - 5)))
+    longer = f"db{MAX_OBJECT_BYTES - 4:08x}"
+    given = as_parts((longer, 1), ("78", MAX_OBJECT_BYTES - 4))
     yield refused("one mebibyte and one byte", "msgpack", given, "too_large")
     yield valid("an array of 65,536", "msgpack", as_parts(("dd00010000", 1), ("00", 65536)))
     wide = as_parts(("dd00010001", 1), ("00", 65537))
     yield refused("an array of 65,537", "msgpack", wide, "too_many_nodes")
-    half = (MAX_NODES - 2) // 2
+    half = (MAX_OBJECT_VALUES - 2) // 2
     one = (f"dc{half:04x}", 1), ("00", half)
     more = (f"dc{half - 1:04x}", 1), ("00", half - 1)
     yield valid("100,000 values", "msgpack", as_parts(("92", 1), *one, *more))
     yield refused("100,001 values", "msgpack", as_parts(("92", 1), *one, *one), "too_many_nodes")
-    bomb = as_parts((f"dd{MAX_BYTES - 5:08x}", 1), ("90", MAX_BYTES - 5))
+    bomb = as_parts((f"dd{MAX_OBJECT_BYTES - 5:08x}", 1), ("90", MAX_OBJECT_BYTES - 5))
     yield refused("a mebibyte of empty arrays", "msgpack", bomb, "too_many_nodes")
 
 

@@ -8,43 +8,58 @@ from typing import Any
 import pytest
 
 from brain import check_evidence
-from brain.chain.evidence.evidence import ANCHOR
-from brain.chain.tlog.vkey import ED25519, VerifierKey
+from brain.chain.evidence.evidence_model import KIND_ANCHOR
+from brain.chain.tlog.signed_note import ALGORITHM_ED25519, VerifierKey
 from brain.errors import BrainError
 from brain.results import Evidence
 from brain.trust import ed25519
-from tests.chain import made
-from tests.chain.lineage import FIRST, LAST, descent_text, path_text
-from tests.chain.made import COMMITTED, ENTRIES, KEY, Document
-from tests.chain.tries import keccak
-from tests.chain.world import CONTRACT, OWNER, SENDER, SIGNER, World, many
-from tests.mutants import put
-from tests.proving import recorded
+from tests.support.chain import synthetic_evidence
+from tests.support.chain.merkle_patricia import keccak
+from tests.support.chain.synthetic_chain import (
+    CONTRACT_ADDRESS,
+    OWNER_ADDRESS,
+    SENDER_ADDRESS,
+    SIGNER_ADDRESS,
+    ChainState,
+    other_slots,
+)
+from tests.support.chain.synthetic_evidence import (
+    COMMIT_ENTRY,
+    FIRST_SNAPSHOT,
+    LAST_SNAPSHOT,
+    LOG_ENTRIES,
+    LOG_KEY,
+    EvidenceDocument,
+    descent_proof_text,
+    path_proof_text,
+)
+from tests.support.json_mutations import replace_at
+from tests.support.recorded_snapshots import record_snapshot
 
-GOOD = made.documents()
-STATE = made.state()
+GOOD = synthetic_evidence.make_all_evidence()
+STATE = synthetic_evidence.make_chain_state()
 OTHER = keccak(b"other")
-STRANGER = recorded(["skills/d/SKILL.md"], content="else")
+STRANGER = record_snapshot(["skills/d/SKILL.md"], content="else")
 
 
-def check(document: Document, **known: Any) -> Evidence:
+def check(document: EvidenceDocument, **known: Any) -> Evidence:
     return check_evidence(json.dumps(document).encode(), **known)
 
 
-def code_of(document: Document, **known: Any) -> str:
+def code_of(document: EvidenceDocument, **known: Any) -> str:
     with pytest.raises(BrainError) as caught:
         check(document, **known)
     return caught.value.code
 
 
-def altered(name: str, *way: str | int, to: Any) -> Document:
-    found: Document = put(GOOD[name], way, to)
+def altered(name: str, *way: str | int, to: Any) -> EvidenceDocument:
+    found: EvidenceDocument = replace_at(GOOD[name], way, to)
     return found
 
 
-def on(world: World, **place: Any) -> Document:
+def on(world: ChainState, **place: Any) -> EvidenceDocument:
     """Return the evidence with the contract as it is in another world."""
-    return altered("brain", "chain", to=made.on_chain(world, **place))
+    return altered("brain", "chain", to=synthetic_evidence.make_chain_field(world, **place))
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -53,14 +68,19 @@ def test_what_is_altered_here_holds(name: str) -> None:
 
 
 def test_a_witness_that_the_reader_asks_for_is_told() -> None:
-    found = check(GOOD["witnessed"], log_key=str(KEY), witnesses=[str(made.JUDGE)])
+    found = check(
+        GOOD["witnessed"], log_key=str(LOG_KEY), witnesses=[str(synthetic_evidence.WITNESS_KEY)]
+    )
     assert found.log is not None
-    assert found.log.witnesses == [str(made.JUDGE)]
+    assert found.log.witnesses == [str(synthetic_evidence.WITNESS_KEY)]
     assert found.missing == ["the file itself, to compare it with what is proven"]
 
 
 def test_a_path_must_be_of_the_snapshot_and_the_brain() -> None:
-    old, stranger = json.loads(path_text("skills/b.md")), STRANGER.path("skills/d/SKILL.md")
+    old, stranger = (
+        json.loads(path_proof_text("skills/b.md")),
+        STRANGER.path_proof("skills/d/SKILL.md"),
+    )
     assert code_of(altered("brain", "proof", to=old)) == "wrong_snapshot"
     assert code_of(altered("brain", "proof", to=stranger)) == "wrong_snapshot"
     there = {**GOOD["brain"], "snapshot": STRANGER.id.hex(), "proof": stranger}
@@ -68,12 +88,12 @@ def test_a_path_must_be_of_the_snapshot_and_the_brain() -> None:
 
 
 def test_a_committed_snapshot_must_be_the_snapshot_or_descend_from_it() -> None:
-    down = json.loads(descent_text())
+    down = json.loads(descent_proof_text())
     assert code_of(altered("skipped", "descent", to=None)) == "no_descent"
     assert code_of(altered("brain", "descent", to=down)) == "wrong_descent"
-    up = {**down, "snapshot": FIRST.id.hex(), "chain": down["chain"][1:]}
+    up = {**down, "snapshot": FIRST_SNAPSHOT.id.hex(), "chain": down["chain"][1:]}
     assert code_of(altered("skipped", "descent", to=up)) == "wrong_descent"
-    stops = {**down, "ancestor": LAST.id.hex(), "chain": down["chain"][:1]}
+    stops = {**down, "ancestor": LAST_SNAPSHOT.id.hex(), "chain": down["chain"][:1]}
     assert code_of(altered("skipped", "descent", to=stops)) == "wrong_descent"
     other = {**GOOD["skipped"], "brain": OTHER.hex(), "proof": None}
     assert code_of(other) == "wrong_brain"
@@ -96,15 +116,18 @@ def test_a_log_or_a_contract_or_a_log_that_is_anchored_is_a_ledger() -> None:
 def test_the_entry_of_a_log_must_be_the_commitment(field: str) -> None:
     bare = {**GOOD["log"], "proof": None, "snapshot": OTHER.hex()}
     document = bare if field == "snapshot" else GOOD["log"]
-    assert code_of(put(document, ("committed", field), OTHER.hex())) == "wrong_entry"
+    assert code_of(replace_at(document, ("committed", field), OTHER.hex())) == "wrong_entry"
 
 
 def test_an_entry_of_another_brain_or_number_is_not_the_commitment() -> None:
     assert code_of(altered("log", "committed", "seq", to=3)) == "wrong_entry"
-    other = COMMITTED._replace(brain=OTHER)
-    part = made.log_part(other, [*ENTRIES, other])
+    other = COMMIT_ENTRY._replace(brain=OTHER)
+    part = synthetic_evidence.make_log_field(other, [*LOG_ENTRIES, other])
     assert code_of(altered("log", "log", to=part)) == "wrong_entry"
-    assert code_of(altered("log", "log", to=made.log_part(ENTRIES[0]))) == "wrong_entry"
+    assert (
+        code_of(altered("log", "log", to=synthetic_evidence.make_log_field(LOG_ENTRIES[0])))
+        == "wrong_entry"
+    )
 
 
 def test_an_entry_must_stand_where_it_is_said_to() -> None:
@@ -118,25 +141,27 @@ def test_an_entry_must_stand_where_it_is_said_to() -> None:
 
 def test_a_checkpoint_must_be_that_of_the_log_and_of_its_key() -> None:
     seed = keccak(b"another key")
-    key = VerifierKey(KEY.name, ED25519, ed25519.public_key(seed))
-    elsewhere = VerifierKey("other.example", ED25519, KEY.key)
-    other = made.log_part(seed=seed, key=key)
-    assert code_of(altered("log", "log", to=other), log_key=str(KEY)) == "wrong_key"
+    key = VerifierKey(LOG_KEY.name, ALGORITHM_ED25519, ed25519.public_key(seed))
+    elsewhere = VerifierKey("other.example", ALGORITHM_ED25519, LOG_KEY.key)
+    other = synthetic_evidence.make_log_field(seed=seed, key=key)
+    assert code_of(altered("log", "log", to=other), log_key=str(LOG_KEY)) == "wrong_key"
     assert check(altered("log", "log", to=other)).log is not None
     assert code_of(altered("log", "log", "key", to=str(key))) == "unsigned"
     assert code_of(altered("log", "log", "key", to=str(elsewhere))) == "wrong_origin"
-    assert code_of(altered("log", "log", "key", to=str(made.JUDGE))) == "bad_key"
-    shorter = made.checkpoint(ENTRIES[:5])
+    assert (
+        code_of(altered("log", "log", "key", to=str(synthetic_evidence.WITNESS_KEY))) == "bad_key"
+    )
+    shorter = synthetic_evidence.signed_checkpoint(LOG_ENTRIES[:5])
     assert code_of(altered("log", "log", "checkpoint", to=shorter)) == "not_included"
-    unsigned = made.checkpoint(ENTRIES).replace("\n7\n", "\n8\n")
+    unsigned = synthetic_evidence.signed_checkpoint(LOG_ENTRIES).replace("\n7\n", "\n8\n")
     assert code_of(altered("log", "log", "checkpoint", to=unsigned)) == "bad_signature"
-    line = made.checkpoint(ENTRIES[:5]).split("\n\n")[1]
-    grafted = made.checkpoint(ENTRIES).split("\n\n")[0] + "\n\n" + line
+    line = synthetic_evidence.signed_checkpoint(LOG_ENTRIES[:5]).split("\n\n")[1]
+    grafted = synthetic_evidence.signed_checkpoint(LOG_ENTRIES).split("\n\n")[0] + "\n\n" + line
     assert code_of(altered("log", "log", "checkpoint", to=grafted)) == "bad_signature"
 
 
 def test_a_witness_that_did_not_sign_or_whose_line_does_not_fit_is_none() -> None:
-    judges = [str(made.JUDGE)]
+    judges = [str(synthetic_evidence.WITNESS_KEY)]
     assert code_of(GOOD["log"], witnesses=judges) == "not_witnessed"
     text = GOOD["witnessed"]["log"]["checkpoint"]
     place = text.rindex(" ") + 30
@@ -144,37 +169,40 @@ def test_a_witness_that_did_not_sign_or_whose_line_does_not_fit_is_none() -> Non
     document = altered("witnessed", "log", "checkpoint", to=torn)
     assert code_of(document, witnesses=judges) == "bad_signature"
     assert check(document).log is not None
-    assert code_of(GOOD["witnessed"], witnesses=[str(KEY)]) == "bad_key"
+    assert code_of(GOOD["witnessed"], witnesses=[str(LOG_KEY)]) == "bad_key"
 
 
 def test_the_root_that_is_anchored_must_be_that_of_the_checkpoint() -> None:
-    longer = [*ENTRIES, ENTRIES[0]._replace(seq=1, brain=OTHER)]
-    assert code_of(altered("anchor", "log", to=made.log_part(entries=longer))) == "wrong_root"
-    empty = made.on_chain(STATE, ANCHOR, OWNER)
+    longer = [*LOG_ENTRIES, LOG_ENTRIES[0]._replace(seq=1, brain=OTHER)]
+    assert (
+        code_of(altered("anchor", "log", to=synthetic_evidence.make_log_field(entries=longer)))
+        == "wrong_root"
+    )
+    empty = synthetic_evidence.make_chain_field(STATE, KIND_ANCHOR, OWNER_ADDRESS)
     assert code_of(altered("anchor", "chain", to=empty)) == "not_anchored"
-    assert code_of(GOOD["anchor"], owner="0x" + OWNER.hex()) == "not_this_owner"
-    assert check(GOOD["anchor"], owner="0x" + SENDER.hex()).chain is not None
+    assert code_of(GOOD["anchor"], owner="0x" + OWNER_ADDRESS.hex()) == "not_this_owner"
+    assert check(GOOD["anchor"], owner="0x" + SENDER_ADDRESS.hex()).chain is not None
 
 
 def test_the_head_must_be_the_commitment() -> None:
-    assert code_of(on(made.state(head=OTHER))) == "wrong_head"
-    assert code_of(on(made.state(seq=3))) == "wrong_head"
+    assert code_of(on(synthetic_evidence.make_chain_state(head=OTHER))) == "wrong_head"
+    assert code_of(on(synthetic_evidence.make_chain_state(seq=3))) == "wrong_head"
     assert code_of(altered("brain", "committed", "seq", to=3)) == "wrong_head"
-    assert code_of(on(World(many()))) == "no_head"
+    assert code_of(on(ChainState(other_slots()))) == "no_head"
 
 
 def test_the_owner_is_who_owns_it_now_and_not_who_opened_it() -> None:
-    found = check(on(made.state(owner=SENDER))).chain
+    found = check(on(synthetic_evidence.make_chain_state(owner=SENDER_ADDRESS))).chain
     assert found is not None
-    assert (found.creator, found.owner) == (f"0x{OWNER.hex()}", f"0x{SENDER.hex()}")
+    assert (found.creator, found.owner) == (f"0x{OWNER_ADDRESS.hex()}", f"0x{SENDER_ADDRESS.hex()}")
 
 
 def test_a_brain_without_a_signer_is_shown_by_the_absence_of_that_word() -> None:
-    found = check(on(made.state(signer=b""))).chain
+    found = check(on(synthetic_evidence.make_chain_state(signer=b""))).chain
     assert found is not None and found.signer is None
-    document = on(made.state(signer=b""))
-    signer = {**document["chain"]["slots"][2], "value": "0x" + SIGNER.hex().rjust(64, "0")}
-    assert code_of(put(document, ("chain", "slots", 2), signer)) == "wrong_value"
+    document = on(synthetic_evidence.make_chain_state(signer=b""))
+    signer = {**document["chain"]["slots"][2], "value": "0x" + SIGNER_ADDRESS.hex().rjust(64, "0")}
+    assert code_of(replace_at(document, ("chain", "slots", 2), signer)) == "wrong_value"
 
 
 def test_a_contract_with_other_code_is_no_registry() -> None:
@@ -183,22 +211,25 @@ def test_a_contract_with_other_code_is_no_registry() -> None:
 
 
 def test_an_account_that_is_absent_or_another_is_no_contract() -> None:
-    proof = [f"0x{node.hex()}" for node in STATE.accounts.proof(OTHER[:20])]
-    absent = put(altered("brain", "chain", "account", to=proof), ("chain", "contract"),
+    proof = [f"0x{node.hex()}" for node in STATE.account_trie.proof(OTHER[:20])]
+    absent = replace_at(altered("brain", "chain", "account", to=proof), ("chain", "contract"),
                  f"0x{OTHER[:20].hex()}")  # fmt: skip
     assert code_of(absent) == "no_account"
     person = keccak(b"1")[:20]
-    proof = [f"0x{node.hex()}" for node in STATE.accounts.proof(person)]
-    other = put(altered("brain", "chain", "account", to=proof), ("chain", "contract"),
+    proof = [f"0x{node.hex()}" for node in STATE.account_trie.proof(person)]
+    other = replace_at(altered("brain", "chain", "account", to=proof), ("chain", "contract"),
                 f"0x{person.hex()}")  # fmt: skip
     assert code_of(other) == "wrong_code"
-    assert CONTRACT.hex() not in json.dumps(other)
+    assert CONTRACT_ADDRESS.hex() not in json.dumps(other)
 
 
 def test_slots_of_another_brain_creator_or_kind_are_refused() -> None:
-    brain = made.on_chain(STATE, salt=keccak(b"salt 1"))
+    brain = synthetic_evidence.make_chain_field(STATE, salt=keccak(b"salt 1"))
     assert code_of(altered("brain", "chain", to=brain)) == "wrong_slot"
-    assert code_of(altered("brain", "chain", "creator", to=f"0x{SENDER.hex()}")) == "wrong_slot"
+    assert (
+        code_of(altered("brain", "chain", "creator", to=f"0x{SENDER_ADDRESS.hex()}"))
+        == "wrong_slot"
+    )
     slots = GOOD["brain"]["chain"]["slots"]
     assert code_of(altered("brain", "chain", "slots", to=slots[::-1])) == "wrong_slot"
     assert code_of(altered("brain", "chain", "slots", to=slots[:1] * 3)) == "wrong_slot"
@@ -207,9 +238,11 @@ def test_slots_of_another_brain_creator_or_kind_are_refused() -> None:
 
 
 def test_the_header_of_another_block_does_not_lead_to_the_contract() -> None:
-    later = made.on_chain(made.state(seq=9))["header"]
+    later = synthetic_evidence.make_chain_field(synthetic_evidence.make_chain_state(seq=9))[
+        "header"
+    ]
     assert code_of(altered("brain", "chain", "header", to=later)) == "wrong_node"
-    same_state = made.on_chain(STATE._replace(time=STATE.time + 12))
+    same_state = synthetic_evidence.make_chain_field(STATE._replace(time=STATE.time + 12))
     found = altered("brain", "chain", to=same_state)
     block = check(GOOD["brain"]).chain
     assert block is not None
@@ -231,9 +264,13 @@ def test_a_chain_is_what_the_evidence_says_until_the_reader_knows_the_block() ->
 
 
 def test_the_claim_is_a_sentence() -> None:
-    old, new, brain = FIRST.id.hex()[:12], LAST.id.hex()[:12], FIRST.id.hex()[:12]
-    there = f"the head at block 123 in contract 0x{CONTRACT.hex()}"
-    logged, sender = "in the log log.example", f"0x{SENDER.hex()}"
+    old, new, brain = (
+        FIRST_SNAPSHOT.id.hex()[:12],
+        LAST_SNAPSHOT.id.hex()[:12],
+        FIRST_SNAPSHOT.id.hex()[:12],
+    )
+    there = f"the head at block 123 in contract 0x{CONTRACT_ADDRESS.hex()}"
+    logged, sender = "in the log log.example", f"0x{SENDER_ADDRESS.hex()}"
     bare = {**GOOD["skipped"], "proof": None}
     for document, claim in (
         (GOOD["brain"], f"skills/d/SKILL.md is in snapshot {new}, which is"),
@@ -246,5 +283,5 @@ def test_the_claim_is_a_sentence() -> None:
     ):
         assert check(document).claim == f"{claim} commitment 2 of brain {brain}, {there}"
     assert check(GOOD["log"]).claim.endswith(f"commitment 2 of brain {brain} {logged}")
-    at = f"at block 123 in contract 0x{CONTRACT.hex()}"
+    at = f"at block 123 in contract 0x{CONTRACT_ADDRESS.hex()}"
     assert check(GOOD["anchor"]).claim.endswith(f"{logged}, anchored by {sender} {at}")

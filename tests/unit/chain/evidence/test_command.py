@@ -14,12 +14,12 @@ import jsonschema_rs
 import pytest
 
 from brain import check_evidence
-from tests.chain import made
-from tests.chain.lineage import CONTENT, PATH
+from tests.support.chain import synthetic_evidence
+from tests.support.chain.synthetic_evidence import NEW_PATH, NEW_PATH_CONTENT
 
-DOCUMENTS = made.documents()
-HASH = made.state().block()["hash"]
-OWNER = made.on_chain(made.state())["creator"]
+DOCUMENTS = synthetic_evidence.make_all_evidence()
+HASH = synthetic_evidence.make_chain_state().block()["hash"]
+OWNER = synthetic_evidence.make_chain_field(synthetic_evidence.make_chain_state())["creator"]
 ERROR = jsonschema_rs.validator_for(brain._schemas.load("error"))
 TOLD = jsonschema_rs.validator_for(brain._schemas.load("chain-check"))
 
@@ -28,7 +28,7 @@ TOLD = jsonschema_rs.validator_for(brain._schemas.load("chain-check"))
 def folder(tmp_path: Path) -> Path:
     for name, document in DOCUMENTS.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(document))
-    (tmp_path / "file").write_bytes(CONTENT)
+    (tmp_path / "file").write_bytes(NEW_PATH_CONTENT)
     return tmp_path
 
 
@@ -47,8 +47,11 @@ def test_what_a_reader_who_brings_nothing_is_told(folder: Path) -> None:
     assert chain is not None
     assert (done.returncode, done.stderr) == (0, "")
     first, second, *rows, a, b, c, d = done.stdout.splitlines()
-    assert first.startswith(f"Shown: {PATH} is in snapshot ")
-    assert f"commitment 2 of brain {made.FIRST.id.hex()[:12]}, the head at block 123" in first
+    assert first.startswith(f"Shown: {NEW_PATH} is in snapshot ")
+    assert (
+        f"commitment 2 of brain {synthetic_evidence.FIRST_SNAPSHOT.id.hex()[:12]}, the head at block 123"
+        in first
+    )
     assert second == "Trust: L0, hashes and signatures only."
     shown = dict(row.split(maxsplit=1) for row in rows)
     assert shown["owner"] == OWNER and shown["blob"] and shown["snapshot"]
@@ -61,16 +64,21 @@ def test_what_a_reader_who_brings_nothing_is_told(folder: Path) -> None:
 
 def test_a_reader_who_brings_all_of_it_is_told_that_nothing_is_missing(folder: Path) -> None:
     words = ("--block-hash", HASH, "--content", "file", "--owner", OWNER)
-    done = run(folder, "brain.json", *words, "--brain", made.FIRST.id.hex())
+    done = run(folder, "brain.json", *words, "--brain", synthetic_evidence.FIRST_SNAPSHOT.id.hex())
     assert (done.returncode, done.stderr) == (0, "")
     assert "Trust: L3, you brought the hash of the block." in done.stdout
     assert "you still need" not in done.stdout
 
 
 def test_a_witness_and_the_key_of_the_log_are_brought_as_keys(folder: Path) -> None:
-    words = ("--log-key", str(made.KEY), "--witness", str(made.JUDGE))
+    words = (
+        "--log-key",
+        str(synthetic_evidence.LOG_KEY),
+        "--witness",
+        str(synthetic_evidence.WITNESS_KEY),
+    )
     done = run(folder, "witnessed.json", *words)
-    assert done.returncode == 0 and f"witness    {made.JUDGE}" in done.stdout
+    assert done.returncode == 0 and f"witness    {synthetic_evidence.WITNESS_KEY}" in done.stdout
     assert run(folder, "log.json", *words).returncode == 3
 
 
@@ -186,7 +194,7 @@ def loaded(folder: Path, name: str) -> set[str]:
 
 def test_a_check_loads_neither_web3_nor_what_else_is_slow(folder: Path) -> None:
     slow = {"web3", "eth_account", "rlp", "Crypto", "click", "rich", "yaml", "apsw", "shutil"}
-    assert not loaded(folder, "anchor") & {*slow, "brain.session", "brain.store"}
+    assert not loaded(folder, "anchor") & {*slow, "brain.repo.open.session", "brain.store"}
     assert not loaded(folder, "brain") & {*slow, "cryptography", "hashlib"}
 
 

@@ -7,26 +7,26 @@ from typing import Any
 
 import pytest
 
-from brain.chain.evidence import document
-from brain.chain.evidence.document import read
-from brain.chain.evidence.evidence import Evidence
+from brain.chain.evidence import evidence_format
+from brain.chain.evidence.evidence_format import parse_evidence
+from brain.chain.evidence.evidence_model import EvidenceDocument
 from brain.errors import ProofError
 from brain.limits import MAX_EVIDENCE_BYTES
-from tests.chain import made
-from tests.mutants import put
+from tests.support.chain import synthetic_evidence
+from tests.support.json_mutations import replace_at
 
-BRAIN, LOG = (made.documents()[name] for name in ("brain", "log"))
+BRAIN, LOG = (synthetic_evidence.make_all_evidence()[name] for name in ("brain", "log"))
 TEXT = json.dumps(BRAIN)
 
 
 def code_of(data: bytes) -> str:
     with pytest.raises(ProofError) as caught:
-        read(data)
+        parse_evidence(data)
     return caught.value.code
 
 
 def test_what_is_altered_here_is_read() -> None:
-    assert isinstance(read(TEXT.encode()), Evidence)
+    assert isinstance(parse_evidence(TEXT.encode()), EvidenceDocument)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ SLOT = (*CHAIN, "slots", 0)
     ],
 )
 def test_a_field_that_is_not_what_its_place_wants_is_refused(way: Any, value: Any) -> None:
-    data = json.dumps(put(BRAIN, way, value)).encode()
+    data = json.dumps(replace_at(BRAIN, way, value)).encode()
     assert code_of(data) in ("bad_field", "unsupported_version")
 
 
@@ -111,11 +111,11 @@ def test_a_field_that_is_not_what_its_place_wants_is_refused(way: Any, value: An
         ("path", [HEX]),
         ("key", ""),
         ("key", "a" * 1025),
-        ("checkpoint", "a" * (document.MAX_CHECKPOINT_CHARS + 1)),
+        ("checkpoint", "a" * (evidence_format.MAX_CHECKPOINT_CHARS + 1)),
         ("checkpoint", 1),
     ],
 )
 def test_a_field_of_a_log_that_is_not_what_its_place_wants_is_refused(
     field: str, value: Any
 ) -> None:
-    assert code_of(json.dumps(put(LOG, ("log", field), value)).encode()) == "bad_field"
+    assert code_of(json.dumps(replace_at(LOG, ("log", field), value)).encode()) == "bad_field"

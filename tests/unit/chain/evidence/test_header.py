@@ -7,28 +7,32 @@ from typing import Any
 import pytest
 import rlp
 
-from brain.chain.evidence import header
+from brain.chain.evidence import block_header
 from brain.errors import BrainError, LedgerError
-from tests.chain.tries import keccak
-from tests.chain.world import FORKS, ORDER, World
+from tests.support.chain.merkle_patricia import keccak
+from tests.support.chain.synthetic_chain import (
+    HEADER_FIELD_ORDER,
+    HEADER_FIELDS_BY_FORK,
+    ChainState,
+)
 
-WORLD = World({bytes(32): 1})
+WORLD = ChainState({bytes(32): 1})
 
 
 def fields(block: dict[str, Any] | None = None) -> list[Any]:
-    return list(rlp.decode(header.from_rpc(block or WORLD.block())))
+    return list(rlp.decode(block_header.encode_rpc_header(block or WORLD.block())))
 
 
 def code_of(items: Any) -> str:
     with pytest.raises(BrainError) as caught:
-        header.decode(rlp.encode(items))
+        block_header.decode_header(rlp.encode(items))
     return caught.value.code
 
 
-@pytest.mark.parametrize("fork", FORKS)
+@pytest.mark.parametrize("fork", HEADER_FIELDS_BY_FORK)
 def test_the_header_of_each_fork_is_read(fork: str) -> None:
-    block = WORLD._replace(fields=FORKS[fork]).block()
-    found = header.decode(header.from_rpc(block))
+    block = WORLD._replace(fields=HEADER_FIELDS_BY_FORK[fork]).block()
+    found = block_header.decode_header(block_header.encode_rpc_header(block))
     assert found.hash.hex() == block["hash"][2:]
     assert found.number == int(block["number"], 16)
     assert found.time == int(block["timestamp"], 16)
@@ -37,9 +41,9 @@ def test_the_header_of_each_fork_is_read(fork: str) -> None:
 
 def test_what_later_forks_add_is_covered_by_the_hash_and_not_read() -> None:
     data = rlp.encode([*fields(), keccak(b"later"), b"\7"])
-    found = header.decode(data)
+    found = block_header.decode_header(data)
     assert found.hash == keccak(data)
-    assert found[1:] == header.decode(rlp.encode(fields()))[1:]
+    assert found[1:] == block_header.decode_header(rlp.encode(fields()))[1:]
 
 
 @pytest.mark.parametrize("count", [0, 1, 14, 18, 19, 33, 40])
@@ -48,18 +52,18 @@ def test_a_header_of_another_count_of_fields_is_refused(count: int) -> None:
     assert code_of(items[:count]) == "bad_header"
 
 
-@pytest.mark.parametrize("place", range(21), ids=ORDER)
+@pytest.mark.parametrize("place", range(21), ids=HEADER_FIELD_ORDER)
 def test_a_field_of_another_type_or_size_is_refused(place: int) -> None:
     items = fields()
     for bad in ([], [items[place]], bytes(33), b"\0"):
-        if ORDER[place] != "extraData" or isinstance(bad, list):
+        if HEADER_FIELD_ORDER[place] != "extraData" or isinstance(bad, list):
             assert code_of([*items[:place], bad, *items[place + 1 :]]) == "bad_rlp"
 
 
 def test_numbers_past_what_is_told_are_refused() -> None:
     items = fields()
     for place, bad, code in ((8, 1 << 64, "bad_rlp"), (11, 1 << 64, "bad_rlp"),
-                             (11, header.MAX_TIME + 1, "bad_header")):  # fmt: skip
+                             (11, block_header.MAX_BLOCK_TIME + 1, "bad_header")):  # fmt: skip
         raw = bad.to_bytes(9, "big").lstrip(b"\0")
         assert code_of([*items[:place], raw, *items[place + 1 :]]) == code
 
@@ -67,9 +71,9 @@ def test_numbers_past_what_is_told_are_refused() -> None:
 def test_a_header_that_is_none_or_too_long_is_refused() -> None:
     assert code_of(b"header") == "bad_rlp"
     items = fields()
-    assert code_of([*items[:12], bytes(header.MAX_HEADER_BYTES), *items[13:]]) == "bad_header"
+    assert code_of([*items[:12], bytes(block_header.MAX_HEADER_BYTES), *items[13:]]) == "bad_header"
     with pytest.raises(BrainError):
-        header.decode(rlp.encode(items) + b"\0")
+        block_header.decode_header(rlp.encode(items) + b"\0")
 
 
 def test_a_block_of_a_node_that_does_not_have_its_hash_is_refused() -> None:
@@ -86,5 +90,5 @@ def test_a_block_of_a_node_that_does_not_have_its_hash_is_refused() -> None:
         {},
     ):
         with pytest.raises(LedgerError) as caught:
-            header.from_rpc(bad)
+            block_header.encode_rpc_header(bad)
         assert caught.value.code == "bad_rpc"

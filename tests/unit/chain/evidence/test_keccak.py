@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.chain.evidence import keccak as ours
-from brain.chain.evidence.keccak import MOST, keccak256, prepare
+from brain.chain.evidence.keccak import MAX_CACHED_DIGESTS, hash_ahead, keccak256
 
 KNOWN = {
     b"": "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470",
@@ -44,13 +44,13 @@ def test_any_input_has_the_digest_of_another_implementation(data: bytes) -> None
 
 @given(st.lists(st.binary(max_size=500), max_size=20))
 def test_messages_of_any_sizes_are_hashed_side_by_side(messages: list[bytes]) -> None:
-    ours._known.clear()
-    prepare(messages)
-    assert ours._known == {one: expected(one) for one in messages}
+    ours._digest_cache.clear()
+    hash_ahead(messages)
+    assert ours._digest_cache == {one: expected(one) for one in messages}
 
 
 def test_only_so_many_digests_are_kept() -> None:
-    for start in range(0, 2 * MOST, 200):
-        prepare(b"%d" % number for number in range(start, start + 200))
-        assert len(ours._known) <= MOST
+    for start in range(0, 2 * MAX_CACHED_DIGESTS, 200):
+        hash_ahead(b"%d" % number for number in range(start, start + 200))
+        assert len(ours._digest_cache) <= MAX_CACHED_DIGESTS
     assert keccak256(b"0") == expected(b"0")

@@ -10,20 +10,20 @@ import jsonschema_rs
 import pytest
 
 from brain import check_evidence
-from brain.chain.evidence.document import read
-from brain.chain.evidence.report import as_json
+from brain.chain.evidence.evidence_format import parse_evidence
+from brain.chain.evidence.evidence_report import render_json
 from brain.errors import ProofError
-from tests.chain import made
-from tests.mutants import mutants
+from tests.support.chain import synthetic_evidence
+from tests.support.json_mutations import mutate_json
 
 SCHEMA = jsonschema_rs.validator_for(brain._schemas.load("evidence"))
 TOLD = jsonschema_rs.validator_for(brain._schemas.load("chain-check"))
-DOCUMENTS = made.documents()
+DOCUMENTS = synthetic_evidence.make_all_evidence()
 
 
 def is_read(document: Any) -> bool:
     try:
-        read(json.dumps(document).encode())
+        parse_evidence(json.dumps(document).encode())
     except ProofError:
         return False
     return True
@@ -36,16 +36,16 @@ def test_evidence_keeps_its_schema(name: str) -> None:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_what_is_told_of_it_keeps_its_schema(name: str) -> None:
-    TOLD.validate(json.loads(as_json(check_evidence(json.dumps(DOCUMENTS[name]).encode()))))
+    TOLD.validate(json.loads(render_json(check_evidence(json.dumps(DOCUMENTS[name]).encode()))))
 
 
 @pytest.mark.parametrize("name", ["skipped", "anchor"])
 def test_what_breaks_the_schema_is_not_read(name: str) -> None:
-    for what, mutant in mutants(DOCUMENTS[name]):
+    for what, mutant in mutate_json(DOCUMENTS[name]):
         assert SCHEMA.is_valid(mutant) or not is_read(mutant), what
 
 
 @pytest.mark.parametrize("name", ["skipped", "anchor"])
 def test_most_of_what_is_not_read_breaks_the_schema(name: str) -> None:
-    unread = [mutant for _, mutant in mutants(DOCUMENTS[name]) if not is_read(mutant)]
+    unread = [mutant for _, mutant in mutate_json(DOCUMENTS[name]) if not is_read(mutant)]
     assert sum(map(SCHEMA.is_valid, unread)) < len(unread) / 5

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from brain.chain.tlog.ledger import EmbeddedLedger
-from tests.logs import ledger
+from brain.chain.tlog.embedded_ledger import EmbeddedLedger
+from tests.support.tlog_ledgers import open_ledger_with_fixed_clock
 
 
 @pytest.fixture
@@ -18,5 +18,5 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def log(folder: Path) -> Iterator[EmbeddedLedger]:
-    with ledger(folder) as made:
+    with open_ledger_with_fixed_clock(folder) as made:
         yield made

@@ -10,35 +10,44 @@ from typing import Any
 
 import pytest
 
-from brain.chain.tlog import check, cosignature, note
-from brain.chain.tlog.base64 import encoded
-from brain.chain.tlog.cosignature import Cosigned
-from brain.chain.tlog.ledger import EmbeddedLedger
-from brain.chain.tlog.vkey import ED25519, VerifierKey
+from brain.chain.tlog import checkpoints, log_verifier, signed_note
+from brain.chain.tlog.checkpoints import Cosignature
+from brain.chain.tlog.embedded_ledger import EmbeddedLedger
+from brain.chain.tlog.signed_note import ALGORITHM_ED25519, VerifierKey, encode_base64
 from brain.errors import ProofError
 from brain.trust import ed25519
-from tests.logs import WITNESS, WITNESS_SEED, an_id, grow, opening
+from tests.support.tlog_ledgers import (
+    WITNESS,
+    WITNESS_SEED,
+    commit_snapshots,
+    derive_id,
+    opening_requests,
+)
 
 
 def given(log: EmbeddedLedger) -> list[Any]:
     """Return the arguments of a check that passes."""
-    log.commit_many(opening(range(12)))
-    grow(log, "a", [1, 2])
-    told = log.evidence(an_id("a"), an_id("a", 1))["log"]
+    log.commit_many(opening_requests(range(12)))
+    commit_snapshots(log, "a", [1, 2])
+    told = log.evidence(derive_id("a"), derive_id("a", 1))["log"]
     path = [bytes.fromhex(hash) for hash in told["path"]]
     return [told["checkpoint"], told["key"], told["index"], bytes.fromhex(told["entry"]), path]
 
 
 def refused(arguments: list[Any], witnesses: tuple[str, ...] = ()) -> str:
     with pytest.raises(ProofError) as error:
-        check.check_inclusion(*arguments, witnesses)
+        log_verifier.verify_inclusion(*arguments, witnesses)
     return error.value.code
 
 
 def test_each_part_is_held_against_the_others(log: EmbeddedLedger) -> None:
     text, key, index, data, path = given(log)
-    shown = check.check_inclusion(text, key, index, data, path)
-    assert (shown.place, shown.entry.brain, shown.checkpoint.size) == (index, an_id("a"), 14)
+    shown = log_verifier.verify_inclusion(text, key, index, data, path)
+    assert (shown.leaf_index, shown.entry.brain, shown.checkpoint.size) == (
+        index,
+        derive_id("a"),
+        14,
+    )
     assert refused([text, key, index + 1, data, path]) == "not_included"
     assert refused([text, key, 1 << 80, data, path]) == "not_included"
     assert refused([text, key, -1, data, path]) == "not_included"
@@ -47,7 +56,7 @@ def test_each_part_is_held_against_the_others(log: EmbeddedLedger) -> None:
     assert refused([text, key, index, data, [path[0][:31], *path[1:]]]) == "not_included"
     assert refused([text, key, index, data, [path[0]] * 100_000]) == "not_included"
     assert refused([text, key, index, data[:-1], path]) == "bad_entry"
-    other = log.evidence(an_id("a"), an_id("a", 2))["log"]
+    other = log.evidence(derive_id("a"), derive_id("a", 2))["log"]
     assert refused([text, key, index, bytes.fromhex(other["entry"]), path]) == "not_included"
     assert refused([log.checkpoint(13), key, index, data, path]) == "not_included"
     assert refused([text.replace("\n14\n", "\n15\n"), key, index, data, path]) == "bad_signature"
@@ -57,12 +66,12 @@ def test_each_part_is_held_against_the_others(log: EmbeddedLedger) -> None:
 
 def test_a_checkpoint_counts_for_the_log_it_names_alone(log: EmbeddedLedger) -> None:
     text, key, *rest = given(log)
-    other = VerifierKey("other.example", ED25519, ed25519.public_key(WITNESS_SEED))
-    body = note.parse(text).text
-    forged = body + "\n" + str(note.sign(body, other, WITNESS_SEED))
+    other = VerifierKey("other.example", ALGORITHM_ED25519, ed25519.public_key(WITNESS_SEED))
+    body = signed_note.parse_note(text).text
+    forged = body + "\n" + str(signed_note.sign_note(body, other, WITNESS_SEED))
     assert refused([forged, str(other), *rest]) == "wrong_origin"
-    mine = VerifierKey(log.key.partition("+")[0], ED25519, other.key)
-    forged = body + "\n" + str(note.sign(body, mine, WITNESS_SEED))
+    mine = VerifierKey(log.key.partition("+")[0], ALGORITHM_ED25519, other.key)
+    forged = body + "\n" + str(signed_note.sign_note(body, mine, WITNESS_SEED))
     assert refused([forged, key, *rest]) == "unsigned"
 
 
@@ -75,35 +84,41 @@ def test_a_key_for_cosignatures_is_no_key_of_a_log(log: EmbeddedLedger) -> None:
 def test_witnesses_are_told_and_a_false_one_is_refused(log: EmbeddedLedger) -> None:
     text, *rest = given(log)
     absent = WITNESS._replace(name="absent.example")
-    line = str(cosignature.sign(note.parse(text).text, WITNESS, WITNESS_SEED, 1_700_000_000))
+    line = str(
+        checkpoints.sign_cosignature(
+            signed_note.parse_note(text).text, WITNESS, WITNESS_SEED, 1_700_000_000
+        )
+    )
     both = (str(WITNESS), str(absent), str(WITNESS))
-    shown = check.check_inclusion(text + line, *rest, both)
-    assert shown.witnesses == (Cosigned(WITNESS, 1_700_000_000),)
-    assert check.check_inclusion(text + line, *rest).witnesses == ()
-    early = str(cosignature.sign(log.checkpoint(13), WITNESS, WITNESS_SEED, 1_700_000_000))
+    shown = log_verifier.verify_inclusion(text + line, *rest, both)
+    assert shown.witnesses == (Cosignature(WITNESS, 1_700_000_000),)
+    assert log_verifier.verify_inclusion(text + line, *rest).witnesses == ()
+    early = str(
+        checkpoints.sign_cosignature(log.checkpoint(13), WITNESS, WITNESS_SEED, 1_700_000_000)
+    )
     assert refused([text + early, *rest], both) == "bad_signature"
 
 
 def test_two_checkpoints_of_one_size_that_differ_convict_the_log() -> None:
     seed = WITNESS_SEED
-    key = VerifierKey("log.example", ED25519, ed25519.public_key(seed))
+    key = VerifierKey("log.example", ALGORITHM_ED25519, ed25519.public_key(seed))
     notes = []
     for filler in (b"\1", b"\2"):
-        body = f"log.example\n7\n{encoded(filler * 32)}\n"
-        notes.append(f"{body}\n{note.sign(body, key, seed)}")
+        body = f"log.example\n7\n{encode_base64(filler * 32)}\n"
+        notes.append(f"{body}\n{signed_note.sign_note(body, key, seed)}")
     with pytest.raises(ProofError) as error:
-        check.check_consistency(*notes, str(key), [])
+        log_verifier.verify_consistency(*notes, str(key), [])
     assert error.value.code == "log_forked"
 
 
 def test_a_way_that_does_not_lead_from_one_to_the_other_is_refused(log: EmbeddedLedger) -> None:
-    grow(log, "a", range(1, 8))
+    commit_snapshots(log, "a", range(1, 8))
     old, new = log.checkpoint(3), log.checkpoint(7)
     path = log.consistency(3, 7)
-    check.check_consistency(old, new, log.key, path)
+    log_verifier.verify_consistency(old, new, log.key, path)
     for first, second, way in ((old, new, path[1:]), (new, old, path), (old, new, [])):
         with pytest.raises(ProofError) as error:
-            check.check_consistency(first, second, log.key, way)
+            log_verifier.verify_consistency(first, second, log.key, way)
         assert error.value.code == "not_consistent"
 
 
@@ -122,7 +137,7 @@ def test_no_mutant_of_the_evidence_is_taken(log: EmbeddedLedger) -> None:
         parts[which] = bytes(spoiled)
         try:
             note_text, vkey_text = (part.decode() for part in parts[:2])
-            check.check_inclusion(note_text, vkey_text, index, parts[2], parts[3:])
+            log_verifier.verify_inclusion(note_text, vkey_text, index, parts[2], parts[3:])
         except (ProofError, UnicodeDecodeError):
             continue
         taken += 1

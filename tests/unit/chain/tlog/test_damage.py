@@ -11,10 +11,17 @@ from typing import Any
 import apsw
 import pytest
 
-from brain.chain.tlog import check, cosignature, note
-from brain.chain.tlog.ledger import EmbeddedLedger
+from brain.chain.tlog import checkpoints, log_verifier, signed_note
+from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.errors import BrainError, ProofError, VerificationFailed
-from tests.logs import WITNESS, WITNESS_SEED, an_id, grow, ledger, opening
+from tests.support.tlog_ledgers import (
+    WITNESS,
+    WITNESS_SEED,
+    commit_snapshots,
+    derive_id,
+    open_ledger_with_fixed_clock,
+    opening_requests,
+)
 
 NAMES = list(range(5))
 
@@ -22,13 +29,15 @@ NAMES = list(range(5))
 @pytest.fixture
 def filled(folder: Path) -> Path:
     """The folder of a log with some history, a cosignature, and nothing in the engine's log."""
-    with ledger(folder) as log:
-        log.commit_many(opening(NAMES))
-        grow(log, "a", range(1, 4))
+    with open_ledger_with_fixed_clock(folder) as log:
+        log.commit_many(opening_requests(NAMES))
+        commit_snapshots(log, "a", range(1, 4))
         text = log.checkpoint()
-        line = cosignature.sign(note.parse(text).text, WITNESS, WITNESS_SEED, 7)
+        line = checkpoints.sign_cosignature(
+            signed_note.parse_note(text).text, WITNESS, WITNESS_SEED, 7
+        )
         log.add_cosignature(text + str(line), [str(WITNESS)])
-        grow(log, "a", range(4, 7))
+        commit_snapshots(log, "a", range(4, 7))
     settle(folder)
     return folder
 
@@ -52,13 +61,13 @@ def asked(folder: Path) -> dict[str, Any]:
         "early": lambda log: log.checkpoint(3),
         "consistency": lambda log: log.consistency(3, 10),
         "export": lambda log: list(log.export().entries),
-        "history": lambda log: log.history(an_id("a")),
-        "evidence": lambda log: log.evidence(an_id("a"), an_id("a", 2)),
+        "history": lambda log: log.history(derive_id("a")),
+        "evidence": lambda log: log.evidence(derive_id("a"), derive_id("a", 2)),
     }
     for name in (*NAMES, "a"):
-        questions[f"head {name}"] = lambda log, name=name: log.head(an_id(name))
+        questions[f"head {name}"] = lambda log, name=name: log.head(derive_id(name))
     out = {}
-    with ledger(folder) as log:
+    with open_ledger_with_fixed_clock(folder) as log:
         for name, ask in questions.items():
             try:
                 out[name] = ask(log)
@@ -74,7 +83,7 @@ def true_or_error(answers: dict[str, Any], truth: dict[str, Any]) -> None:
 
 def faults(folder: Path, *older: str) -> set[str]:
     try:
-        with ledger(folder) as log:
+        with open_ledger_with_fixed_clock(folder) as log:
             return {fault.code for fault in log.verify(older)}
     except BrainError as error:
         return {error.code}
@@ -156,8 +165,8 @@ def test_nothing_is_built_on_damage(filled: Path, sql: str) -> None:
     # The right edge ends with entries 7, 9 and 10.
     truth = asked(filled)
     tell(filled, sql)
-    with ledger(filled) as log, pytest.raises(BrainError):
-        log.open(an_id("new"), an_id("new", 1))
+    with open_ledger_with_fixed_clock(filled) as log, pytest.raises(BrainError):
+        log.open(derive_id("new"), derive_id("new", 1))
     true_or_error(asked(filled), truth)
 
 
@@ -168,8 +177,11 @@ def test_an_index_that_hides_a_brain_is_noticed(filled: Path) -> None:
         " WHERE name = 'cosignatures') WHERE name = 'sqlite_autoindex_entries_1'",
     )
     tell(filled, *hide)  # an index without these brains
-    with ledger(filled) as log:
-        for ask in (lambda: log.head(an_id("a")), lambda: log.open(an_id(1), an_id(1, 2))):
+    with open_ledger_with_fixed_clock(filled) as log:
+        for ask in (
+            lambda: log.head(derive_id("a")),
+            lambda: log.open(derive_id(1), derive_id(1, 2)),
+        ):
             with pytest.raises(BrainError):
                 ask()
     assert faults(filled)
@@ -200,12 +212,12 @@ def test_a_database_that_was_brought_back_is_not_appended_to(
 ) -> None:
     old = tmp_path / "old.db"
     shutil.copy(filled / "log.db", old)
-    with ledger(folder) as log:
-        grow(log, "a", [7])
+    with open_ledger_with_fixed_clock(folder) as log:
+        commit_snapshots(log, "a", [7])
     shutil.copy(old, folder / "log.db")
     (folder / "log.db-wal").unlink()
-    with ledger(folder) as log, pytest.raises(VerificationFailed) as error:
-        log.open(an_id("new"), an_id("new", 1))
+    with open_ledger_with_fixed_clock(folder) as log, pytest.raises(VerificationFailed) as error:
+        log.open(derive_id("new"), derive_id("new", 1))
     assert error.value.code == "rolled_back"
     assert "12 entries" in error.value.message
     assert faults(folder) == {"rolled_back"}
@@ -215,13 +227,13 @@ def test_a_database_that_went_on_elsewhere_is_not_appended_to(filled: Path, tmp_
     twin = tmp_path / "twin"
     shutil.copytree(filled, twin)
     for place, names in ((filled, ["here"]), (twin, ["there", "too"])):
-        with ledger(place) as log:
+        with open_ledger_with_fixed_clock(place) as log:
             for name in names:
-                log.open(an_id(name), an_id(name, 1))
+                log.open(derive_id(name), derive_id(name, 1))
         settle(place)
     shutil.copy(twin / "log.db", filled / "log.db")
-    with ledger(filled) as log, pytest.raises(VerificationFailed) as error:
-        log.open(an_id("new"), an_id("new", 1))
+    with open_ledger_with_fixed_clock(filled) as log, pytest.raises(VerificationFailed) as error:
+        log.open(derive_id("new"), derive_id("new", 1))
     assert error.value.code == "log_forked"
     assert faults(filled) == {"log_forked"}
 
@@ -229,8 +241,8 @@ def test_a_database_that_went_on_elsewhere_is_not_appended_to(filled: Path, tmp_
 def test_a_log_that_is_gone_is_not_begun_anew(filled: Path) -> None:
     for path in filled.glob("log.db*"):
         path.unlink()
-    with ledger(filled) as log, pytest.raises(VerificationFailed) as error:
-        log.open(an_id("new"), an_id("new", 1))
+    with open_ledger_with_fixed_clock(filled) as log, pytest.raises(VerificationFailed) as error:
+        log.open(derive_id("new"), derive_id("new", 1))
     assert error.value.code == "rolled_back"
     assert faults(filled) == {"rolled_back"}
 
@@ -240,19 +252,21 @@ def test_a_whole_folder_brought_back_shows_to_who_kept_a_checkpoint(
 ) -> None:
     old = tmp_path / "old"
     shutil.copytree(filled, old)
-    with ledger(filled) as log:
+    with open_ledger_with_fixed_clock(filled) as log:
         early = log.checkpoint(3)
-        grow(log, "a", [7])
+        commit_snapshots(log, "a", [7])
         kept = log.checkpoint()
         assert log.verify([early, kept]) == []
-    line = str(cosignature.sign(note.parse(kept).text, WITNESS, WITNESS_SEED, 9))
+    line = str(
+        checkpoints.sign_cosignature(signed_note.parse_note(kept).text, WITNESS, WITNESS_SEED, 9)
+    )
     assert faults(old) == set()  # within the folder it cannot be seen
     assert faults(old, kept) == {"rolled_back"}
-    with ledger(old) as log:
+    with open_ledger_with_fixed_clock(old) as log:
         with pytest.raises(VerificationFailed) as error:
             log.add_cosignature(kept + line, [str(WITNESS)])
         assert error.value.code == "rolled_back"
-        log.open(an_id("fork"), an_id("fork", 1))
+        log.open(derive_id("fork"), derive_id("fork", 1))
         assert faults(old, kept) == {"log_forked"}
         assert faults(old, early) == set()
         with pytest.raises(VerificationFailed) as error:
@@ -260,13 +274,13 @@ def test_a_whole_folder_brought_back_shows_to_who_kept_a_checkpoint(
         assert error.value.code == "log_forked"
         # Both checkpoints together convict the log, without the log.
         with pytest.raises(ProofError) as proof:
-            check.check_consistency(kept, log.checkpoint(), log.key, [])
+            log_verifier.verify_consistency(kept, log.checkpoint(), log.key, [])
         assert proof.value.code == "log_forked"
 
 
 def test_an_older_checkpoint_of_another_log_is_told_apart(filled: Path, tmp_path: Path) -> None:
-    with ledger(tmp_path / "other") as other:
-        grow(other, "a", [1])
+    with open_ledger_with_fixed_clock(tmp_path / "other") as other:
+        commit_snapshots(other, "a", [1])
         assert faults(filled, other.checkpoint()) == {"wrong_origin"}
     assert faults(filled, "no note") == {"bad_note"}
 
@@ -275,8 +289,8 @@ def test_an_older_checkpoint_of_another_log_is_told_apart(filled: Path, tmp_path
 def test_a_foreign_file_is_refused(filled: Path, content: bytes) -> None:
     (filled / "log.db").write_bytes(content)
     assert faults(filled) == {"bad_store"}
-    with ledger(filled) as log, pytest.raises(BrainError) as error:
-        log.open(an_id("new"), an_id("new", 1))
+    with open_ledger_with_fixed_clock(filled) as log, pytest.raises(BrainError) as error:
+        log.open(derive_id("new"), derive_id("new", 1))
     assert error.value.code == "bad_store"
 
 
@@ -296,6 +310,6 @@ def test_a_foreign_schema_is_refused(filled: Path, sql: str, code: str) -> None:
 
 
 def test_a_link_for_a_database_is_refused(filled: Path, tmp_path: Path) -> None:
-    shutil.move(filled / "log.db", tmp_path / "elsewhere.db")
+    shutil.move_branches(filled / "log.db", tmp_path / "elsewhere.db")
     (filled / "log.db").symlink_to(tmp_path / "elsewhere.db")
     assert faults(filled) == {"bad_store"}

@@ -6,27 +6,29 @@ from typing import Any
 
 import pytest
 
-from brain.chain.protocol import NO_PARENT
-from brain.chain.tlog import entry
-from brain.chain.tlog.entry import Entry, decode, encode
+from brain.chain.ledger_protocol import NO_PARENT
+from brain.chain.tlog import log_entry
+from brain.chain.tlog.log_entry import LogEntry, decode_entry, encode_entry
 from brain.encoding import pack
 from brain.errors import FormatError
 from brain.objects import snapshot
-from tests.logs import TIME, an_id
+from tests.support.tlog_ledgers import FIXED_TIME_MS, derive_id
 
-FIRST = Entry(an_id("brain"), 1, an_id(1), NO_PARENT, TIME)
-SECOND = Entry(an_id("brain"), 2, an_id(2), an_id(1), TIME)
-LARGEST = Entry(an_id("b"), entry.MAX_SEQ, an_id(2), an_id(1), entry.MAX_TIME)
+FIRST = LogEntry(derive_id("brain"), 1, derive_id(1), NO_PARENT, FIXED_TIME_MS)
+SECOND = LogEntry(derive_id("brain"), 2, derive_id(2), derive_id(1), FIXED_TIME_MS)
+LARGEST = LogEntry(
+    derive_id("b"), log_entry.MAX_SEQ, derive_id(2), derive_id(1), log_entry.MAX_TIME_MS
+)
 
 
 @pytest.mark.parametrize("made", [FIRST, SECOND, LARGEST])
-def test_an_entry_comes_back_as_it_went(made: Entry) -> None:
-    assert decode(encode(made)) == made
-    assert len(encode(made)) <= len(encode(LARGEST)) == entry.MAX_BYTES
+def test_an_entry_comes_back_as_it_went(made: LogEntry) -> None:
+    assert decode_entry(encode_entry(made)) == made
+    assert len(encode_entry(made)) <= len(encode_entry(LARGEST)) == log_entry.MAX_ENTRY_BYTES
 
 
 def test_times_reach_as_far_as_those_of_snapshots() -> None:
-    assert entry.MAX_TIME == snapshot.MAX_TIME
+    assert log_entry.MAX_TIME_MS == snapshot.MAX_TIME_MS
 
 
 @pytest.mark.parametrize(
@@ -44,7 +46,7 @@ def test_times_reach_as_far_as_those_of_snapshots() -> None:
         (1, *SECOND._replace(parent=NO_PARENT)),
         (1, *SECOND._replace(parent=b"")),
         (1, *SECOND._replace(snapshot=NO_PARENT)),
-        (1, *FIRST._replace(time=entry.MAX_TIME + 1)),
+        (1, *FIRST._replace(time=log_entry.MAX_TIME_MS + 1)),
         list(FIRST),
         {"format": 1},
         1,
@@ -52,29 +54,29 @@ def test_times_reach_as_far_as_those_of_snapshots() -> None:
 )
 def test_what_is_no_entry_is_refused(value: Any) -> None:
     with pytest.raises(FormatError) as error:
-        decode(pack(value))
+        decode_entry(pack(value))
     assert error.value.code == "bad_entry"
 
 
 def test_every_prefix_and_addition_is_refused() -> None:
-    data = encode(SECOND)
+    data = encode_entry(SECOND)
     for other in [data[:end] for end in range(len(data))] + [data + b"\0", b"\0" + data]:
         with pytest.raises(FormatError):
-            decode(other)
+            decode_entry(other)
 
 
 def test_an_entry_has_a_limit() -> None:
     with pytest.raises(FormatError) as error:
-        decode(bytes(entry.MAX_BYTES + 1))
+        decode_entry(bytes(log_entry.MAX_ENTRY_BYTES + 1))
     assert error.value.code == "too_large"
 
 
 def test_every_flip_of_a_bit_is_refused_or_is_another_entry() -> None:
-    data = encode(SECOND)
+    data = encode_entry(SECOND)
     for bit in range(8 * len(data)):
         flipped = bytearray(data)
         flipped[bit // 8] ^= 1 << bit % 8
         try:
-            assert decode(bytes(flipped)) != SECOND
+            assert decode_entry(bytes(flipped)) != SECOND
         except FormatError:
             continue

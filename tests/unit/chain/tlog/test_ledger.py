@@ -8,19 +8,27 @@ from pathlib import Path
 
 import pytest
 
-from brain.chain.protocol import NO_PARENT, Wish
-from brain.chain.tlog import check, cosignature, note
-from brain.chain.tlog.cosignature import Cosigned
-from brain.chain.tlog.entry import MAX_TIME, decode
-from brain.chain.tlog.ledger import EmbeddedLedger
+from brain.chain.ledger_protocol import NO_PARENT, CommitRequest
+from brain.chain.tlog import checkpoints, log_verifier, signed_note
+from brain.chain.tlog.checkpoints import Cosignature
+from brain.chain.tlog.embedded_ledger import EmbeddedLedger
+from brain.chain.tlog.log_entry import MAX_TIME_MS, decode_entry
 from brain.errors import BrainError, Conflict, InvalidInput, NotFound, ProofError
-from tests.logs import TIME, WITNESS, WITNESS_SEED, an_id, grow, ledger, opening
+from tests.support.tlog_ledgers import (
+    FIXED_TIME_MS,
+    WITNESS,
+    WITNESS_SEED,
+    commit_snapshots,
+    derive_id,
+    open_ledger_with_fixed_clock,
+    opening_requests,
+)
 
 
 def cosigned(log: EmbeddedLedger, time: int = 7, size: int | None = None) -> str:
     text = log.checkpoint(size)
-    read = note.parse(text)
-    return text + str(cosignature.sign(read.text, WITNESS, WITNESS_SEED, time))
+    read = signed_note.parse_note(text)
+    return text + str(checkpoints.sign_cosignature(read.text, WITNESS, WITNESS_SEED, time))
 
 
 def code_of(error: pytest.ExceptionInfo[BrainError]) -> str:
@@ -28,8 +36,8 @@ def code_of(error: pytest.ExceptionInfo[BrainError]) -> str:
 
 
 def test_reading_makes_nothing(folder: Path, log: EmbeddedLedger) -> None:
-    assert log.head(an_id("a")) is None
-    assert log.history(an_id("a")) == []
+    assert log.head(derive_id("a")) is None
+    assert log.history(derive_id("a")) == []
     assert (log.identity, log.key, log.verify()) == ("", "", [])
     for ask in (log.checkpoint, log.export, lambda: log.consistency(1, 1)):
         with pytest.raises(NotFound) as error:
@@ -39,14 +47,14 @@ def test_reading_makes_nothing(folder: Path, log: EmbeddedLedger) -> None:
 
 
 def test_reading_writes_nothing(folder: Path, log: EmbeddedLedger) -> None:
-    grow(log, "a", [1, 2, 3])
+    commit_snapshots(log, "a", [1, 2, 3])
     log.close()
     before = {path: path.read_bytes() for path in folder.iterdir()}
-    with ledger(folder) as reader:
-        reader.head(an_id("a"))
-        reader.history(an_id("a"))
-        reader.status(an_id("a"), an_id("a", 1))
-        reader.evidence(an_id("a"), an_id("a", 2))
+    with open_ledger_with_fixed_clock(folder) as reader:
+        reader.head(derive_id("a"))
+        reader.history(derive_id("a"))
+        reader.status(derive_id("a"), derive_id("a", 1))
+        reader.evidence(derive_id("a"), derive_id("a", 2))
         reader.checkpoint(2)
         reader.consistency(1, 3)
         list(reader.export().entries)
@@ -60,7 +68,7 @@ def test_reading_writes_nothing(folder: Path, log: EmbeddedLedger) -> None:
 def test_a_log_is_for_its_owner_alone(folder: Path, log: EmbeddedLedger) -> None:
     mask = os.umask(0)
     try:
-        grow(log, "a", [1])
+        commit_snapshots(log, "a", [1])
     finally:
         os.umask(mask)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -68,22 +76,22 @@ def test_a_log_is_for_its_owner_alone(folder: Path, log: EmbeddedLedger) -> None
 
 
 def test_a_batch_is_recorded_whole_and_told_in_its_order(log: EmbeddedLedger) -> None:
-    made = log.commit_many(opening(range(50)))
-    assert [one.brain for one in made] == [an_id(name) for name in range(50)]
+    made = log.commit_many(opening_requests(range(50)))
+    assert [one.brain for one in made] == [derive_id(name) for name in range(50)]
     assert sorted(one.block or 0 for one in made) == list(range(50))
-    assert {one.time for one in made} == {TIME}
-    assert note.parse(log.checkpoint()).text.split("\n")[1] == "50"
+    assert {one.time for one in made} == {FIXED_TIME_MS}
+    assert signed_note.parse_note(log.checkpoint()).text.split("\n")[1] == "50"
     assert log.commit_many([]) == []
 
 
 def test_wishes_of_one_brain_follow_each_other_in_a_batch(log: EmbeddedLedger) -> None:
-    a, b = an_id("a"), an_id("b")
+    a, b = derive_id("a"), derive_id("b")
     wishes = [
-        Wish(a, an_id(1), NO_PARENT),
-        Wish(b, an_id(1), NO_PARENT),
-        Wish(a, an_id(2), an_id(1)),
-        Wish(a, an_id(2), an_id(1)),
-        Wish(a, an_id(3), an_id(2)),
+        CommitRequest(a, derive_id(1), NO_PARENT),
+        CommitRequest(b, derive_id(1), NO_PARENT),
+        CommitRequest(a, derive_id(2), derive_id(1)),
+        CommitRequest(a, derive_id(2), derive_id(1)),
+        CommitRequest(a, derive_id(3), derive_id(2)),
     ]
     made = log.commit_many(wishes)
     assert [(one.brain, one.seq) for one in made] == [(a, 1), (b, 1), (a, 2), (a, 2), (a, 3)]
@@ -94,62 +102,71 @@ def test_wishes_of_one_brain_follow_each_other_in_a_batch(log: EmbeddedLedger) -
 
 
 def test_a_batch_with_one_that_cannot_be_records_nothing(log: EmbeddedLedger) -> None:
-    grow(log, "a", [1])
+    commit_snapshots(log, "a", [1])
     before = log.checkpoint()
-    wishes = [*opening(range(9)), Wish(an_id("a"), an_id("a", 3), an_id("a", 2))]
+    wishes = [
+        *opening_requests(range(9)),
+        CommitRequest(derive_id("a"), derive_id("a", 3), derive_id("a", 2)),
+    ]
     with pytest.raises(Conflict) as error:
         log.commit_many(wishes)
     assert code_of(error) == "stale_parent"
     assert log.checkpoint() == before
-    assert log.head(an_id(0)) is None
+    assert log.head(derive_id(0)) is None
 
 
 @pytest.mark.parametrize("place", range(3))
 def test_what_is_no_id_is_refused(log: EmbeddedLedger, place: int) -> None:
-    wish = [an_id("a"), an_id("a", 1), NO_PARENT]
+    wish = [derive_id("a"), derive_id("a", 1), NO_PARENT]
     wish[place] = bytes(31)
     with pytest.raises(InvalidInput) as error:
         log.commit(*wish)
     assert code_of(error) == "bad_id"
     with pytest.raises(InvalidInput):
-        log.commit(an_id("a"), bytes(32), NO_PARENT)
+        log.commit(derive_id("a"), bytes(32), NO_PARENT)
 
 
-@pytest.mark.parametrize(("clock", "time"), [(-5, 0), (1 << 80, MAX_TIME)])
+@pytest.mark.parametrize(("clock", "time"), [(-5, 0), (1 << 80, MAX_TIME_MS)])
 def test_a_clock_gone_wild_is_held(folder: Path, clock: int, time: int) -> None:
     with EmbeddedLedger(folder, clock=lambda: clock) as log:
-        assert log.open(an_id("a"), an_id(1)).time == time
+        assert log.open(derive_id("a"), derive_id(1)).time == time
         assert log.verify() == []
 
 
 def test_evidence_shows_the_commitment_to_whoever_knows_the_key(log: EmbeddedLedger) -> None:
-    log.commit_many(opening(range(20)))
-    grow(log, "a", [1, 2])
-    for brain, snapshot in ((3, an_id(3, 1)), ("a", an_id("a", 1)), ("a", an_id("a", 2))):
-        told = log.evidence(an_id(brain), snapshot)["log"]
+    log.commit_many(opening_requests(range(20)))
+    commit_snapshots(log, "a", [1, 2])
+    for brain, snapshot in (
+        (3, derive_id(3, 1)),
+        ("a", derive_id("a", 1)),
+        ("a", derive_id("a", 2)),
+    ):
+        told = log.evidence(derive_id(brain), snapshot)["log"]
         assert told["key"] == log.key
         data, path = bytes.fromhex(told["entry"]), [bytes.fromhex(hash) for hash in told["path"]]
-        shown = check.check_inclusion(told["checkpoint"], log.key, told["index"], data, path)
-        assert shown.entry.brain == an_id(brain)
+        shown = log_verifier.verify_inclusion(
+            told["checkpoint"], log.key, told["index"], data, path
+        )
+        assert shown.entry.brain == derive_id(brain)
         assert shown.entry.snapshot == snapshot
         assert shown.checkpoint.size == 22
         assert shown.witnesses == ()
 
 
 def test_evidence_of_a_size_is_under_the_checkpoint_of_that_size(log: EmbeddedLedger) -> None:
-    grow(log, "a", range(1, 8))
-    told = log.evidence(an_id("a"), an_id("a", 3), size=5)["log"]
+    commit_snapshots(log, "a", range(1, 8))
+    told = log.evidence(derive_id("a"), derive_id("a", 3), size=5)["log"]
     assert told["checkpoint"] == log.checkpoint(5)
     for size in (0, 2, 8):
         with pytest.raises(NotFound) as error:
-            log.evidence(an_id("a"), an_id("a", 3), size=size)
+            log.evidence(derive_id("a"), derive_id("a", 3), size=size)
         assert code_of(error) == "no_checkpoint"
 
 
 def test_a_checkpoint_of_any_size_is_the_one_that_was_signed_then(log: EmbeddedLedger) -> None:
     then = []
     for seq in range(1, 12):
-        grow(log, "a", [seq])
+        commit_snapshots(log, "a", [seq])
         then.append(log.checkpoint())
     assert [log.checkpoint(size) for size in range(1, 12)] == then
     for size in (-1, 0, 12):
@@ -159,12 +176,14 @@ def test_a_checkpoint_of_any_size_is_the_one_that_was_signed_then(log: EmbeddedL
 
 
 def test_every_state_is_shown_to_extend_every_one_before(log: EmbeddedLedger) -> None:
-    grow(log, "a", range(1, 12))
+    commit_snapshots(log, "a", range(1, 12))
     notes = [log.checkpoint(size) for size in range(1, 12)]
     for new in range(1, 12):
         for old in range(1, new + 1):
             path = log.consistency(old, new)
-            before, after = check.check_consistency(notes[old - 1], notes[new - 1], log.key, path)
+            before, after = log_verifier.verify_consistency(
+                notes[old - 1], notes[new - 1], log.key, path
+            )
             assert (before.checkpoint.size, after.checkpoint.size) == (old, new)
     with pytest.raises(InvalidInput) as error:
         log.consistency(3, 2)
@@ -175,18 +194,18 @@ def test_every_state_is_shown_to_extend_every_one_before(log: EmbeddedLedger) ->
 
 
 def test_the_word_of_a_witness_is_kept_and_shown(log: EmbeddedLedger) -> None:
-    grow(log, "a", [1, 2])
+    commit_snapshots(log, "a", [1, 2])
     text = cosigned(log)
-    assert log.add_cosignature(text, [str(WITNESS)]) == [Cosigned(WITNESS, 7)]
+    assert log.add_cosignature(text, [str(WITNESS)]) == [Cosignature(WITNESS, 7)]
     assert log.checkpoint() == text
-    grow(log, "a", [3])
+    commit_snapshots(log, "a", [3])
     assert log.checkpoint(2) == text
     # Evidence prefers a checkpoint that somebody else vouches for.
-    told = log.evidence(an_id("a"), an_id("a", 1))["log"]
+    told = log.evidence(derive_id("a"), derive_id("a", 1))["log"]
     assert told["checkpoint"] == text
-    shown = check.check_checkpoint(told["checkpoint"], log.key, [str(WITNESS)])
-    assert shown.witnesses == (Cosigned(WITNESS, 7),)
-    later = log.evidence(an_id("a"), an_id("a", 3))["log"]
+    shown = log_verifier.verify_checkpoint(told["checkpoint"], log.key, [str(WITNESS)])
+    assert shown.witnesses == (Cosignature(WITNESS, 7),)
+    later = log.evidence(derive_id("a"), derive_id("a", 3))["log"]
     assert later["checkpoint"] == log.checkpoint(3)
     assert log.verify([text]) == []
 
@@ -194,7 +213,7 @@ def test_the_word_of_a_witness_is_kept_and_shown(log: EmbeddedLedger) -> None:
 def test_a_later_word_of_the_same_witness_takes_the_place_of_the_first(
     log: EmbeddedLedger,
 ) -> None:
-    grow(log, "a", [1])
+    commit_snapshots(log, "a", [1])
     first, second = cosigned(log, 7), cosigned(log, 9)
     log.add_cosignature(first, [str(WITNESS)])
     log.add_cosignature(second, [str(WITNESS)])
@@ -202,7 +221,7 @@ def test_a_later_word_of_the_same_witness_takes_the_place_of_the_first(
 
 
 def test_a_line_of_nobody_asked_for_is_no_cosignature(log: EmbeddedLedger) -> None:
-    grow(log, "a", [1])
+    commit_snapshots(log, "a", [1])
     plain = log.checkpoint()
     stranger = WITNESS._replace(name="stranger.example")
     for text, judges in ((cosigned(log), [str(stranger)]), (plain, [str(WITNESS)])):
@@ -213,36 +232,36 @@ def test_a_line_of_nobody_asked_for_is_no_cosignature(log: EmbeddedLedger) -> No
 
 
 def test_a_cosignature_of_another_log_is_refused(tmp_path: Path, log: EmbeddedLedger) -> None:
-    grow(log, "a", [1])
-    with ledger(tmp_path / "other") as other:
-        grow(other, "a", [1])
+    commit_snapshots(log, "a", [1])
+    with open_ledger_with_fixed_clock(tmp_path / "other") as other:
+        commit_snapshots(other, "a", [1])
         with pytest.raises(ProofError) as error:
             log.add_cosignature(cosigned(other), [str(WITNESS)])
     assert code_of(error) == "wrong_origin"
 
 
 def test_the_whole_log_can_be_exported_and_made_again(log: EmbeddedLedger) -> None:
-    log.commit_many(opening(range(5)))
-    grow(log, "a", [1, 2])
+    log.commit_many(opening_requests(range(5)))
+    commit_snapshots(log, "a", [1, 2])
     whole = log.export()
-    entries = [decode(data) for data in whole.entries]
+    entries = [decode_entry(data) for data in whole.entries]
     assert (whole.checkpoint, whole.key) == (log.checkpoint(), log.key)
-    assert [one.brain for one in entries[5:]] == [an_id("a")] * 2
-    assert {one.brain for one in entries[:5]} == {an_id(name) for name in range(5)}
+    assert [one.brain for one in entries[5:]] == [derive_id("a")] * 2
+    assert {one.brain for one in entries[:5]} == {derive_id(name) for name in range(5)}
 
 
 def test_a_log_without_its_key_is_read_and_not_appended_to(
     folder: Path, log: EmbeddedLedger
 ) -> None:
-    grow(log, "a", [1, 2])
+    commit_snapshots(log, "a", [1, 2])
     text = log.checkpoint()
     log.close()
     (key,) = folder.glob("*.pem")
     key.unlink()
-    with ledger(folder) as reader:
+    with open_ledger_with_fixed_clock(folder) as reader:
         assert reader.checkpoint() == text
-        assert reader.evidence(an_id("a"), an_id("a", 1))["log"]["checkpoint"] == text
-        for ask in (lambda: reader.checkpoint(1), lambda: grow(reader, "a", [3])):
+        assert reader.evidence(derive_id("a"), derive_id("a", 1))["log"]["checkpoint"] == text
+        for ask in (lambda: reader.checkpoint(1), lambda: commit_snapshots(reader, "a", [3])):
             with pytest.raises(NotFound) as error:
                 ask()
             assert code_of(error) == "no_key"
@@ -252,22 +271,22 @@ def test_a_log_without_its_key_is_read_and_not_appended_to(
 def test_the_key_of_another_log_is_not_signed_with(
     tmp_path: Path, folder: Path, log: EmbeddedLedger
 ) -> None:
-    grow(log, "a", [1])
+    commit_snapshots(log, "a", [1])
     log.close()
-    with ledger(tmp_path / "other") as other:
-        grow(other, "a", [1])
+    with open_ledger_with_fixed_clock(tmp_path / "other") as other:
+        commit_snapshots(other, "a", [1])
     (mine,), (theirs,) = folder.glob("*.pem"), (tmp_path / "other").glob("*.pem")
     mine.write_bytes(theirs.read_bytes())
-    with ledger(folder) as again, pytest.raises(InvalidInput) as error:
-        grow(again, "a", [2])
+    with open_ledger_with_fixed_clock(folder) as again, pytest.raises(InvalidInput) as error:
+        commit_snapshots(again, "a", [2])
     assert code_of(error) == "wrong_key"
 
 
 def test_a_key_that_others_may_read_is_not_used(folder: Path, log: EmbeddedLedger) -> None:
-    grow(log, "a", [1])
+    commit_snapshots(log, "a", [1])
     log.close()
     (key,) = folder.glob("*.pem")
     key.chmod(0o644)
-    with ledger(folder) as again, pytest.raises(BrainError) as error:
-        grow(again, "a", [2])
+    with open_ledger_with_fixed_clock(folder) as again, pytest.raises(BrainError) as error:
+        commit_snapshots(again, "a", [2])
     assert code_of(error) == "unsafe_key_file"

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from brain.chain.tlog import checkpoint, cosignature, note, vkey
-from brain.chain.tlog.base64 import decoded, encoded
-from brain.chain.tlog.checkpoint import Checkpoint
-from brain.chain.tlog.hashing import EMPTY_ROOT, leaf_hash
-from brain.chain.tlog.note import Line, Note
-from brain.chain.tlog.vkey import COSIGNATURE, ED25519, VerifierKey
+from brain.chain.tlog import checkpoints, signed_note
+from brain.chain.tlog.checkpoints import Checkpoint
+from brain.chain.tlog.rfc6962 import EMPTY_ROOT, leaf_hash
+from brain.chain.tlog.signed_note import (
+    ALGORITHM_COSIGNATURE,
+    ALGORITHM_ED25519,
+    SignatureLine,
+    SignedNote,
+    VerifierKey,
+    decode_base64,
+    encode_base64,
+)
 from brain.errors import InvalidInput, ProofError
 from brain.trust import ed25519
-from tests.logs import WITNESS, WITNESS_SEED
+from tests.support.tlog_ledgers import WITNESS, WITNESS_SEED
 
 # The example of c2sp.org/signed-note.
 C2SP_KEY = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k"
@@ -24,7 +30,7 @@ C2SP_NOTE = (
 
 # The keys and signatures of golang.org/x/mod/sumdb/note, note_test.go.
 PETER = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
-PETER_SEED = decoded("AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz")
+PETER_SEED = decode_base64("AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz")
 ENOCH = "EnochRoot+af0cfe78+ATtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop"
 TEXT = """\
 If you think cryptography is the answer to your problem,
@@ -43,30 +49,34 @@ BOTH = f"{TEXT}\n{BY_PETER}{BY_ENOCH}"
 
 def refused(text: str) -> str:
     with pytest.raises(ProofError) as error:
-        note.parse(text)
+        signed_note.parse_note(text)
     return error.value.code
 
 
 def test_the_example_of_the_specification_is_verified() -> None:
-    key = vkey.parse(C2SP_KEY)
-    assert (key.name, key.kind, key.id.hex()) == ("example.com/foo", ED25519, "530d903a")
+    key = signed_note.parse_verifier_key(C2SP_KEY)
+    assert (key.name, key.algorithm, key.id.hex()) == (
+        "example.com/foo",
+        ALGORITHM_ED25519,
+        "530d903a",
+    )
     assert str(key) == C2SP_KEY
-    read = note.parse(C2SP_NOTE)
+    read = signed_note.parse_note(C2SP_NOTE)
     assert read.text == "This is an example message.\n"
-    note.verify(read, key)
+    signed_note.verify_note(read, key)
     assert str(read) == C2SP_NOTE
 
 
 @pytest.mark.parametrize("key", [PETER, ENOCH])
 def test_the_signatures_of_the_checksum_database_are_verified(key: str) -> None:
-    note.verify(note.parse(BOTH), vkey.parse(key))
+    signed_note.verify_note(signed_note.parse_note(BOTH), signed_note.parse_verifier_key(key))
 
 
 def test_signing_makes_the_published_signature() -> None:
     assert PETER_SEED is not None
-    line = note.sign(TEXT, vkey.parse(PETER), PETER_SEED[1:])
+    line = signed_note.sign_note(TEXT, signed_note.parse_verifier_key(PETER), PETER_SEED[1:])
     assert str(line) == BY_PETER
-    assert str(Note(TEXT, (line,))) == f"{TEXT}\n{BY_PETER}"
+    assert str(SignedNote(TEXT, (line,))) == f"{TEXT}\n{BY_PETER}"
 
 
 def test_no_part_of_a_verifier_key_does_for_the_whole() -> None:
@@ -82,14 +92,14 @@ def test_no_part_of_a_verifier_key_does_for_the_whole() -> None:
     spoiled += [PETER.replace("c7", "C7"), PETER + "\n", " " + PETER, PETER.replace("+A", "+\nA")]
     for text in spoiled:
         with pytest.raises(InvalidInput) as error:
-            vkey.parse(text)
+            signed_note.parse_verifier_key(text)
         assert error.value.code == "bad_key"
 
 
 def test_a_key_of_small_order_is_refused() -> None:
-    weak = VerifierKey("weak", ED25519, bytes(32))
+    weak = VerifierKey("weak", ALGORITHM_ED25519, bytes(32))
     with pytest.raises(InvalidInput):
-        vkey.parse(str(weak))
+        signed_note.parse_verifier_key(str(weak))
 
 
 @pytest.mark.parametrize(
@@ -120,22 +130,26 @@ def test_a_malformed_note_is_refused(text: str) -> None:
 
 
 def test_a_note_has_limits() -> None:
-    assert refused("x" * (note.MAX_BYTES + 1)) == "too_large"
-    assert refused("é" * (note.MAX_BYTES // 2) + "\n\n") == "too_large"
+    assert refused("x" * (signed_note.MAX_NOTE_BYTES + 1)) == "too_large"
+    assert refused("é" * (signed_note.MAX_NOTE_BYTES // 2) + "\n\n") == "too_large"
     assert refused(f"{TEXT}\n{BY_PETER * 101}") == "too_large"
-    assert len(note.parse(f"{TEXT}\n{BY_PETER * 100}").lines) == 100
-    long = f"— {'n' * 256} {encoded(bytes(5))}\n"
-    assert note.parse(f"\n\n{long}").lines == (Line("n" * 256, bytes(4), bytes(1)),)
+    assert len(signed_note.parse_note(f"{TEXT}\n{BY_PETER * 100}").lines) == 100
+    long = f"— {'n' * 256} {encode_base64(bytes(5))}\n"
+    assert signed_note.parse_note(f"\n\n{long}").lines == (
+        SignatureLine("n" * 256, bytes(4), bytes(1)),
+    )
     assert refused(f"\n\n{long.replace('nn', 'nnn', 1)}") == "bad_note"
 
 
 def test_the_text_ends_at_the_last_empty_line() -> None:
-    assert note.parse(f"a\n\n{BY_ENOCH}\n{BY_PETER}").text == f"a\n\n{BY_ENOCH}"
+    assert signed_note.parse_note(f"a\n\n{BY_ENOCH}\n{BY_PETER}").text == f"a\n\n{BY_ENOCH}"
 
 
 def test_a_signature_by_a_key_that_is_not_there_is_missing() -> None:
     with pytest.raises(ProofError) as error:
-        note.verify(note.parse(f"{TEXT}\n{BY_ENOCH}"), vkey.parse(PETER))
+        signed_note.verify_note(
+            signed_note.parse_note(f"{TEXT}\n{BY_ENOCH}"), signed_note.parse_verifier_key(PETER)
+        )
     assert error.value.code == "unsigned"
 
 
@@ -149,17 +163,17 @@ def test_a_signature_by_a_key_that_is_not_there_is_missing() -> None:
 )
 def test_a_signature_that_does_not_fit_is_refused(text: str) -> None:
     with pytest.raises(ProofError) as error:
-        note.verify(note.parse(text), vkey.parse(PETER))
+        signed_note.verify_note(signed_note.parse_note(text), signed_note.parse_verifier_key(PETER))
     assert error.value.code == "bad_signature"
 
 
 def test_a_checkpoint_is_read_as_others_write_it() -> None:
     # golang.org/x/mod/sumdb/tlog, note_test.go
     text = "go.sum database tree\n123456789012\nTszzRgjTG6xce+z2AG31kAXYKBgQVtCSCE40HmuwBb0=\n"
-    read = checkpoint.parse(text)
+    read = checkpoints.parse_checkpoint(text)
     assert read == ("go.sum database tree", 123456789012, leaf_hash(b"hello world"))
     assert read.text == text
-    assert checkpoint.parse(text + "an extension\n") == read
+    assert checkpoints.parse_checkpoint(text + "an extension\n") == read
 
 
 @pytest.mark.parametrize(
@@ -167,63 +181,68 @@ def test_a_checkpoint_is_read_as_others_write_it() -> None:
     [
         "",
         "o\n1\n",
-        f"\n1\n{encoded(bytes(32))}\n",
-        f"o\n01\n{encoded(bytes(32))}\n",
-        f"o\n-1\n{encoded(bytes(32))}\n",
-        f"o\n+1\n{encoded(bytes(32))}\n",
-        f"o\n1 \n{encoded(bytes(32))}\n",
-        f"o\n١\n{encoded(bytes(32))}\n",
-        f"o\n0x1\n{encoded(bytes(32))}\n",
-        f"o\n\n{encoded(bytes(32))}\n",
-        f"o\n{1 << 63}\n{encoded(bytes(32))}\n",
-        f"o\n{'9' * 5000}\n{encoded(bytes(32))}\n",
-        f"o\n1\n{encoded(bytes(31))}\n",
-        f"o\n1\n{encoded(bytes(33))}\n",
-        f"o\n1\n{encoded(bytes(32))[:-1]}\n",
-        f"o\n1\n{encoded(bytes(32))}\n\n",
-        f"o\n1\n{encoded(bytes(32))}\n\nextension\n",
-        f"o\n0\n{encoded(bytes(32))}\n",
+        f"\n1\n{encode_base64(bytes(32))}\n",
+        f"o\n01\n{encode_base64(bytes(32))}\n",
+        f"o\n-1\n{encode_base64(bytes(32))}\n",
+        f"o\n+1\n{encode_base64(bytes(32))}\n",
+        f"o\n1 \n{encode_base64(bytes(32))}\n",
+        f"o\n١\n{encode_base64(bytes(32))}\n",
+        f"o\n0x1\n{encode_base64(bytes(32))}\n",
+        f"o\n\n{encode_base64(bytes(32))}\n",
+        f"o\n{1 << 63}\n{encode_base64(bytes(32))}\n",
+        f"o\n{'9' * 5000}\n{encode_base64(bytes(32))}\n",
+        f"o\n1\n{encode_base64(bytes(31))}\n",
+        f"o\n1\n{encode_base64(bytes(33))}\n",
+        f"o\n1\n{encode_base64(bytes(32))[:-1]}\n",
+        f"o\n1\n{encode_base64(bytes(32))}\n\n",
+        f"o\n1\n{encode_base64(bytes(32))}\n\nextension\n",
+        f"o\n0\n{encode_base64(bytes(32))}\n",
     ],
 )
 def test_a_malformed_checkpoint_is_refused(text: str) -> None:
     with pytest.raises(ProofError) as error:
-        checkpoint.parse(text)
+        checkpoints.parse_checkpoint(text)
     assert error.value.code == "bad_checkpoint"
 
 
 def test_a_checkpoint_of_an_empty_log_and_of_the_largest() -> None:
     for one in (Checkpoint("o", 0, EMPTY_ROOT), Checkpoint("o", (1 << 63) - 1, bytes(32))):
-        assert checkpoint.parse(one.text) == one
+        assert checkpoints.parse_checkpoint(one.text) == one
 
 
 def test_a_cosignature_signs_what_the_specification_says() -> None:
     # The message of c2sp.org/tlog-cosignature, "Ed25519 signed message".
     text = "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"
-    line = cosignature.sign(text, WITNESS, WITNESS_SEED, 1679315147)
+    line = checkpoints.sign_cosignature(text, WITNESS, WITNESS_SEED, 1679315147)
     message = f"cosignature/v1\ntime 1679315147\n{text}".encode()
     assert line.signature[:8] == (1679315147).to_bytes(8, "big")
-    assert ed25519.verify(WITNESS.key, message, line.signature[8:])
-    assert cosignature.verify(Note(text, (line,)), WITNESS) == (WITNESS, 1679315147)
+    assert ed25519.verify_signature(WITNESS.key, message, line.signature[8:])
+    assert checkpoints.verify_cosignature(SignedNote(text, (line,)), WITNESS) == (
+        WITNESS,
+        1679315147,
+    )
 
 
 def test_the_kind_of_a_key_is_part_of_its_id() -> None:
-    plain = VerifierKey(WITNESS.name, ED25519, WITNESS.key)
+    plain = VerifierKey(WITNESS.name, ALGORITHM_ED25519, WITNESS.key)
     assert plain.id != WITNESS.id
-    assert vkey.parse(str(WITNESS)).kind == COSIGNATURE
-    line = cosignature.sign("x\n", WITNESS, WITNESS_SEED, 1)
-    assert Note("x\n", (line,)).by(plain) is None
-    assert cosignature.verify(Note("x\n", ()), WITNESS) is None
+    assert signed_note.parse_verifier_key(str(WITNESS)).algorithm == ALGORITHM_COSIGNATURE
+    line = checkpoints.sign_cosignature("x\n", WITNESS, WITNESS_SEED, 1)
+    assert SignedNote("x\n", (line,)).find_signature(plain) is None
+    assert checkpoints.verify_cosignature(SignedNote("x\n", ()), WITNESS) is None
 
 
 @pytest.mark.parametrize("change", ["time", "text", "short", "long", "late"])
 def test_a_changed_cosignature_is_refused(change: str) -> None:
-    line = cosignature.sign("x\n", WITNESS, WITNESS_SEED, (1 << 63) + 1 if change == "late" else 7)
+    line = checkpoints.sign_cosignature(
+        "x\n", WITNESS, WITNESS_SEED, (1 << 63) + 1 if change == "late" else 7
+    )
     signature = {
         "time": (8).to_bytes(8, "big") + line.signature[8:],
         "short": line.signature[:-1],
         "long": line.signature + b"\0",
     }.get(change, line.signature)
-    told = Note("y\n" if change == "text" else "x\n", (line._replace(signature=signature),))
+    told = SignedNote("y\n" if change == "text" else "x\n", (line._replace(signature=signature),))
     with pytest.raises(ProofError) as error:
-        cosignature.verify(told, WITNESS)
+        checkpoints.verify_cosignature(told, WITNESS)
     assert error.value.code == "bad_signature"

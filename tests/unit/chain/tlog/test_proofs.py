@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from brain.chain.tlog import shape
-from brain.chain.tlog.hashing import EMPTY_ROOT, join, leaf_hash
-from brain.chain.tlog.proofs import extends, includes
-from brain.chain.tlog.shape import Edge, Subtree
-from tests.logs import mth, of_ranges, path, proof
+from brain.chain.tlog import compact_ranges
+from brain.chain.tlog.compact_ranges import CompactRange, Subtree
+from brain.chain.tlog.rfc6962 import EMPTY_ROOT, is_consistent, is_included, leaf_hash, node_hash
+from tests.support.tlog_ledgers import (
+    consistency_proof,
+    inclusion_path,
+    merkle_tree_hash,
+    range_hashes,
+)
 
 # The reference data of Certificate Transparency's Merkle trees, as in testonly/constants.go
 # of github.com/transparency-dev/merkle: eight leaves, and the root of each size.
@@ -47,15 +51,15 @@ FROM_6_TO_8 = [
 ]
 
 
-def edge_of(leaves: list[bytes]) -> Edge:
-    edge = Edge(0, [])
-    edge.extend(map(leaf_hash, leaves))
+def edge_of(leaves: list[bytes]) -> CompactRange:
+    edge = CompactRange(0, [])
+    edge.append_leaves(map(leaf_hash, leaves))
     return edge
 
 
 @pytest.mark.parametrize("size", range(9))
 def test_the_roots_of_the_reference_tree_are_the_published_ones(size: int) -> None:
-    assert edge_of(LEAVES[:size]).root() == ROOTS[size] == mth(LEAVES[:size])
+    assert edge_of(LEAVES[:size]).root_hash() == ROOTS[size] == merkle_tree_hash(LEAVES[:size])
 
 
 def test_hashes_of_leaves_and_nodes_are_the_published_ones() -> None:
@@ -63,17 +67,17 @@ def test_hashes_of_leaves_and_nodes_are_the_published_ones() -> None:
     leaf = "395aa064aa4c29f7010acfe3f25db9485bbd4b91897b6ad7ad547639252b4d56"
     node = "aa217fe888e47007fa15edab33c2b492a722cb106c64667fc2b044444de66bbb"
     assert leaf_hash(b"L123456").hex() == leaf
-    assert join(b"N123" + b"N456").hex() == node
+    assert node_hash(b"N123" + b"N456").hex() == node
     assert ROOTS[0] == EMPTY_ROOT
 
 
 def test_proofs_of_the_reference_tree_are_the_published_ones() -> None:
-    inclusion = of_ranges(shape.inclusion(5, 8), LEAVES)
-    consistency = of_ranges(shape.consistency(6, 8), LEAVES)
+    inclusion = range_hashes(compact_ranges.inclusion_ranges(5, 8), LEAVES)
+    consistency = range_hashes(compact_ranges.consistency_ranges(6, 8), LEAVES)
     assert [hash.hex() for hash in inclusion] == PATH_5_OF_8
     assert [hash.hex() for hash in consistency] == FROM_6_TO_8
-    assert includes(ROOTS[8], 8, 5, leaf_hash(LEAVES[5]), inclusion)
-    assert extends(6, ROOTS[6], 8, ROOTS[8], consistency)
+    assert is_included(ROOTS[8], 8, 5, leaf_hash(LEAVES[5]), inclusion)
+    assert is_consistent(6, ROOTS[6], 8, ROOTS[8], consistency)
 
 
 def test_a_proof_is_refused_for_any_other_place_or_state() -> None:
@@ -82,7 +86,7 @@ def test_a_proof_is_refused_for_any_other_place_or_state() -> None:
     leaf = leaf_hash(LEAVES[5])
     for size in range(9):
         for index in range(-1, 12):
-            assert includes(ROOTS[size], size, index, leaf, way) is ((size, index) == (8, 5))
+            assert is_included(ROOTS[size], size, index, leaf, way) is ((size, index) == (8, 5))
 
 
 def test_a_way_between_sizes_is_refused_between_any_others() -> None:
@@ -90,7 +94,7 @@ def test_a_way_between_sizes_is_refused_between_any_others() -> None:
     # 5 -> 8 has as many hashes, and other roots.
     for old in range(-1, 9):
         for new in range(9):
-            taken = extends(old, ROOTS[max(old, 0)], new, ROOTS[new], way)
+            taken = is_consistent(old, ROOTS[max(old, 0)], new, ROOTS[new], way)
             assert taken is ((old, new) == (6, 8))
 
 
@@ -99,63 +103,65 @@ def test_longer_and_shorter_ways_are_refused() -> None:
     consistency = [bytes.fromhex(text) for text in FROM_6_TO_8]
     leaf = leaf_hash(LEAVES[5])
     for change in (lambda w: w[:-1], lambda w: w[1:], lambda w: [*w, w[0]], lambda w: []):
-        assert not includes(ROOTS[8], 8, 5, leaf, change(inclusion))
-        assert not extends(6, ROOTS[6], 8, ROOTS[8], change(consistency))
+        assert not is_included(ROOTS[8], 8, 5, leaf, change(inclusion))
+        assert not is_consistent(6, ROOTS[6], 8, ROOTS[8], change(consistency))
 
 
 def test_what_is_no_hash_is_refused() -> None:
-    assert not includes(b"", 1, 0, b"", [])
-    assert not includes(ROOTS[1] * 2, 1, 0, ROOTS[1] * 2, [])
-    assert not extends(1, b"x", 1, b"x", [])
+    assert not is_included(b"", 1, 0, b"", [])
+    assert not is_included(ROOTS[1] * 2, 1, 0, ROOTS[1] * 2, [])
+    assert not is_consistent(1, b"x", 1, b"x", [])
     # A node given as a longer "sibling" would be hashed to the same.
     way = [bytes.fromhex(text) for text in PATH_5_OF_8]
-    assert not includes(ROOTS[8], 8, 5, leaf_hash(LEAVES[5])[:31], [way[0][31:] + way[0], *way[1:]])
+    assert not is_included(
+        ROOTS[8], 8, 5, leaf_hash(LEAVES[5])[:31], [way[0][31:] + way[0], *way[1:]]
+    )
 
 
 def test_the_same_tree_extends_itself_by_an_empty_way_alone() -> None:
-    assert extends(8, ROOTS[8], 8, ROOTS[8], [])
-    assert not extends(8, ROOTS[8], 8, ROOTS[8], [ROOTS[8]])
-    assert not extends(8, ROOTS[7], 8, ROOTS[8], [])
+    assert is_consistent(8, ROOTS[8], 8, ROOTS[8], [])
+    assert not is_consistent(8, ROOTS[8], 8, ROOTS[8], [ROOTS[8]])
+    assert not is_consistent(8, ROOTS[7], 8, ROOTS[8], [])
 
 
 def test_nothing_is_proven_of_the_empty_tree() -> None:
-    assert not extends(0, EMPTY_ROOT, 8, ROOTS[8], [])
-    assert not extends(0, EMPTY_ROOT, 0, EMPTY_ROOT, [])
-    assert shape.consistency(0, 8) == []
+    assert not is_consistent(0, EMPTY_ROOT, 8, ROOTS[8], [])
+    assert not is_consistent(0, EMPTY_ROOT, 0, EMPTY_ROOT, [])
+    assert compact_ranges.consistency_ranges(0, 8) == []
 
 
 @pytest.mark.parametrize("size", range(71))
 def test_every_proof_of_a_small_tree_is_that_of_the_definition(size: int) -> None:
     leaves = [b"%d" % number for number in range(size)]
-    root = mth(leaves)
-    assert edge_of(leaves).root() == root
+    root = merkle_tree_hash(leaves)
+    assert edge_of(leaves).root_hash() == root
     for index in range(size):
-        way = of_ranges(shape.inclusion(index, size), leaves)
-        assert way == path(index, leaves)
-        assert includes(root, size, index, leaf_hash(leaves[index]), way)
+        way = range_hashes(compact_ranges.inclusion_ranges(index, size), leaves)
+        assert way == inclusion_path(index, leaves)
+        assert is_included(root, size, index, leaf_hash(leaves[index]), way)
     for old in range(1, size + 1):
-        way = of_ranges(shape.consistency(old, size), leaves)
-        assert way == proof(old, leaves)
-        assert extends(old, mth(leaves[:old]), size, root, way)
+        way = range_hashes(compact_ranges.consistency_ranges(old, size), leaves)
+        assert way == consistency_proof(old, leaves)
+        assert is_consistent(old, merkle_tree_hash(leaves[:old]), size, root, way)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 64, 70])
 def test_what_is_stored_is_every_complete_subtree_once(size: int) -> None:
     leaves = [b"%d" % number for number in range(size)]
-    stored = Edge(0, []).extend(map(leaf_hash, leaves))
+    stored = CompactRange(0, []).append_leaves(map(leaf_hash, leaves))
     assert sum(map(len, stored)) == 32 * (2 * size - size.bit_count())
     for level in range(size.bit_length()):
         for place in range(size >> level):
             start, subtree = place << level, Subtree(level, place)
-            there = stored[subtree.last][32 * level :][:32]
-            assert there == mth(leaves[start : start + (1 << level)])
+            there = stored[subtree.last_leaf][32 * level :][:32]
+            assert there == merkle_tree_hash(leaves[start : start + (1 << level)])
 
 
 def test_a_range_is_covered_from_left_to_right_without_gaps() -> None:
     for size in range(300):
         place = 0
-        for level, number in shape.cover(0, size):
+        for level, number in compact_ranges.cover_range(0, size):
             assert number << level == place
             place += 1 << level
         assert place == size
-        assert len(shape.cover(0, size)) == size.bit_count()
+        assert len(compact_ranges.cover_range(0, size)) == size.bit_count()

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from brain.chain.tlog import check, files
-from brain.chain.tlog.ledger import EmbeddedLedger
+from brain.chain.tlog import log_files, log_verifier
+from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.errors import Conflict
 from brain.trust import keyfile
-from tests.logs import an_id, grow, ledger
+from tests.support.tlog_ledgers import commit_snapshots, derive_id, open_ledger_with_fixed_clock
 
 WRITERS, COMMITS = 6, 20
 
@@ -79,14 +79,16 @@ def test_processes_that_compete_lose_no_commitment(run: Run, folder: Path) -> No
     writers = [run(COMPETE, folder, f"writer {number}", COMMITS) for number in range(WRITERS)]
     assert [writer.wait() for writer in writers] == [0] * WRITERS
     assert len(list(folder.glob("*.pem"))) == 1
-    with ledger(folder) as log:
-        shared = [one.snapshot for one in log.history(an_id("shared"))]
+    with open_ledger_with_fixed_clock(folder) as log:
+        shared = [one.snapshot for one in log.history(derive_id("shared"))]
         assert sorted(shared) == sorted(
-            an_id(f"writer {name}", number) for name in range(WRITERS) for number in range(COMMITS)
+            derive_id(f"writer {name}", number)
+            for name in range(WRITERS)
+            for number in range(COMMITS)
         )
         for name in range(WRITERS):
-            mine = [one.snapshot for one in log.history(an_id(f"writer {name}"))]
-            assert mine == [an_id(number) for number in range(COMMITS)]
+            mine = [one.snapshot for one in log.history(derive_id(f"writer {name}"))]
+            assert mine == [derive_id(number) for number in range(COMMITS)]
         assert log.checkpoint().split("\n")[1] == str(2 * WRITERS * COMMITS)
         assert log.verify() == []
 
@@ -106,14 +108,16 @@ def test_a_killed_writer_leaves_all_it_acknowledged_and_nothing_half_done(
     assert writer.wait() == -signal.SIGKILL
     told = [line for line in told if line.endswith("\n")]
     notes = [line.split(" ", 1)[1].strip("\n").replace("|", "\n") for line in told]
-    with ledger(folder) as log:
+    with open_ledger_with_fixed_clock(folder) as log:
         assert log.verify(notes) == []
-        batches = [log.head(an_id(("writer", number, number % 40))) for number in range(len(told))]
+        batches = [
+            log.head(derive_id(("writer", number, number % 40))) for number in range(len(told))
+        ]
         assert all(batches)
-        grow(log, "afterwards", [1, 2])
+        commit_snapshots(log, "afterwards", [1, 2])
         assert log.verify(notes) == []
         whole = [
-            sum(log.head(an_id(("writer", number, place))) is not None for place in range(40))
+            sum(log.head(derive_id(("writer", number, place))) is not None for place in range(40))
             for number in range(len(told) + 3)
         ]
         assert all(found in (0, number % 40 + 1) for number, found in enumerate(whole))
@@ -123,25 +127,25 @@ def test_a_killed_writer_leaves_all_it_acknowledged_and_nothing_half_done(
 
 def test_a_log_that_was_half_made_is_made_anew(folder: Path) -> None:
     # What a kill leaves behind before the rename: a key, and part of a database.
-    keyfile.create(folder, "log-0123456789abcdef")
+    keyfile.create_key(folder, "log-0123456789abcdef")
     (folder / "log.db.new").write_bytes(b"half a database")
     (folder / "log.db.new-wal").write_bytes(b"")
-    with ledger(folder) as log:
-        assert log.head(an_id("a")) is None
-        grow(log, "a", [1])
+    with open_ledger_with_fixed_clock(folder) as log:
+        assert log.head(derive_id("a")) is None
+        commit_snapshots(log, "a", [1])
         assert log.verify() == []
     assert not list(folder.glob("*.new*"))
     assert len(list(folder.glob("*.pem"))) == 2
 
 
 def test_two_objects_of_one_process_see_each_other(folder: Path) -> None:
-    with ledger(folder) as one, ledger(folder) as two:
-        grow(one, "a", [1])
-        grow(two, "a", [2])
-        grow(one, "a", [3])
-        assert [made.seq for made in two.history(an_id("a"))] == [1, 2, 3]
+    with open_ledger_with_fixed_clock(folder) as one, open_ledger_with_fixed_clock(folder) as two:
+        commit_snapshots(one, "a", [1])
+        commit_snapshots(two, "a", [2])
+        commit_snapshots(one, "a", [3])
+        assert [made.seq for made in two.history(derive_id("a"))] == [1, 2, 3]
         with pytest.raises(Conflict):
-            two.commit(an_id("a"), an_id("a", 9), an_id("a", 2))
+            two.commit(derive_id("a"), derive_id("a", 9), derive_id("a", 2))
 
 
 def test_a_reader_beside_a_writer_gets_whole_states(run: Run, folder: Path) -> None:
@@ -152,16 +156,16 @@ def test_a_reader_beside_a_writer_gets_whole_states(run: Run, folder: Path) -> N
     with EmbeddedLedger(folder) as log:
         for _ in range(40):
             kept.append(log.checkpoint())
-            assert log.head(an_id(("writer", 0, 0)))
-            told = log.evidence(an_id(("writer", 0, 0)), an_id(("writer", 0, 0), 1))["log"]
+            assert log.head(derive_id(("writer", 0, 0)))
+            told = log.evidence(derive_id(("writer", 0, 0)), derive_id(("writer", 0, 0), 1))["log"]
             path = [bytes.fromhex(hash) for hash in told["path"]]
             data = bytes.fromhex(told["entry"])
-            check.check_inclusion(told["checkpoint"], log.key, told["index"], data, path)
+            log_verifier.verify_inclusion(told["checkpoint"], log.key, told["index"], data, path)
         assert log.verify(kept) == []
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(Exception) as error:
-        files.create(tmp_path / "file" / "log")
+        log_files.create_log(tmp_path / "file" / "log")
     assert getattr(error.value, "code", "") == "io_error"

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brain import ToolFailure
-from brain.serve.tools import TOOLS, arguments
-from brain.serve.tools.tool import Schema, parameters, text
+from brain.serve.tools import TOOLS, argument_check
+from brain.serve.tools.tool import Schema, object_schema, text_schema
 
 SCHEMAS = {tool.name: tool.parameters for tool in TOOLS}
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
@@ -58,7 +58,7 @@ def has_float(value: Any) -> bool:
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_schema_is_one_that_a_validator_takes(name: str) -> None:
-    jsonschema_rs.meta.validate(SCHEMAS[name])
+    jsonschema_rs.read_meta.validate(SCHEMAS[name])
 
 
 @given(st.data())
@@ -69,7 +69,7 @@ def test_what_is_taken_is_what_a_validator_takes(data: st.DataObject) -> None:
     if not is_text(wanted) or has_float(wanted):
         return  # 1.0 is an integer to a validator, and never given for one
     try:
-        assert arguments.check(schema, value) == wanted
+        assert argument_check.check_arguments(schema, value) == wanted
     except ToolFailure as failure:
         assert failure.code == "bad_arguments"
         assert not jsonschema_rs.is_valid(schema, wanted)
@@ -99,15 +99,15 @@ def test_what_is_taken_is_what_a_validator_takes(data: st.DataObject) -> None:
     ],
 )
 def test_what_is_wrong_is_said(given: dict[str, Any], said: str) -> None:
-    schema = parameters(
+    schema = object_schema(
         ("name",),
-        name=text("", 8, 1),
+        name=text_schema("", 8, 1),
         count={"type": "integer", "minimum": 1, "maximum": 9},
         mode={"type": "string", "enum": ["a", "b"]},
-        list={"type": "array", "items": parameters(), "maxItems": 3},
+        list={"type": "array", "items": object_schema(), "maxItems": 3},
     )
     with pytest.raises(ToolFailure) as caught:
-        arguments.check(schema, given)
+        argument_check.check_arguments(schema, given)
     assert said in caught.value.text
 
 
@@ -117,19 +117,19 @@ def test_what_is_wrong_is_said(given: dict[str, Any], said: str) -> None:
 )
 def test_arguments_in_bad_json_are_refused(given: str) -> None:
     with pytest.raises(ToolFailure) as caught:
-        arguments.parse(given)
+        argument_check.parse_arguments(given)
     assert caught.value.code == "bad_arguments"
 
 
 def test_arguments_past_the_limit_are_not_looked_at() -> None:
     with pytest.raises(ToolFailure, match="longer than"):
-        arguments.parse(" " * (8 << 20) + "{}")
+        argument_check.parse_arguments(" " * (8 << 20) + "{}")
 
 
 @given(st.text() | st.binary())
 @example(b"\xff")
 def test_any_text_is_arguments_or_a_failure(given: str | bytes) -> None:
     try:
-        assert isinstance(arguments.parse(given), dict)
+        assert isinstance(argument_check.parse_arguments(given), dict)
     except ToolFailure as failure:
         assert failure.code == "bad_arguments"

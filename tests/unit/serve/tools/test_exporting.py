@@ -8,8 +8,8 @@ import jsonschema_rs
 import pytest
 
 from brain import limits
-from brain.serve.tools import TOOLS, anthropic, exporting, openai, responses
-from brain.serve.tools.toolbox import _ACTS
+from brain.serve.tools import TOOLS, anthropic, openai, responses, tool_formats
+from brain.serve.tools.toolbox import _TOOL_FUNCTIONS
 
 NAMES = ["skills_list", "skill_view", "skill_manage", "memory"]
 NAMES += ["brain_snapshot", "brain_diff", "brain_log", "brain_verify"]
@@ -24,7 +24,7 @@ def nested(schema: Any) -> list[dict[str, Any]]:
 
 
 def test_every_tool_is_defined_and_carried_out() -> None:
-    assert [tool.name for tool in TOOLS] == NAMES == list(_ACTS)
+    assert [tool.name for tool in TOOLS] == NAMES == list(_TOOL_FUNCTIONS)
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=NAMES)
@@ -37,7 +37,7 @@ def test_nothing_unknown_unbounded_or_undescribed_may_be_given(tool: Any) -> Non
         if kinds == "array":
             assert schema["maxItems"]
         if "string" in kinds and "enum" not in schema:
-            assert 0 < schema["maxLength"] <= limits.MAX_CALL_CHARS and schema["description"]
+            assert 0 < schema["maxLength"] <= limits.MAX_CALL_TEXT_CHARS and schema["description"]
         if "integer" in kinds:
             assert "minimum" in schema and "maximum" in schema
 
@@ -60,14 +60,14 @@ def test_the_parameters_of_hermes_and_of_the_seed_keep_their_names() -> None:
 
 def test_the_forms_differ_and_the_definitions_do_not() -> None:
     for tool, chat, response, claude, server in zip(
-        TOOLS, openai(), responses(), anthropic(), exporting.mcp(), strict=True
+        TOOLS, openai(), responses(), anthropic(), tool_formats.mcp(), strict=True
     ):
         assert chat["type"] == response["type"] == "function" and response["strict"] is False
         assert chat["function"]["parameters"] is response["parameters"] is tool.parameters
         assert claude["input_schema"] is server["inputSchema"] is tool.parameters
         names = {chat["function"]["name"], response["name"], claude["name"], server["name"]}
         assert names == {tool.name}
-        assert server["annotations"]["readOnlyHint"] is tool.reads
+        assert server["annotations"]["readOnlyHint"] is tool.read_only
 
 
 def test_the_forms_are_those_that_the_interfaces_ask_for() -> None:
@@ -100,8 +100,8 @@ def closed(properties: dict[str, Any]) -> dict[str, Any]:
 
 def test_reading_tools_are_told_from_writing_ones() -> None:
     writing = {"skill_manage", "memory", "brain_snapshot"}
-    assert {tool.name for tool in TOOLS if not tool.reads} == writing
-    assert all(not tool.destructive for tool in TOOLS if tool.reads)
+    assert {tool.name for tool in TOOLS if not tool.read_only} == writing
+    assert all(not tool.destructive for tool in TOOLS if tool.read_only)
 
 
 def test_the_description_asks_to_improve_before_a_near_duplicate_is_made() -> None:

@@ -1,0 +1,169 @@
+"""Create the brain for an adoption, with its manifest, and roll back on failure."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import chain
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..api.brain import Brain
+from ..errors import BrainError, InvalidInput, printable_text
+from ..objects.tree_entry import FILE
+from ..repo.open import manifest
+from ..repo.open.create import INITIAL_FOLDERS
+from ..repo.open.session import CONTROL_FOLDER
+from ..worktree.ignore_rules import IGNORE_FILE_NAME as IGNORE
+from .layouts import LAYOUT_BY_KIND, HomeLayout
+from .source_protocol import ImportStep, SourceFile
+
+if TYPE_CHECKING:
+    from ..repo.ledgers.commit_policy import OpenLedger
+    from ..repo.open.session import SigningKeyProvider
+
+
+class Owner(NamedTuple):
+    """Whose brain it is or becomes: as for `Brain.init` and `Brain.open`."""
+
+    name: str = ""
+    author: str = ""
+    sign_with: SigningKeyProvider | None = None
+    ledgers: OpenLedger | None = None
+
+
+NO_OWNER = Owner()
+
+
+def is_brain(folder: Path) -> bool:
+    """Tell whether a folder is that of a brain."""
+    return (folder / CONTROL_FOLDER / "store.db").is_file()
+
+
+def refuse_foreign_folder(folder: Path) -> None:
+    """Refuse a folder that holds files and is no brain. Raises `InvalidInput` (`not_empty`)."""
+    if folder.is_dir() and any(folder.iterdir()) and not is_brain(folder):
+        raise InvalidInput(
+            f"{printable_text(folder)} holds files and is no brain",
+            code="not_empty",
+            hint="name a new folder, or make a brain of this one first with `brain init`",
+        )
+
+
+def open_or_create(folder: Path, owner: Owner) -> Brain:
+    """Open the brain in a folder, or make one of it."""
+    if is_brain(folder):
+        return Brain.open(
+            folder, author=owner.author, sign_with=owner.sign_with, ledgers=owner.ledgers
+        )
+    return Brain.init(folder, name=owner.name, author=owner.author, sign_with=owner.sign_with)
+
+
+def _do_nothing() -> None:
+    return
+
+
+@contextmanager
+def rollback_on_failure(folder: Path, put_back: Callable[[], None] = _do_nothing) -> Iterator[None]:
+    """Take back the making of a brain in a folder that fails before anything is recorded.
+
+    What was made is removed, then `put_back` is called for what was changed. If something
+    of the brain stays, the hint of the error says so.
+    """
+    if is_brain(folder):
+        yield
+        return
+    new = [path for path in _created_paths(folder) if not os.path.lexists(path)]
+    try:
+        yield
+    except BaseException as error:
+        if _has_snapshots(folder):
+            _extend_hint(
+                error, f"what was read is in {printable_text(folder)}; adopt again to go on from it"
+            )
+        else:
+            _remove_created(new)
+            put_back()
+            left = [str(path) for path in new if os.path.lexists(path)]
+            if left:
+                _extend_hint(
+                    error, f"what is left can be removed: {printable_text(', '.join(left))}"
+                )
+        raise
+
+
+def _created_paths(folder: Path) -> Iterator[Path]:
+    """Yield the files and folders that the making of a brain may make, the deepest first."""
+    for name in (CONTROL_FOLDER, manifest.MANIFEST_PATH, IGNORE, *INITIAL_FOLDERS):
+        yield folder / name
+    yield from (folder, *folder.parents)
+
+
+def _has_snapshots(folder: Path) -> bool:
+    """Tell whether anything came after the genesis; also where nobody can tell any more."""
+    if not is_brain(folder):
+        return False
+    try:
+        with Brain.open(folder) as brain:
+            return len(brain.operations(2)) > 1
+    except BrainError:
+        return True
+
+
+def _remove_created(paths: list[Path]) -> None:
+    """Remove what was made; a folder in which something else lies by now stays."""
+    for path in paths:
+        with suppress(OSError):
+            if path.name == CONTROL_FOLDER:
+                shutil.rmtree(path)
+            elif path.is_dir():
+                path.rmdir()
+            else:
+                path.unlink()
+
+
+def _extend_hint(error: BaseException, more: str) -> None:
+    if isinstance(error, BrainError):
+        error.hint = f"{error.hint}; {more}" if error.hint else more
+
+
+def render_home_manifest(name: str, layout: HomeLayout, in_place: bool) -> bytes:
+    """Return the text of a manifest with the files that belong into the system prompt.
+
+    They are named also where they are not there yet. In place, it says what home the brain
+    is, for paths are then those of the program.
+    """
+
+    def path(home: str) -> str:
+        return home if in_place else layout.brain_path(home) or home
+
+    lines = [manifest.render_manifest(name, "directory").decode()]
+    if in_place:
+        lines.append(f"home: {layout.kind}\n")
+    if layout.system or layout.memory:
+        lines.append("prompt:\n")
+    if layout.system:
+        lines.append("  system:\n")
+        lines.extend(f"    - {dumps(path(home))}\n" for home in layout.system)
+    if layout.memory:
+        lines.append("  memory:\n")
+        for home, limit in layout.memory:
+            lines.append(f"    - path: {dumps(path(home))}\n      limit: {limit}\n")
+    return "".join(lines).encode()
+
+
+def prepend_manifest(brain: Brain, kind: str, steps: Iterator[ImportStep]) -> Iterator[ImportStep]:
+    """Add the manifest to the first state of a new brain, if its kind says what goes in."""
+    layout = LAYOUT_BY_KIND.get(kind)
+    first = next(steps, None)
+    if first is None:
+        return
+    if layout is not None and (layout.system or layout.memory):
+        text = render_home_manifest(brain.root.name, layout, False)
+        made: tuple[str, SourceFile | None] = (manifest.MANIFEST_PATH, SourceFile(FILE, text))
+        first = first._replace(files=chain((made,), first.files))
+    yield first
+    yield from steps

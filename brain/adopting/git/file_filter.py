@@ -1,0 +1,172 @@
+"""Which files of git commits a brain takes, and where they go."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from ...errors import InvalidInput
+from ...objects import paths
+from ...objects.tree_entry import EXECUTABLE, FILE, LINK
+from ...worktree import symlinks
+from ..content_checks import refusal_reason
+from ..home_layout import HomeLayout, default_skip_reason
+from ..safe_read import MAX_ADOPTED_FILE_BYTES, SkipFile
+from ..scan_home import link_keeps_target
+from ..skipped import SkippedFiles, reason_without_path
+from ..source_protocol import Notice, SourceFile
+from .repository import ChangedPath, GitObject, GitRepository
+
+MAX_HISTORY_BYTES = 8 << 30
+"""Bytes that are taken from one history."""
+
+_SUBMODULE_MODE = 0o160000
+_KIND_BY_MODE = {0o100644: FILE, 0o100664: FILE, 0o100755: EXECUTABLE, 0o120000: LINK}
+
+
+class WantedFile(NamedTuple):
+    """A file of a commit: where it goes, and its kind and blob; None and "" for one that went."""
+
+    path: str
+    target: str
+    kind: int | None
+    blob: str
+
+
+class CommitFiles:
+    """Sorts out what commits changed; what is left out is said once for each path.
+
+    Whether a file is taken is decided by its path and its content alone, so that the same
+    commit is the same state whenever it is read.
+    """
+
+    def __init__(
+        self,
+        repository: GitRepository,
+        layout: HomeLayout,
+        rows: list[Notice],
+        source_paths: dict[str, str],
+        allow: Collection[str],
+    ) -> None:
+        self._repository = repository
+        self._layout = layout
+        self._skipped = SkippedFiles(rows)
+        self._source_paths = source_paths
+        self._allow = allow
+        self._bytes = 0
+        self._reported: set[tuple[str, str]] = set()
+        self._cached_brain_path = cache(self._brain_path)
+        self._cached_skip_reason = cache(self._skip_reason)
+
+    def finish(self) -> None:
+        """Say what was left out in crowds."""
+        self._skipped.finish()
+
+    def select_changes(self, changed: Sequence[ChangedPath]) -> list[WantedFile]:
+        """Return what of the changes of a commit is about files of a brain."""
+        rows: list[WantedFile] = []
+        for raw, mode, blob in changed:
+            path = raw.decode("utf-8", "surrogateescape")
+            target = self._cached_brain_path(path)
+            if target is None:
+                continue
+            kind = _KIND_BY_MODE.get(mode)
+            if kind is None and mode:
+                self._report_skipped(*_unusual_mode_reason(mode), path)
+            rows.append(WantedFile(path, target, kind, blob if kind is not None else ""))
+        return rows
+
+    def read_files(
+        self, rows: Sequence[WantedFile], found: Iterator[GitObject]
+    ) -> Iterator[tuple[str, SourceFile | None]]:
+        """Yield what became of the files of a brain: a file, or None for what is not there.
+
+        `found` has the objects of the rows that want one, in their order.
+        """
+        for path, target, kind, _ in rows:
+            file = None
+            if kind is not None:
+                file = self._read_or_skip(path, target, kind, next(found))
+                if file is not None:
+                    self._source_paths[target] = path
+            yield target, file
+
+    def _read_or_skip(
+        self, path: str, target: str, kind: int, git_object: GitObject
+    ) -> SourceFile | None:
+        try:
+            return self._read_file(path, target, kind, git_object)
+        except SkipFile as error:
+            self._report_skipped(error.code, error.reason, path)
+        return None
+
+    def _read_file(self, path: str, target: str, kind: int, git_object: GitObject) -> SourceFile:
+        content = git_object.content
+        if content is None:
+            raise _absent_error(git_object)
+        self._bytes += len(content)
+        if self._bytes > MAX_HISTORY_BYTES:
+            raise InvalidInput(f"more than {MAX_HISTORY_BYTES} bytes to take", code="too_many")
+        if kind == LINK:
+            return self._read_link(path, target, content)
+        why = refusal_reason(content, self._allow)
+        if why:
+            raise SkipFile(*why)
+        return SourceFile(kind, content)
+
+    def _read_link(self, path: str, target: str, content: bytes) -> SourceFile:
+        text = content.decode("utf-8", "surrogateescape")
+        try:
+            file = SourceFile(LINK, symlinks.encode_link_target(target, text))
+        except InvalidInput as error:
+            raise SkipFile(error.code, reason_without_path(error)) from error
+        if target != path and not link_keeps_target(self._layout, path, target, text):
+            raise SkipFile("link_outside", "the link leads to what is not taken")
+        return file
+
+    def _report_skipped(self, code: str, why: str, path: str) -> None:
+        if (code, path) not in self._reported:
+            self._reported.add((code, path))
+            self._skipped.add(code, path, why)
+
+    def _brain_path(self, path: str) -> str | None:
+        """Return where a path goes in the brain, None if it is left out; say so then."""
+        if not self._layout.has_rule_for(path):
+            return None
+        parts = path.split("/")
+        above = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+        for here, is_folder in [*((folder, True) for folder in above), (path, False)]:
+            why = self._cached_skip_reason(here, is_folder)
+            if why:
+                self._report_skipped("left_out", why, here)
+            if why is not None:
+                return None
+        target = self._layout.brain_path(path)
+        try:
+            return None if target is None else paths.check_path(target)
+        except InvalidInput as error:
+            self._report_skipped(error.code, reason_without_path(error), path)
+            return None
+
+    def _skip_reason(self, path: str, is_folder: bool) -> str | None:
+        """Return why a file or folder is left out, "" for what is not worth a word, or None."""
+        name = path.rpartition("/")[2]
+        if paths.is_vcs_name(name):
+            return ""
+        return self._layout.skip_reason(path) or default_skip_reason(name, is_folder) or None
+
+
+def _absent_error(git_object: GitObject) -> SkipFile:
+    if git_object.size < 0:
+        return SkipFile("missing", "the repository does not hold its content")
+    return SkipFile(
+        "too_large", f"{git_object.size} bytes; at most {MAX_ADOPTED_FILE_BYTES} are taken"
+    )
+
+
+def _unusual_mode_reason(mode: int) -> tuple[str, str]:
+    if mode == _SUBMODULE_MODE:
+        return "submodule", "a repository of its own, which is not in this one"
+    return "not_regular", f"neither a file nor a link ({stat.filemode(mode)})"

@@ -1,0 +1,250 @@
+"""Read a git repository of skills as states, one for each commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ...errors import InvalidInput, printable_text
+from ..home_layout import PathRule
+from ..home_readers import PLAIN_CONFIDENCE, SURE_CONFIDENCE, HomeReader
+from ..layouts import AGENTSKILLS, HomeLayout
+from ..safe_read import MAX_ADOPTED_FILE_BYTES
+from ..source_protocol import (
+    DetectedSource,
+    ImportStep,
+    Notice,
+    SourceFile,
+    SourceReader,
+    SourceStates,
+)
+from . import commit_object
+from .commit_object import GitCommit
+from .file_filter import CommitFiles, WantedFile
+from .repository import GitRepository, ListedCommit, find_git_folder
+from .tree_limits import TreePathCounter
+
+CERTAIN_CONFIDENCE = 50
+"""Weight of what is surely a repository of skills, or of one agent's memory, whatever else
+lies in it."""
+GIT_CONFIDENCE = PLAIN_CONFIDENCE + 1
+"""A history weighs more than plain files, and less than what a program is known to read."""
+MAX_COMMIT_BYTES = 1 << 20
+_BATCH_ROWS = 512
+
+BRAIN_LAYOUT = AGENTSKILLS._replace(title="brain", rules=(PathRule("", ""),), skipped_patterns=())
+"""The layout of a repository that looks like a brain: files of skills, memory and prompts."""
+
+LayoutChooser = Callable[[Path, GitRepository, str], HomeLayout]
+"""Tells where the files of a repository go, given its place and the commit at HEAD."""
+
+_BRAIN_NAMES = frozenset(("manifest.yaml", "memory", "prompts"))
+_EMPTY_TREES = {
+    40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
+"""By the digits of an id: what git holds to be there always."""
+
+
+class GitHistoryReader:
+    """Recognises and reads repositories that hold skills, by what else is known of their place."""
+
+    kind = "git"
+
+    def __init__(self, others: Sequence[SourceReader]) -> None:
+        self._other_readers = others
+
+    def detect(self, path: Path) -> DetectedSource | None:
+        """Look for a repository, and at what else it is."""
+        if find_git_folder(path) is None:
+            return None
+        seen = [found for reader in self._other_readers if (found := reader.detect(path))]
+        if any(_prefers_program_home(found) for found in seen):
+            weight = GIT_CONFIDENCE
+        else:
+            has_skills = any(
+                found.confidence == PLAIN_CONFIDENCE and found.in_place_folder for found in seen
+            )
+            weight = CERTAIN_CONFIDENCE if has_skills else GIT_CONFIDENCE
+        why = ", ".join(
+            [".git", *(found.evidence for found in seen if found.confidence == PLAIN_CONFIDENCE)]
+        )
+        return DetectedSource(self.kind, path, why, weight, None)
+
+    def read_states(
+        self, found: DetectedSource, since: str | None, allow: Collection[str]
+    ) -> SourceStates:
+        """Read the history of HEAD, from after the commit `since` on."""
+        return read_history(found, since, allow, self._choose_layout)
+
+    def _choose_layout(self, path: Path, repository: GitRepository, head: str) -> HomeLayout:
+        """Return where the files go: as a program says that the place is of, or by their names."""
+        names = [name.decode("utf-8", "replace") for name in repository.list_paths(head)]
+        if not any(name.startswith("skills/") for name in names):
+            clients = (reader for reader in self._other_readers if isinstance(reader, HomeReader))
+            for client in clients:
+                if client.kind != AGENTSKILLS.kind and client.detect(path):
+                    return client.layout_at(path)
+        return layout_from_names(names)
+
+
+def _prefers_program_home(found: DetectedSource) -> bool:
+    """Tell whether a place is known that well, and a brain can be made around it, or is it."""
+    return found.confidence >= CERTAIN_CONFIDENCE or (
+        found.in_place_folder is not None and found.confidence >= SURE_CONFIDENCE
+    )
+
+
+def read_history(
+    found: DetectedSource, since: str | None, allow: Collection[str], layout: LayoutChooser
+) -> SourceStates:
+    """Read the commits of a repository as states; `layout` says where its files go."""
+    rows: list[Notice] = []
+    source_paths: dict[str, str] = {}
+
+    def steps() -> Iterator[ImportStep]:
+        folder = find_git_folder(found.path)
+        if folder is None:
+            raise InvalidInput(
+                f"{printable_text(found.path)} is no repository", code="bad_repository"
+            )
+        with GitRepository(folder) as repository:
+            head = repository.head_commit()
+            TreePathCounter(repository).refuse_too_many([repository.commit_tree(head)])
+            chosen = layout(found.path, repository, head)
+            files = CommitFiles(repository, chosen, rows, source_paths, allow)
+            yield from _history_steps(repository, head, chosen, since, files)
+            files.finish()
+            there = {
+                name.decode("utf-8", "surrogateescape") for name in repository.list_paths(head)
+            }
+            for path in [path for path, name in source_paths.items() if name not in there]:
+                del source_paths[path]
+
+    return SourceStates(steps(), rows, source_paths)
+
+
+def layout_from_names(names: Iterable[str]) -> HomeLayout:
+    """Return the layout of a repository of skills that has files of these names.
+
+    Raises `InvalidInput` (`unknown_source`) if no skill is among them.
+    """
+    tops: set[str] = set()
+    holders: set[str] = set()
+    for name in names:
+        parts = name.split("/")
+        tops.add(parts[0])
+        if parts[-1].lower() == "skill.md" or (parts[0] == "skills" and name.endswith(".md")):
+            holders.add(parts[0] if len(parts) > 1 else "")
+    if "skills" in holders:
+        return BRAIN_LAYOUT if _BRAIN_NAMES & tops else AGENTSKILLS
+    if not holders:
+        raise InvalidInput(
+            "there is no skill in the newest commit", code="unknown_source", hint="see `git log`"
+        )
+    if "" in holders:
+        return AGENTSKILLS._replace(rules=(PathRule("", "skills/skill/"),), reported_folders=())
+    return AGENTSKILLS._replace(rules=(PathRule("", "skills/"),), top_folders=frozenset(holders))
+
+
+class _CommitState(NamedTuple):
+    listed: ListedCommit
+    commit: GitCommit
+    before: str
+
+
+def _history_steps(
+    repository: GitRepository, head: str, layout: HomeLayout, since: str | None, files: CommitFiles
+) -> Iterator[ImportStep]:
+    """Yield a step for each commit that is not `since` and does not come before it."""
+    paths = layout_pathspecs(layout)
+    listed = list(repository.list_commits(head, paths))
+    known = _known_commits(listed, since)
+    states = list(_unknown_commits(repository, listed, known))
+    TreePathCounter(repository).refuse_too_many(state.commit.tree for state in states)
+    pairs = ((state.before, state.commit.tree) for state in states)
+    changes = repository.list_changes(pairs, paths)
+    for group in _batch_states(zip(states, map(files.select_changes, changes), strict=True)):
+        found = repository.read_objects(
+            (row.blob for _, rows in group for row in rows if row.blob), MAX_ADOPTED_FILE_BYTES
+        )
+        for state, rows in group:
+            taken = files.read_files(rows, found)
+            yield _commit_step(state, taken)
+            for _ in taken:  # so that the next step finds its own objects
+                pass
+
+
+def _batch_states(
+    states: Iterable[tuple[_CommitState, list[WantedFile]]],
+) -> Iterator[list[tuple[_CommitState, list[WantedFile]]]]:
+    """Yield states some at a time, so that their objects are asked for together."""
+    group: list[tuple[_CommitState, list[WantedFile]]] = []
+    count = 0
+    for state, rows in states:
+        group.append((state, rows))
+        count += 1 + len(rows)
+        if count >= _BATCH_ROWS:
+            yield group
+            group, count = [], 0
+    if group:
+        yield group
+
+
+def _commit_step(state: _CommitState, files: Iterator[tuple[str, SourceFile | None]]) -> ImportStep:
+    listed, commit = state.listed, state.commit
+    return ImportStep(
+        files,
+        not listed.parents,
+        commit.message,
+        listed.id,
+        commit.author,
+        commit.time,
+        listed.parents,
+    )
+
+
+def _known_commits(listed: Sequence[ListedCommit], since: str | None) -> set[str]:
+    """Return `since` and what comes before it; nothing if the history is another one by now."""
+    parents = {commit.id: commit.parents for commit in listed}
+    known: set[str] = set()
+    waiting = [since] if since in parents else []
+    while waiting:
+        here = waiting.pop()
+        if here is not None and here not in known:
+            known.add(here)
+            waiting.extend(parents.get(here, ()))
+    return known
+
+
+def _unknown_commits(
+    repository: GitRepository, listed: Sequence[ListedCommit], known: set[str]
+) -> Iterator[_CommitState]:
+    """Yield the commits that are not known, each with the tree that it is a change of."""
+    trees: dict[str, str] = {}
+    objects = repository.read_objects((commit.id for commit in listed), MAX_COMMIT_BYTES)
+    for commit, found in zip(listed, objects, strict=True):
+        try:
+            said = commit_object.parse_commit(found.content or b"")
+        except ValueError as error:
+            raise InvalidInput(
+                f"commit {commit.id[:12]} cannot be read", code="bad_repository"
+            ) from error
+        trees[commit.id] = said.tree
+        if commit.id not in known:
+            first = trees[commit.parents[0]] if commit.parents else _EMPTY_TREES[len(said.tree)]
+            yield _CommitState(commit, said, first)
+
+
+def layout_pathspecs(layout: HomeLayout) -> list[str]:
+    """Return what of a repository a layout is about, as git's pathspecs; none for all."""
+    if layout.top_folders:
+        return [f":(literal){name}" for name in sorted(layout.top_folders)]
+    homes = [rule.home_pattern for rule in layout.rules]
+    if "" in homes:
+        return []
+    return [
+        f":(glob){home}{'**' if home.endswith('/') else ''}" if "*" in home else f":(literal){home}"
+        for home in homes
+    ]

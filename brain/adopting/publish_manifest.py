@@ -1,0 +1,163 @@
+"""The record of a publication, kept in the client's folder.
+
+    {"format": 1, "published": [{"brain": "…", "kind": "claude", "snapshot": "…",
+      "files": {"skills/a/SKILL.md": {"path": "skills/a/SKILL.md", "blob": "…",
+                                      "form": "…", "state": "…", "was": "…"}}}]}
+
+`state` is what was written there and `was` what may still lie there, if a publication was
+cut short; both tell content and kind. The record is read as what any stranger may have
+written: it can make a file known as one of ours, never a path outside of the layout.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..digest import blob_id
+from ..errors import InvalidInput, printable_text
+from ..limits import MAX_FILES
+from ..objects import paths
+from ..objects.tree_entry import EXECUTABLE, FILE, LINK
+from ..results import FileInfo
+from ..util import strict_json
+from ..worktree.dirfd import FolderHandles, open_root
+from ..worktree.file_checkout import write_working_file
+from .safe_read import SkipFile, read_home_file
+from .source_protocol import SourceFile
+
+RECORD_NAME = ".brain-published.json"
+_FORMAT = 1
+MAX_PUBLISH_RECORD_BYTES = 512 << 20
+"""Size of a record: what the files of the largest brain take, with paths of some 90 bytes."""
+_MAX_VALUES = 16 * MAX_FILES
+_MAX_DEPTH = 5
+ABSENT_STATE = "-"
+"""As `was`: nothing lay there, and the file may not have been written yet."""
+ENTRY_KINDS = {"file": FILE, "executable": EXECUTABLE, "link": LINK}
+"""Kinds of entries, by the words of `FileInfo`."""
+_KIND_MARKS = {FILE: "", EXECUTABLE: "x", LINK: "l"}
+
+
+class PublishedFile(NamedTuple):
+    """A file there: the path and blob in the brain it was made of, in which form, and states."""
+
+    path: str
+    blob: str
+    form: str
+    state: str
+    was: str = ""
+
+
+class PublishRecord(NamedTuple):
+    """What one brain published: the kind of layout, the snapshot, the files by path there."""
+
+    brain: str
+    kind: str
+    snapshot: str
+    files: Mapping[str, PublishedFile]
+
+
+def file_state(file: SourceFile | None) -> str:
+    """Return what stands for the content and kind of a file, "" for none."""
+    return "" if file is None else _KIND_MARKS[file.kind] + blob_id(file.content).hex()
+
+
+def info_state(info: FileInfo) -> str:
+    """Return the state of a file of a brain, as it is there."""
+    return _KIND_MARKS[ENTRY_KINDS[info.kind]] + info.blob
+
+
+def load_records(folder: Path) -> list[PublishRecord]:
+    """Return the records in a folder, of each brain that published there.
+
+    Raises `InvalidInput` (`bad_record`).
+    """
+    try:
+        with open_root(folder) as fd:
+            content = read_home_file(
+                FolderHandles(fd), RECORD_NAME, MAX_PUBLISH_RECORD_BYTES
+            ).content
+    except (SkipFile, InvalidInput) as error:
+        if (folder / RECORD_NAME).exists():
+            raise _bad_record(folder, str(error)) from error
+        return []
+    try:
+        found = strict_json.parse_json(
+            content, _MAX_DEPTH, _MAX_VALUES, lambda why, _: _bad_record(folder, why)
+        )
+        if found["format"] != _FORMAT:
+            raise _bad_record(folder, "of a later version")
+        return [_parse_record(fields) for fields in found["published"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise _bad_record(folder, "not what `brain publish` writes") from error
+
+
+def published_kinds(folder: Path) -> frozenset[str]:
+    """Return the kinds of homes that brains published in a folder, as far as can be told."""
+    try:
+        return (
+            frozenset(record.kind for record in load_records(folder))
+            if folder.is_dir()
+            else frozenset()
+        )
+    except InvalidInput:
+        return frozenset()
+
+
+def save_records(folder: Path, records: list[PublishRecord]) -> None:
+    """Write the records into a folder, a line for each file.
+
+    Raises `InvalidInput` (`bad_record`) for more than can be read again.
+    """
+    each = map(_format_record, sorted(records, key=lambda record: record[:3]))
+    text = f'{{"format": {_FORMAT}, "published": [\n' + ",\n".join(each) + "\n]}\n"
+    if len(text) > MAX_PUBLISH_RECORD_BYTES:
+        raise _bad_record(folder, f"{len(text)} bytes; at most {MAX_PUBLISH_RECORD_BYTES} are read")
+    write_working_file(folder, RECORD_NAME, FILE, text.encode())
+
+
+def _format_record(record: PublishRecord) -> str:
+    brain, kind, snapshot = map(json.dumps, record[:3])
+    rows = (
+        f"{json.dumps(path)}: {json.dumps(row._asdict())}"
+        for path, row in sorted(record.files.items())
+    )
+    head = f'{{"brain": {brain}, "kind": {kind}, "snapshot": {snapshot}, "files": {{\n'
+    return head + ",\n".join(rows) + "\n}}"
+
+
+def _parse_record(fields: Any) -> PublishRecord:
+    rows = fields["files"]
+    if not isinstance(rows, dict):
+        raise TypeError
+    files = {_check_path(path): _parse_file(row) for path, row in rows.items()}
+    made = PublishRecord(fields["brain"], fields["kind"], fields["snapshot"], files)
+    if not all(isinstance(text, str) for text in made[:3]):
+        raise TypeError
+    return made
+
+
+def _parse_file(fields: Any) -> PublishedFile:
+    row = PublishedFile(**fields)
+    if not all(isinstance(text, str) for text in row) or row.form.count(":") != 2:
+        raise TypeError
+    _check_path(row.path)
+    return row
+
+
+def _check_path(path: str) -> str:
+    try:
+        return paths.check_path(path)
+    except InvalidInput as error:
+        raise ValueError(error.message) from error
+
+
+def _bad_record(folder: Path, why: str) -> InvalidInput:
+    return InvalidInput(
+        f"{printable_text(folder / RECORD_NAME)} cannot be used: {why}",
+        code="bad_record",
+        hint="remove it; files that lie there then count as somebody else's",
+    )

@@ -1,0 +1,160 @@
+"""Adopt from a folder into which this brain has published.
+
+What still lies there as it was written is what the brain has, in the form of a client. So
+the branch of the source goes on from the snapshot that was published, and what was changed
+there is merged as a change of that.
+
+The record lies in the folder, so whoever wrote the folder may have written it. It is held
+against the brain: the snapshot is one that the head came from, and a row counts only where
+publishing that snapshot there puts that very file. So it can speak of nothing else, above
+all not of what belongs to the brain itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from ..api.brain import Brain
+from ..digest import blob_id
+from ..errors import InvalidInput, NotFound, printable_text
+from ..merging import content_merge
+from ..skills.skill_layout import SKILL_FILES
+from ..skills.spec_export import export_to_spec
+from .ignore_filter import StepFiles
+from .layouts import LAYOUT_BY_KIND
+from .publish_manifest import (
+    ABSENT_STATE,
+    ENTRY_KINDS,
+    RECORD_NAME,
+    PublishedFile,
+    PublishRecord,
+    file_state,
+    load_records,
+)
+from .publish_plan import PlannedFile, plan_publication
+from .publish_render import KEPT_FIELDS
+from .publish_target import layout_by_kind
+from .source_protocol import DetectedSource, ImportStep, SourceFile, SourceStates
+
+
+class PublishedState(NamedTuple):
+    """What a brain published at a source: the snapshot, and the rows that hold, by path there."""
+
+    snapshot: str
+    rows: Mapping[str, PublishedFile]
+    planned: Mapping[str, PlannedFile]
+
+
+def find_published_state(brain: Brain, found: DetectedSource) -> PublishedState | None:
+    """Return what this brain has published at a source, None if nothing that it still knows.
+
+    Raises `InvalidInput` (`bad_record`; `not_of_head` for a snapshot of another branch).
+    """
+    if not (found.path / RECORD_NAME).is_file():
+        return None
+    for record in load_records(found.path):
+        if (record.brain, record.kind) == (brain.id, found.kind) and _has_snapshot(brain, record):
+            layout = layout_by_kind(record.kind, found.path)
+            planned = plan_publication(brain, record.snapshot, layout).files if layout else {}
+            rows = {
+                home: row
+                for home, row in record.files.items()
+                if home in planned and planned[home].info.path == row.path
+            }
+            return PublishedState(record.snapshot, rows, planned)
+    return None
+
+
+def _has_snapshot(brain: Brain, record: PublishRecord) -> bool:
+    """Tell whether the brain has the snapshot; it is refused where the head has it not."""
+    try:
+        if brain.show(record.snapshot).info.snapshot != record.snapshot:
+            return False
+    except (NotFound, InvalidInput):
+        return False
+    if brain.ancestry(record.snapshot).descends:
+        return True
+    raise InvalidInput(
+        f"what was published there is snapshot {printable_text(record.snapshot)}, "
+        "which this branch does not have",
+        code="not_of_head",
+        hint=f"switch to the branch that was published, or remove {RECORD_NAME} there: the files "
+        "then count as somebody else's",
+    )
+
+
+def move_source_branch(brain: Brain, branch: str, snapshot: str) -> None:
+    """Let the branch of a source stand at the snapshot that was published, or beyond it."""
+    heads = {row.name: row.snapshot for row in brain.branches().branches}
+    tip = heads.get(branch)
+    if tip is not None:
+        if not brain.ancestry(tip, snapshot).descends or tip == snapshot:
+            return
+        brain.delete_branch(branch)
+    brain.create_branch(branch, snapshot)
+
+
+def restore_published_form(
+    brain: Brain,
+    root: Path,
+    published: PublishedState,
+    steps: Iterator[ImportStep],
+    states: SourceStates,
+) -> Iterator[ImportStep]:
+    """Yield the steps with what was published put back to where and what it is in the brain."""
+    for step in steps:
+        if step.is_complete:
+            files = _restore_step_files(brain, root, published, step, states)
+            yield step._replace(files=files, is_complete=False)
+        else:
+            yield step
+
+
+def _restore_step_files(
+    brain: Brain, root: Path, published: PublishedState, step: ImportStep, states: SourceStates
+) -> StepFiles:
+    for path, file in step.files:
+        home = states.source_paths.get(path, "")
+        row = published.rows.get(home)
+        if row is None:
+            yield path, file
+            continue
+        if row.path != path:
+            states.source_paths[row.path] = states.source_paths.pop(path)
+        content = brain.read_file(row.path, published.snapshot)
+        if file_state(file) in (row.state, row.was):
+            yield row.path, SourceFile(ENTRY_KINDS[published.planned[home].info.kind], content)
+        else:
+            yield row.path, _apply_client_edit(content, file, home, row)
+    for home, row in published.rows.items():
+        was_there = row.was != ABSENT_STATE and row.blob == published.planned[home].info.blob
+        if was_there and not os.path.lexists(root / home):
+            yield row.path, None
+
+
+def _apply_client_edit(
+    content: bytes, file: SourceFile | None, home: str, row: PublishedFile
+) -> SourceFile | None:
+    """Return what was changed in a published skill as a change of the skill itself.
+
+    Where the two cannot be told apart, it is what lies there.
+    """
+    folder, _, name = home.rpartition("/")
+    layout = LAYOUT_BY_KIND.get(row.form.split(":")[1])
+    if file is None or name != SKILL_FILES[0] or layout is None:
+        return file
+    keeps = layout.kept_fields if row.form.endswith(KEPT_FIELDS) else ()
+    try:
+        written = export_to_spec(content, folder.rpartition("/")[2], keeps)
+    except InvalidInput:
+        return file
+    if blob_id(written).hex() != row.state:
+        return file
+    draft = content_merge.draft_merge(
+        row.path, content_merge.ContentSides(written, content, file.content), ""
+    )
+    merged = content_merge.finish_merge(draft, None) if draft else None
+    return file if merged is None else file._replace(content=merged)

@@ -1,0 +1,85 @@
+"""Read a file of a home safely: no symlinks followed, regular files only, bounded size."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from ..errors import InvalidInput
+from ..objects.tree_entry import LINK
+from ..worktree import file_fingerprint, symlinks
+from ..worktree.dirfd import FolderHandles
+from .skipped import reason_without_path
+from .source_protocol import SourceFile
+
+MAX_ADOPTED_FILE_BYTES = 16 << 20
+"""Size of a file that is taken; a skill with all its files rarely has as much."""
+
+GONE_CODE = "gone"
+"""The code for what is not there."""
+
+_OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CHANGED_ERRNOS = frozenset((errno.ENOTDIR, errno.ELOOP, errno.ENXIO))
+
+
+class SkipFile(Exception):
+    """A file that is left out: `code` and `why` say the reason."""
+
+    def __init__(self, code: str, why: str) -> None:
+        super().__init__(why)
+        self.code, self.reason = code, why
+
+
+def read_home_file(
+    folders: FolderHandles, path: str, max_bytes: int = MAX_ADOPTED_FILE_BYTES
+) -> SourceFile:
+    """Return the regular file, of at most `most` bytes, or the link at `path`.
+
+    Raises `CannotTake`.
+    """
+    folder, _, name = path.rpartition("/")
+    try:
+        above = folders.open(folder)
+        st = os.lstat(name, dir_fd=above)
+        if stat.S_ISLNK(st.st_mode):
+            return SourceFile(
+                LINK, symlinks.encode_link_target(path, symlinks.read_symlink(name, above))
+            )
+        if not stat.S_ISREG(st.st_mode):
+            raise SkipFile("not_regular", "neither a file nor a folder")
+        if st.st_size > max_bytes:
+            raise SkipFile("too_large", f"{st.st_size} bytes; at most {max_bytes} are taken")
+        return _read_regular(name, above, max_bytes)
+    except InvalidInput as error:
+        raise SkipFile(error.code, reason_without_path(error)) from error
+    except FileNotFoundError as error:
+        raise SkipFile(GONE_CODE, "it is not there any more") from error
+    except OSError as error:
+        code = "changed_while_reading" if error.errno in _CHANGED_ERRNOS else "unreadable"
+        raise SkipFile(code, error.strerror or code) from error
+
+
+def _read_regular(name: str, above: int, max_bytes: int) -> SourceFile:
+    fd = os.open(name, _OPEN_FLAGS, dir_fd=above)
+    try:
+        before = os.fstat(fd)
+        if not stat.S_ISREG(before.st_mode) or before.st_size > max_bytes:
+            raise SkipFile("changed_while_reading", "it became something else")
+        content = _read_exactly(fd, before.st_size)
+        if file_fingerprint.stat_fields(os.fstat(fd)) != file_fingerprint.stat_fields(before):
+            raise SkipFile("changed_while_reading", "something writes to it")
+        return SourceFile(file_fingerprint.entry_kind(before.st_mode), content)
+    finally:
+        os.close(fd)
+
+
+def _read_exactly(fd: int, size: int) -> bytes:
+    pieces = []
+    while size > 0:
+        piece = os.read(fd, size)
+        if not piece:
+            break
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)

@@ -1,0 +1,222 @@
+"""Scan the home of a program for the files that belong in a brain."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from .. import limits
+from ..errors import InvalidInput, printable_text
+from ..objects import paths
+from ..objects.tree_entry import LINK
+from ..worktree.dirfd import FolderHandles, open_root
+from ..worktree.walk import NESTED_STORE_FOLDERS
+from .home_layout import (
+    REASON_OTHER,
+    REASON_RULE_FILE,
+    HomeLayout,
+    default_skip_reason,
+    is_rule_file,
+)
+from .publish_manifest import RECORD_NAME as RECORD
+from .safe_read import GONE_CODE, SkipFile, read_home_file
+from .skipped import SkippedFiles, reason_without_path
+from .source_protocol import SourceFile
+
+MAX_HOME_FILES = 200_000
+"""Files that are taken from one home."""
+MAX_HOME_LISTED = 1_000_000
+"""Files that are looked at in one home."""
+MAX_HOME_BYTES = 2 << 30
+"""Bytes that are taken from one home."""
+
+
+class HomeFile(NamedTuple):
+    """A file: where it lies in the home, where it goes in the brain, and what it is."""
+
+    home_path: str
+    brain_path: str
+    file: SourceFile
+
+
+def scan_home(root: Path, layout: HomeLayout, skipped: SkippedFiles) -> Iterator[HomeFile]:
+    """Yield the files of the home at `root` that a brain takes, in the order of the rules.
+
+    Nothing outside of `root` is looked at, and no link is followed. What is left out goes to
+    `left`. Raises `InvalidInput` (`too_many`, `too_large`) for a home past the limits.
+    """
+    with open_root(root) as fd, closing(FolderHandles(fd)) as folders:
+        walk = _HomeWalk(folders, os.fstat(fd).st_dev, layout, skipped)
+        seen = _TakenPaths(skipped)
+        size = 0
+        for path in sorted(_limit_listed(walk.list_files("")), key=layout.rule_rank):
+            target = layout.brain_path(path)
+            if target is None or not seen.admit(path, target):
+                continue
+            try:
+                file = read_home_file(folders, path)
+            except SkipFile as error:
+                skipped.add(
+                    error.code, path, error.reason, None if error.code == GONE_CODE else target
+                )
+                continue
+            if file.kind == LINK and not link_keeps_target(
+                layout, path, target, file.content.decode()
+            ):
+                skipped.add("link_outside", path, "the link leads to what is not taken")
+                continue
+            size += len(file.content)
+            if seen.count > MAX_HOME_FILES or size > MAX_HOME_BYTES:
+                raise _too_many_error(f"{MAX_HOME_FILES} files or {MAX_HOME_BYTES} bytes to take")
+            yield HomeFile(path, target, file)
+
+
+def _limit_listed(found: Iterator[str]) -> Iterator[str]:
+    for number, path in enumerate(found):
+        if number == MAX_HOME_LISTED:
+            raise _too_many_error(f"{MAX_HOME_LISTED} files to look at")
+        yield path
+
+
+def _too_many_error(what: str) -> InvalidInput:
+    return InvalidInput(
+        f"more than {what}",
+        code="too_many",
+        hint="name a smaller folder, such as that of the skills",
+    )
+
+
+def link_keeps_target(layout: HomeLayout, home: str, target: str, text: str) -> bool:
+    """Tell whether a link means in the brain what it means in the home."""
+    there, here = (
+        posixpath.normpath(posixpath.join(posixpath.dirname(path), text)) for path in (home, target)
+    )
+    return layout.brain_path(there) == here or layout.brain_path(f"{there}/x") == f"{here}/x"
+
+
+class _TakenPaths:
+    """The paths taken so far, as macOS and Windows compare them."""
+
+    def __init__(self, skipped: SkippedFiles) -> None:
+        self.count = 0
+        self._left = skipped
+        self._files: dict[str, str] = {}
+        self._folders: set[str] = set()
+
+    def admit(self, home: str, target: str) -> bool:
+        """Tell whether the file at `home` can go to `target`; note it if so."""
+        try:
+            paths.check_path(target)
+        except InvalidInput as error:
+            self._left.add(error.code, home, reason_without_path(error))
+            return False
+        folded = paths.fold_name(target)
+        above = [folded[:at] for at, char in enumerate(folded) if char == "/"]
+        other = next((self._files[path] for path in (folded, *above) if path in self._files), None)
+        if other is not None or folded in self._folders:
+            why = (
+                f"{printable_text(other)} is there already"
+                if other
+                else "a folder is there already"
+            )
+            self._left.add("case_collision" if other != target else "taken", home, why)
+            return False
+        self._files[folded] = target
+        self._folders.update(above)
+        self.count += 1
+        return True
+
+
+class _FolderSpelling:
+    """A folder by one of the names that macOS and Windows take for one."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.has_files = False
+
+
+class _HomeWalk:
+    """Lists the folders that a rule of the layout reaches into."""
+
+    def __init__(
+        self, folders: FolderHandles, device: int, layout: HomeLayout, skipped: SkippedFiles
+    ) -> None:
+        self._folders = folders
+        self._device = device
+        self._layout = layout
+        self._left = skipped
+
+    def list_files(self, folder: str) -> Iterator[str]:
+        """Yield the paths of files and links below `folder` that may be taken."""
+        try:
+            with os.scandir(self._folders.open(folder)) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+            kinds = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
+        except (OSError, InvalidInput) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            target = self._layout.brain_path(f"{folder}/x")
+            if target is None:
+                raise InvalidInput(
+                    f"cannot read {printable_text(folder or 'the folder')}: {why}",
+                    code="unreadable",
+                ) from error
+            self._left.add("unreadable", folder, why, target.removesuffix("/x"))
+            return
+        spellings: dict[str, _FolderSpelling] = {}
+        for name, st in kinds:
+            path = f"{folder}/{name}" if folder else name
+            if not self._is_admitted(folder, path, name, st):
+                continue
+            if not stat.S_ISDIR(st.st_mode):
+                yield path
+            elif self._can_enter(path, spellings.get(paths.fold_name(name))):
+                here = spellings[paths.fold_name(name)] = _FolderSpelling(path)
+                for inner in self.list_files(path):
+                    here.has_files = True
+                    yield inner
+
+    def _can_enter(self, path: str, other_spelling: _FolderSpelling | None) -> bool:
+        """Tell whether a brain can hold a folder, beside one of another spelling if there is."""
+        try:
+            paths.check_path(path)
+        except InvalidInput as error:
+            self._left.add(error.code, path, reason_without_path(error))
+            return False
+        if other_spelling is None:
+            return True
+        stays, goes = (
+            (other_spelling.path, path) if other_spelling.has_files else (path, other_spelling.path)
+        )
+        self._left.add("case_collision", goes, f"{printable_text(stays)} is there already")
+        return stays == path
+
+    def _is_admitted(self, folder: str, path: str, name: str, st: os.stat_result) -> bool:
+        layout = self._layout
+        is_folder = stat.S_ISDIR(st.st_mode)
+        if paths.is_vcs_name(name) or path == RECORD:
+            self._report_nested_store(folder, path, name)
+            return False
+        why = layout.skip_reason(path)
+        reached = layout.may_contain(path) if is_folder else layout.has_rule_for(path)
+        if not why and reached:
+            why = default_skip_reason(name, is_folder)
+        if not why and not reached:
+            why = REASON_RULE_FILE if is_rule_file(path) else REASON_OTHER
+        if not why and is_folder and path.count("/") >= limits.MAX_PATH_DEPTH:
+            why = "nested too deeply"
+        if not why and st.st_dev != self._device:
+            why = "lies on another disk"
+        if why and (reached or folder in layout.reported_folders or layout.skip_reason(path)):
+            self._left.add("left_out", path, why)
+        return not why
+
+    def _report_nested_store(self, folder: str, path: str, name: str) -> None:
+        """Name a store or repository below a folder that is taken."""
+        whose = NESTED_STORE_FOLDERS.get(name.lower())
+        if folder and whose and self._layout.may_contain(folder):
+            self._left.add("nested", path, f"it belongs to another {whose}")

@@ -1,0 +1,125 @@
+"""The tables of a cache, and how its file is opened.
+
+Rows are functions of what they are filed under: a card of a blob, the history of skills
+of a snapshot, the text of the index of a tree. So several processes, and copies of one
+brain, may share a file: none can write what would be wrong for another.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from ..errors import BrainError, StoreError
+from ..store import database_file
+from ..store.connection import Connection, DatabaseLabels
+
+CACHE_FILE_NAME = "derived.db"
+CACHE_FILE_SUFFIXES = ("", "-wal", "-shm")
+CACHE_LABELS = DatabaseLabels(
+    "the cache", "the cache", "the user's cache folder", "delete the file"
+)
+
+_LOCK_TIMEOUT = 5.0
+"""Seconds to wait for another process that writes to the cache."""
+
+_TABLES = (
+    """CREATE TABLE cards (
+  blob BLOB PRIMARY KEY,
+  data BLOB NOT NULL,
+  checksum BLOB NOT NULL
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE snapshots (
+  id BLOB PRIMARY KEY
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE merges (
+  snapshot BLOB PRIMARY KEY,
+  generation INTEGER NOT NULL,
+  checksum BLOB NOT NULL
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE history (
+  path TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  snapshot BLOB NOT NULL,
+  change INTEGER NOT NULL,
+  version TEXT NOT NULL,
+  slugs TEXT NOT NULL,
+  checksum BLOB NOT NULL,
+  PRIMARY KEY (path, generation, snapshot)
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE names (
+  slug TEXT NOT NULL,
+  path TEXT NOT NULL,
+  PRIMARY KEY (slug, path)
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE sheet (
+  number INTEGER PRIMARY KEY,
+  data BLOB NOT NULL
+) STRICT""",
+    """CREATE TABLE note (
+  data BLOB NOT NULL
+) STRICT""",
+)
+CONTENT_TABLES = ("cards", "snapshots", "merges", "history", "names", "sheet", "note")
+
+
+def open_cache_file(folder: str, version: int) -> Connection | None:
+    """Open the cache file in `folder`, made if there is none, replaced if it is damaged.
+
+    `version` is that of what is derived: a file of another one is made anew. None where
+    no file can be had.
+    """
+    path = os.path.join(folder, CACHE_FILE_NAME)
+    for _ in range(2):
+        try:
+            return _open_or_create(path, version)
+        except (BrainError, OSError) as error:
+            if isinstance(error, OSError) or error.code not in ("bad_store", "io_error"):
+                return None
+            delete_cache_file(folder)
+    return None
+
+
+def open_memory_database(version: int) -> Connection:
+    """Return an empty cache that nobody else sees."""
+    db = database_file.open_in_memory(CACHE_FILE_NAME, CACHE_LABELS)
+    _create_tables(db, version)
+    return db
+
+
+def delete_cache_file(folder: str) -> None:
+    """Delete the cache file in `folder`, if there is one that can be deleted."""
+    for ending in CACHE_FILE_SUFFIXES:
+        with suppress(OSError):
+            os.unlink(os.path.join(folder, CACHE_FILE_NAME + ending))
+
+
+def _open_or_create(path: str, version: int) -> Connection:
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    database_file.check_database_files(path, CACHE_LABELS)
+    db = database_file.open_for_writing(path, _LOCK_TIMEOUT, CACHE_LABELS)
+    try:
+        ((found,),) = db.fetch_all("PRAGMA user_version")
+        if found not in (0, version):
+            raise StoreError("the cache is of another version")
+        db.execute("PRAGMA synchronous=OFF")  # what a power cut damages is made anew
+        if found == 0:
+            db.execute("PRAGMA journal_mode=WAL")
+            _create_tables(db, version)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _create_tables(db: Connection, version: int) -> None:
+    db.begin()
+    try:
+        if db.fetch_all("PRAGMA user_version") == [(0,)]:  # else another process came first
+            for sql in _TABLES:
+                db.execute(sql)
+            db.execute(f"PRAGMA user_version={version}")
+        db.commit()
+    finally:
+        db.roll_back()

@@ -1,0 +1,359 @@
+"""The user's cache of a brain: data derived from its blobs, snapshots and trees.
+
+It answers from what was put into it and never fails for good: trouble of its file is
+raised as `Unusable`, after which its owner goes on with an empty one in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
+
+from ..errors import Locked, StoreError
+from ..objects.bundle import Bundle
+from ..objects.tree_diff import Difference
+from ..store import checksums
+from ..store.connection import Connection
+from ..store.schema import typed_columns
+from . import cache_folder as folders
+from . import cache_tables
+
+MAX_SINGLE_LOOKUPS = 256
+"""Up to so many cards are looked up one by one, whatever the size of the brain."""
+FULL_SCAN_SHARE = 8
+"""Reading all cards beats looking single ones up when at least one in this many is wanted."""
+_CHECKSUM_BYTES = 4
+
+_METADATA_COLUMNS = typed_columns("blob BLOB, data BLOB, checksum BLOB")
+_HISTORY_COLUMNS = typed_columns(
+    "path TEXT, generation INTEGER, snapshot BLOB, change INTEGER, version TEXT, slugs TEXT,"
+    " checksum BLOB"
+)
+_MERGE_COLUMNS = typed_columns("snapshot BLOB, generation INTEGER, checksum BLOB")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class CacheUnusable(Exception):
+    """The file of a cache is damaged, full, locked or gone; what it held is made anew."""
+
+
+class SkillHistoryRow(NamedTuple):
+    """One line in the history of a skill; change 0 added, 1 upgraded, 2 changed, 3 removed.
+
+    `generation` is that of the snapshot.
+    """
+
+    path: str
+    snapshot: bytes
+    generation: int
+    change: int
+    version: str
+    slugs: tuple[str, ...]
+
+
+class DerivedSnapshot(NamedTuple):
+    """What there is to know of a snapshot whose ancestors are known.
+
+    `names` are further (slug, path) at which skills are found; `merge` is its generation
+    if it has several parents.
+    """
+
+    snapshot: bytes
+    rows: list[SkillHistoryRow]
+    extra_names: Iterable[tuple[str, str]]
+    merge_generation: int | None
+
+
+def _translate_errors(
+    method: Callable[Concatenate[DerivedCache, P], T],
+) -> Callable[Concatenate[DerivedCache, P], T]:
+    """Make trouble with the file `Unusable`."""
+
+    @wraps(method)
+    def guarded(self: DerivedCache, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return method(self, *args, **kwargs)
+        except (StoreError, Locked) as error:
+            raise CacheUnusable(error.message) from error
+
+    return guarded
+
+
+class DerivedCache:
+    """An open cache; `open_cache` and `in_memory` make one. Any method may raise `Unusable`.
+
+    `folder` is where other caches of the brain may keep files, None if nowhere.
+    """
+
+    def __init__(self, db: Connection, folder: str | None) -> None:
+        self._db = db
+        self.folder = folder
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether something is being put in, by `changing`."""
+        return self._db.in_transaction
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Hold other writers off; what is put in meanwhile is kept together or not at all."""
+        if self.in_transaction:
+            yield
+            return
+        try:
+            self._db.begin()
+        except (StoreError, Locked) as error:
+            raise CacheUnusable(error.message) from error
+        try:
+            yield
+            self._commit()
+        finally:
+            self._db.roll_back()
+
+    @_translate_errors
+    def _commit(self) -> None:
+        self._db.commit()
+
+    @_translate_errors
+    def read_metadata(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the encoded cards that are known of SKILL.md blobs, by blob."""
+        if self._should_scan_table(len(blobs)):
+            wanted = set(blobs)
+            rows = self._db.stream_rows(f"SELECT {_METADATA_COLUMNS} FROM cards")
+            derived_snapshots = [row for row in rows if row[0] in wanted]
+        else:
+            sql = f"SELECT {_METADATA_COLUMNS} FROM cards WHERE blob IN ({{keys}})"
+            derived_snapshots = list(self._db.fetch_by_keys(sql, blobs))
+        return {
+            blob: data
+            for blob, data, sum in derived_snapshots
+            if checksums.cache_row_checksum(blob, data) == sum
+        }
+
+    def _should_scan_table(self, wanted: int) -> bool:
+        """Tell whether so many cards are so many of all that reading all is faster."""
+        if wanted < MAX_SINGLE_LOOKUPS:  # counting all of them would cost more than looking them up
+            return False
+        ((total,),) = self._db.fetch_all("SELECT count(*) FROM cards")
+        return wanted * FULL_SCAN_SHARE >= int(total)
+
+    @_translate_errors
+    def list_metadata(self) -> list[tuple[bytes, bytes]]:
+        """Return (blob, encoded card) of all that is known, damaged ones too, sorted."""
+        return [
+            row[:2]
+            for row in self._db.fetch_all(f"SELECT {_METADATA_COLUMNS} FROM cards ORDER BY blob")
+        ]
+
+    @_translate_errors
+    def put_metadata(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """Keep cards, given as (blob, card); sorted, so that pages are filled in order."""
+        self._db.execute_many(
+            "INSERT OR REPLACE INTO cards (blob, data, checksum) VALUES (?, ?, ?)",
+            ((blob, data, checksums.cache_row_checksum(blob, data)) for blob, data in sorted(rows)),
+        )
+
+    @_translate_errors
+    def has_snapshot(self, snapshot: bytes) -> bool:
+        """Tell whether a snapshot, and so each of its ancestors, was learned."""
+        return self._db.fetch_one("SELECT 1 FROM snapshots WHERE id = ?", (snapshot,)) is not None
+
+    @_translate_errors
+    def put_snapshots(self, derived_snapshots: Iterable[DerivedSnapshot]) -> None:
+        """Keep what there is to know of snapshots; parents come before children."""
+        for derived in derived_snapshots:
+            self._db.execute("INSERT OR IGNORE INTO snapshots (id) VALUES (?)", (derived.snapshot,))
+            self._db.execute_many(
+                "INSERT OR REPLACE INTO history"
+                " (path, generation, snapshot, change, version, slugs, checksum)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                map(_encode_history_row, derived.rows),
+            )
+            names = {(slug, row.path) for row in derived.rows for slug in row.slugs}
+            if names := names.union(derived.extra_names):
+                self._db.execute_many(
+                    "INSERT OR IGNORE INTO names (slug, path) VALUES (?, ?)", sorted(names)
+                )
+            if derived.merge_generation is not None:
+                self._db.execute(
+                    "INSERT OR REPLACE INTO merges (snapshot, generation, checksum)"
+                    " VALUES (?, ?, ?)",
+                    (
+                        derived.snapshot,
+                        derived.merge_generation,
+                        _merge_checksum(derived.snapshot, derived.merge_generation),
+                    ),
+                )
+
+    @_translate_errors
+    def find_skill_paths(self, slug: str) -> list[str]:
+        """Return all unusual paths at which a skill of that slug ever was, sorted."""
+        sql = f"SELECT {typed_columns('path TEXT')} FROM names WHERE slug = ? ORDER BY path"
+        return [path for (path,) in self._db.fetch_all(sql, (slug,))]
+
+    @_translate_errors
+    def list_skill_names(self) -> set[tuple[str, str]]:
+        """Return (slug, path) of all unusual paths of skills."""
+        return set(self._db.fetch_all(f"SELECT {typed_columns('slug TEXT, path TEXT')} FROM names"))
+
+    @_translate_errors
+    def list_skill_changes(self) -> list[tuple[str, bytes]]:
+        """Return (path, snapshot) of all that is in the histories of skills."""
+        return self._db.fetch_all(
+            f"SELECT {typed_columns('path TEXT, snapshot BLOB')} FROM history"
+        )
+
+    @_translate_errors
+    def read_skill_history(self, path: str, version: str | None = None) -> list[SkillHistoryRow]:
+        """Return the history of the skill at `path`, by generation.
+
+        With `version`, return of it where the skill was added, and where it had that version.
+        """
+        sql = f"SELECT {_HISTORY_COLUMNS} FROM history WHERE path = ?{{more}} ORDER BY generation, snapshot"
+        if version is None:
+            rows = self._db.fetch_all(sql.format(more=""), (path,))
+        else:
+            more = " AND (change = 0 OR version = ?)"
+            rows = self._db.fetch_all(sql.format(more=more), (path, version))
+        return [_decode_history_row(row) for row in rows]
+
+    @_translate_errors
+    def list_history_rows(self) -> list[SkillHistoryRow]:
+        """Return the histories of all skills."""
+        sql = f"SELECT {_HISTORY_COLUMNS} FROM history ORDER BY path, generation, snapshot"
+        return [_decode_history_row(row) for row in self._db.fetch_all(sql)]
+
+    @_translate_errors
+    def list_merges(self) -> list[tuple[bytes, int]]:
+        """Return (snapshot, generation) of all known snapshots with several parents."""
+        derived_snapshots = []
+        for snapshot, generation, checksum in self._db.fetch_all(
+            f"SELECT {_MERGE_COLUMNS} FROM merges"
+        ):
+            if _merge_checksum(snapshot, generation) != checksum:
+                raise StoreError("the list of merges is damaged")
+            derived_snapshots.append((snapshot, generation))
+        return derived_snapshots
+
+    @_translate_errors
+    def read_index_note(self) -> bytes:
+        """Return what was noted of the text of the index, b"" where none is kept."""
+        return self._read_note()[_CHECKSUM_BYTES:]
+
+    @_translate_errors
+    def read_index_text(self) -> tuple[bytes, list[bytes]]:
+        """Return the note on the text of the index and its rows; (b"", []) if they do not fit."""
+        note = self._read_note()
+        sql = f"SELECT {typed_columns('data BLOB')} FROM sheet ORDER BY number"
+        rows = [row for (row,) in self._db.fetch_all(sql)]
+        if (
+            note[:_CHECKSUM_BYTES] != checksums.rows_crc(rows).to_bytes(_CHECKSUM_BYTES, "big")
+            or note != self._read_note()
+        ):
+            return b"", []
+        return note[_CHECKSUM_BYTES:], rows
+
+    @_translate_errors
+    def replace_index_text(self, note: bytes, rows: Iterable[bytes]) -> None:
+        """Keep a text of the index in place of the one before."""
+        self._db.execute("DELETE FROM sheet")
+        self._db.execute("DELETE FROM note")
+        self.append_index_text(note, rows)
+
+    @_translate_errors
+    def append_index_text(self, note: bytes, rows: Iterable[bytes]) -> None:
+        """Append rows to the text of the index, and replace its note."""
+        sum = int.from_bytes(self._read_note()[:_CHECKSUM_BYTES], "big")
+        for row in rows:
+            self._db.execute("INSERT INTO sheet (data) VALUES (?)", (row,))
+            sum = checksums.rows_crc([row], sum)
+        self._db.execute("DELETE FROM note")
+        self._db.execute(
+            "INSERT INTO note (data) VALUES (?)", (sum.to_bytes(_CHECKSUM_BYTES, "big") + note,)
+        )
+
+    def _read_note(self) -> bytes:
+        derived_snapshots = self._db.fetch_one(f"SELECT {typed_columns('data BLOB')} FROM note")
+        return bytes(derived_snapshots[0]) if derived_snapshots else b""
+
+    @_translate_errors
+    def clear(self) -> None:
+        """Forget everything, and leave no trace of it in any file of the cache."""
+        self._db.execute("PRAGMA secure_delete=ON")
+        with self.transaction():
+            for table in cache_tables.CONTENT_TABLES:
+                self._db.execute(f"DELETE FROM {table}")
+        self._db.execute("VACUUM")
+        self._db.fetch_all("PRAGMA wal_checkpoint(TRUNCATE)")
+        if self.folder is not None:
+            folders.clear_cache_folder(self.folder, cache_tables.CACHE_FILE_NAME)
+
+    def close(self) -> None:
+        """Give the file or the memory back."""
+        self._db.close()
+
+
+def open_cache(
+    brain: bytes,
+    version: int,
+    redacted: bytes = b"",
+    usable: folders.IsUsablePath = folders.allow_any_path,
+) -> DerivedCache:
+    """Open the user's cache of the brain with this id, in memory where no file can be had.
+
+    `version` is that of how things are derived; what another one made is not used, nor is
+    what was made while other blobs were `redacted` (a digest, empty for none), nor a folder
+    that is not `usable`.
+    """
+    folder = folders.make_cache_folder(brain, redacted, usable)
+    db = cache_tables.open_cache_file(folder, version) if folder is not None else None
+    return DerivedCache(db, folder) if db is not None else open_memory_cache(version, folder)
+
+
+def open_memory_cache(version: int, folder: str | None = None) -> DerivedCache:
+    """Return an empty cache that nobody else sees."""
+    return DerivedCache(cache_tables.open_memory_database(version), folder)
+
+
+def _encode_history_row(row: SkillHistoryRow) -> tuple[str, int, bytes, int, str, str, bytes]:
+    slugs = "\n".join(row.slugs)
+    return (
+        row.path,
+        row.generation,
+        row.snapshot,
+        row.change,
+        row.version,
+        slugs,
+        _history_checksum(row, slugs),
+    )
+
+
+def _decode_history_row(stored: tuple[str, int, bytes, int, str, str, bytes]) -> SkillHistoryRow:
+    path, generation, snapshot, change, version, slugs, checksum = stored
+    names = tuple(slugs.split("\n")) if slugs else ()
+    row = SkillHistoryRow(path, snapshot, generation, change, version, names)
+    if _history_checksum(row, slugs) != checksum:
+        raise StoreError("the history of a skill is damaged")
+    return row
+
+
+def _history_checksum(row: SkillHistoryRow, slugs: str) -> bytes:
+    text = f"{row.generation} {row.change} {row.version}\n{row.path}\n{slugs}"
+    return checksums.cache_row_checksum(row.snapshot, text.encode("utf-8", "replace"))
+
+
+def _merge_checksum(snapshot: bytes, generation: int) -> bytes:
+    return checksums.cache_row_checksum(snapshot, b"%d" % generation)
+
+
+class StagedDerivation(NamedTuple):
+    """What is to be learned of a snapshot, and how its skills changed from `before` to `after`."""
+
+    derived: DerivedSnapshot
+    before: Bundle
+    after: Bundle
+    changed: list[Difference]

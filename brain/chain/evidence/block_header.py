@@ -1,0 +1,122 @@
+"""The header of a block: decoding, encoding, and its hash.
+
+Forks add fields at the end and never move one (EIP-1559, 4895, 4844 with 4788, 7685),
+so what later forks add is taken as it comes: the hash covers it, and nothing reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ...errors import LedgerError, ProofError
+from . import rlp
+from .evidence_model import require_evidence
+from .keccak import keccak256
+
+MAX_HEADER_BYTES = 16 << 10
+"""Some 640 bytes on most chains; some keep their validators in `extraData`."""
+MAX_BLOCK_TIME = 253_402_300_799
+"""The last second of the year 9999."""
+
+_HASH_BYTES, _ADDRESS_BYTES, _BLOOM_BYTES, _NONCE_BYTES = 32, 20, 256, 8
+_ANY_SIZE = 0
+_INTEGER = -1
+_HEADER_FIELDS = {
+    "parentHash": _HASH_BYTES,
+    "sha3Uncles": _HASH_BYTES,
+    "miner": _ADDRESS_BYTES,
+    "stateRoot": _HASH_BYTES,
+    "transactionsRoot": _HASH_BYTES,
+    "receiptsRoot": _HASH_BYTES,
+    "logsBloom": _BLOOM_BYTES,
+    "difficulty": _INTEGER,
+    "number": _INTEGER,
+    "gasLimit": _INTEGER,
+    "gasUsed": _INTEGER,
+    "timestamp": _INTEGER,
+    "extraData": _ANY_SIZE,
+    "mixHash": _HASH_BYTES,
+    "nonce": _NONCE_BYTES,
+    "baseFeePerGas": _INTEGER,
+    "withdrawalsRoot": _HASH_BYTES,
+    "blobGasUsed": _INTEGER,
+    "excessBlobGas": _INTEGER,
+    "parentBeaconBlockRoot": _HASH_BYTES,
+    "requestsHash": _HASH_BYTES,
+}
+"""Fields by the names they have in JSON-RPC, each with its size in bytes."""
+_FIELD_COUNTS = (15, 16, 17, 20, *range(21, 33))
+"""Frontier, London, Shanghai, Cancun, Prague, and what may come."""
+
+
+class BlockHeader(NamedTuple):
+    """A block: `time` is in seconds since 1970."""
+
+    hash: bytes
+    number: int
+    time: int
+    state_root: bytes
+
+
+def decode_header(data: bytes) -> BlockHeader:
+    """Return the header that `data` encodes.
+
+    Raises `ProofError` (`bad_rlp`, `bad_header`).
+    """
+    require_evidence(len(data) <= MAX_HEADER_BYTES, "bad_header", f"a header of {len(data)} bytes")
+    items = rlp.read_list(rlp.decode_rlp(data))
+    require_evidence(len(items) in _FIELD_COUNTS, "bad_header", f"a header of {len(items)} fields")
+    for item, size in zip(items, _HEADER_FIELDS.values(), strict=False):
+        _check_field(item, size)
+    for item in items[len(_HEADER_FIELDS) :]:
+        rlp.read_string(item)
+    fields = dict(zip(_HEADER_FIELDS, items, strict=False))
+    time = rlp.read_integer(fields["timestamp"], 8)
+    require_evidence(time <= MAX_BLOCK_TIME, "bad_header", "a time past the year 9999")
+    return BlockHeader(
+        keccak256(data),
+        rlp.read_integer(fields["number"], 8),
+        time,
+        rlp.read_fixed_string(fields["stateRoot"], _HASH_BYTES),
+    )
+
+
+def encode_rpc_header(block: Mapping[str, Any]) -> bytes:
+    """Return the encoded header of a block as a node tells it, by `eth_getBlockBy…`.
+
+    Raises `LedgerError` (`bad_rpc`) if that has not the hash that the node tells.
+    """
+    try:
+        encoded = rlp.encode_rlp(
+            [
+                _encode_rpc_field(block[name], size)
+                for name, size in _HEADER_FIELDS.items()
+                if block.get(name) is not None
+            ]
+        )
+        same = "0x" + decode_header(encoded).hash.hex() == block["hash"]
+    except (KeyError, TypeError, ValueError, OverflowError, ProofError) as error:
+        raise LedgerError("the node tells no block", code="bad_rpc") from error
+    if not same:
+        raise LedgerError(
+            "the node tells a block that does not have its hash",
+            code="bad_rpc",
+            hint="its chain may have headers of another kind, of which there is no evidence yet",
+        )
+    return encoded
+
+
+def _encode_rpc_field(value: str, size: int) -> bytes:
+    if size == _INTEGER:
+        return rlp.encode_integer(int(value, 16))
+    return bytes.fromhex(value[2:])
+
+
+def _check_field(item: rlp.RlpItem, size: int) -> None:
+    if size == _INTEGER:
+        rlp.read_integer(item, 32)
+    elif size == _ANY_SIZE:
+        rlp.read_string(item)
+    else:
+        rlp.read_fixed_string(item, size)

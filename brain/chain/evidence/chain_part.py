@@ -1,0 +1,82 @@
+"""Verifies the chain's part of evidence: from a storage slot up to the hash of a block.
+
+Nothing of it says which chain that block is of: the same header, accounts and storage
+can be made by anybody. Only a block hash that is known from elsewhere pins them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..contracts import RUNTIME_HASH
+from . import block_header, storage_layout
+from .block_header import BlockHeader
+from .evidence_model import KIND_ANCHOR, ChainPart, EvidenceDocument, StorageSlot, require_evidence
+from .expectations import Expectations
+from .keccak import hash_ahead
+from .state_proof import read_account, read_storage_word
+
+
+class ProvenStorage(NamedTuple):
+    """What a BrainRegistry holds at a block: a head, or under `root` the root of a log."""
+
+    block: BlockHeader
+    head: storage_layout.ContractHead | None
+    root: bytes
+
+
+def verify_chain_part(
+    part: ChainPart, evidence: EvidenceDocument, expected: Expectations
+) -> ProvenStorage:
+    """Return what the contract held in the block: what `evidence` says, if that is a head.
+
+    Raises `ProofError`: `wrong_block`, `no_account`, `wrong_code`, `wrong_slot`,
+    `wrong_value`, `wrong_head`, `not_this_owner`, `not_anchored`, and what the modules
+    beside this one raise.
+    """
+    hash_ahead(
+        [part.header, *part.account_proof, *(node for slot in part.slots for node in slot.proof)]
+    )
+    # The header is that of the block whose hash the reader knows.
+    block = block_header.decode_header(part.header)
+    same = block.hash == (expected.block_hash or block.hash)
+    require_evidence(same, "wrong_block", f"its block is 0x{block.hash.hex()}")
+    # The contract is an account in the state of that block, with the code of BrainRegistry.
+    found = read_account(block.state_root, part.contract, part.account_proof)
+    require_evidence(found.code_hash == RUNTIME_HASH, "wrong_code", "the contract has other code")
+    # The words stand in the slots where BrainRegistry keeps what is claimed.
+    words = [
+        _verify_slot(found.storage_root, wanted, slot)
+        for wanted, slot in zip(_expected_slots(part, evidence.brain), part.slots, strict=True)
+    ]
+    if part.kind == KIND_ANCHOR:
+        require_evidence(any(words[0]), "not_anchored", "the account has anchored no root")
+        _check_account(part.account_address, expected)
+        return ProvenStorage(block, None, words[0])
+    # The head they make is the commitment, in a brain that is its owner's.
+    head = storage_layout.decode_head(words)
+    snapshot, _, seq = evidence.committed
+    require_evidence(head.snapshot == snapshot, "wrong_head", "another snapshot is the head")
+    require_evidence(head.seq == seq, "wrong_head", f"the head is commitment {head.seq}")
+    _check_account(head.owner, expected)
+    return ProvenStorage(block, head, b"")
+
+
+def _check_account(found: bytes, expected: Expectations) -> None:
+    same = found == (expected.owner or found)
+    require_evidence(same, "not_this_owner", f"the account is 0x{found.hex()}")
+
+
+def _expected_slots(part: ChainPart, brain: bytes) -> list[bytes]:
+    if part.kind == KIND_ANCHOR:
+        return [storage_layout.anchor_slot(part.account_address)]
+    return storage_layout.brain_slots(storage_layout.brain_id(part.account_address, brain))
+
+
+def _verify_slot(storage_root: bytes, wanted: bytes, slot: StorageSlot) -> bytes:
+    require_evidence(
+        slot.slot == wanted, "wrong_slot", "another slot than the one of what is claimed"
+    )
+    found = read_storage_word(storage_root, wanted, slot.proof)
+    require_evidence(found == slot.value, "wrong_value", "the slot holds another value")
+    return found

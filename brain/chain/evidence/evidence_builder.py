@@ -1,0 +1,101 @@
+"""Builds evidence from the part of a ledger and the proofs of a brain."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ...errors import InvalidInput, LedgerError
+from ...limits import MAX_EVIDENCE_BYTES
+from ..ledger_protocol import Commitment
+from .block_header import encode_rpc_header
+from .evidence_format import ADDRESS_FIELDS, COMMITMENT_CLAIM, EVIDENCE_FORMAT, parse_evidence
+from .evidence_verifier import verify_evidence
+from .expectations import Expectations
+
+_HASH_BYTES = 32
+
+
+def build_evidence(
+    commitment: Commitment,
+    part: Mapping[str, Any],
+    snapshot: bytes,
+    *,
+    path: bytes = b"",
+    descent: bytes = b"",
+) -> bytes:
+    """Return the text of evidence that `snapshot` is committed, a line of ASCII.
+
+    `part` is what `Ledger.evidence` gives for the commitment: `log`, `chain`, or, for a
+    log whose root is anchored, its `log` with the `chain` of the anchor. `path` is the
+    text of a proof of a path in `snapshot`, `descent` that of a proof that the committed
+    snapshot descends from it, needed if they differ. What is returned has been checked.
+    Raises `ProofError` if the parts do not fit, `InvalidInput` (`too_large`).
+    """
+    log, chain = part.get("log"), part.get("chain")
+    value = {
+        "format": EVIDENCE_FORMAT,
+        "brain": commitment.brain.hex(),
+        "snapshot": snapshot.hex(),
+        "claim": COMMITMENT_CLAIM,
+        "proof": json.loads(path) if path else None,
+        "descent": json.loads(descent) if descent else None,
+        "committed": {
+            "snapshot": commitment.snapshot.hex(),
+            "parent": commitment.parent.hex() if log else None,
+            "seq": commitment.seq,
+        },
+        "log": log,
+        "chain": chain,
+    }
+    text = json.dumps(value, separators=(",", ":")).encode() + b"\n"
+    if len(text) > MAX_EVIDENCE_BYTES:
+        raise InvalidInput(f"evidence of {len(text)} bytes", code="too_large")
+    verify_evidence(parse_evidence(text), Expectations())
+    return text
+
+
+def build_chain_part(
+    chain_id: int, contract: str, kind: str, by: str, block: Mapping[str, Any], proof: Any
+) -> dict[str, Any]:
+    """Return the field `chain` of evidence from what a node answers.
+
+    `kind` is `BRAIN` for a brain that the address `by` has opened, `ANCHOR` for a root
+    it anchored. `block` is an answer of `eth_getBlockByHash`, and `proof` that of
+    `eth_getProof` at it, for the slots in `registry` in their order. Raises
+    `LedgerError` (`bad_rpc`) for answers that are none.
+    """
+    try:
+        slots = [
+            {
+                "slot": _pad_word(slot["key"]),
+                "value": _pad_word(slot["value"]),
+                "proof": _hashed_nodes(slot["proof"]),
+            }
+            for slot in proof["storageProof"]
+        ]
+        return {
+            "chain_id": chain_id,
+            "contract": contract.lower(),
+            "kind": kind,
+            ADDRESS_FIELDS[kind]: by.lower(),
+            "header": f"0x{encode_rpc_header(block).hex()}",
+            "account": _hashed_nodes(proof["accountProof"]),
+            "slots": slots,
+        }
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise LedgerError("the node gives no proof of storage", code="bad_rpc") from error
+
+
+def _pad_word(value: str) -> str:
+    """Return a number in the full length of a word; nodes leave out zeros in front."""
+    return f"0x{int(value, 16):064x}"
+
+
+def _hashed_nodes(nodes: list[str]) -> list[str]:
+    """Return the nodes that are named by their hashes.
+
+    Some clients list again those that, being shorter, stand inside the one above.
+    """
+    return [node.lower() for node in nodes if len(node) >= 2 + 2 * _HASH_BYTES]

@@ -1,0 +1,178 @@
+"""The JSON format of evidence, parsed strictly (schemas/evidence.json).
+
+Ids are hex. What a chain knows is written as its nodes write it, `0x` before lower-case
+hex, with every address, slot and word in its full length.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from ...errors import ProofError, printable_text
+from ...limits import MAX_EVIDENCE_BYTES
+from ...proofs import json_fields
+from ...proofs.proof_json import proof_from_json
+from ...proofs.proof_types import DescentProof, PathProof
+from ..tlog.log_entry import MAX_ENTRY_BYTES
+from .block_header import MAX_HEADER_BYTES
+from .evidence_model import (
+    KIND_ANCHOR,
+    KIND_BRAIN,
+    ChainPart,
+    CommittedSnapshot,
+    EvidenceDocument,
+    LogPart,
+    StorageSlot,
+)
+from .state_proof import MAX_PROOF_NODES, MAX_TRIE_NODE_BYTES
+
+
+def parse_array(value: Any, least: int, most: int) -> list[Any]:
+    """Return a list of `least` to `most` items."""
+    found = json_fields.read_array(value)
+    if not least <= len(found) <= most:
+        raise json_fields.field_error(value, f"a list of {least} to {most}")
+    return found
+
+
+def parse_text(value: Any, most: int) -> str:
+    """Return text of one character to `most`."""
+    if type(value) is not str or not 0 < len(value) <= most:
+        raise json_fields.field_error(value, f"text of at most {most} characters")
+    return value
+
+
+def parse_hex(value: Any, least: int, most: int) -> bytes:
+    """Return the bytes, `least` to `most` of them, that lower-case hex stands for."""
+    if type(value) is not str or value.strip("0123456789abcdef") or len(value) % 2:
+        raise json_fields.field_error(value, "lower-case hex")
+    if not 2 * least <= len(value) <= 2 * most:
+        raise json_fields.field_error(value, f"{least} to {most} bytes")
+    return bytes.fromhex(value)
+
+
+def parse_prefixed_hex(value: Any, least: int, most: int) -> bytes:
+    """Return the bytes, `least` to `most` of them, that lower-case hex after 0x stands for."""
+    if type(value) is not str or not value.startswith("0x"):
+        raise json_fields.field_error(value, "hex after 0x")
+    return parse_hex(value[2:], least, most)
+
+
+EVIDENCE_FORMAT = "brain v1 evidence"
+COMMITMENT_CLAIM = "commitment"
+LOG_FIELDS = ("checkpoint", "key", "index", "entry", "path")
+ADDRESS_FIELDS = {KIND_BRAIN: "creator", KIND_ANCHOR: "sender"}
+"""The field of each kind that names an account."""
+
+MAX_JSON_INTEGER = (1 << 63) - 1
+MAX_CHECKPOINT_CHARS = 64 << 10
+MAX_KEY_CHARS = 1024
+MAX_PATH_HASHES = 63
+"""Hashes on the way from an entry to the root of a log."""
+
+_SLOT_COUNTS = {KIND_BRAIN: 3, KIND_ANCHOR: 1}
+_EVIDENCE_FIELDS = (
+    "format",
+    "brain",
+    "snapshot",
+    "claim",
+    "proof",
+    "descent",
+    "committed",
+    "log",
+    "chain",
+)
+_ProofT = TypeVar("_ProofT", PathProof, DescentProof)
+
+
+def parse_evidence(data: bytes) -> EvidenceDocument:
+    """Return the evidence that `data` writes down; it is well-formed and not yet checked.
+
+    Raises `ProofError`: what proofs/strict.py says, or `unsupported_version`.
+    """
+    if len(data) > MAX_EVIDENCE_BYTES:
+        raise ProofError(f"evidence of {len(data)} bytes", code="too_large")
+    value = json_fields.parse_untrusted_json(data)
+    if type(value) is not dict:
+        raise json_fields.field_error(value, "evidence")
+    found = value.get("format")
+    if found != EVIDENCE_FORMAT:
+        raise ProofError(
+            f"not evidence of this format: {printable_text(found)}",
+            code="unsupported_version",
+            hint=f'the field "format" of evidence is "{EVIDENCE_FORMAT}"',
+        )
+    _, brain, snapshot, claim, proof, descent, committed, log, chain = json_fields.read_record(
+        value, *_EVIDENCE_FIELDS
+    )
+    if claim != COMMITMENT_CLAIM:
+        raise json_fields.field_error(claim, f"the claim {COMMITMENT_CLAIM}")
+    return EvidenceDocument(
+        json_fields.read_digest(brain),
+        json_fields.read_digest(snapshot),
+        _parse_proof(proof, PathProof),
+        _parse_proof(descent, DescentProof),
+        _parse_committed(committed),
+        None if log is None else _parse_log_part(log),
+        None if chain is None else _parse_chain_part(chain),
+    )
+
+
+def _parse_proof(value: Any, kind: type[_ProofT]) -> _ProofT | None:
+    if value is None:
+        return None
+    proof = proof_from_json(value)
+    if not isinstance(proof, kind):
+        raise json_fields.field_error(value, f"a {kind.__name__}")
+    return proof
+
+
+def _parse_committed(value: Any) -> CommittedSnapshot:
+    snapshot, parent, seq = json_fields.read_record(value, *CommittedSnapshot._fields)
+    return CommittedSnapshot(
+        json_fields.read_digest(snapshot),
+        None if parent is None else json_fields.read_digest(parent),
+        json_fields.read_integer(seq, 1, MAX_JSON_INTEGER),
+    )
+
+
+def _parse_log_part(value: Any) -> LogPart:
+    checkpoint, key, leaf_index, entry, path = json_fields.read_record(value, *LOG_FIELDS)
+    return LogPart(
+        parse_text(checkpoint, MAX_CHECKPOINT_CHARS),
+        parse_text(key, MAX_KEY_CHARS),
+        json_fields.read_integer(leaf_index, 0, MAX_JSON_INTEGER),
+        parse_hex(entry, 1, MAX_ENTRY_BYTES),
+        [json_fields.read_digest(one) for one in parse_array(path, 0, MAX_PATH_HASHES)],
+    )
+
+
+def _parse_chain_part(value: Any) -> ChainPart:
+    kind = value.get("kind") if type(value) is dict else None
+    if type(kind) is not str or kind not in ADDRESS_FIELDS:
+        raise json_fields.field_error(kind, f"one of {', '.join(ADDRESS_FIELDS)}")
+    names = ("chain_id", "contract", "kind", ADDRESS_FIELDS[kind], "header", "account", "slots")
+    chain_id, contract, _, by, header, account, slots = json_fields.read_record(value, *names)
+    return ChainPart(
+        json_fields.read_integer(chain_id, 1, MAX_JSON_INTEGER),
+        parse_prefixed_hex(contract, 20, 20),
+        kind,
+        parse_prefixed_hex(by, 20, 20),
+        parse_prefixed_hex(header, 1, MAX_HEADER_BYTES),
+        _parse_nodes(account),
+        [_parse_slot(one) for one in parse_array(slots, _SLOT_COUNTS[kind], _SLOT_COUNTS[kind])],
+    )
+
+
+def _parse_slot(value: Any) -> StorageSlot:
+    slot, word, proof = json_fields.read_record(value, *StorageSlot._fields)
+    return StorageSlot(
+        parse_prefixed_hex(slot, 32, 32), parse_prefixed_hex(word, 32, 32), _parse_nodes(proof)
+    )
+
+
+def _parse_nodes(value: Any) -> list[bytes]:
+    return [
+        parse_prefixed_hex(one, 1, MAX_TRIE_NODE_BYTES)
+        for one in parse_array(value, 0, MAX_PROOF_NODES)
+    ]

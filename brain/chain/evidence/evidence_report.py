@@ -1,0 +1,146 @@
+"""What evidence shows and what is still missing, as sentences, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from ...errors import BrainError, printable_text
+from ...results import ContractInclusion, Evidence, LogInclusion
+
+SHORT_ID_DIGITS = 12
+"""Digits of an id in a sentence."""
+
+
+def claim_sentence(evidence: Evidence) -> str:
+    """Say in a sentence what is shown."""
+    links = [f"snapshot {evidence.snapshot[:SHORT_ID_DIGITS]}"]
+    if evidence.committed != evidence.snapshot:
+        links.append(f"an ancestor of {evidence.committed[:SHORT_ID_DIGITS]}")
+    of = f"commitment {evidence.seq} of brain {evidence.brain[:SHORT_ID_DIGITS]}"
+    links.append(f"{of}{_ledger_phrase(evidence.log, evidence.chain)}")
+    if evidence.path is not None:
+        links[0] = f"{printable_text(evidence.path, 1024)} is in {links[0]}"
+    else:
+        links[:2] = [" is ".join(links[:2])]
+    return ", which is ".join(links)
+
+
+def _ledger_phrase(log: LogInclusion | None, chain: ContractInclusion | None) -> str:
+    at = f" at block {chain.block} in contract {chain.contract}" if chain else ""
+    if log and chain:
+        return f" in the log {printable_text(log.origin)}, anchored by {chain.sender}{at}"
+    if log:
+        return f" in the log {printable_text(log.origin)}"
+    return f", the head{at}" if chain else ""
+
+
+def missing_knowledge(evidence: Evidence, *, owner: bool, content: bool) -> Iterator[str]:
+    """Say what the reader still has to know; `owner`, `content`: whether he brought them."""
+    log, chain = evidence.log, evidence.chain
+    if evidence.path is not None and not content:
+        yield "the file itself, to compare it with what is proven"
+    if log and not log.known:
+        yield "the public key of the log, from who runs it"
+    if log and not log.witnesses and not chain:
+        yield "a witness or a chain: who runs a log can show another one to others"
+    if chain and evidence.trust_level != "L3":
+        source = "" if evidence.trust_level == "L0" else ", from another source than its nodes"
+        yield f"a hash of block {chain.block} on chain {chain.chain_id} that you trust{source}"
+    if chain and not owner:
+        yield (
+            f"that {chain.owner} is who may speak for this brain: anybody can open it as theirs"
+            if chain.owner
+            else f"that {chain.sender} anchors this log: anybody can anchor another one"
+        )
+
+
+_TRUST_TEXT = {
+    "L0": "hashes and signatures only",
+    "L1": "one node gave the hash of the block",
+    "L2": "several nodes gave the hash of the block",
+    "L3": "you brought the hash of the block",
+}
+_MAX_VALUE_CHARS = 4096
+
+
+def render_json(evidence: Evidence) -> str:
+    """Return one JSON document, in a line; its shape is schemas/check-evidence.json."""
+    return json.dumps(_to_jsonable(evidence)) + "\n"
+
+
+def _to_jsonable(value: Any) -> Any:
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        pairs = zip(value._fields, value, strict=True)
+        return {name: iso_time(one) if name == "time" else _to_jsonable(one) for name, one in pairs}
+    return value
+
+
+def render_text(evidence: Evidence) -> str:
+    """Return what is shown, what it is worth, and what is missing."""
+    return "".join(f"{line}\n" for line in _text_lines(evidence))
+
+
+def render_error(error: BrainError, as_json: bool) -> str:
+    """Return what is said of an error, for people or as one JSON document."""
+    if as_json:
+        fields = {"code": error.code, "message": error.message, "hint": error.hint or None}
+        return json.dumps({"error": fields}) + "\n"
+    hint = f"Hint: {error.hint}\n" if error.hint else ""
+    return f"Error: {error.message}\n{hint}"
+
+
+def _text_lines(evidence: Evidence) -> Iterator[str]:
+    yield f"Shown: {evidence.claim}."
+    yield f"Trust: {evidence.trust_level}, {_TRUST_TEXT[evidence.trust_level]}."
+    rows = [
+        (name, printable_text(value, _MAX_VALUE_CHARS))
+        for name, value in _evidence_rows(evidence)
+        if value is not None
+    ]
+    width = max(len(name) for name, _ in rows)
+    yield from (f"  {name:<{width}}  {value}" for name, value in rows)
+    if evidence.missing:
+        yield "To rely on it, you still need:"
+        yield from (f"- {one}" for one in evidence.missing)
+
+
+def _evidence_rows(evidence: Evidence) -> Iterator[tuple[str, object]]:
+    yield "path", evidence.path
+    yield "type", evidence.type
+    yield "size", evidence.size
+    yield "blob", evidence.blob
+    yield "snapshot", evidence.snapshot
+    yield "committed", evidence.committed
+    yield "after", evidence.parent
+    yield "brain", evidence.brain
+    if evidence.log:
+        yield from _log_rows(evidence.log)
+    if evidence.chain:
+        yield from _chain_rows(evidence.chain)
+
+
+def _log_rows(log: LogInclusion) -> Iterator[tuple[str, object]]:
+    yield "log", log.origin
+    yield "log key", f"{log.key}{'' if log.known else ', as it says itself'}"
+    yield "entry", f"{log.place} of {log.size}, at {iso_time(log.time)}"
+    for witness in log.witnesses:
+        yield "witness", witness
+
+
+def _chain_rows(chain: ContractInclusion) -> Iterator[tuple[str, object]]:
+    yield "owner", chain.owner
+    yield "signer", chain.signer
+    yield "anchored by", chain.sender
+    yield "contract", f"{chain.contract}, a BrainRegistry"
+    yield "chain", f"{chain.chain_id}, as it says itself"
+    yield "block", f"{chain.block}, at {iso_time(chain.time)}"
+    yield "block hash", chain.block_hash
+
+
+def iso_time(milliseconds: int) -> str:
+    """Return a time as ISO 8601 in UTC, such as 2026-11-20T23:15:40.123Z."""
+    at = time.gmtime(milliseconds // 1000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', at)}.{milliseconds % 1000:03d}Z"

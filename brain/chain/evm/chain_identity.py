@@ -1,0 +1,59 @@
+"""What identifies a chain: its id and its genesis hash, known by name or asked of its nodes.
+
+Chain ids are those of EIP-155; genesis hashes are of block 0, as the clients go-ethereum
+and reth have them in their source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...errors import InvalidInput
+from . import rpc_decode
+from .evm_config import url_host
+from .rpc import RpcNode
+
+
+class Network(NamedTuple):
+    """A chain: its id, and the hash of its first block."""
+
+    chain_id: int
+    genesis: str
+
+
+PUBLIC_NETWORKS = {
+    "mainnet": Network(1, "0xd4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3"),
+    "sepolia": Network(
+        11155111, "0x25a5cc106eea7138acab33231d7160d69cb777ee0c2c553fcddf5138993e6dd9"
+    ),
+    "base": Network(8453, "0xf712aa9241cc24369b143cf6dce85f0902a9731e70d66818a3a5845b296c73dd"),
+    "base-sepolia": Network(
+        84532, "0x0dcc9e089e30b90ddfc55be9a37dd15bc551aeee999d2e2b51414c54eaf934e4"
+    ),
+}
+
+
+def network_name(chain_id: int) -> str:
+    """Return the name of a public chain, "" if it is not one of these."""
+    return next((name for name, one in PUBLIC_NETWORKS.items() if one.chain_id == chain_id), "")
+
+
+def fetch_chain_identity(urls: Sequence[str]) -> tuple[int, str]:
+    """Return chain id and hash of block 0 as all the nodes say.
+
+    Raises `InvalidInput` (`wrong_chain`) if they differ, or `LedgerError`.
+    """
+    answers = {url: _ask_identity(RpcNode(url)) for url in urls}
+    if len(set(answers.values())) != 1:
+        raise InvalidInput(
+            f"{', '.join(map(url_host, urls))} are nodes of different chains",
+            code="wrong_chain",
+            hint="name nodes of one chain",
+        )
+    return answers[urls[0]]
+
+
+def _ask_identity(node: RpcNode) -> tuple[int, str]:
+    chain_id = rpc_decode.decode_uint64(node.call("eth_chainId"), "chain id")
+    return chain_id, rpc_decode.decode_block(node.call("eth_getBlockByNumber", "0x0", False)).hash

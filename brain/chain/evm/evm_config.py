@@ -1,0 +1,182 @@
+"""The configuration of one ledger on an EVM chain."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple, NoReturn
+from urllib.parse import urlsplit
+
+from ...errors import InvalidInput, printable_text
+
+WEI_PER_GWEI = 10**9
+SAFE_TAG = "safe"
+FINALIZED_TAG = "finalized"
+
+MAX_RPC_URLS = 16
+MAX_URL_CHARS = 2048
+MAX_CONFIRMATIONS = 1_000_000
+DEFAULT_MAX_FEE_WEI = 100 * WEI_PER_GWEI
+DEFAULT_MAX_COST_WEI = 2 * 10**16
+
+_LEDGER_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
+_ADDRESS_HEX = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
+_HASH_HEX = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+_CONFIG_KEYS = frozenset(
+    "chain_id genesis rpc quorum contract finality max_fee_gwei max_cost_wei creator since".split()
+)
+
+
+class EvmLedgerConfig(NamedTuple):
+    """A ledger on an EVM chain. Addresses and hashes are 0x… in lower case, or "" if unknown.
+
+    `quorum` of the nodes at `urls` must agree. `finality` is `safe`, `finalized` or the
+    number of blocks on top that make a block final. `max_fee` caps the price, in wei per
+    gas, `max_cost` a transaction as a whole, in wei. `creator` opened the brains this
+    ledger speaks of; if "", the account does that is signing. `since` is the block from
+    which on the contract exists.
+    """
+
+    name: str
+    chain_id: int
+    genesis: str
+    urls: tuple[str, ...]
+    quorum: int
+    contract: str = ""
+    finality: str | int = FINALIZED_TAG
+    max_fee: int = DEFAULT_MAX_FEE_WEI
+    max_cost: int = DEFAULT_MAX_COST_WEI
+    creator: str = ""
+    since: int = 0
+
+    @property
+    def identity(self) -> str:
+        """What names the ledger wherever it is spoken of; "" while it has no contract."""
+        return f"eip155:{self.chain_id}:{self.contract}" if self.contract else ""
+
+
+def parse_config(name: str, raw: Mapping[str, Any]) -> EvmLedgerConfig:
+    """Return the ledger that a mapping describes.
+
+    Keys: `chain_id`, `genesis`, `rpc` (a URL or several), and optionally `quorum` (by
+    default the majority), `contract`, `finality`, `max_fee_gwei` (a decimal fraction is
+    fine), `max_cost_wei`, `creator`, `since`. Raises `InvalidInput` (`bad_ledger`).
+    """
+    if len(name) > 64 or not _LEDGER_NAME.fullmatch(name):
+        _refuse_config(name, "its name must be lower-case letters, digits and single hyphens")
+    for key in raw:
+        if key not in _CONFIG_KEYS:
+            _refuse_config(name, f"unknown field {printable_text(key)}")
+    urls = _parse_urls(name, raw.get("rpc"))
+    return EvmLedgerConfig(
+        name=name,
+        chain_id=_parse_integer(name, raw, "chain_id", None, 1, 2**63 - 1),
+        genesis=_parse_hex(name, raw, "genesis", _HASH_HEX, required=True),
+        urls=urls,
+        quorum=_parse_integer(name, raw, "quorum", len(urls) // 2 + 1, 1, len(urls)),
+        contract=_parse_hex(name, raw, "contract", _ADDRESS_HEX),
+        finality=_parse_finality(name, raw.get("finality", FINALIZED_TAG)),
+        max_fee=_parse_max_fee(name, raw.get("max_fee_gwei")),
+        max_cost=_parse_integer(name, raw, "max_cost_wei", DEFAULT_MAX_COST_WEI, 1, 2**128),
+        creator=_parse_hex(name, raw, "creator", _ADDRESS_HEX),
+        since=_parse_integer(name, raw, "since", 0, 0, 2**63 - 1),
+    )
+
+
+def config_to_mapping(config: EvmLedgerConfig) -> dict[str, Any]:
+    """Return the mapping that `parse` reads back as the same ledger."""
+    gwei, rest = divmod(config.max_fee, WEI_PER_GWEI)
+    raw: dict[str, Any] = {
+        "chain_id": config.chain_id,
+        "genesis": config.genesis,
+        "rpc": list(config.urls),
+        "quorum": config.quorum,
+        "contract": config.contract,
+        "finality": config.finality,
+        "max_fee_gwei": f"{gwei}.{rest:09}".rstrip("0") if rest else gwei,
+        "max_cost_wei": config.max_cost,
+        "creator": config.creator,
+        "since": config.since,
+    }
+    return {key: value for key, value in raw.items() if value != ""}
+
+
+def url_host(url: str) -> str:
+    """Return what of a URL may be shown: the path often holds a key of the user."""
+    return printable_text(urlsplit(url).netloc.rpartition("@")[2])
+
+
+def _refuse_config(name: str, why: str) -> NoReturn:
+    raise InvalidInput(
+        f"the ledger {printable_text(name)}: {why}",
+        code="bad_ledger",
+        hint="see `brain config ledger --help`; `brain config remove NAME` forgets one",
+    )
+
+
+def _parse_urls(name: str, raw: Any) -> tuple[str, ...]:
+    urls = [raw] if isinstance(raw, str) else raw
+    if not isinstance(urls, list | tuple) or not 1 <= len(urls) <= MAX_RPC_URLS:
+        _refuse_config(name, f"rpc must name 1 to {MAX_RPC_URLS} nodes")
+    for url in urls:
+        if not isinstance(url, str) or len(url) > MAX_URL_CHARS or not _is_url(url):
+            _refuse_config(name, "rpc must hold http:// or https:// URLs")
+    if len(set(urls)) < len(urls):
+        _refuse_config(name, "rpc names a node twice, which would count as two")
+    return tuple(urls)
+
+
+def _is_url(url: str) -> bool:
+    if not url.isascii() or not url.isprintable() or " " in url:
+        return False
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _parse_integer(
+    name: str, raw: Mapping[str, Any], key: str, default: int | None, least: int, most: int
+) -> int:
+    value = raw.get(key, default)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        _refuse_config(name, f"{key} must be a whole number from {least} to {most}")
+    return value
+
+
+def _parse_hex(
+    name: str,
+    raw: Mapping[str, Any],
+    key: str,
+    form: re.Pattern[str],
+    *,
+    required: bool = False,
+) -> str:
+    value = raw.get(key, "")
+    if value == "" and not required:
+        return ""
+    if not isinstance(value, str) or not form.fullmatch(value):
+        digits = 40 if form is _ADDRESS_HEX else 64
+        _refuse_config(name, f"{key} must be 0x and {digits} hexadecimal digits, in quotes")
+    return value.lower()
+
+
+def _parse_finality(name: str, raw: Any) -> str | int:
+    if raw in (SAFE_TAG, FINALIZED_TAG):
+        return str(raw)
+    if isinstance(raw, int) and not isinstance(raw, bool) and 1 <= raw <= MAX_CONFIRMATIONS:
+        return raw
+    _refuse_config(
+        name, "finality must be safe, finalized, or the number of blocks on top; latest is not"
+    )
+
+
+def _parse_max_fee(name: str, raw: Any) -> int:
+    if raw is None:
+        return DEFAULT_MAX_FEE_WEI
+    match = re.fullmatch(r"([0-9]{1,9})(?:\.([0-9]{1,9}))?", str(raw), re.ASCII)
+    fee = int(match[1]) * WEI_PER_GWEI + int((match[2] or "").ljust(9, "0")) if match else 0
+    if isinstance(raw, bool) or fee < 1:
+        _refuse_config(name, "max_fee_gwei must be a number above 0, of at most 9 decimals")
+    return fee

@@ -1,0 +1,214 @@
+"""Several nodes of one chain, of which a quorum must agree on every answer.
+
+Each node is held against the pinned chain before anything else is asked of it. What is
+asked about always names a block by its number or hash, never `latest`: that differs from
+node to node without any of them lying.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple, TypeVar
+
+from ...errors import InvalidInput, LedgerError
+from . import rpc_decode
+from .evm_config import EvmLedgerConfig
+from .rpc import RPC_TIMEOUT_SECONDS, RpcCall, RpcNode, RpcRefusal
+from .rpc_decode import BlockInfo
+
+AnswerT = TypeVar("AnswerT", bound=Hashable)
+
+
+class QuorumView(NamedTuple):
+    """A block on which a quorum agrees, and the nodes that have it."""
+
+    block: BlockInfo
+    nodes: tuple[RpcNode, ...]
+
+    @property
+    def tag(self) -> dict[str, str]:
+        """The block as a parameter of a call (EIP-1898)."""
+        return {"blockHash": self.block.hash}
+
+
+class NodeQuorum:
+    """The nodes of a configured ledger. Errors are `LedgerError`: `bad_rpc`,
+    `unreachable`, `no_quorum`; and `InvalidInput` (`wrong_chain`)."""
+
+    def __init__(self, config: EvmLedgerConfig, timeout: float = RPC_TIMEOUT_SECONDS) -> None:
+        self._config = config
+        self._nodes = [RpcNode(url, timeout) for url in config.urls]
+        self._checked_nodes: set[RpcNode] = set()
+
+    def view_at_tag(self, tag: str = "latest") -> QuorumView | None:
+        """Return the latest block with a tag that a quorum has, None if there is none yet.
+
+        The highest number that a quorum has reached is tried first, then those below that
+        the nodes named: a node that runs ahead, or says so, cannot hold the others up.
+        """
+        heads = self._ask_nodes(
+            lambda node: rpc_decode.decode_optional_block(_block_by_tag(node, tag))
+        )
+        known = [(block, node) for block, node in heads if block is not None]
+        if len(known) < self._config.quorum and len(heads) >= self._config.quorum:
+            return None
+        for number in sorted({block.number for block, _ in known}, reverse=True):
+            view = self._find_agreed_block(
+                number, [one for one in known if one[0].number >= number]
+            )
+            if view is not None:
+                return view
+        raise self._no_quorum_error(f"a {tag} block")
+
+    def view_at_number(self, number: int) -> QuorumView | None:
+        """Return the block with a number, None if a quorum has none."""
+        blocks = self._ask_nodes(
+            lambda node: rpc_decode.decode_optional_block(_block_by_number(node, number))
+        )
+        counts: dict[BlockInfo | None, list[RpcNode]] = {}
+        for block, node in blocks:
+            counts.setdefault(block, []).append(node)
+        block, nodes = max(counts.items(), key=lambda one: len(one[1]))
+        if len(nodes) < self._config.quorum:
+            raise self._no_quorum_error(f"block {number}")
+        return QuorumView(block, tuple(nodes)) if block is not None else None
+
+    def ask_quorum(
+        self,
+        view: QuorumView,
+        read: Callable[[Any], AnswerT],
+        method: str,
+        *params: Any,
+    ) -> AnswerT:
+        """Return what a quorum of the nodes of a view answers alike, as `read` takes it."""
+        answers = self._ask_nodes(lambda node: read(node.call(method, *params)), view.nodes)
+        return self._require_agreement(answers, method)
+
+    def ask_quorum_many(
+        self, view: QuorumView, read: Callable[[list[Any]], AnswerT], calls: Sequence[RpcCall]
+    ) -> AnswerT:
+        """Return what a quorum answers alike to several questions, sent at once."""
+        answers = self._ask_nodes(lambda node: read(node.call_many(calls)), view.nodes)
+        return self._require_agreement(answers, calls[0][0] if calls else "nothing")
+
+    def ask_first(
+        self, view: QuorumView, read: Callable[[Any], AnswerT], method: str, *params: Any
+    ) -> AnswerT:
+        """Return what the first node of a view answers that can, where they may differ."""
+        return self._ask_nodes(lambda node: read(node.call(method, *params)), view.nodes, enough=1)[
+            0
+        ][0]
+
+    def ask_first_or_refusal(self, view: QuorumView, method: str, *params: Any) -> Any:
+        """Return the answer of the first node that can, which may be a `Refusal`."""
+        return self._ask_nodes(
+            lambda node: node.call_or_refusal(method, *params), view.nodes, enough=1
+        )[0][0]
+
+    def broadcast(self, raw: bytes) -> list[RpcRefusal]:
+        """Send a transaction to all nodes, and return the refusals; none if one took it."""
+        method = "eth_sendRawTransaction"
+        answers = self._ask_nodes(lambda node: node.call_or_refusal(method, "0x" + raw.hex()))
+        refusals = [answer for answer, _ in answers if isinstance(answer, RpcRefusal)]
+        return refusals if len(refusals) == len(answers) else []
+
+    def _ask_nodes(
+        self,
+        question: Callable[[RpcNode], AnswerT],
+        nodes: Sequence[RpcNode] = (),
+        enough: int = 0,
+    ) -> list[tuple[AnswerT, RpcNode]]:
+        """Ask the nodes, all of them unless fewer are enough, and return who said what.
+
+        Fewer than a quorum, or than are enough, is an error; the error of a single node
+        is raised as it is.
+        """
+        answer: list[tuple[AnswerT, RpcNode]] = []
+        errors: list[LedgerError] = []
+        for node in nodes or self._nodes:
+            try:
+                self._check_chain(node)
+                answer.append((question(node), node))
+            except LedgerError as error:
+                errors.append(error)
+            if enough and len(answer) >= enough:
+                break
+        if len(answer) >= (enough or self._config.quorum):
+            return answer
+        if not answer and errors:
+            raise errors[0]
+        raise LedgerError(
+            f"only {len(answer)} of {len(self._nodes)} nodes can be used, and "
+            f"{self._config.quorum} have to agree: {errors[0].message if errors else ''}",
+            code="no_quorum",
+            hint="name further nodes, or try again later",
+        )
+
+    def _check_chain(self, node: RpcNode) -> None:
+        """Refuse a node of another chain: ids alone are shared by many test chains."""
+        if node in self._checked_nodes:
+            return
+        chain = rpc_decode.decode_uint64(node.call("eth_chainId"), "chain id")
+        if chain != self._config.chain_id:
+            raise self._wrong_chain_error(node, f"chain {chain} and not {self._config.chain_id}")
+        first = rpc_decode.decode_block(node.call("eth_getBlockByNumber", "0x0", False))
+        if first.number != 0 or first.hash != self._config.genesis:
+            raise self._wrong_chain_error(
+                node, f"another chain of the id {chain}, by its first block"
+            )
+        self._checked_nodes.add(node)
+
+    def _wrong_chain_error(self, node: RpcNode, what: str) -> InvalidInput:
+        return InvalidInput(
+            f"{node.host} is a node of {what}",
+            code="wrong_chain",
+            hint=f"see chain_id, genesis and rpc of the ledger {self._config.name}",
+        )
+
+    def _find_agreed_block(
+        self, number: int, heads: Sequence[tuple[BlockInfo, RpcNode]]
+    ) -> QuorumView | None:
+        """Return the block with a number if a quorum of nodes that got so far has the same."""
+        if len(heads) < self._config.quorum:
+            return None
+        candidates = [(block, node) for block, node in heads if block.number == number]
+        nodes_ahead = [node for block, node in heads if block.number > number]
+        candidates += self._ask_block(number, nodes_ahead)
+        by_block: dict[BlockInfo, list[RpcNode]] = {}
+        for block, node in candidates:
+            by_block.setdefault(block, []).append(node)
+        block, nodes = max(by_block.items(), key=lambda one: len(one[1]))
+        return QuorumView(block, tuple(nodes)) if len(nodes) >= self._config.quorum else None
+
+    def _ask_block(self, number: int, nodes: Sequence[RpcNode]) -> list[tuple[BlockInfo, RpcNode]]:
+        found = []
+        for node in nodes:
+            with suppress(LedgerError):
+                block = rpc_decode.decode_optional_block(_block_by_number(node, number))
+                if block is not None and block.number == number:
+                    found.append((block, node))
+        return found
+
+    def _require_agreement(self, answers: Sequence[tuple[AnswerT, RpcNode]], what: str) -> AnswerT:
+        counts: dict[AnswerT, int] = {}
+        for answer, _ in answers:
+            counts[answer] = counts.get(answer, 0) + 1
+            if counts[answer] >= self._config.quorum:
+                return answer
+        raise self._no_quorum_error(what)
+
+    def _no_quorum_error(self, what: str) -> LedgerError:
+        return LedgerError(
+            f"no {self._config.quorum} of the nodes of {self._config.name} agree on {what}",
+            code="no_quorum",
+            hint="a node lies, lags or is on a fork; name further nodes, or try again later",
+        )
+
+
+def _block_by_tag(node: RpcNode, tag: str) -> Any:
+    return node.call("eth_getBlockByNumber", tag, False)
+
+
+def _block_by_number(node: RpcNode, number: int) -> Any:
+    return node.call("eth_getBlockByNumber", hex(number), False)

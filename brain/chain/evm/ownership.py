@@ -1,0 +1,141 @@
+"""The rights of a brain in the contract: owner, signer, transfer, and commitments signed for others to send.
+
+An owner may name a signer, and hand the brain over in two steps, so that it cannot be
+handed to nobody. Either may authorize one commitment that anybody then pays for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from ...errors import Conflict, InvalidInput, printable_text
+from ..ledger_protocol import not_open_error
+from . import abi
+from .abi import ZERO_ADDRESS
+from .account import CommitAuthorization
+from .fees import Quote
+from .ledger_base import EvmLedgerBase, SentTransaction
+
+AUTHORIZATION_FORMAT = "brain v1 authorization"
+_ID_HEX = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_SIGNATURE_HEX = re.compile(r"0x(?:[0-9a-f]{2}){1,4096}", re.ASCII)
+_NUMBER_FIELDS = ("chain_id", "seq", "deadline")
+_ID_FIELDS = ("brain", "id", "snapshot", "parent")
+_AUTHORIZATION_FIELDS = frozenset(("format", "contract", "signature", *_NUMBER_FIELDS, *_ID_FIELDS))
+
+
+class Ownership(EvmLedgerBase):
+    """The part of an EVM ledger about rights. What sends returns `Sent`, and raises as
+    `commit` does; addresses are 0x… text."""
+
+    def set_signer(self, brain: bytes, signer: str) -> SentTransaction:
+        """Let `signer`, and nobody else but the owner, commit; "" for nobody."""
+        to = abi.parse_account(signer) if signer else ZERO_ADDRESS
+        return self._transact("signer", abi.set_signer_calldata(self.registry_id(brain), to))
+
+    def offer(self, brain: bytes, to: str) -> SentTransaction:
+        """Offer the brain to another account, in place of any before; "" withdraws."""
+        recipient = abi.parse_account(to) if to else ZERO_ADDRESS
+        return self._transact("offer", abi.offer_calldata(self.registry_id(brain), recipient))
+
+    def accept(self, brain: bytes) -> SentTransaction:
+        """Take over a brain that was offered to this account; it has no signer then.
+
+        Raises `InvalidInput` (`unauthorized`) if it was not.
+        """
+        try:
+            return self._transact("accept", abi.accept_calldata(self.registry_id(brain)))
+        except InvalidInput as error:
+            if error.code != "unauthorized":
+                raise
+            raise InvalidInput(
+                f"this brain of {self.creator} is not offered to {self.sender}",
+                code="unauthorized",
+                hint="the ledger's creator is the account that opened the brain; its owner offers",
+            ) from error
+
+    def authorize(
+        self, brain: bytes, snapshot: bytes, parent: bytes, deadline: int
+    ) -> dict[str, Any]:
+        """Sign for one commitment that anybody may send until `deadline`, seconds since 1970.
+
+        Raises `NotFound` (`not_open`), `Conflict` (`stale_parent`, `expired`),
+        `InvalidInput` (`no_key`, `unauthorized`).
+        """
+        view, id = self._contract_view(), self.registry_id(brain)
+        state = self._read_state(view, id)
+        signer = self._signer
+        if state is None:
+            raise not_open_error(self.name)
+        if state.head != parent:
+            raise abi.stale_parent_error(state.head, state.seq)
+        commit = CommitAuthorization(id, snapshot, parent, state.seq + 1, deadline)
+        signature = signer.sign_commit(self.config.chain_id, self.config.contract, commit)
+        # Wallet contracts have their own rules: the registry itself says who may sign.
+        self._registry.simulate_call(
+            view, abi.commit_for_calldata(id, snapshot, parent, deadline, signature)
+        )
+        return {
+            "format": AUTHORIZATION_FORMAT,
+            "chain_id": self.config.chain_id,
+            "contract": self.config.contract,
+            "brain": brain.hex(),
+            "id": id.hex(),
+            "snapshot": snapshot.hex(),
+            "parent": parent.hex(),
+            "seq": commit.seq,
+            "deadline": deadline,
+            "signature": "0x" + signature.hex(),
+        }
+
+    def relay(self, authorization: Mapping[str, Any]) -> SentTransaction:
+        """Send and pay for a commitment that somebody else has signed for.
+
+        Raises `InvalidInput` (`bad_authorization`, `wrong_chain`, `unauthorized`),
+        `Conflict` (`stale_parent`, `expired`).
+        """
+        return self._transact("relay", self._relay_calldata(authorization))
+
+    def quote_relay(self, authorization: Mapping[str, Any]) -> Quote:
+        """Return what `relay` would cost, and send nothing; raises as it does."""
+        return self._quote(self._relay_calldata(authorization))
+
+    def _relay_calldata(self, fields: Mapping[str, Any]) -> bytes:
+        _check_authorization(fields)
+        if (fields["chain_id"], fields["contract"]) != (self.config.chain_id, self.config.contract):
+            raise InvalidInput(
+                "the authorization is for another chain or contract",
+                code="wrong_chain",
+                hint=f"it is for eip155:{fields['chain_id']}:{printable_text(fields['contract'])}",
+            )
+        id, snapshot, parent = (bytes.fromhex(fields[name]) for name in _ID_FIELDS[1:])
+        state = self._read_state(self._contract_view(), id)
+        if state is not None and state.seq >= fields["seq"]:
+            raise Conflict(
+                f"commitment {fields['seq']} has been made: the ledger is at {state.seq}",
+                code="stale_parent",
+                hint="an authorization counts once; ask for a new one",
+            )
+        signature = bytes.fromhex(fields["signature"][2:])
+        return abi.commit_for_calldata(id, snapshot, parent, fields["deadline"], signature)
+
+
+def _check_authorization(fields: Mapping[str, Any]) -> None:
+    if fields.keys() != _AUTHORIZATION_FIELDS or fields["format"] != AUTHORIZATION_FORMAT:
+        _refuse_authorization("its fields are not those of one")
+    for name in _ID_FIELDS:
+        if not isinstance(fields[name], str) or not _ID_HEX.fullmatch(fields[name]):
+            _refuse_authorization(f"{name} is not 32 bytes in hex")
+    for name in _NUMBER_FIELDS:
+        if type(fields[name]) is not int or not 0 <= fields[name] < 1 << 64:
+            _refuse_authorization(f"{name} is not a number below 2^64")
+    if not isinstance(fields["signature"], str) or not _SIGNATURE_HEX.fullmatch(
+        fields["signature"]
+    ):
+        _refuse_authorization("signature is not bytes in hex")
+
+
+def _refuse_authorization(why: str) -> NoReturn:
+    raise InvalidInput(f"not an authorization: {why}", code="bad_authorization")

@@ -1,0 +1,202 @@
+"""Reads the contract BrainRegistry, at a block on which a quorum of nodes agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ...errors import InvalidInput, LedgerError
+from .. import contracts
+from . import abi, rpc_decode
+from .abi import CommittedEvent, ContractState
+from .evm_config import EvmLedgerConfig
+from .node_quorum import NodeQuorum, QuorumView
+from .rpc import RpcCall, RpcRefusal
+from .rpc_decode import BlockInfo
+
+MIN_LOG_RANGE_BLOCKS = 1 << 10
+"""Blocks below which a range of the log is not halved any more."""
+
+
+class TxReceipt(NamedTuple):
+    """What became of a transaction that is in a block; `price` in wei per gas."""
+
+    transaction: str
+    block: int
+    block_hash: str
+    succeeded: bool
+    sender: str
+    gas: int
+    gas_price: int
+
+
+class RegistryContract:
+    """A deployed BrainRegistry. Raises what `Nodes` raises."""
+
+    def __init__(self, config: EvmLedgerConfig, nodes: NodeQuorum) -> None:
+        self._config = config
+        self._nodes = nodes
+
+    def check_code(self, view: QuorumView) -> None:
+        """Raise `InvalidInput` (`no_code`, `wrong_code`) unless the contract is where it should be.
+
+        A transaction to an address without code succeeds, and records nothing.
+        """
+        code = self._nodes.ask_quorum(
+            view, _decode_code, "eth_getCode", self._config.contract, view.tag
+        )
+        self._check_runtime_code(code)
+
+    def read_state(self, view: QuorumView, id: bytes) -> ContractState | None:
+        """Return what the contract knows of a brain, and check its code by the way."""
+        contract = self._config.contract
+        question = {"to": contract, "data": "0x" + abi.brain_calldata(id).hex()}
+        calls: list[RpcCall] = [
+            ("eth_getCode", [contract, view.tag]),
+            ("eth_call", [question, view.tag]),
+        ]
+        code, answer = self._nodes.ask_quorum_many(view, _decode_code_and_state, calls)
+        self._check_runtime_code(code)
+        return abi.decode_state(answer)
+
+    def anchored_root(self, view: QuorumView, account: str) -> bytes:
+        """Return the last root that an account anchored, 32 zero bytes if it never did."""
+        question = {
+            "to": self._config.contract,
+            "data": "0x" + abi.anchor_of_calldata(account).hex(),
+        }
+        return self._nodes.ask_quorum(
+            view,
+            lambda answer: rpc_decode.decode_word(answer, "root"),
+            "eth_call",
+            question,
+            view.tag,
+        )
+
+    def simulate_call(self, view: QuorumView, data: bytes) -> None:
+        """Make a call that changes nothing, and raise what the contract reverts with."""
+        call = {"to": self._config.contract, "data": "0x" + data.hex()}
+        answer = self._nodes.ask_first_or_refusal(view, "eth_call", call, view.tag)
+        if isinstance(answer, RpcRefusal):
+            raise abi.revert_error(answer.data, answer.message)
+
+    def find_events(
+        self,
+        view: QuorumView,
+        id: bytes,
+        *,
+        snapshot: bytes = b"",
+        parent: bytes = b"",
+        down_to: int = 1,
+    ) -> list[CommittedEvent]:
+        """Return the commitments of a brain, or those of a snapshot or after a parent.
+
+        The log is read backwards, in as few ranges as the nodes allow, until commitment
+        `down_to` or one before it is found.
+        """
+        words = [None if not word else "0x" + word.hex() for word in (snapshot, parent)]
+        found: list[CommittedEvent] = []
+        for events_in_range in self._scan_log_ranges(
+            view, [abi.COMMITTED_TOPIC, "0x" + id.hex(), *words], id
+        ):
+            for one in events_in_range:
+                wanted = (snapshot or one.snapshot, parent or one.parent)
+                if (one.snapshot, one.parent) != wanted:
+                    rpc_decode.refuse_answer("log entry of what was asked for", one.snapshot.hex())
+            found = [*events_in_range, *found]
+            if any(one.seq <= down_to for one in events_in_range):
+                break
+        return found
+
+    def read_blocks(self, view: QuorumView, numbers: Sequence[int]) -> list[BlockInfo]:
+        """Return blocks that are on the chain of the view."""
+        calls = [("eth_getBlockByNumber", [hex(one), False]) for one in numbers]
+
+        def read(answers: list[Any]) -> tuple[BlockInfo, ...]:
+            return tuple(map(rpc_decode.decode_block, answers))
+
+        return list(self._nodes.ask_quorum_many(view, read, calls)) if calls else []
+
+    def read_receipts(self, view: QuorumView, hashes: Sequence[str]) -> list[TxReceipt | None]:
+        """Return the receipts of transactions, None for those in no block."""
+        calls = [("eth_getTransactionReceipt", [one]) for one in hashes]
+
+        def read(answers: list[Any]) -> tuple[TxReceipt | None, ...]:
+            return tuple(map(decode_receipt, hashes, answers))
+
+        return list(self._nodes.ask_quorum_many(view, read, calls)) if calls else []
+
+    def _check_runtime_code(self, code: bytes) -> None:
+        where = f"{self._config.contract} on chain {self._config.chain_id}"
+        if not code:
+            raise InvalidInput(
+                f"there is no contract at {where}",
+                code="no_code",
+                hint="check the address, or deploy the contract",
+            )
+        if code != contracts.runtime_code():
+            raise InvalidInput(
+                f"another contract than BrainRegistry is at {where}",
+                code="wrong_code",
+                hint="check the address: only the code itself is trusted",
+            )
+
+    def _scan_log_ranges(
+        self, view: QuorumView, topics: list[str | None], id: bytes
+    ) -> Iterator[tuple[CommittedEvent, ...]]:
+        """Yield the entries of the log range by range, the last one first."""
+
+        def read(value: Any) -> tuple[CommittedEvent, ...]:
+            entries = rpc_decode.decode_array(value, "log")
+            return tuple(abi.decode_event(one, self._config.contract, id) for one in entries)
+
+        last = view.block.number
+        span = last - self._config.since + 1
+        while last >= self._config.since:
+            first = max(last - span + 1, self._config.since)
+            query = {
+                "address": self._config.contract,
+                "topics": topics,
+                "fromBlock": hex(first),
+                "toBlock": hex(last),
+            }
+            try:
+                events_in_range = self._nodes.ask_quorum(view, read, "eth_getLogs", query)
+            except LedgerError:
+                if span <= MIN_LOG_RANGE_BLOCKS:
+                    raise
+                span = max(
+                    span // 8, MIN_LOG_RANGE_BLOCKS
+                )  # nodes limit how far, or how much, they look
+                continue
+            yield events_in_range
+            last = first - 1
+
+
+def _decode_code(value: Any) -> bytes:
+    return rpc_decode.decode_bytes(value, "code")
+
+
+def _decode_code_and_state(answers: list[Any]) -> tuple[bytes, bytes]:
+    return _decode_code(answers[0]), rpc_decode.decode_bytes(answers[1], "state of a brain")
+
+
+def decode_receipt(hash: str, value: Any) -> TxReceipt | None:
+    """Return what became of a transaction, None if it is in no block."""
+    if value is None:
+        return None
+    answer = rpc_decode.decode_object(value, "receipt")
+    if rpc_decode.decode_hash(answer.get("transactionHash"), "transaction") != hash:
+        rpc_decode.refuse_answer("receipt of this transaction", answer.get("transactionHash"))
+    status = rpc_decode.decode_uint64(answer.get("status"), "status")
+    if status > 1:
+        rpc_decode.refuse_answer("status", answer.get("status"))
+    return TxReceipt(
+        hash,
+        rpc_decode.decode_uint64(answer.get("blockNumber"), "block number"),
+        rpc_decode.decode_hash(answer.get("blockHash"), "block hash"),
+        status == 1,
+        rpc_decode.decode_address(answer.get("from"), "sender"),
+        rpc_decode.decode_uint64(answer.get("gasUsed"), "gas"),
+        rpc_decode.decode_uint256(answer.get("effectiveGasPrice"), "price of gas"),
+    )

@@ -1,0 +1,119 @@
+"""Strict decoding of the JSON-RPC answers of a node, which are untrusted.
+
+Everything here raises `LedgerError` (`bad_rpc`) for what is not exactly as it should be.
+Numbers are below 2^64 and amounts below 2^256, without leading zeros (execution-apis:
+base types); bytes are lower or upper case hex of whole bytes; addresses come out in
+lower case.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple, NoReturn
+
+from ...errors import LedgerError, printable_text
+
+MAX_SHOWN_CHARS = 80
+_QUANTITY = re.compile(r"0x(?:0|[1-9a-f][0-9a-f]{0,63})", re.ASCII)
+_DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
+
+
+class BlockInfo(NamedTuple):
+    """A block as a node states it; `time` in seconds since 1970, `base_fee` in wei per gas."""
+
+    number: int
+    hash: str
+    time: int
+    base_fee: int
+
+
+def bad_rpc_error(host: str, what: str) -> LedgerError:
+    """Return the error for an answer of a node that cannot be taken."""
+    return LedgerError(
+        f"{host} {what}",
+        code="bad_rpc",
+        hint="check that the address is that of a node of this chain, or ask another",
+    )
+
+
+def refuse_answer(what: str, value: object) -> NoReturn:
+    """Raise for an answer that cannot be."""
+    raise bad_rpc_error(
+        "the node", f"gave no valid {what}: {printable_text(repr(value), MAX_SHOWN_CHARS)}"
+    )
+
+
+def decode_uint256(value: Any, what: str) -> int:
+    """Return a number below 2^256."""
+    if not isinstance(value, str) or not _QUANTITY.fullmatch(value):
+        refuse_answer(what, value)
+    return int(value, 16)
+
+
+def decode_uint64(value: Any, what: str) -> int:
+    """Return a number below 2^64."""
+    found = decode_uint256(value, what)
+    if found >> 64:
+        refuse_answer(what, value)
+    return found
+
+
+def decode_bytes(value: Any, what: str) -> bytes:
+    """Return bytes of any length."""
+    if not isinstance(value, str) or not _DATA.fullmatch(value):
+        refuse_answer(what, value)
+    return bytes.fromhex(value[2:])
+
+
+def decode_word(value: Any, what: str) -> bytes:
+    """Return 32 bytes."""
+    found = decode_bytes(value, what)
+    if len(found) != 32:
+        refuse_answer(what, value)
+    return found
+
+
+def decode_hash(value: Any, what: str) -> str:
+    """Return a hash as text in lower case."""
+    return "0x" + decode_word(value, what).hex()
+
+
+def decode_address(value: Any, what: str) -> str:
+    """Return an address as text in lower case."""
+    found = decode_bytes(value, what)
+    if len(found) != 20:
+        refuse_answer(what, value)
+    return "0x" + found.hex()
+
+
+def decode_object(value: Any, what: str) -> dict[str, Any]:
+    """Return an object of JSON."""
+    if not isinstance(value, dict):
+        refuse_answer(what, value)
+    return value
+
+
+def decode_array(value: Any, what: str) -> list[Any]:
+    """Return an array of JSON."""
+    if not isinstance(value, list):
+        refuse_answer(what, value)
+    return value
+
+
+def decode_block(value: Any) -> BlockInfo:
+    """Return what counts of a block. Only the first block of a chain may lack a time."""
+    fields = decode_object(value, "block")
+    found = BlockInfo(
+        decode_uint64(fields.get("number"), "block number"),
+        decode_hash(fields.get("hash"), "block hash"),
+        decode_uint64(fields.get("timestamp"), "block time"),
+        decode_uint256(fields.get("baseFeePerGas", "0x0"), "base fee"),
+    )
+    if found.time == 0 and found.number > 0:
+        refuse_answer("block time", fields.get("timestamp"))
+    return found
+
+
+def decode_optional_block(value: Any) -> BlockInfo | None:
+    """Return what counts of a block that need not exist."""
+    return None if value is None else decode_block(value)

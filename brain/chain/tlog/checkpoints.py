@@ -1,0 +1,93 @@
+"""Checkpoints of a log, and cosignatures of them by witnesses (C2SP tlog-checkpoint, tlog-cosignature).
+
+Only the kind with Ed25519, `cosignature/v1`; lines of other kinds are let pass like
+those of unknown keys.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ...errors import ProofError
+from ...trust import ed25519
+from .rfc6962 import EMPTY_ROOT, HASH_BYTES
+from .signed_note import SignatureLine, SignedNote, VerifierKey, decode_base64, encode_base64
+
+MAX_LOG_SIZE = (1 << 63) - 1
+"""Leaves in a log."""
+
+_DECIMAL = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
+
+
+class Checkpoint(NamedTuple):
+    """A state of the log that calls itself `origin`: `size` entries under `root`."""
+
+    origin: str
+    size: int
+    root: bytes
+
+    @property
+    def text(self) -> str:
+        """What is signed."""
+        return f"{self.origin}\n{self.size}\n{encode_base64(self.root)}\n"
+
+
+def parse_checkpoint(text: str) -> Checkpoint:
+    """Return the checkpoint that the text of a note is; extension lines are let pass.
+
+    Raises `ProofError` (`bad_checkpoint`).
+    """
+    lines = text.removesuffix("\n").split("\n")
+    if len(lines) >= 3 and all(lines) and _DECIMAL.fullmatch(lines[1]):
+        origin, size, root = lines[0], int(lines[1]), decode_base64(lines[2])
+        if (
+            size <= MAX_LOG_SIZE
+            and root
+            and len(root) == HASH_BYTES
+            and (size or root == EMPTY_ROOT)
+        ):
+            return Checkpoint(origin, size, root)
+    raise ProofError("the text of the note is not a checkpoint", code="bad_checkpoint")
+
+
+MAX_COSIGNATURE_TIME = (1 << 63) - 1
+_TIME_BYTES = 8
+_COSIGNATURE_BYTES = _TIME_BYTES + ed25519.SIGNATURE_SIZE
+
+
+class Cosignature(NamedTuple):
+    """Who vouches for a checkpoint, and since when: `time` is in seconds since 1970, UTC."""
+
+    key: VerifierKey
+    time: int
+
+
+def sign_cosignature(text: str, key: VerifierKey, seed: bytes, time: int) -> SignatureLine:
+    """Return the line by which a witness cosigns the text of a checkpoint."""
+    signature = ed25519.sign_message(seed, _cosigned_message(text, time))
+    return SignatureLine(key.name, key.id, time.to_bytes(_TIME_BYTES, "big") + signature)
+
+
+def verify_cosignature(note: SignedNote, key: VerifierKey) -> Cosignature | None:
+    """Return what a witness says of a note, None if no line names its key.
+
+    Raises `ProofError` (`bad_signature`) if its line does not fit.
+    """
+    line = note.find_signature(key)
+    if line is None:
+        return None
+    time = int.from_bytes(line.signature[:_TIME_BYTES], "big")
+    if (
+        len(line.signature) == _COSIGNATURE_BYTES
+        and time <= MAX_COSIGNATURE_TIME
+        and ed25519.verify_signature(
+            key.key, _cosigned_message(note.text, time), line.signature[_TIME_BYTES:]
+        )
+    ):
+        return Cosignature(key, time)
+    raise ProofError(f"the cosignature of {key.name} does not fit", code="bad_signature")
+
+
+def _cosigned_message(text: str, time: int) -> bytes:
+    return f"cosignature/v1\ntime {time}\n{text}".encode()

@@ -1,0 +1,123 @@
+"""Compact ranges: which subtree hashes a proof or a root of an RFC 6962 tree consists of.
+
+A range of leaves [start, end) is covered by complete subtrees, each named by its level
+(0 for leaves) and its place in that level. These never change once they are complete,
+so they are what is stored; every hash of every tree size is joined from few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from .rfc6962 import EMPTY_ROOT, node_hash
+
+
+class Subtree(NamedTuple):
+    """The complete subtree over the leaves [place << level, place + 1 << level)."""
+
+    level: int
+    offset: int
+
+    @property
+    def last_leaf(self) -> int:
+        """The last leaf under it, with which its hash is stored."""
+        return ((self.offset + 1) << self.level) - 1
+
+
+LeafRange = tuple[int, int]
+"""Leaves from the first to before the second, as the RFC splits them."""
+
+
+def cover_range(start: int, end: int) -> list[Subtree]:
+    """Return the complete subtrees that make up a range, greatest and leftmost first."""
+    out = []
+    while start < end:
+        level = (end - start).bit_length() - 1
+        out.append(Subtree(level, start >> level))
+        start += 1 << level
+    return out
+
+
+def fold_hashes(hashes: Sequence[bytes]) -> bytes:
+    """Return the hash of a range from those of its cover; `EMPTY_ROOT` from none."""
+    if not hashes:
+        return EMPTY_ROOT
+    node = hashes[-1]
+    for left in reversed(hashes[:-1]):
+        node = node_hash(left + node)
+    return node
+
+
+def _split_point(start: int, end: int) -> int:
+    """Return where the children of a range meet: at the greatest power of two below its width."""
+    return start + (1 << (end - start - 1).bit_length() - 1)
+
+
+def inclusion_ranges(index: int, size: int) -> list[LeafRange]:
+    """Return the ranges whose hashes are PATH(index, size), RFC 6962, section 2.1.1."""
+    out = []
+    start, end = 0, size
+    while end - start > 1:
+        middle = _split_point(start, end)
+        if index < middle:
+            out.append((middle, end))
+            end = middle
+        else:
+            out.append((start, middle))
+            start = middle
+    return out[::-1]
+
+
+def consistency_ranges(old: int, new: int) -> list[LeafRange]:
+    """Return the ranges whose hashes are PROOF(old, new), RFC 6962, section 2.1.2.
+
+    None if one of the sizes is 0 or both are the same.
+    """
+    if old in (0, new):
+        return []
+    out = []
+    start, end = 0, new
+    while old < end:
+        middle = _split_point(start, end)
+        if old <= middle:
+            out.append((middle, end))
+            end = middle
+        else:
+            out.append((start, middle))
+            start = middle
+    if start:  # else the old root itself is where the way begins
+        out.append((start, end))
+    return out[::-1]
+
+
+class CompactRange:
+    """The right edge of a growing tree: the hashes of the cover of all its leaves."""
+
+    def __init__(self, size: int, hashes: Sequence[bytes]) -> None:
+        self.size = size
+        self._hashes = list(hashes)
+
+    def append_leaves(self, leaves: Iterable[bytes]) -> list[bytes]:
+        """Append leaf hashes; return for each the hashes of the subtrees that end with it.
+
+        They are joined to one byte string, the leaf hash first, then level 1 and so on.
+        """
+        out = []
+        stack, size = self._hashes, self.size
+        for leaf in leaves:
+            hashes = node = leaf
+            left = size
+            while left & 1:
+                node = node_hash(stack.pop() + node)
+                hashes += node
+                left >>= 1
+            stack.append(node)
+            out.append(hashes)
+            size += 1
+        self.size = size
+        return out
+
+    def root_hash(self) -> bytes:
+        """Return the root of the tree as it is now."""
+        return fold_hashes(self._hashes)

@@ -1,0 +1,284 @@
+"""The embedded ledger: a log in a folder of its own, for all brains of a user.
+
+What a log that one runs oneself cannot prove: that it tells everybody the same. Whoever
+holds its key can copy the folder, or bring back an old one, and go on differently on
+both; each history is then whole and well signed. That shows only to who holds a
+checkpoint of the other one: so a checkpoint binds the operator once it has left the
+machine, by being handed over, cosigned by a witness, or anchored in a chain. What can be
+noticed here is noticed: a database that ends before, or differs from, what was last
+acknowledged in this folder; one that is gone; and checkpoints brought back from outside.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from ...errors import Conflict, InvalidInput, NotFound, ProofError
+from ...store import high_water_mark
+from ..ledger_protocol import (
+    FINALIZED,
+    NO_PARENT,
+    Commitment,
+    CommitRequest,
+    LedgerFault,
+    LedgerHead,
+)
+from . import audit, log_export, log_files, log_verifier, signed_note
+from .checkpoints import Cosignature
+from .log_entry import MAX_TIME_MS
+from .log_reader import IndexedEntry, LogReader, SignedCheckpoint, verify_entry_row
+from .log_writer import LogWriter
+from .rfc6962 import HASH_BYTES
+
+
+def now_ms() -> int:
+    """Return the time, in ms since 1970, UTC."""
+    return time.time_ns() // 1_000_000
+
+
+class ExportedLog(NamedTuple):
+    """A whole log: its last checkpoint, its verifier key, and the data of its leaves."""
+
+    checkpoint: str
+    key: str
+    entries: Iterator[bytes]
+
+
+class EmbeddedLedger:
+    """A `Ledger` in `folder`, which appears with the first commitment; see there.
+
+    A commitment is durable, and final, once it is returned. Reading never writes. Any
+    number of processes may use one folder, each with an object of its own; an object is
+    for one thread. `clock` gives ms since 1970; `timeout` is in seconds, for other
+    writers. Every method may raise `StoreError`, of a damaged log with code `bad_log` or
+    `bad_store`.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        clock: Callable[[], int] = now_ms,
+        name: str = "local",
+        timeout: float = log_files.LOG_LOCK_SECONDS,
+    ) -> None:
+        self.name = name
+        self._folder = folder
+        self._clock = clock
+        self._timeout = timeout
+        self._log: LogReader | None = None
+        self._seed = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the files; the ledger can be used again, and opens them again."""
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+            self._seed = b""
+
+    @property
+    def identity(self) -> str:
+        """`tlog:` and the origin of the log; "" as long as there is none."""
+        log = self._open_reader()
+        return log.identity if log else ""
+
+    @property
+    def key(self) -> str:
+        """The verifier key of the log, which checks its checkpoints; "" if there is none."""
+        log = self._open_reader()
+        return str(log.key) if log else ""
+
+    def head(self, brain: bytes) -> LedgerHead | None:
+        """See `Ledger.head`. A log knows no owners."""
+        log = self._open_reader()
+        entry = log.head(brain) if log else None
+        return LedgerHead(entry.seq, entry.snapshot, "", "") if entry else None
+
+    def open(self, brain: bytes, snapshot: bytes) -> Commitment:
+        """See `Ledger.open`."""
+        if self.head(brain) is None:
+            try:
+                return self.commit(brain, snapshot, NO_PARENT)
+            except Conflict as error:  # another process was faster
+                raise _already_open_error(brain) from error
+        raise _already_open_error(brain)
+
+    def commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Commitment:
+        """See `Ledger.commit`. After `NO_PARENT` it opens the brain: that costs nothing here."""
+        return self.commit_many([CommitRequest(brain, snapshot, parent)])[0]
+
+    def commit_many(self, requests: Sequence[CommitRequest]) -> list[Commitment]:
+        """Record all wishes in one transaction, or none of them; return them in their order.
+
+        Several wishes of one brain follow each other. Errors as for `commit`.
+        """
+        if not requests:
+            return []
+        _check_requests(requests)
+        log = self._open_writer()
+        time_ms = min(max(self._clock(), 0), MAX_TIME_MS)
+        return self._as_commitments(log, log.append(requests, time_ms, self._load_seed(log)))
+
+    def status(self, brain: bytes, snapshot: bytes) -> Commitment:
+        """See `Ledger.status`: what is recorded is finalized."""
+        log, entry = self._find_entry(brain, snapshot)
+        return self._as_commitments(log, [entry])[0]
+
+    def history(self, brain: bytes) -> list[Commitment]:
+        """See `Ledger.history`."""
+        log = self._open_reader()
+        return self._as_commitments(log, log.history(brain)) if log else []
+
+    def trust_level(self, commitment: Commitment) -> str:
+        """Return "L0": hashes and signatures of a log that somebody runs himself."""
+        return "L0"
+
+    def evidence(self, brain: bytes, snapshot: bytes, size: int | None = None) -> dict[str, Any]:
+        """Return `log`, with everything `check.check_inclusion` needs, and no `chain`.
+
+        It is under the checkpoint of the first `size` entries; without a size under the
+        last one that a witness cosigned, or else the last one. Raises `NotFound`
+        (`not_committed`, `no_checkpoint`, `no_key`).
+        """
+        log, entry = self._find_entry(brain, snapshot)
+        wanted = log.last_cosigned_size(entry.leaf_index + 1) if size is None else size
+        return {
+            "log": log_export.inclusion_evidence(log, entry, self._signed_checkpoint(log, wanted)),
+            "chain": None,
+        }
+
+    def checkpoint(self, size: int | None = None) -> str:
+        """Return the signed checkpoint of the first `size` entries, or of all of them.
+
+        The cosignatures that were added to it come with it. Raises `NotFound`:
+        `no_checkpoint` for a size the log does not have, `no_key` for one that was not
+        kept if the key is gone.
+        """
+        log = self._require_log()
+        return log_export.checkpoint_note(log, self._signed_checkpoint(log, size))
+
+    def consistency(self, old_size: int, new_size: int) -> list[bytes]:
+        """Return the path for `check.check_consistency` between two checkpoints.
+
+        Raises `NotFound` (`no_checkpoint`), `InvalidInput` (`bad_sizes`).
+        """
+        if old_size > new_size:
+            raise InvalidInput(f"{old_size} is more than {new_size}", code="bad_sizes")
+        return log_export.consistency_path(self._require_log(), old_size, new_size)
+
+    def add_cosignature(self, text: str, witnesses: Sequence[str]) -> list[Cosignature]:
+        """Keep what witnesses signed of a checkpoint of this log; return who and when.
+
+        `text` is the checkpoint with lines added to it; `witnesses` are verifier keys of
+        kind cosignature, and lines of others are left out. Raises `ProofError` as
+        `check.check_checkpoint`, and `no_cosignature`; `VerificationFailed`
+        (`rolled_back`, `log_forked`) if the log signed it but does not hold it.
+        """
+        log = self._open_writer()
+        state, cosignatures = log_verifier.verify_checkpoint(text, str(log.key), witnesses)
+        log.refuse_rollback(state.size.to_bytes(8, "big") + state.root)
+        if not cosignatures:
+            raise ProofError("no line of it is by one of the witnesses", code="no_cosignature")
+        log.store_cosignatures(signed_note.parse_note(text), state, cosignatures)
+        return list(cosignatures)
+
+    def export(self) -> ExportedLog:
+        """Return the whole log as anybody can check it; the entries are read as they are taken."""
+        log = self._require_log()
+        last = log.last_checkpoint()
+        rows = log.iter_entry_rows(last.checkpoint.size)
+        data = (verify_entry_row(row).leaf_data for row in rows)
+        return ExportedLog(log_export.checkpoint_note(log, last), str(log.key), data)
+
+    def verify(self, older: Sequence[str] = ()) -> list[LedgerFault]:
+        """Make all hashes anew and compare; `older` are checkpoints that were kept elsewhere.
+
+        Finds what is damaged or missing, and if the log was rolled back or forked since
+        one of `older`, or since what was last acknowledged in this folder.
+        """
+        log = self._open_reader()
+        if log is not None:
+            return audit.audit_log(log, self._folder, older)
+        if older or high_water_mark.read_mark(os.fspath(self._folder / log_files.LOG_DATABASE)):
+            return [LedgerFault("rolled_back", "the log is gone, though it was committed to")]
+        return []
+
+    def _open_reader(self) -> LogReader | None:
+        if self._log is None:
+            db = log_files.open_log_readonly(self._folder, self._timeout)
+            self._log = LogReader(db) if db else None
+        return self._log
+
+    def _require_log(self) -> LogReader:
+        log = self._open_reader()
+        if log is None:
+            raise log_export.no_checkpoint_error(0)
+        return log
+
+    def _open_writer(self) -> LogWriter:
+        if isinstance(self._log, LogWriter):
+            return self._log
+        self.close()
+        log_files.create_log(self._folder, self._timeout)
+        db = log_files.open_log_writable(self._folder, self._timeout)
+        self._log = LogWriter(db, os.fspath(self._folder / log_files.LOG_DATABASE))
+        return self._log
+
+    def _load_seed(self, log: LogReader) -> bytes:
+        """Return the private key; errors as for `keys.load`."""
+        if not self._seed:
+            self._seed = log_files.load_log_key(self._folder, log)
+        return self._seed
+
+    def _signed_checkpoint(self, log: LogReader, size: int | None) -> SignedCheckpoint:
+        last = log.last_checkpoint()
+        if size is None or size == last.checkpoint.size:
+            return last
+        return log_export.signed_checkpoint_at(log, size, lambda: self._load_seed(log))
+
+    def _find_entry(self, brain: bytes, snapshot: bytes) -> tuple[LogReader, IndexedEntry]:
+        log = self._open_reader()
+        entry = log.find_entry(brain, snapshot) if log else None
+        if log is None or entry is None:
+            raise NotFound(
+                f"the log does not hold the snapshot {snapshot.hex()} of this brain",
+                code="not_committed",
+                hint="commit it first",
+            )
+        return log, entry
+
+    def _as_commitments(self, log: LogReader, entries: Iterable[IndexedEntry]) -> list[Commitment]:
+        name, identity = self.name, log.identity
+        return [
+            Commitment(name, identity, brain, seq, snapshot, parent, FINALIZED, time, leaf_index)
+            for leaf_index, brain, seq, snapshot, parent, time in entries
+        ]
+
+
+def _check_requests(requests: Sequence[CommitRequest]) -> None:
+    for brain, snapshot, parent in requests:
+        if not len(brain) == len(snapshot) == len(parent) == HASH_BYTES or snapshot == NO_PARENT:
+            raise InvalidInput("a wish with an id that cannot be one", code="bad_id")
+
+
+def _already_open_error(brain: bytes) -> Conflict:
+    return Conflict(
+        f"the log holds the brain {brain.hex()} already",
+        code="already_open",
+        hint="commit after its head",
+    )

@@ -1,0 +1,141 @@
+"""The folder of a log: its database, its private key and its high-water mark.
+
+The database appears whole, by a rename. A log gets a key of its own when it is made, so
+one whose database is lost is never begun anew under the same name: that would be a fork.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from ...errors import InvalidInput, NotFound, StoreError, VerificationFailed
+from ...store import database_file, high_water_mark
+from ...store.connection import Connection, DatabaseLabels
+from ...store.file_checks import FileIdentities
+from ...store.writer_lock import writer_lock
+from ...trust import ed25519, keyfile
+from . import log_schema
+from .log_reader import LogReader
+
+LOG_DATABASE = "log.db"
+LOG_LOCK_SECONDS = 60.0
+"""Seconds to wait for other processes."""
+
+LOG_WORDING = DatabaseLabels(
+    "the log",
+    "the log",
+    "the folder of the log",
+    "run `brain chain verify` for details, and bring the folder of the log back from a copy",
+)
+
+
+def create_log(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> None:
+    """Make a log in `folder`, which is made too, unless there is one.
+
+    Folder, database and key are for their owner alone, whatever the umask says. Raises
+    `StoreError` (`read_only`, `cannot_open`, `no_space`, `io_error`), `Locked`, or
+    `VerificationFailed` (`rolled_back`) if there was a log that is gone.
+    """
+    if os.path.lexists(folder / LOG_DATABASE):
+        return
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        os.chmod(folder, 0o700)
+        with writer_lock(folder, timeout, "the log"):
+            if not os.path.lexists(folder / LOG_DATABASE):
+                _refuse_lost_log(folder)
+                _build_log(folder)
+    except OSError as error:
+        raise database_file.open_database_error(error, LOG_WORDING) from error
+
+
+def _refuse_lost_log(folder: Path) -> None:
+    if high_water_mark.read_mark(os.fspath(folder / LOG_DATABASE)):
+        raise VerificationFailed(
+            "the log is gone, though entries of it were acknowledged",
+            code="rolled_back",
+            hint="bring the folder of the log back from a copy;"
+            " to begin another log, use another folder",
+        )
+
+
+def _build_log(folder: Path) -> None:
+    path = os.fspath(folder / f"{LOG_DATABASE}.new")
+    _remove_unfinished(path)
+    for unfinished in folder.glob(".log-*"):  # a key that was not written to its end
+        unfinished.unlink()
+    key = keyfile.create_key(folder, f"log-{secrets.token_hex(8)}")
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    os.chmod(path, 0o600)
+    db = database_file.open_for_writing(path, LOG_LOCK_SECONDS, LOG_WORDING)
+    try:
+        db.execute("PRAGMA journal_mode=MEMORY")
+        log_schema.create_log_tables(db, key.key, key.name)
+        db.execute("PRAGMA journal_mode=WAL")
+    finally:
+        db.close()
+    os.rename(path, folder / LOG_DATABASE)
+    _remove_unfinished(path)
+    database_file.sync_folder(os.fspath(folder))
+    database_file.sync_folder(os.path.dirname(os.path.abspath(folder)))
+
+
+def _remove_unfinished(path: str) -> None:
+    """Remove a database that was left unfinished, and the empty files beside it."""
+    for end in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            os.unlink(path + end)
+
+
+def open_log_writable(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> Connection:
+    """Open the log in `folder` for appending.
+
+    Raises `NotFound` (`no_store`), `StoreError` (`foreign_owner`, `bad_store`,
+    `unsupported_version`, `read_only`, `cannot_open`), `Locked`.
+    """
+    path = os.fspath(folder / LOG_DATABASE)
+    database_file.check_database_files(path, LOG_WORDING)
+    if not os.access(path, os.W_OK) or not os.access(folder, os.W_OK):
+        raise StoreError(
+            "the log cannot be written",
+            code="read_only",
+            hint="committing needs write access to the folder of the log",
+        )
+    db = database_file.open_for_writing(path, timeout, LOG_WORDING)
+    db.file_identities = FileIdentities(path)
+    try:
+        log_schema.check_log_schema(db)
+        db.file_identities.remember()
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def open_log_readonly(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> Connection | None:
+    """Open the log in `folder` for reading, None if there is none; errors as above."""
+    path = os.fspath(folder / LOG_DATABASE)
+    try:
+        database_file.check_database_files(path, LOG_WORDING)
+    except NotFound:
+        return None
+    return database_file.open_for_reading(path, timeout, LOG_WORDING, log_schema.check_log_schema)
+
+
+def load_log_key(folder: Path, log: LogReader) -> bytes:
+    """Return the private key of a log.
+
+    Raises `NotFound` (`no_key`), `InvalidInput` (`wrong_key`, `bad_key`), `BrainError`
+    (`unsafe_key_folder`, `unsafe_key_file`).
+    """
+    seed = keyfile.load_key(folder, log.key_file)
+    if ed25519.public_key(seed) != log.key.key:
+        raise InvalidInput(
+            "the key beside the log is that of another log",
+            code="wrong_key",
+            hint="bring the folder of the log back from a copy",
+        )
+    return seed

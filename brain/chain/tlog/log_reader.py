@@ -1,0 +1,246 @@
+"""Reads entries, heads, hashes and checkpoints of the log, each verified as it is read.
+
+An entry is proven by the hash of its leaf, a hash by the root that it leads to, and the
+root by the signature of the checkpoint. So damage is an error, never an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from ...errors import StoreError
+from ...store.checksums import row_checksum
+from ...store.connection import Connection, ConnectionHolder, SqlRow
+from ...store.schema import typed_columns
+from ..ledger_protocol import NO_PARENT
+from . import compact_ranges
+from .checkpoints import Checkpoint
+from .compact_ranges import LeafRange, Subtree
+from .log_entry import encode_entry
+from .rfc6962 import EMPTY_ROOT, HASH_BYTES, leaf_hash
+from .signed_note import ALGORITHM_ED25519, SignatureLine, VerifierKey
+
+_ENTRY_COLUMNS = typed_columns(
+    "number INTEGER, brain BLOB, seq INTEGER, snapshot BLOB, parent BLOB, time INTEGER, hashes BLOB"
+)
+_CHECKPOINT_COLUMNS = typed_columns("size INTEGER, root BLOB, signature BLOB")
+_HEADS_SQL = f"""
+WITH wanted(id) AS (VALUES {{rows}})
+SELECT {_ENTRY_COLUMNS}, EXISTS (
+  SELECT 1 FROM entries AS child
+  WHERE child.brain = last.brain AND child.parent = last.snapshot AND child.seq > last.seq)
+FROM entries AS last WHERE number IN (
+  SELECT (SELECT number FROM entries WHERE brain = wanted.id ORDER BY seq DESC LIMIT 1)
+  FROM wanted)
+"""
+_OPENED_SQL = (
+    "SELECT CAST(brain AS BLOB) FROM entries WHERE parent = zeroblob(32) AND brain IN ({keys})"
+)
+
+
+class IndexedEntry(NamedTuple):
+    """An entry at its place in the log, from 0."""
+
+    leaf_index: int
+    brain: bytes
+    seq: int
+    snapshot: bytes
+    parent: bytes
+    time: int
+
+    @property
+    def leaf_data(self) -> bytes:
+        """The data of its leaf."""
+        return encode_entry(self[1:])
+
+
+class SignedCheckpoint(NamedTuple):
+    """A checkpoint and the log's signature of it, 64 bytes."""
+
+    checkpoint: Checkpoint
+    signature: bytes
+
+
+def log_origin(key: bytes) -> str:
+    """Return what a log with that public key calls itself."""
+    return f"brain.local/{sha256(key).hexdigest()[:16]}"
+
+
+class LogReader(ConnectionHolder):
+    """What can be asked of a log; errors are those of `Connection`, and `StoreError`
+    (`bad_log`) for what does not fit together."""
+
+    def __init__(self, db: Connection) -> None:
+        super().__init__(db)
+        rows = db.fetch_all(
+            f"SELECT {typed_columns('key BLOB, file TEXT, checksum BLOB')} FROM identity"
+        )
+        if len(rows) != 1 or row_checksum(rows[0][0], rows[0][1].encode()) != rows[0][2]:
+            raise damaged_log_error("it does not say who it is")
+        ((key, self.key_file, _),) = rows
+        self.key = VerifierKey(log_origin(key), ALGORITHM_ED25519, key)
+        self.identity = f"tlog:{self.key.name}"
+
+    @property
+    def origin(self) -> str:
+        """What the log calls itself."""
+        return self.key.name
+
+    def last_checkpoint(self) -> SignedCheckpoint:
+        """Return the checkpoint of the whole log, which must end where the entries do."""
+        ends = "(SELECT ifnull(max(number) + 1, 0) FROM entries)"
+        last = f"(SELECT {_CHECKPOINT_COLUMNS} FROM checkpoints ORDER BY size DESC LIMIT 1)"
+        ((entries, *row),) = self._db.fetch_all(f"SELECT * FROM (SELECT {ends}) LEFT JOIN {last}")
+        size, root, signature = row if row[0] is not None else (0, EMPTY_ROOT, b"")
+        if size != entries:
+            raise damaged_log_error(f"it has {entries} entries, and a checkpoint of {size}")
+        return SignedCheckpoint(Checkpoint(self.origin, size, root), signature)
+
+    def find_checkpoint(self, size: int) -> SignedCheckpoint | None:
+        """Return the checkpoint of a size, None if it is not kept."""
+        row = self._db.fetch_one(
+            f"SELECT {_CHECKPOINT_COLUMNS} FROM checkpoints WHERE size = ?", (size,)
+        )
+        return self._checkpoint_from_row(row) if row else None
+
+    def _checkpoint_from_row(self, row: SqlRow) -> SignedCheckpoint:
+        size, root, signature = row
+        return SignedCheckpoint(Checkpoint(self.origin, size, root), signature)
+
+    def last_cosigned_size(self, least: int) -> int | None:
+        """Return the greatest size, from `least` on, that a witness cosigned."""
+        row = self._db.fetch_one("SELECT max(size) FROM cosignatures WHERE size >= ?", (least,))
+        return row[0] if row else None
+
+    def cosignatures(self, size: int) -> list[tuple[str, bytes]]:
+        """Return the verifier keys of the witnesses of a size, and what they signed."""
+        sql = f"SELECT {typed_columns('key TEXT, signature BLOB')} FROM cosignatures"
+        return [
+            (key, signature)
+            for key, signature in self._db.fetch_all(f"{sql} WHERE size = ?", (size,))
+        ]
+
+    def signature_line(self, signature: bytes) -> SignatureLine:
+        """Return the line by which the log signs."""
+        return SignatureLine(self.key.name, self.key.id, signature)
+
+    def head(self, brain: bytes) -> IndexedEntry | None:
+        """Return the last entry of a brain."""
+        return self.heads([brain]).get(brain)
+
+    def heads(self, brains: Sequence[bytes]) -> dict[bytes, IndexedEntry]:
+        """Return the last entries of those brains that have one.
+
+        Both indexes are asked: one for the last entry, the other for one that follows it.
+        """
+        opened = {brain for (brain,) in self._db.fetch_by_keys(_OPENED_SQL, brains)}
+        out = {}
+        for *row, has_successor in self._db.fetch_by_keys(_HEADS_SQL, brains):
+            entry = verify_entry_row(row)
+            if has_successor:
+                raise damaged_log_error(
+                    f"its indexes do not agree on what follows entry {entry.leaf_index}"
+                )
+            out[entry.brain] = entry
+        if opened - out.keys():
+            raise damaged_log_error("its indexes do not agree on which brains it holds")
+        return out
+
+    def find_entry(self, brain: bytes, snapshot: bytes) -> IndexedEntry | None:
+        """Return the last entry of a brain that is about a snapshot."""
+        head = self.head(brain)
+        if head is None or head.snapshot == snapshot:
+            return head
+        child = "SELECT max(seq) FROM entries WHERE brain = ? AND parent = ?"
+        row = self._db.fetch_one(
+            f"SELECT {_ENTRY_COLUMNS} FROM entries WHERE brain = ? AND seq = ({child}) - 1",
+            (brain, brain, snapshot),
+        )
+        if row is None:
+            return None
+        entry = verify_entry_row(row)
+        if entry.snapshot != snapshot:
+            raise damaged_log_error(f"entry {entry.leaf_index} is not what the next one follows")
+        return entry
+
+    def history(self, brain: bytes) -> list[IndexedEntry]:
+        """Return all entries of a brain, the first first."""
+        sql = f"SELECT {_ENTRY_COLUMNS} FROM entries WHERE brain = ? ORDER BY seq"
+        return verify_entry_chain(
+            [verify_entry_row(row) for row in self._db.fetch_all(sql, (brain,))]
+        )
+
+    def subtree_hashes(self, subtrees: Iterable[Subtree]) -> list[bytes]:
+        """Return the hashes of complete subtrees."""
+        wanted = list(subtrees)  # O(log n) of them
+        keys = ",".join("?" * len(wanted))
+        sql = f"SELECT number, CAST(hashes AS BLOB) FROM entries WHERE number IN ({keys})"
+        rows: dict[int, bytes] = dict(self._db.fetch_all(sql, [one.last_leaf for one in wanted]))
+        out = [
+            rows.get(one.last_leaf, b"")[HASH_BYTES * one.level :][:HASH_BYTES] for one in wanted
+        ]
+        if any(len(hash) != HASH_BYTES for hash in out):
+            raise damaged_log_error("a hash of it is missing")
+        return out
+
+    def range_hashes(self, ranges: Sequence[LeafRange]) -> list[bytes]:
+        """Return the hashes of ranges of leaves."""
+        covers = [compact_ranges.cover_range(*one) for one in ranges]
+        hashes = iter(self.subtree_hashes(subtree for cover in covers for subtree in cover))
+        return [compact_ranges.fold_hashes([next(hashes) for _ in cover]) for cover in covers]
+
+    def stored_checkpoints(self) -> list[SignedCheckpoint]:
+        """Return the checkpoints that are kept, the last one among them."""
+        sql = f"SELECT {_CHECKPOINT_COLUMNS} FROM checkpoints ORDER BY size"
+        return [self._checkpoint_from_row(row) for row in self._db.fetch_all(sql)]
+
+    def root_at(self, size: int) -> bytes:
+        """Return the root of the first entries."""
+        return compact_ranges.fold_hashes(self.subtree_hashes(compact_ranges.cover_range(0, size)))
+
+    def integrity_errors(self) -> list[str]:
+        """Return what the engine finds wrong with the file and its indexes."""
+        found = [str(line) for (line,) in self._db.fetch_all("PRAGMA integrity_check(100)")]
+        return [] if found == ["ok"] else found
+
+    def iter_entry_rows(self, size: int) -> Iterator[SqlRow]:
+        """Yield the first rows of entries, unproven."""
+        sql = f"SELECT {_ENTRY_COLUMNS} FROM entries WHERE number < ? ORDER BY number"
+        return self._db.stream_rows(sql, (size,))
+
+    def iter_rows_by_brain(self) -> Iterator[SqlRow]:
+        """Yield all rows of entries, unproven, those of a brain together and in order."""
+        return self._db.stream_rows(f"SELECT {_ENTRY_COLUMNS} FROM entries ORDER BY brain, seq")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+
+def verify_entry_row(row: Sequence[Any]) -> IndexedEntry:
+    """Return the entry of a row, whose leaf must have the first hash in the row."""
+    entry = IndexedEntry(*row[:-1])
+    if leaf_hash(entry.leaf_data) != row[-1][:HASH_BYTES]:
+        raise damaged_log_error(f"entry {entry.leaf_index} does not fit its hash")
+    return entry
+
+
+def verify_entry_chain(history: list[IndexedEntry]) -> list[IndexedEntry]:
+    """Return the entries of a brain, each of which must follow the one before."""
+    parent = NO_PARENT
+    for seq, one in enumerate(history, 1):
+        if (one.seq, one.parent) != (seq, parent):
+            raise damaged_log_error(f"entry {one.leaf_index} does not follow the one before")
+        parent = one.snapshot
+    return history
+
+
+def damaged_log_error(what: str) -> StoreError:
+    """Return the error for a log that is not what it was."""
+    return StoreError(
+        f"the log is damaged: {what}",
+        code="bad_log",
+        hint="bring the folder of the log back from a copy that is not older",
+    )

@@ -1,0 +1,84 @@
+"""The tables of the log database, and the checks before it is used.
+
+`entries` holds the commitments, each with the hash of its leaf and those of the subtrees
+that end with it, level by level; it only grows. A brain's head is the entry without a
+child, which two indexes have to agree on. Of `checkpoints` the last is kept, and each
+that a witness cosigned.
+"""
+
+from __future__ import annotations
+
+from ...errors import StoreError
+from ...store.checksums import row_checksum
+from ...store.connection import Connection
+from ...store.schema import check_table_schema
+
+LOG_APPLICATION_ID = 0x62726C31
+"""Marks the file as a log (SQLite header, offset 68): "brl1"."""
+LOG_SCHEMA_VERSION = 1
+
+LOG_TABLES = (
+    """CREATE TABLE identity (
+  key BLOB PRIMARY KEY,
+  file TEXT NOT NULL,
+  checksum BLOB NOT NULL
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE entries (
+  number INTEGER PRIMARY KEY,
+  brain BLOB NOT NULL,
+  seq INTEGER NOT NULL,
+  snapshot BLOB NOT NULL,
+  parent BLOB NOT NULL,
+  time INTEGER NOT NULL,
+  hashes BLOB NOT NULL,
+  UNIQUE (brain, seq),
+  UNIQUE (brain, parent, seq)
+) STRICT""",
+    """CREATE TABLE checkpoints (
+  size INTEGER PRIMARY KEY,
+  root BLOB NOT NULL,
+  signature BLOB NOT NULL
+) STRICT""",
+    """CREATE TABLE cosignatures (
+  size INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  signature BLOB NOT NULL,
+  PRIMARY KEY (size, key)
+) STRICT, WITHOUT ROWID""",
+)
+
+
+def create_log_tables(db: Connection, key: bytes, file: str) -> None:
+    """Make the tables of a log whose public key is `key`, kept in `file`, in one transaction."""
+    db.begin()
+    for sql in LOG_TABLES:
+        db.execute(sql)
+    db.execute(
+        "INSERT INTO identity VALUES (?, ?, ?)", (key, file, row_checksum(key, file.encode()))
+    )
+    db.execute(f"PRAGMA application_id={LOG_APPLICATION_ID}")
+    db.execute(f"PRAGMA user_version={LOG_SCHEMA_VERSION}")
+    db.commit()
+
+
+def check_log_schema(db: Connection) -> None:
+    """Make sure that a file is a log of this version, and nothing more.
+
+    Raises `StoreError`: `bad_store`, `unsupported_version`.
+    """
+    ((application,), (version,)) = (db.fetch_all(f"PRAGMA {name}")[0] for name in _HEADER_PRAGMAS)
+    if application != LOG_APPLICATION_ID:
+        raise StoreError(
+            f"{db.name} is not a log",
+            hint="bring the folder of the log back from a copy that is not older",
+        )
+    if version != LOG_SCHEMA_VERSION:
+        raise StoreError(
+            f"the log has version {version}, this program knows {LOG_SCHEMA_VERSION}",
+            code="unsupported_version",
+            hint="a newer release wrote it; upgrade to read it",
+        )
+    check_table_schema(db, LOG_TABLES)
+
+
+_HEADER_PRAGMAS = ("application_id", "user_version")

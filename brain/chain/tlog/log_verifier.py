@@ -1,0 +1,106 @@
+"""Verifies checkpoints, entries and proofs of a log, without access to the log.
+
+For whoever got a checkpoint, an entry and a path, and knows the key of the log. That a
+checkpoint is signed shows only that the log said so: whether it tells others the same
+is for witnesses, for a chain it is anchored in, or for a comparison to show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...errors import FormatError, InvalidInput, ProofError
+from . import checkpoints, signed_note
+from .checkpoints import Checkpoint, Cosignature
+from .log_entry import LogEntry, decode_entry
+from .rfc6962 import is_consistent, is_included, leaf_hash
+
+
+class VerifiedCheckpoint(NamedTuple):
+    """A checkpoint whose signature fits, and the witnesses that vouch for it."""
+
+    checkpoint: Checkpoint
+    witnesses: tuple[Cosignature, ...]
+
+
+class VerifiedEntry(NamedTuple):
+    """An entry that is in the log at a place, under a checkpoint whose signature fits."""
+
+    entry: LogEntry
+    leaf_index: int
+    checkpoint: Checkpoint
+    witnesses: tuple[Cosignature, ...]
+
+
+def verify_checkpoint(text: str, key: str, witnesses: Sequence[str] = ()) -> VerifiedCheckpoint:
+    """Return what a signed checkpoint says; `key` and `witnesses` are verifier keys.
+
+    The name of the log's key has to be the origin. Of `witnesses` those are returned
+    that cosigned it. Raises `ProofError`: `bad_key`, `too_large`, `bad_note`,
+    `bad_checkpoint`, `unsigned`, `wrong_origin`, `bad_signature`.
+    """
+    signer = _parse_key_of_kind(key, signed_note.ALGORITHM_ED25519)
+    cosigners = [_parse_key_of_kind(one, signed_note.ALGORITHM_COSIGNATURE) for one in witnesses]
+    parsed_note = signed_note.parse_note(text)
+    state = checkpoints.parse_checkpoint(parsed_note.text)
+    if state.origin != signer.name:
+        raise ProofError("the checkpoint is of another log", code="wrong_origin")
+    signed_note.verify_note(parsed_note, signer)
+    cosignatures = [
+        checkpoints.verify_cosignature(parsed_note, witness_key)
+        for witness_key in dict.fromkeys(cosigners)
+    ]
+    return VerifiedCheckpoint(state, tuple(one for one in cosignatures if one is not None))
+
+
+def verify_inclusion(
+    text: str,
+    key: str,
+    index: int,
+    data: bytes,
+    path: Sequence[bytes],
+    witnesses: Sequence[str] = (),
+) -> VerifiedEntry:
+    """Return the entry that `data` is, which the checkpoint holds at place `index`.
+
+    Raises `ProofError`: as `check_checkpoint`, `bad_entry`, or `not_included`.
+    """
+    try:
+        entry = decode_entry(data)
+    except FormatError as error:
+        raise ProofError(error.message, code="bad_entry") from error
+    state, cosigners = verify_checkpoint(text, key, witnesses)
+    if not is_included(state.root, state.size, index, leaf_hash(data), path):
+        raise ProofError(
+            "the checkpoint does not hold the entry at that place", code="not_included"
+        )
+    return VerifiedEntry(entry, index, state, cosigners)
+
+
+def verify_consistency(
+    old: str, new: str, key: str, path: Sequence[bytes], witnesses: Sequence[str] = ()
+) -> tuple[VerifiedCheckpoint, VerifiedCheckpoint]:
+    """Return two checkpoints of one log, the second of which only appended to the first.
+
+    Raises `ProofError`: as `check_checkpoint`, `log_forked` if both are of one size and
+    differ, which convicts the log, or `not_consistent`, which only the path may be to
+    blame for.
+    """
+    first, second = (verify_checkpoint(text, key, witnesses) for text in (old, new))
+    before, after = first.checkpoint, second.checkpoint
+    if before.size == after.size and before.root != after.root:
+        raise ProofError("the log signed two roots of one size", code="log_forked")
+    if not is_consistent(before.size, before.root, after.size, after.root, path):
+        raise ProofError("the path does not lead from one to the other", code="not_consistent")
+    return first, second
+
+
+def _parse_key_of_kind(text: str, kind: int) -> signed_note.VerifierKey:
+    try:
+        key = signed_note.parse_verifier_key(text)
+    except InvalidInput as error:
+        raise ProofError(error.message, code="bad_key") from error
+    if key.algorithm != kind:
+        raise ProofError(f"{key.name} is a key for something else", code="bad_key")
+    return key

@@ -1,0 +1,178 @@
+"""Appends to the log: entries, hashes, indexes and checkpoint in one durable transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from ...errors import Conflict, NotFound, VerificationFailed
+from ...store import high_water_mark
+from ...store.connection import Connection
+from ...trust import ed25519
+from ..ledger_protocol import NO_PARENT, CommitRequest
+from . import compact_ranges
+from .checkpoints import Checkpoint, Cosignature
+from .log_reader import IndexedEntry, LogReader, damaged_log_error
+from .rfc6962 import leaf_hash
+from .signed_note import SignedNote
+
+
+class LogWriter(LogReader):
+    """A log that can be appended to; `path` is its file, beside which the mark is kept."""
+
+    def __init__(self, db: Connection, path: str) -> None:
+        super().__init__(db)
+        self._path = path
+
+    def append(
+        self, requests: Sequence[CommitRequest], time: int, seed: bytes
+    ) -> list[IndexedEntry]:
+        """Record all wishes, or none of them, and return their entries in the same order.
+
+        A wish for what is its brain's head already gets the entry of that. New entries
+        stand in the order of their brains, which fills the indexes from left to right.
+        Raises `Conflict` (`stale_parent`), `NotFound` (`not_open`), and
+        `VerificationFailed` (`rolled_back`, `log_forked`) if the log is not the one that
+        was last appended to.
+        """
+        with self._transaction():
+            last = self.last_checkpoint().checkpoint
+            compact_range = self._load_compact_range(last)
+            self.refuse_rollback(high_water_mark.read_mark(self._path))
+            entries, new_entries = self._plan_entries(requests, last.size, time)
+            if new_entries:
+                self._insert_entries(new_entries, compact_range)
+                self._sign_checkpoint(
+                    last.size,
+                    Checkpoint(self.origin, compact_range.size, compact_range.root_hash()),
+                    seed,
+                )
+        self._update_mark()
+        return entries
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.begin()
+        try:
+            yield
+            self._db.commit()
+        except BaseException:
+            self._db.roll_back()
+            raise
+
+    def _load_compact_range(self, last: Checkpoint) -> compact_ranges.CompactRange:
+        """Return the right edge, which must lead to the root that was signed last."""
+        compact_range = compact_ranges.CompactRange(
+            last.size, self.subtree_hashes(compact_ranges.cover_range(0, last.size))
+        )
+        if compact_range.root_hash() != last.root:
+            raise damaged_log_error("its hashes do not lead to the root of its checkpoint")
+        return compact_range
+
+    def refuse_rollback(self, noted_state: bytes) -> None:
+        """Refuse to go on if the log does not hold a state, noted as size and root."""
+        found = find_rollback(self, noted_state, self.last_checkpoint().checkpoint)
+        if found:
+            code, message = found
+            raise VerificationFailed(
+                message,
+                code=code,
+                hint="bring the folder of the log back from a copy that is not older;"
+                " appending would fork the log",
+            )
+
+    def _plan_entries(
+        self, requests: Sequence[CommitRequest], size: int, time: int
+    ) -> tuple[list[IndexedEntry], list[IndexedEntry]]:
+        """Return the entries of all wishes, and those of them that are new, in their order."""
+        brains = [request.brain for request in requests]
+        order = sorted(range(len(requests)), key=brains.__getitem__)
+        heads = self.heads(sorted(set(brains)))
+        out: dict[int, IndexedEntry] = {}
+        new_entries: list[IndexedEntry] = []
+        for place in order:
+            brain, snapshot, parent = request = requests[place]
+            head = heads.get(brain)
+            if head is None or head.snapshot != snapshot:
+                seq = _next_seq(head, request)
+                head = IndexedEntry(size + len(new_entries), brain, seq, snapshot, parent, time)
+                heads[brain] = head
+                new_entries.append(head)
+            out[place] = head
+        return [out[place] for place in range(len(requests))], new_entries
+
+    def _insert_entries(
+        self, new_entries: Sequence[IndexedEntry], compact_range: compact_ranges.CompactRange
+    ) -> None:
+        hashes = compact_range.append_leaves([leaf_hash(one.leaf_data) for one in new_entries])
+        self._db.execute_many(
+            "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                (*one, subtree_hashes)
+                for one, subtree_hashes in zip(new_entries, hashes, strict=True)
+            ),
+        )
+
+    def _sign_checkpoint(self, before: int, now: Checkpoint, seed: bytes) -> None:
+        """Sign the new state; of the one before only what a witness cosigned is kept."""
+        signature = ed25519.sign_message(seed, now.text.encode())
+        self._store_checkpoint(now, signature)
+        self._db.execute(
+            "DELETE FROM checkpoints WHERE size = ?1"
+            " AND NOT EXISTS (SELECT 1 FROM cosignatures WHERE size = ?1)",
+            (before,),
+        )
+
+    def _store_checkpoint(self, checkpoint: Checkpoint, signature: bytes) -> None:
+        self._db.execute(
+            "INSERT OR IGNORE INTO checkpoints VALUES (?, ?, ?)",
+            (checkpoint.size, checkpoint.root, signature),
+        )
+
+    def _update_mark(self) -> None:
+        last = self.last_checkpoint().checkpoint
+        high_water_mark.write_mark(self._path, last.size.to_bytes(8, "big") + last.root)
+
+    def store_cosignatures(
+        self, note: SignedNote, state: Checkpoint, cosignatures: Sequence[Cosignature]
+    ) -> None:
+        """Keep a checkpoint of this log with the lines of witnesses, which were verified."""
+        own = note.find_signature(self.key)
+        lines = [(one.key, note.find_signature(one.key)) for one in cosignatures]
+        assert own is not None
+        with self._transaction():
+            self._store_checkpoint(state, own.signature)
+            self._db.execute_many(
+                "INSERT OR REPLACE INTO cosignatures VALUES (?, ?, ?)",
+                [(state.size, str(key), line.signature) for key, line in lines if line],
+            )
+
+
+def find_rollback(log: LogReader, noted_state: bytes, last: Checkpoint) -> tuple[str, str] | None:
+    """Return in a code and in words how a log fell behind what was noted of it."""
+    size, root = int.from_bytes(noted_state[:8], "big"), noted_state[8:]
+    if size > last.size:
+        return "rolled_back", f"the log held {size} entries, and now ends at {last.size}"
+    if noted_state and log.root_at(size) != root:
+        return "log_forked", f"the first {size} entries are not those that were acknowledged"
+    return None
+
+
+def _next_seq(head: IndexedEntry | None, request: CommitRequest) -> int:
+    """Return which commitment of its brain a wish makes; the parent it names must be the head."""
+    if head is None:
+        if request.parent == NO_PARENT:
+            return 1
+        raise NotFound(
+            f"the log does not hold the brain {request.brain.hex()}",
+            code="not_open",
+            hint="open it first",
+        )
+    if request.parent == head.snapshot:
+        return head.seq + 1
+    raise Conflict(
+        f"the log's head of the brain is {head.snapshot.hex()}, commitment {head.seq},"
+        f" not {request.parent.hex()}",
+        code="stale_parent",
+        hint="merge it, and commit after it",
+    )

@@ -1,0 +1,55 @@
+"""An HTTP client that refuses responses above a size limit."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import httpx2
+
+from ..model_config import ModelConfig
+
+MAX_RESPONSE_BYTES = 8 << 20
+"""Size of one answer of an endpoint, all of what surrounds the text included."""
+
+
+class ResponseTooLarge(Exception):
+    """An answer is longer than is allowed, or packed so that its length is not known."""
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    """A stream that ends with an error past `MAX_BYTES`."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for piece in self._stream:
+            size += len(piece)
+            if size > MAX_RESPONSE_BYTES:
+                raise ResponseTooLarge(f"more than {MAX_RESPONSE_BYTES} bytes")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def _bound_response(response: httpx2.Response) -> None:
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise ResponseTooLarge("it is compressed, which was not asked for")
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _BoundedStream(response.stream)
+
+
+def bounded_client(settings: ModelConfig) -> httpx2.AsyncClient:
+    """Return a client for one request; it follows no redirects, which could take the key along.
+
+    What is on this machine is asked past the proxies of the environment.
+    """
+    return httpx2.AsyncClient(
+        timeout=settings.timeout,
+        trust_env=not settings.is_local,
+        follow_redirects=False,
+        headers={"accept-encoding": "identity"},
+        event_hooks={"response": [_bound_response]},
+    )

@@ -1,0 +1,150 @@
+"""A model behind a network endpoint: one answer in bounded time and size."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
+from typing import Any, TypeVar
+
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    SystemPromptPart,
+    TextPart,
+    ToolCallPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from ...errors import ModelError
+from ..model import AnswerRequest, ModelAnswer
+from ..model_config import ModelConfig
+from . import error_mapping
+from .providers import open_provider_model
+
+MAX_RETRY_SECONDS = 60.0
+"""Seconds to wait at most before a further attempt; an endpoint that asks for more is given up."""
+_FIRST_RETRY_SECONDS = 1.0
+T = TypeVar("T")
+
+
+class EndpointModel:
+    """A `Model` of settings and a key; `pause` waits between two attempts."""
+
+    def __init__(
+        self, settings: ModelConfig, key: str, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._settings = settings
+        self._key = key
+        self._sleep = sleep
+
+    @property
+    def name(self) -> str:
+        """What it is called, PROVIDER:NAME."""
+        return self._settings.model
+
+    def answer(self, request: AnswerRequest) -> ModelAnswer:
+        """Return the answer. Raises `ModelError`; what may pass is tried again first."""
+        for attempts_left in range(self._settings.retries, -1, -1):
+            try:
+                return _run_coroutine(self._ask(request))
+            except ModelError:
+                raise
+            except Exception as error:  # noqa: BLE001  whatever the libraries raise, it is told
+                problem = error_mapping.map_error(
+                    self.name, self._key, error, self._settings.base_url
+                )
+                delay = error_mapping.retry_after(error)
+                if delay is None:
+                    delay = _FIRST_RETRY_SECONDS * 2 ** (self._settings.retries - attempts_left)
+                if (
+                    not attempts_left
+                    or problem.code not in error_mapping.TRANSIENT_CODES
+                    or delay > MAX_RETRY_SECONDS
+                ):
+                    raise problem from None
+                self._sleep(delay)
+        raise AssertionError("unreachable")
+
+    async def _ask(self, request: AnswerRequest) -> ModelAnswer:
+        limit = min(request.max_tokens, self._settings.max_tokens)
+        async with AsyncExitStack() as stack:
+            model = await open_provider_model(
+                self._settings, self._key, stack
+            )  # which may import for seconds
+            async with asyncio.timeout(self._settings.timeout):
+                response = await model.request(
+                    _to_messages(request),
+                    ModelSettings(max_tokens=limit),
+                    _request_parameters(request),
+                )
+        return self._answer(response)
+
+    def _answer(self, response: ModelResponse) -> ModelAnswer:
+        usage = response.usage
+        if response.finish_reason == "length":
+            raise ModelError(
+                f"{self.name}: the answer is cut off after {usage.output_tokens} tokens",
+                code="answer_cut",
+                hint="allow more with `brain config model --max-tokens`",
+            )
+        return ModelAnswer(_answer_text(response), usage.input_tokens, usage.output_tokens)
+
+
+def _answer_text(response: ModelResponse) -> str:
+    """Return what was answered: by the tool if it was called, else in plain text."""
+    for part in response.parts:
+        if isinstance(part, ToolCallPart):
+            args = part.args
+            return args if isinstance(args, str) else json.dumps(args, ensure_ascii=False)
+    return "".join(part.content for part in response.parts if isinstance(part, TextPart))
+
+
+def _to_messages(request: AnswerRequest) -> list[ModelMessage]:
+    out: list[ModelMessage] = [ModelRequest(parts=[SystemPromptPart(request.system)])]
+    for message in request.messages:
+        if message.role == "assistant":
+            out.append(ModelResponse(parts=[TextPart(message.text)]))
+        else:
+            out.append(ModelRequest(parts=[UserPromptPart(message.text)]))
+    return out
+
+
+def _request_parameters(request: AnswerRequest) -> ModelRequestParameters:
+    tool = ToolDefinition(
+        name="answer",
+        description="Give the answer.",
+        parameters_json_schema=dict(request.schema),
+        kind="output",
+    )
+    return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=True)
+
+
+def _run_coroutine(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also where a loop of asyncio is running in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    done: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(asyncio.run(work))
+        except BaseException as error:  # noqa: BLE001  raised again where it is waited for
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    return done[0]

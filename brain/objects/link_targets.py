@@ -1,0 +1,45 @@
+"""Check from its text alone that a symbolic link stays inside the brain.
+
+`..` stands only at the beginning, where it leads up from the folder of the link, which is
+no link itself. What follows are names, and each may be a link for which the same holds. So
+no chain of links leads outside, whatever else is in the tree, and none has to be followed.
+"""
+
+from __future__ import annotations
+
+from . import paths
+
+MAX_LINK_TARGET_BYTES = 4095
+"""Longest text of a link (Linux: PATH_MAX, of which the NUL at the end takes one)."""
+
+
+def is_safe_link_target(path: str, target: bytes) -> bool:
+    """Tell whether a link at the full `path` may have this text.
+
+    Whether the place it leads to exists does not matter.
+    """
+    if not 0 < len(target) <= MAX_LINK_TARGET_BYTES:
+        return False
+    try:
+        text = target.decode()
+    except UnicodeDecodeError:
+        return False
+    if (
+        text[0] == "/"
+        or text[1:2] == ":"
+        or "\\" in text
+        or not paths.CONTROL_CHARS.isdisjoint(text)
+    ):
+        return False
+    above = path.count("/")
+    named = False
+    for part in map(paths.strip_ignorable_chars, text.split("/")):
+        if part == "..":
+            above -= 1
+            if named or above < 0:
+                return False
+        elif part not in ("", "."):
+            named = True
+            if paths.is_reserved_name(part):
+                return False
+    return True

@@ -1,0 +1,270 @@
+"""Check that a folder on any system can hold a tree.
+
+After a tree that is good, one is checked by what came to it, and at the cost of that: the
+names that could stand in the way of a new one are looked up in the sorted tree, without
+going through the folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from .. import limits
+from ..errors import InvalidInput, printable_text
+from . import bundle as bundles
+from . import paths, tree
+from .bundle import Bundle
+from .folding import fold_name, match_length, next_matching_code_point, strip_marks
+from .link_targets import MAX_LINK_TARGET_BYTES, is_safe_link_target
+from .node_cache import NodeCache
+from .tree_entry import LINK, TreeEntry
+
+_SWEEP_RATIO = 16
+"""Where one path in so many is new, all are gone through instead of looked up one by one."""
+_FIRST_NON_ASCII = 0x80
+
+
+ReadLinkTarget = Callable[[bytes], bytes | None]
+"""Returns the content of a blob of at most `MAX_TARGET_BYTES`, None where it is not there."""
+
+
+class PortabilityFault(NamedTuple):
+    """What a folder cannot hold: a code, the path, and what is wrong, in words."""
+
+    code: str
+    path: str
+    message: str
+
+
+def require_portable(
+    nodes: NodeCache,
+    before: Bundle,
+    after: Bundle,
+    edits: Mapping[str, TreeEntry | None],
+    read: ReadLinkTarget,
+) -> None:
+    """Refuse what no folder can hold of `after`, to which `edits` lead from `before`.
+
+    Raises `InvalidInput` with the code of the first of `faults`, or as `paths.check`.
+    """
+    changed_entries = {path: entry for path, entry in edits.items() if entry is not None}
+    paths.check_paths(changed_entries)
+    added_paths = [
+        path for path in changed_entries if not (before and bundles.has_entry(nodes, before, path))
+    ]
+    for fault in find_portability_faults(
+        nodes, before, after, changed_entries.items(), added_paths, read
+    ):
+        raise InvalidInput(fault.message, code=fault.code, hint="rename it, or leave it out")
+
+
+def find_portability_faults(
+    nodes: NodeCache,
+    before: Bundle,
+    after: Bundle,
+    changed_entries: Iterable[tuple[str, TreeEntry]],
+    added_paths: Collection[str],
+    read: ReadLinkTarget,
+) -> Iterator[PortabilityFault]:
+    """Yield what a folder cannot hold of `after`, given that it can hold `before`.
+
+    `came` are the entries that differ, by their full paths, and `new` the paths among them
+    that `before` has not. That each is a path is checked elsewhere.
+    """
+    files = bundles.bundle_totals(after).files
+    if files > limits.MAX_FILES:
+        yield PortabilityFault("too_many", "", f"{files} files, more than {limits.MAX_FILES}")
+    for path, entry in changed_entries:
+        if entry.size > limits.MAX_FILE_BYTES:
+            what = (
+                f"{printable_text(path)} has {entry.size} bytes, more than {limits.MAX_FILE_BYTES}"
+            )
+            yield PortabilityFault("too_large", path, what)
+        elif entry.kind == LINK and not _is_safe_link(path, entry, read):
+            what = f"the link {printable_text(path)} may lead outside the brain"
+            yield PortabilityFault("link_outside", path, what)
+    yield from _find_collisions(nodes, before, after, added_paths)
+
+
+def _is_safe_link(path: str, entry: TreeEntry, read: ReadLinkTarget) -> bool:
+    if not 0 < entry.size <= MAX_LINK_TARGET_BYTES:
+        return False
+    target = read(entry.blob)
+    return target is None or is_safe_link_target(path, target)
+
+
+def _find_collisions(
+    nodes: NodeCache, before: Bundle, after: Bundle, added_paths: Collection[str]
+) -> Iterator[PortabilityFault]:
+    are_many = len(added_paths) * _SWEEP_RATIO >= bundles.bundle_totals(after).files
+    if not added_paths or (are_many and _is_free_of_collisions(nodes, before, after, added_paths)):
+        return
+    lookup = _CollisionLookup(nodes, before, after)
+    for path in added_paths:
+        yield from lookup.check_new_path(path)
+
+
+def _case_collision(path: str, other: str) -> PortabilityFault:
+    both = f"{printable_text(other)} and {printable_text(path)}"
+    return PortabilityFault(
+        "case_collision", path, f"{both} cannot lie in one folder on macOS or Windows"
+    )
+
+
+def _path_conflict(path: str) -> PortabilityFault:
+    return PortabilityFault(
+        "path_conflict", path, f"{printable_text(path)} cannot be both a file and a folder"
+    )
+
+
+def find_case_collisions(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield pairs of names, or paths, that macOS or Windows take for one."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(fold_name(name), name)
+        if other != name:
+            yield other, name
+
+
+def has_no_case_collisions(names: Collection[str]) -> bool:
+    """Tell at little cost that there are no `twins`."""
+    joined = "\0".join(names)
+    folded = joined.lower().split("\0") if joined.isascii() else [*map(fold_name, names)]
+    return len(set(folded)) == len(names)
+
+
+def _is_free_of_collisions(
+    nodes: NodeCache, before: Bundle, after: Bundle, added_paths: Collection[str]
+) -> bool:
+    """Tell whether all paths of `after` can stand together, section by section."""
+    if not before:
+        return _can_coexist(set(added_paths), set())
+    tops = {name for name in after if name != paths.TOP_SECTION}
+    return _can_coexist(set(_walk_paths(nodes, after.get(paths.TOP_SECTION))), tops) and all(
+        _can_coexist(set(_walk_paths(nodes, after[section])), set()) for section in tops
+    )
+
+
+def _walk_paths(nodes: NodeCache, root: tree.TreeRoot | None) -> Iterator[str]:
+    for leaf in tree.walk_leaves(nodes.peek, root):
+        yield from leaf.paths
+
+
+def _can_coexist(files: set[str], folders: set[str]) -> bool:
+    """Tell whether the files of a section can stand together, with the folders above them."""
+    above = {path.rpartition("/")[0] for path in files} - {""}
+    while above:
+        folders |= above
+        above = {path.rpartition("/")[0] for path in above} - folders - {""}
+    return files.isdisjoint(folders) and has_no_case_collisions(files | folders)
+
+
+class _CollisionLookup:
+    """Looks for what stands in the way of single paths."""
+
+    def __init__(self, nodes: NodeCache, before: Bundle, after: Bundle) -> None:
+        self._nodes = nodes
+        self._before = before
+        self._after = after
+        self._checked_paths: set[str] = set()
+
+    def check_new_path(self, path: str) -> Iterator[PortabilityFault]:
+        """Look at a new path, and at the folders above it that are new."""
+        if self._first_path_below(self._after, f"{path}/") is not None:
+            yield _path_conflict(path)
+        while path and path not in self._checked_paths:
+            self._checked_paths.add(path)
+            folder, _, name = path.rpartition("/")
+            other = self._find_case_variant(folder, name)
+            if other is not None:
+                yield _case_collision(path, f"{folder}/{other}" if folder else other)
+            if folder and self._first_path_below(self._before, f"{folder}/") is not None:
+                return
+            if folder and bundles.has_entry(self._nodes, self._after, folder):
+                yield _path_conflict(folder)
+            path = folder
+
+    def _first_path_below(self, bundle: Bundle, folder: str) -> str | None:
+        """Return a path below `folder`, which ends in a slash."""
+        section, _, inner = folder.partition("/")
+        found = tree.first_path_from(self._nodes, bundle.get(section), inner)
+        return f"{section}/{found}" if found is not None and found.startswith(inner) else None
+
+    def _find_case_variant(self, folder: str, name: str) -> str | None:
+        """Return another name in `folder` ("" is the top) that folds like `name`."""
+        section, _, inner = folder.partition("/")
+        if not folder:
+            folded = fold_name(name)
+            for other in self._after:
+                if other not in (name, paths.TOP_SECTION) and fold_name(other) == folded:
+                    return other
+        root = self._after.get(section or paths.TOP_SECTION)
+        prefix = f"{inner}/" if inner else ""
+        return find_case_variant(
+            lambda start: tree.first_path_from(self._nodes, root, start), prefix, name
+        )
+
+
+def find_case_variant(
+    first_from: Callable[[str], str | None], prefix: str, name: str
+) -> str | None:
+    """Return another name than `name`, after `prefix` in a sorted set, that folds like it.
+
+    `first_from` gives the first path that is not below a text. What is asked for are the
+    least texts that may be such a name, so whole stretches of a folder are passed over.
+    """
+    folded = fold_name(name)
+    rest = strip_marks(folded)
+    start: str | None = prefix
+    while start is not None:
+        path = first_from(start)
+        if path is None or not path.startswith(prefix):
+            return None
+        here = path[len(prefix) :]
+        other = here.partition("/")[0]
+        if other != name and fold_name(other) == folded:
+            return other
+        following = _next_candidate(here, rest)
+        start = None if following is None else prefix + following
+    return None
+
+
+def _next_candidate(here: str, rest: str) -> str | None:
+    """Return the least text above `here` and what it begins that may start such a name.
+
+    That is one of which each code point goes on with the skeleton `rest`, up to a slash.
+    """
+    ways = [0]
+    for char in here:
+        done = ways[-1]
+        if char == rest[done : done + 1]:
+            ways.append(done + 1)
+            continue
+        size = match_length(char, rest[done:]) if char != "/" else -1
+        if size < 0:
+            break
+        ways.append(done + size)
+    if len(ways) > len(here):
+        code = _next_code_point(rest[ways[-1] :], -1)
+        if code >= 0:
+            return here + chr(code)
+    for at in range(min(len(ways), len(here)) - 1, -1, -1):
+        code = _next_code_point(rest[ways[at] :], ord(here[at]))
+        if code >= 0:
+            return here[:at] + chr(code)
+    return None
+
+
+def _next_code_point(rest: str, after: int) -> int:
+    """Return the least code point above `after` that may come; -1 if none.
+
+    For all beyond ASCII the first of them stands, until one of them is met.
+    """
+    wanted = "/" if not rest else rest[0] if rest[0].isascii() else ""
+    for char in (wanted.upper(), wanted):
+        if char and ord(char) > after:
+            return ord(char)
+    return (
+        _FIRST_NON_ASCII if after < _FIRST_NON_ASCII - 1 else next_matching_code_point(rest, after)
+    )

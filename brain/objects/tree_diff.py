@@ -1,0 +1,113 @@
+"""Compare two trees at a cost that grows with their differences.
+
+Both trees are opened level by level from the top. A node that both have is left
+out on both sides: the same id means the same entries. What is left at the bottom
+is merged by path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from .node_cache import NodeCache
+from .tree import TreeRoot
+from .tree_entry import TreeEntry
+from .tree_node import LEAF, NodeEntry
+
+
+class Difference(NamedTuple):
+    """A path whose entries differ; None stands for "not there"."""
+
+    path: str
+    before: TreeEntry | None
+    after: TreeEntry | None
+
+
+def diff_trees(
+    nodes: NodeCache, before: TreeRoot | None, after: TreeRoot | None
+) -> Iterator[Difference]:
+    """Yield the differences from `before` to `after`, in the order of paths."""
+    old = [before.node] if before else []
+    new = [after.node] if after else []
+    old, new = _drop_shared(old, new)
+    old_depth, new_depth = _tree_depth(nodes, old), _tree_depth(nodes, new)
+    while depth := max(old_depth, new_depth):
+        # The deeper side is opened first, so that like stands against like.
+        if old_depth == depth:
+            old, old_depth = _child_ids(nodes, old), depth - 1
+        if new_depth == depth:
+            new, new_depth = _child_ids(nodes, new), depth - 1
+        old, new = _drop_shared(old, new)
+    for stretch in _aligned_ranges(nodes, old, new):
+        yield from _diff_entries(*stretch)
+
+
+def _drop_shared(old: Sequence[bytes], new: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:
+    """Return the nodes of either side that the other does not have."""
+    if len(old) == len(new):  # most stand at the same place, which is told faster than by a set
+        pairs = [pair for pair in zip(old, new, strict=True) if pair[0] != pair[1]]
+        old, new = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    return _exclude(old, new), _exclude(new, old)
+
+
+def _exclude(ids: Sequence[bytes], others: Sequence[bytes]) -> list[bytes]:
+    known = set(others)
+    return [node_id for node_id in ids if node_id not in known]
+
+
+def _tree_depth(nodes: NodeCache, ids: Sequence[bytes]) -> int:
+    """Levels below the nodes `ids`, which all lie on one level."""
+    if not ids:
+        return 0
+    depth = 0
+    node = nodes.get(ids[0])
+    while node.kind != LEAF:
+        node = nodes.get(node.entries[0][1])
+        depth += 1
+    return depth
+
+
+def _child_ids(nodes: NodeCache, ids: Sequence[bytes]) -> list[bytes]:
+    return [line[1] for node_id in ids for line in nodes.get(node_id).entries]
+
+
+def _aligned_ranges(
+    nodes: NodeCache, old: Sequence[bytes], new: Sequence[bytes]
+) -> Iterator[tuple[list[NodeEntry], list[NodeEntry]]]:
+    """Yield the lines of both sides, a few nodes at a time, cut so that paths fall together."""
+    was: list[NodeEntry] = []
+    now: list[NodeEntry] = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        if j == len(new) or (i < len(old) and _last_path(was) <= _last_path(now)):
+            was.extend(nodes.get(old[i]).entries)
+            i += 1
+        else:
+            now.extend(nodes.get(new[j]).entries)
+            j += 1
+        old_end, new_end = _last_path(was), _last_path(now)
+        old_done, new_done = i == len(old), j == len(new)
+        if (
+            old_end == new_end
+            or (old_done and old_end < new_end)
+            or (new_done and new_end < old_end)
+        ):
+            yield was, now
+            was, now = [], []
+
+
+def _last_path(lines: Sequence[NodeEntry]) -> str:
+    return lines[-1][0] if lines else ""
+
+
+def _diff_entries(old: list[NodeEntry], new: list[NodeEntry]) -> Iterator[Difference]:
+    if len(old) == len(new):
+        pairs = [(a, b) for a, b in zip(old, new, strict=True) if a is not b and a != b]
+        if all(a[0] == b[0] for a, b in pairs):  # no path came or went: the usual case
+            yield from (Difference(a[0], TreeEntry(*a), TreeEntry(*b)) for a, b in pairs)
+            return
+    was = {line[0]: TreeEntry(*line) for line in set(old).difference(new)}
+    now = {line[0]: TreeEntry(*line) for line in set(new).difference(old)}
+    for path in sorted({*was, *now}):
+        yield Difference(path, was.get(path), now.get(path))

@@ -1,0 +1,34 @@
+"""Entries of a tree: files in its leaves, nodes below its inner nodes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+FILE = 0
+EXECUTABLE = 1
+LINK = 2
+
+MAX_SAFE_INTEGER = (1 << 53) - 1
+"""Largest size, count, or sum of either: what JSON numbers hold exactly everywhere."""
+
+
+class TreeEntry(NamedTuple):
+    """A file of a section.
+
+    `path` is relative to the section; `kind` is FILE, EXECUTABLE or LINK; `blob`
+    is the id of the content (of the target's text, for a link); `size` is in bytes.
+    """
+
+    path: str
+    kind: int
+    blob: bytes
+    size: int
+
+
+class ChildEntry(NamedTuple):
+    """A node below an inner node: its last path, its id, its files and their bytes."""
+
+    last_path: str
+    node_id: bytes
+    files: int
+    bytes: int

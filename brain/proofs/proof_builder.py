@@ -1,0 +1,225 @@
+"""Build proofs from the nodes, bundle and snapshots of a brain."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from .. import merkle
+from ..errors import InvalidInput, NotFound, printable_text
+from ..objects import bundle as bundles
+from ..objects import paths
+from ..objects.ancestry import find_descent_path
+from ..objects.bundle import Bundle
+from ..objects.lineage import LoadSnapshot
+from ..objects.node_cache import NodeCache
+from ..objects.snapshot import Snapshot, encode_snapshot, snapshot_id
+from ..objects.tree import TreeRoot
+from ..objects.tree_entry import TreeEntry
+from ..objects.tree_node import LEAF, TreeNode, last_path_hash
+from .proof_types import (
+    DescentProof,
+    FileInclusion,
+    LevelStep,
+    PathAbsenceProof,
+    PathProof,
+    ProofHead,
+    SectionAbsenceProof,
+    SectionInclusion,
+    SectionPath,
+    SectionProof,
+    TreeAuditPath,
+)
+
+_NodePath = list[tuple[TreeNode, int]]
+"""Nodes from the root of a tree down, each with a place among its entries."""
+
+
+def build_path_proof(nodes: NodeCache, bundle: Bundle, snapshot: Snapshot, path: str) -> PathProof:
+    """Prove that the full `path` is in `snapshot`, whose bundle is `bundle`.
+
+    Raises `NotFound` if it is not, and what `nodes` raise.
+    """
+    section, inner = paths.split_section(path)
+    root = bundle.get(section)
+    node_path = _find_node_path(nodes, root, inner) if root else []
+    if root is None or not _is_path_at(node_path, inner):
+        raise NotFound(
+            f"no such file in the snapshot: {printable_text(path)}",
+            code="no_path",
+            hint="a proof of absence shows that it is not there",
+        )
+    return PathProof(
+        _build_head(snapshot),
+        _build_file_inclusion(section, node_path),
+        _build_section_path(bundle, section),
+    )
+
+
+def build_absence_proof(
+    nodes: NodeCache, bundle: Bundle, snapshot: Snapshot, path: str
+) -> PathAbsenceProof | SectionAbsenceProof:
+    """Prove that no file is at the full `path` in `snapshot`, whose bundle is `bundle`.
+
+    Raises `InvalidInput`: `path_is_there`, or the codes of `paths.check`.
+    """
+    section, inner = paths.split_section(paths.check_path(path))
+    root = bundle.get(section)
+    if root is None:
+        return _build_section_absence(bundle, snapshot, path)
+    node_path = _find_node_path(nodes, root, inner)
+    if _is_path_at(node_path, inner):
+        raise InvalidInput(
+            f"the snapshot holds {printable_text(path)}",
+            code="path_is_there",
+            hint="prove that it is there instead",
+        )
+    before, after, tree_path = _build_gap(nodes, section, node_path)
+    return PathAbsenceProof(
+        _build_head(snapshot), path, before, after, tree_path, _build_section_path(bundle, section)
+    )
+
+
+def build_section_proof(bundle: Bundle, snapshot: Snapshot, name: str) -> SectionProof:
+    """Prove that the section `name` of `bundle` is in `snapshot`. Raises `NotFound`."""
+    if name not in bundle:
+        raise NotFound(
+            f"no such folder at the top of the brain: {printable_text(name)}", code="no_section"
+        )
+    _, _, steps = _build_section_path(bundle, name)
+    return SectionProof(_build_head(snapshot), SectionInclusion(name, bundle[name], steps))
+
+
+def build_descent_proof(load: LoadSnapshot, old: bytes, new: bytes) -> DescentProof:
+    """Prove that the snapshot `new` is `old` or descends from it, also across forks.
+
+    Raises `NotFound` (`not_an_ancestor`) if it does not, and what `load` raises.
+    """
+    node_path = find_descent_path(load, old, new)
+    if node_path is None:
+        raise NotFound(
+            f"{new.hex()} does not descend from {old.hex()}",
+            code="not_an_ancestor",
+            hint="`brain log --graph` shows how snapshots descend",
+        )
+    brain = load(new).brain or new
+    return DescentProof(brain, new, old, [encode_snapshot(load(here)) for here in node_path])
+
+
+def _build_head(snapshot: Snapshot) -> ProofHead:
+    encoded = encode_snapshot(snapshot)
+    here = snapshot_id(encoded)
+    return ProofHead(snapshot.brain or here, here, snapshot.bundle, encoded)
+
+
+def _build_section_path(bundle: Bundle, section: str) -> SectionPath:
+    _, files, size = bundle[section]
+    steps = merkle.audit_path(bundles.bundle_rows(bundle), list(bundle).index(section))
+    return SectionPath(files, size, steps)
+
+
+def _find_node_path(nodes: NodeCache, root: TreeRoot, inner: str) -> _NodePath:
+    """Return the way to `inner`, or to the first path after it, or past the end of the root."""
+    node_path: _NodePath = []
+    node = nodes.get(root.node)
+    while True:
+        place = bisect_left(node.paths, inner)
+        node_path.append((node, place))
+        if node.kind == LEAF or place == len(node.entries):
+            return node_path
+        node = nodes.get(node.entries[place][1])
+
+
+def _is_path_at(node_path: _NodePath, inner: str) -> bool:
+    node, place = node_path[-1]
+    return node.kind == LEAF and node.paths[place : place + 1] == [inner]
+
+
+def _previous_node_path(nodes: NodeCache, node_path: _NodePath) -> _NodePath:
+    """Return the way to the last file before the one that `way` leads to; empty if it is first."""
+    before = node_path.copy()
+    while before and before[-1][1] == 0:
+        before.pop()
+    if before:
+        node, place = before[-1]
+        before[-1] = node, place - 1
+        while node.kind != LEAF:
+            node = nodes.get(node.entries[before[-1][1]][1])
+            before.append((node, len(node.entries) - 1))
+    return before
+
+
+def _build_file_inclusion(section: str, node_path: _NodePath) -> FileInclusion:
+    node, place = node_path[-1]
+    path, kind, blob, size = node.entries[place]
+    entry = TreeEntry(paths.join_section(section, path), kind, blob, size)
+    return FileInclusion(entry, _build_tree_path(node_path))
+
+
+def _build_tree_path(node_path: _NodePath) -> TreeAuditPath:
+    """Return the climb from the entry at the end of `way` to the root."""
+    *above, (node, place) = node_path
+    return [*merkle.audit_path(node.rows(), place), *_extend_tree_path(above)]
+
+
+def _extend_tree_path(node_path: _NodePath) -> TreeAuditPath:
+    """Return the climb from the id of the node below `way` to the root."""
+    out: list[merkle.AuditStep | LevelStep] = []
+    for node, place in reversed(node_path):
+        out.append(_build_level_step(node, place))
+        out += merkle.audit_path(node.rows(), place)
+    return out
+
+
+def _build_level_step(node: TreeNode, place: int) -> LevelStep:
+    last, _, files, size = node.entries[place]
+    return LevelStep(last_path_hash(last), files, size)
+
+
+def _build_gap(
+    nodes: NodeCache, section: str, node_path: _NodePath
+) -> tuple[FileInclusion | None, FileInclusion | None, TreeAuditPath]:
+    """Return the files around the place that `way` leads to, and the climb they share."""
+    before = _previous_node_path(nodes, node_path)
+    if not before:
+        return None, _build_file_inclusion(section, node_path), []
+    node, place = node_path[0]
+    if place == len(node.entries):
+        return _build_file_inclusion(section, before), None, []
+    fork_level = next(
+        level for level, (a, b) in enumerate(zip(before, node_path, strict=False)) if a != b
+    )
+    node, place = node_path[fork_level]
+    left, right, steps = merkle.neighbour_paths(node.rows(), place)
+    shared = [*steps, *_extend_tree_path(node_path[:fork_level])]
+    return (
+        _build_gap_side(section, before, fork_level, left),
+        _build_gap_side(section, node_path, fork_level, right),
+        shared,
+    )
+
+
+def _build_gap_side(
+    section: str, node_path: _NodePath, fork_level: int, steps: list[merkle.AuditStep]
+) -> FileInclusion:
+    """Return the file at the end of `way` and its climb to where it joins its neighbour."""
+    if len(node_path) == fork_level + 1:
+        return _build_file_inclusion(section, node_path)._replace(climb=steps)
+    line = _build_file_inclusion(section, node_path[fork_level + 1 :])
+    return line._replace(climb=[*line.climb, _build_level_step(*node_path[fork_level]), *steps])
+
+
+def _build_section_absence(bundle: Bundle, snapshot: Snapshot, path: str) -> SectionAbsenceProof:
+    head = _build_head(snapshot)
+    if not bundle:
+        return SectionAbsenceProof(head, path, None, None, [])
+    names = list(bundle)
+    place = bisect_left(names, paths.split_section(path)[0])
+    left, right, steps = merkle.neighbour_paths(bundles.bundle_rows(bundle), place)
+    before, after = names[place - 1 : place], names[place : place + 1]
+    return SectionAbsenceProof(
+        head,
+        path,
+        SectionInclusion(before[0], bundle[before[0]], left) if before else None,
+        SectionInclusion(after[0], bundle[after[0]], right) if after else None,
+        steps,
+    )

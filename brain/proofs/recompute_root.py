@@ -1,0 +1,75 @@
+"""Recompute the hashes of a proof up to the bundle of its snapshot."""
+
+from __future__ import annotations
+
+from .. import merkle
+from ..errors import FormatError, ProofError
+from ..objects import paths
+from ..objects import snapshot as snapshots
+from ..objects.bundle import section_hash
+from ..objects.snapshot import Snapshot, snapshot_id
+from ..objects.tree_node import child_hash, entry_hash, join_hashes
+from .proof_types import FileInclusion, LevelStep, ProofHead, SectionInclusion, TreeAuditPath
+
+
+def require_valid_proof(truth: object, code: str, what: str) -> None:
+    """Raise `ProofError` unless `truth`."""
+    if not truth:
+        raise ProofError(f"the proof does not hold: {what}", code=code)
+
+
+def check_proof_head(head: ProofHead) -> None:
+    """Check that the snapshot is the one it is said to be, with that brain and bundle."""
+    require_valid_proof(
+        snapshot_id(head.encoded) == head.snapshot, "wrong_snapshot", "another snapshot"
+    )
+    snapshot = decode_proof_snapshot(head.encoded)
+    require_valid_proof(
+        (snapshot.brain or head.snapshot) == head.brain, "wrong_brain", "another brain"
+    )
+    require_valid_proof(
+        snapshot.bundle == head.bundle, "wrong_bundle", "the snapshot has another bundle"
+    )
+
+
+def decode_proof_snapshot(encoded: bytes) -> Snapshot:
+    """Return a snapshot. Raises `ProofError` (`bad_snapshot`)."""
+    try:
+        return snapshots.decode_snapshot(encoded)
+    except FormatError as error:
+        raise ProofError(error.message, code="bad_snapshot", hint=error.hint) from error
+
+
+def path_in_section(section: str, path: str) -> str:
+    """Return the path inside its section, which must be `section`."""
+    found, inner = paths.split_section(path)
+    require_valid_proof(found == section, "wrong_section", "a file of another section")
+    return inner
+
+
+def root_from_file(section: str, line: FileInclusion) -> bytes:
+    """Return the hash that the climb of a file leads to."""
+    path, kind, blob, size = line.entry
+    return root_from_tree_path(
+        entry_hash((path_in_section(section, path), kind, blob, size)), line.climb
+    )
+
+
+def root_from_tree_path(node_hash: bytes, climb: TreeAuditPath) -> bytes:
+    """Return the hash that `climb` leads to from `here`."""
+    for one in climb:
+        if isinstance(one, LevelStep):
+            node_hash = child_hash(one.last, node_hash, one.files, one.bytes)
+        else:
+            node_hash = merkle.root_from_path(node_hash, (one,), join_hashes)
+    return node_hash
+
+
+def root_from_section(line: SectionInclusion) -> bytes:
+    """Return the hash that the steps of a section lead to."""
+    return merkle.root_from_path(section_hash(line.name, line.root), line.steps, join_hashes)
+
+
+def require_bundle(head: ProofHead, found: bytes) -> None:
+    """Check that the way up has ended at the bundle of the snapshot."""
+    require_valid_proof(found == head.bundle, "wrong_bundle", "it leads to another bundle")

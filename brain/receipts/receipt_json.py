@@ -1,0 +1,188 @@
+"""Encodes and decodes receipts: canonical JSON (RFC 8785), one text for one receipt.
+
+Keys ascend, nothing is spaced, and what has its default is left out. The decoder writes
+again what it read and refuses anything that differs. Everything here raises
+`FormatError`: `too_large`, `too_deep`, `too_many`, `bad_json`, `duplicate_key`,
+`unsupported_version`, `bad_field` or `not_canonical`.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+from .. import limits
+from ..digest import NO_DIGEST, blob_id
+from ..errors import FormatError, printable_text
+from ..util import strict_json
+from . import receipt_fields
+from .receipt_fields import FieldSpec, field_error
+from .receipt_types import (
+    RUN_OUTCOMES,
+    STEP_KINDS,
+    FileWrite,
+    KeptText,
+    Receipt,
+    RunStep,
+    TranscriptSource,
+)
+
+RECEIPT_FORMAT = "brain v1 receipt"
+MAX_JSON_DEPTH = 8
+"""Lists and objects inside each other; a receipt has five."""
+MAX_JSON_VALUES = 64 * limits.MAX_RECEIPT_STEPS
+"""Values and keys of one receipt."""
+
+
+def encode_receipt(receipt: Receipt) -> bytes:
+    """Return the canonical text of a receipt. Raises `FormatError` for what none can hold."""
+    document = {"format": RECEIPT_FORMAT, **receipt_to_json(receipt)}
+    _check_receipt(receipt)
+    data = _canonical_bytes(document)
+    if len(data) > limits.MAX_RECEIPT_BYTES:
+        raise FormatError(f"a receipt of {len(data)} bytes", code="too_large")
+    return data
+
+
+def decode_or_bytes(data: bytes) -> Receipt | bytes:
+    """Return the receipt that `data` is, or `data` if it is a record of another format."""
+    try:
+        return decode_receipt(data)
+    except FormatError:
+        return data
+
+
+def receipt_to_json(receipt: Receipt) -> dict[str, Any]:
+    """Return the document of a receipt, without what has its default."""
+    return receipt_fields.fields_to_json(receipt, _RECEIPT_FIELDS)
+
+
+def encoded_step_size(step: RunStep) -> int:
+    """Return the bytes that a step takes in a receipt. Raises `FormatError` for what is none."""
+    document = receipt_fields.fields_to_json(step, _STEP_FIELDS)
+    _check_step(step)
+    return len(_canonical_bytes(document))
+
+
+def decode_receipt(data: bytes) -> Receipt:
+    """Return the receipt that canonical `data` encodes."""
+    if len(data) > limits.MAX_RECEIPT_BYTES:
+        raise FormatError(f"a receipt of {len(data)} bytes", code="too_large")
+    value = strict_json.parse_json(data, MAX_JSON_DEPTH, MAX_JSON_VALUES, _format_error)
+    if type(value) is not dict:
+        raise field_error(value, "a receipt")
+    found = value.pop("format", None)
+    if found != RECEIPT_FORMAT:
+        raise FormatError(
+            f"not a receipt of this format: {printable_text(found)}",
+            code="unsupported_version",
+            hint=f'the field "format" of a receipt is "{RECEIPT_FORMAT}"',
+        )
+    receipt = Receipt(**receipt_fields.fields_from_json(value, _RECEIPT_FIELDS))
+    if encode_receipt(receipt) != data:
+        raise FormatError("not the canonical text of this receipt", code="not_canonical")
+    return receipt
+
+
+def _canonical_bytes(document: dict[str, Any]) -> bytes:
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return text.encode()
+
+
+def _format_error(message: str, code: str) -> FormatError:
+    return FormatError(message, code=code)
+
+
+def _check_receipt(receipt: Receipt) -> None:
+    """Check what one field alone does not show."""
+    closing = (receipt.ended, receipt.reason)
+    if not receipt.outcome and any(closing):
+        raise FormatError("an end without an outcome", code="bad_field")
+    if (receipt.part > 0) != (receipt.previous != NO_DIGEST):
+        raise FormatError("a part that does not follow another", code="bad_field")
+    if (receipt.snapshot_before != NO_DIGEST) != (receipt.bundle_before != NO_DIGEST):
+        raise FormatError("a snapshot before without its bundle", code="bad_field")
+    if sum(len(step.writes) for step in receipt.steps) > limits.MAX_RECEIPT_WRITES:
+        raise FormatError(f"more than {limits.MAX_RECEIPT_WRITES} writes", code="too_many")
+    for step in receipt.steps:
+        _check_step(step)
+
+
+def _check_step(step: RunStep) -> None:
+    writes = step.kind in ("skill_create", "memory_write")
+    if (step.writes or step.omitted) and not writes:
+        raise FormatError(f"a step of kind {step.kind} that writes", code="bad_field")
+    if any(a.path >= b.path for a, b in pairwise(step.writes)):
+        raise FormatError("writes that are not sorted by path", code="bad_field")
+    for text in (step.input, step.output):
+        if text is not None:
+            _check_kept_text(text)
+
+
+def _check_kept_text(text: KeptText) -> None:
+    """An excerpt that is the whole text has its digest; no other is that long."""
+    data = text.excerpt.encode()
+    if len(data) == text.size and blob_id(data) != text.digest:
+        raise FormatError("a text with the digest of another", code="bad_field")
+    if text.size <= limits.MAX_EXCERPT_BYTES and data and len(data) != text.size:
+        raise FormatError("an excerpt longer or shorter than its text", code="bad_field")
+
+
+_NAME_SPEC = receipt_fields.text_codec(limits.MAX_STEP_NAME_BYTES)
+_LONG_TEXT_SPEC = receipt_fields.text_codec(limits.MAX_TASK_BYTES)
+_EXCERPT_SPEC = receipt_fields.text_codec(limits.MAX_EXCERPT_BYTES)
+_TEXT_FIELDS = (
+    FieldSpec("digest", *receipt_fields.DIGEST_CODEC),
+    FieldSpec("size", *receipt_fields.NUMBER_CODEC),
+    FieldSpec("excerpt", *_EXCERPT_SPEC, ""),
+    FieldSpec("redacted", *receipt_fields.NUMBER_CODEC, 0),
+)
+_WRITE_FIELDS = (
+    FieldSpec("path", *receipt_fields.PATH_CODEC),
+    FieldSpec("blob", *receipt_fields.DIGEST_CODEC, NO_DIGEST),
+)
+_STEP_FIELDS = (
+    FieldSpec("kind", *receipt_fields.choice_codec(STEP_KINDS, "a kind of step")),
+    FieldSpec("at", *receipt_fields.TIME_CODEC, 0),
+    FieldSpec("name", *_NAME_SPEC, ""),
+    FieldSpec("version", *_NAME_SPEC, ""),
+    FieldSpec("from_version", *_NAME_SPEC, ""),
+    FieldSpec("input", *receipt_fields.object_codec(_TEXT_FIELDS, KeptText), None),
+    FieldSpec("output", *receipt_fields.object_codec(_TEXT_FIELDS, KeptText), None),
+    FieldSpec("error", *_EXCERPT_SPEC, ""),
+    FieldSpec("took", *receipt_fields.NUMBER_CODEC, 0),
+    FieldSpec("tokens_in", *receipt_fields.NUMBER_CODEC, 0),
+    FieldSpec("tokens_out", *receipt_fields.NUMBER_CODEC, 0),
+    FieldSpec(
+        "writes",
+        *receipt_fields.list_codec(_WRITE_FIELDS, FileWrite, limits.MAX_RECEIPT_WRITES),
+        (),
+    ),
+    FieldSpec("omitted", *receipt_fields.NUMBER_CODEC, 0),
+)
+_SOURCE_FIELDS = (
+    FieldSpec("format", *_NAME_SPEC),
+    FieldSpec("digest", *receipt_fields.DIGEST_CODEC),
+    FieldSpec("records", *receipt_fields.NUMBER_CODEC),
+    FieldSpec("unknown", *receipt_fields.NUMBER_CODEC, 0),
+)
+_RECEIPT_FIELDS = (
+    FieldSpec("run", *receipt_fields.text_codec(limits.MAX_STEP_NAME_BYTES, 1)),
+    FieldSpec("task", *_LONG_TEXT_SPEC, ""),
+    FieldSpec("agent", *_NAME_SPEC, ""),
+    FieldSpec("model", *_NAME_SPEC, ""),
+    FieldSpec("started", *receipt_fields.TIME_CODEC, 0),
+    FieldSpec("ended", *receipt_fields.TIME_CODEC, 0),
+    FieldSpec("snapshot_before", *receipt_fields.DIGEST_CODEC, NO_DIGEST),
+    FieldSpec("bundle_before", *receipt_fields.DIGEST_CODEC, NO_DIGEST),
+    FieldSpec("bundle_after", *receipt_fields.DIGEST_CODEC, NO_DIGEST),
+    FieldSpec("part", *receipt_fields.NUMBER_CODEC, 0),
+    FieldSpec("previous", *receipt_fields.DIGEST_CODEC, NO_DIGEST),
+    FieldSpec(
+        "steps", *receipt_fields.list_codec(_STEP_FIELDS, RunStep, limits.MAX_RECEIPT_STEPS), ()
+    ),
+    FieldSpec("outcome", *receipt_fields.choice_codec(RUN_OUTCOMES, "an outcome"), ""),
+    FieldSpec("reason", *_LONG_TEXT_SPEC, ""),
+    FieldSpec("source", *receipt_fields.object_codec(_SOURCE_FIELDS, TranscriptSource), None),
+)

@@ -1,0 +1,104 @@
+"""Claude Code: ~/.claude/projects/*/*.jsonl, a record a line.
+
+An answer of the model is one record for each of its blocks, all with the id of the
+message and with the use of tokens as far as it is known. Replies of tools come as
+messages of the user. What the program notes for itself is passed over.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .lenient_json import (
+    JsonObject,
+    canonical_argument,
+    count_or_zero,
+    message_text,
+    object_or_empty,
+    objects_in_list,
+    parse_time,
+    text_or_empty,
+)
+from .run_builder import RunBuilder
+
+IGNORED_RECORD_TYPES = frozenset(
+    (
+        *("queue-operation", "attachment", "last-prompt", "summary", "system", "progress"),
+        *("file-history-snapshot", "custom-title", "ai-title", "agent-name", "agent-color", "mode"),
+        *("permission-mode", "pr-link", "tag", "worktree-state", "task-summary", "agent-setting"),
+    )
+)
+"""Types of records that tell nothing of the run."""
+_PROGRAM_PREFIXES = ("<command-", "<local-command", "<system-reminder>", "Caveat: ")
+_INTERRUPTED_PREFIX = "[Request interrupted by user"
+_EXIT_CODE = re.compile(r"Exit code (\d{1,6})(?:\n|$)")
+
+
+def is_claude_record(first: JsonObject) -> bool:
+    """Tell whether the first record of a file is one of these."""
+    return "sessionId" in first or "parentUuid" in first or first.get("type") == "summary"
+
+
+def add_claude_record(run: RunBuilder, line: JsonObject) -> None:
+    """Take a record into the story."""
+    run.run = run.run or text_or_empty(line.get("sessionId"))
+    if not run.agent and text_or_empty(line.get("version")):
+        run.agent = f"Claude Code {line['version']}"
+    kind, at = text_or_empty(line.get("type")), parse_time(line.get("timestamp"))
+    if kind == "assistant":
+        _add_answer(
+            run, object_or_empty(line.get("message")), at, bool(line.get("isApiErrorMessage"))
+        )
+    elif kind == "user":
+        _add_user_record(run, line, at)
+    elif kind not in IGNORED_RECORD_TYPES:
+        run.unknown += 1
+
+
+def _add_answer(run: RunBuilder, message: JsonObject, at: int, failed: bool) -> None:
+    words = [part for part in objects_in_list(message.get("content")) if part.get("type") == "text"]
+    if failed:
+        run.set_outcome("failure", message_text(words))
+        return
+    run.begin_answer(text_or_empty(message.get("id")), text_or_empty(message.get("model")), at)
+    run.add_answer_text(message_text(words))
+    usage = object_or_empty(message.get("usage"))
+    cached = ("cache_creation_input_tokens", "cache_read_input_tokens")
+    tokens = sum(count_or_zero(usage.get(key)) for key in ("input_tokens", *cached))
+    run.record_usage(tokens, count_or_zero(usage.get("output_tokens")))
+    for part in objects_in_list(message.get("content")):
+        if part.get("type") in ("tool_use", "server_tool_use"):
+            arguments = canonical_argument(part.get("input"))
+            run.add_tool_call(
+                text_or_empty(part.get("id")), text_or_empty(part.get("name")), arguments, at
+            )
+    if message.get("stop_reason") == "end_turn":
+        run.set_outcome("success")
+
+
+def _add_user_record(run: RunBuilder, line: JsonObject, at: int) -> None:
+    content = object_or_empty(line.get("message")).get("content")
+    for part in objects_in_list(content):
+        if part.get("type") == "tool_result":
+            _add_tool_result(run, part, at)
+    if line.get("isMeta") or line.get("isCompactSummary") or line.get("isSidechain"):
+        return
+    words = content if isinstance(content, str) else message_text(_text_parts(content))
+    if words.startswith(_INTERRUPTED_PREFIX):
+        run.set_outcome("cancelled", words)
+    elif not words.startswith(_PROGRAM_PREFIXES):
+        run.add_user_message(words, at)
+
+
+def _text_parts(content: object) -> list[JsonObject]:
+    return [part for part in objects_in_list(content) if part.get("type") == "text"]
+
+
+def _add_tool_result(run: RunBuilder, part: JsonObject, at: int) -> None:
+    words, error = message_text(part.get("content")), ""
+    if part.get("is_error"):
+        code = _EXIT_CODE.match(words)
+        error = f"exit code {code[1]}" if code else words.partition("\n")[0] or "error"
+        words = words[code.end() :] if code else words
+    if not run.add_tool_result(text_or_empty(part.get("tool_use_id")), words, error, at):
+        run.unknown += 1

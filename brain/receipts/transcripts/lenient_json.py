@@ -1,0 +1,104 @@
+"""Lenient reading of foreign JSON: a value of another type than expected counts as absent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from ... import limits
+from ...objects.snapshot import MAX_TIME_MS
+from ...util import strict_json
+from ..receipt_fields import MAX_SAFE_INTEGER
+
+JsonObject = dict[str, Any]
+
+
+def parse_record(data: bytes) -> Any:
+    """Return the value of one record, None for what is none within the limits."""
+    if len(data) > limits.MAX_RECORD_BYTES:
+        return None
+    if strict_json.nesting_depth(data, limits.MAX_RECORD_DEPTH) > limits.MAX_RECORD_DEPTH:
+        return None
+    if strict_json.count_values(data, limits.MAX_RECORD_VALUES) > limits.MAX_RECORD_VALUES:
+        return None
+    try:
+        return json.loads(data)
+    except ValueError:
+        return None
+
+
+def split_records(data: bytes) -> Iterator[bytes]:
+    """Yield the lines of a text that are not empty, one at a time."""
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        line = data[start:end].strip()
+        start = end + 1
+        if line:
+            yield line
+
+
+def object_or_empty(value: Any) -> JsonObject:
+    """Return an object, an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects_in_list(value: Any) -> list[JsonObject]:
+    """Return the objects of a list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def text_or_empty(value: Any) -> str:
+    """Return a text, "" for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def count_or_zero(value: Any, scale: int = 1) -> int:
+    """Return a count by `scale`; 0 for what is none. OTLP writes long integers as text."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20:
+        value = int(value)
+    return value // scale if type(value) is int and 0 <= value // scale <= MAX_SAFE_INTEGER else 0
+
+
+def message_text(content: Any) -> str:
+    """Return the text of a message: plain, or in parts of which some are text."""
+    if isinstance(content, str):
+        return content
+    parts = objects_in_list(content)
+    return "\n".join(
+        filter(None, (text_or_empty(part.get("text", part.get("content"))) for part in parts))
+    )
+
+
+def milliseconds_from_ns(value: Any) -> int:
+    """Return a time in ms since 1970 of one in ns; 0 if it is none."""
+    return min(count_or_zero(value, 1_000_000), MAX_TIME_MS)
+
+
+def canonical_argument(value: Any) -> str:
+    """Return what was given to a tool: objects and lists as JSON of one spelling, text as it is."""
+    if isinstance(value, str):
+        return _reserialize(value) if value[:1] in ("{", "[") else value
+    return "" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _reserialize(value: str) -> str:
+    found = parse_record(value.encode(errors="replace"))
+    return value if found is None else json.dumps(found, ensure_ascii=False, sort_keys=True)
+
+
+def parse_time(value: Any) -> int:
+    """Return a time in ms since 1970 of ISO 8601 text or seconds; 0 if it is none."""
+    if isinstance(value, str):
+        try:
+            when = datetime.fromisoformat(value)
+        except ValueError:
+            return 0
+        value = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    if type(value) not in (int, float) or not 0 <= value <= MAX_TIME_MS // 1000:
+        return 0
+    ms: int = round(value * 1000)
+    return ms

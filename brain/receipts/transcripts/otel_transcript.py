@@ -1,0 +1,234 @@
+"""OpenTelemetry: spans after its conventions for generative AI, as OTLP in JSON.
+
+The conventions are in development; read are the operations and attributes of 2026, and
+of those before them what still has the same name. A file is one run: the trace of the
+first span that is about generative AI. Spans about anything else are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ...errors import printable_text
+from ..receipt_types import RunStep
+from ..size_budget import keep_text, shorten_without_secrets
+from .lenient_json import (
+    JsonObject,
+    canonical_argument,
+    count_or_zero,
+    milliseconds_from_ns,
+    object_or_empty,
+    objects_in_list,
+    parse_record,
+    text_or_empty,
+)
+from .run_builder import RunBuilder
+
+MODEL_OPERATIONS = ("chat", "generate_content", "text_completion")
+AGENT_OPERATIONS = ("invoke_agent", "invoke_workflow", "create_agent")
+IGNORED_OPERATIONS = ("embeddings", "create_agent", "plan")
+_DETAILS_EVENT = "gen_ai.client.inference.operation.details"
+_ERROR_STATUS_CODES = (2, "STATUS_CODE_ERROR")
+_MAX_ERROR_BYTES = 2000
+_MAX_ATTRIBUTE_DEPTH = 16
+
+
+class OtelSpan(NamedTuple):
+    """A span: times in ms, attributes as plain values."""
+
+    trace: str
+    start: int
+    end: int
+    attributes: JsonObject
+    error: str
+
+
+def is_otlp_export(first: JsonObject) -> bool:
+    """Tell whether the first record of a file is one of these."""
+    return "resourceSpans" in first or "resource_spans" in first
+
+
+def iterate_spans(value: JsonObject) -> Iterator[OtelSpan]:
+    """Yield the spans of one export that are about generative AI."""
+    for resource in objects_in_list(value.get("resourceSpans", value.get("resource_spans"))):
+        for scope in objects_in_list(resource.get("scopeSpans", resource.get("scope_spans"))):
+            for span in objects_in_list(scope.get("spans")):
+                found = _parse_span(span)
+                if any(key.startswith("gen_ai.") for key in found.attributes):
+                    yield found
+
+
+def add_spans(run: RunBuilder, found: list[OtelSpan]) -> None:
+    """Tell the story of spans."""
+    found.sort(key=lambda span: (span.start, span.end))
+    trace = found[0].trace
+    ours = [span for span in found if span.trace == trace]
+    run.records += len(found)
+    run.unknown += len(found) - len(ours)
+    run.run = trace
+    executed = {id for span in ours if (id := _text_attribute(span, "gen_ai.tool.call.id"))}
+    for span in ours:
+        _add_span(run, span, executed)
+    root = next((span for span in ours if _operation_name(span) in AGENT_OPERATIONS), ours[0])
+    run.agent = _text_attribute(root, "gen_ai.agent.name") or run.agent
+    run.record_time(root.end)
+    asked = _input_text(root) if _operation_name(root) in AGENT_OPERATIONS else ""
+    run.task = asked or run.task
+    run.set_outcome("failure" if root.error else "success", root.error)
+
+
+def _add_span(run: RunBuilder, span: OtelSpan, executed: set[str]) -> None:
+    operation, name = _operation_name(span), _text_attribute(span, "gen_ai.tool.name")
+    took, at = max(span.end - span.start, 0), span.start
+    if operation in MODEL_OPERATIONS:
+        _add_answer(run, span, executed)
+    elif operation == "execute_tool" or (name and not operation):
+        _add_tool_call(run, span, name, took)
+    elif operation == "search_memory":
+        asked = keep_text(_text_attribute(span, "gen_ai.memory.query.text"))
+        store = printable_text(_text_attribute(span, "gen_ai.memory.store.id"), 200)
+        run.close_answer()
+        run.add_step(RunStep("memory_read", at, store, input=asked, error=span.error, took=took))
+    elif operation.endswith("_memory") or operation == "retrieval":
+        run.close_answer()
+        run.add_step(
+            RunStep("tool", at, printable_text(operation, 200), error=span.error, took=took)
+        )
+    elif operation not in (*AGENT_OPERATIONS, *IGNORED_OPERATIONS):
+        run.unknown += 1
+    run.record_time(at)
+    run.record_time(span.end)
+
+
+def _add_answer(run: RunBuilder, span: OtelSpan, executed: set[str]) -> None:
+    model = _text_attribute(span, "gen_ai.response.model") or _text_attribute(
+        span, "gen_ai.request.model"
+    )
+    for message in _message_attribute(span, "gen_ai.input.messages"):
+        for part in _message_parts(message, "tool_call_response"):
+            words = canonical_argument(part.get("response", part.get("result")))
+            run.add_tool_result(text_or_empty(part.get("id")), words)
+    run.add_user_message(_input_text(span), span.start)
+    run.begin_answer("", model, span.start)
+    for message in _message_attribute(span, "gen_ai.output.messages"):
+        run.add_answer_text(
+            "\n".join(
+                text_or_empty(part.get("content")) for part in _message_parts(message, "text")
+            )
+        )
+        for part in _message_parts(message, "tool_call"):
+            id = text_or_empty(part.get("id"))
+            if id not in executed:
+                run.add_tool_call(
+                    id,
+                    text_or_empty(part.get("name")),
+                    canonical_argument(part.get("arguments")),
+                    span.end,
+                )
+    tokens_in, tokens_out = (
+        count_or_zero(span.attributes.get(f"gen_ai.usage.{side}_tokens"))
+        for side in ("input", "output")
+    )
+    run.record_usage(tokens_in, tokens_out, max(span.end - span.start, 0))
+    run.close_answer()
+
+
+def _add_tool_call(run: RunBuilder, span: OtelSpan, name: str, took: int) -> None:
+    run.close_answer()
+    skill = _text_attribute(span, "gen_ai.skill.name")
+    if skill and not _text_attribute(span, "gen_ai.skill.resource.name"):
+        loaded = (
+            printable_text(skill, 200),
+            printable_text(_text_attribute(span, "gen_ai.skill.version"), 200),
+        )
+        run.add_step(RunStep("skill_load", span.start, *loaded, error=span.error, took=took))
+        return
+    id = _text_attribute(span, "gen_ai.tool.call.id") or f"span {len(name)} {span.start} {name}"
+    run.add_tool_call(
+        id, name, canonical_argument(span.attributes.get("gen_ai.tool.call.arguments")), span.start
+    )
+    words = canonical_argument(span.attributes.get("gen_ai.tool.call.result"))
+    run.add_tool_result(id, words, span.error, span.start + took)
+
+
+def _operation_name(span: OtelSpan) -> str:
+    return _text_attribute(span, "gen_ai.operation.name")
+
+
+def _text_attribute(span: OtelSpan, name: str) -> str:
+    return text_or_empty(span.attributes.get(name))
+
+
+def _input_text(span: OtelSpan) -> str:
+    """Return what was said to the model since it last spoke."""
+    words: list[str] = []
+    for message in _message_attribute(span, "gen_ai.input.messages"):
+        if message.get("role") == "assistant":
+            words.clear()
+        elif message.get("role") == "user":
+            words += [
+                text_or_empty(part.get("content")) for part in _message_parts(message, "text")
+            ]
+    return "\n".join(filter(None, words))
+
+
+def _message_attribute(span: OtelSpan, name: str) -> list[JsonObject]:
+    """Return the messages of an attribute, which may be JSON in a text."""
+    value = span.attributes.get(name)
+    return objects_in_list(
+        parse_record(value.encode(errors="replace")) if isinstance(value, str) else value
+    )
+
+
+def _message_parts(message: JsonObject, kind: str) -> list[JsonObject]:
+    return [part for part in objects_in_list(message.get("parts")) if part.get("type") == kind]
+
+
+def _parse_span(span: JsonObject) -> OtelSpan:
+    attributes = _parse_attributes(span.get("attributes"))
+    for event in objects_in_list(span.get("events")):
+        if event.get("name") == _DETAILS_EVENT:
+            attributes = {**_parse_attributes(event.get("attributes")), **attributes}
+    status = object_or_empty(span.get("status"))
+    failed = status.get("code") in _ERROR_STATUS_CODES or "error.type" in attributes
+    error = (
+        text_or_empty(status.get("message"))
+        or text_or_empty(attributes.get("error.type"))
+        or "error"
+    )
+    return OtelSpan(
+        text_or_empty(span.get("traceId", span.get("trace_id"))),
+        milliseconds_from_ns(span.get("startTimeUnixNano", span.get("start_time_unix_nano"))),
+        milliseconds_from_ns(span.get("endTimeUnixNano", span.get("end_time_unix_nano"))),
+        attributes,
+        shorten_without_secrets(error, _MAX_ERROR_BYTES) if failed else "",
+    )
+
+
+def _parse_attributes(value: Any) -> JsonObject:
+    return {
+        text_or_empty(one.get("key")): _unwrap_value(one.get("value"), _MAX_ATTRIBUTE_DEPTH)
+        for one in objects_in_list(value)
+    }
+
+
+def _unwrap_value(value: Any, depth: int) -> Any:
+    """Return the value of an attribute, which OTLP wraps by its type."""
+    for kind, inner in object_or_empty(value).items() if depth else ():
+        if kind in ("stringValue", "boolValue", "doubleValue"):
+            return inner
+        if kind == "intValue":
+            return count_or_zero(inner)
+        if kind == "arrayValue":
+            return [
+                _unwrap_value(one, depth - 1)
+                for one in objects_in_list(object_or_empty(inner).get("values"))
+            ]
+        if kind == "kvlistValue":
+            pairs = objects_in_list(object_or_empty(inner).get("values"))
+            return {
+                text_or_empty(one.get("key")): _unwrap_value(one.get("value"), depth - 1)
+                for one in pairs
+            }
+    return None

@@ -1,0 +1,99 @@
+"""Items of the Responses API of OpenAI, which Codex writes into its rollouts too."""
+
+from __future__ import annotations
+
+import re
+
+from .lenient_json import (
+    JsonObject,
+    canonical_argument,
+    message_text,
+    object_or_empty,
+    text_or_empty,
+)
+from .run_builder import RunBuilder
+
+IGNORED_ITEM_TYPES = frozenset(
+    (
+        *("reasoning", "web_search_call", "ghost_snapshot", "compaction", "compaction_summary"),
+        *("tool_search_call", "tool_search_output", "item_reference", "mcp_list_tools"),
+    )
+)
+"""Types of items that are passed over."""
+_CALL_ARGUMENT_KEYS = {
+    "function_call": "arguments",
+    "custom_tool_call": "input",
+    "local_shell_call": "action",
+}
+"""Types of items that call a tool, and what is given to it."""
+_RESULT_TYPES = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
+_CONTEXT_MESSAGE = re.compile(r"\s*<([A-Za-z_]{1,40})>.*</\1>\s*", re.DOTALL)
+"""What a program says in the name of the user."""
+_AGENTS_MD_HEADING = "# AGENTS.md instructions"
+_SHELL_OUTPUT = re.compile(
+    r"(?:[A-Z][\w ]{1,30}: [^\n]{0,100}\n){0,4}Process exited with code (\d{1,6})\n"
+    r"(?:[A-Z][\w ]{1,30}: [^\n]{0,100}\n){0,4}Output:\n"
+)
+
+
+def is_responses_item(item: JsonObject) -> bool:
+    """Tell whether a record is an item."""
+    kind = text_or_empty(item.get("type"))
+    return (
+        kind in _CALL_ARGUMENT_KEYS
+        or kind in _RESULT_TYPES
+        or kind in IGNORED_ITEM_TYPES
+        or kind == "message"
+    )
+
+
+def add_item(run: RunBuilder, item: JsonObject, model: str = "", at: int = 0) -> None:
+    """Take an item into the story."""
+    kind = text_or_empty(item.get("type"))
+    if kind == "message" or (not kind and "role" in item):
+        _add_message(run, item, model, at)
+    elif kind in _CALL_ARGUMENT_KEYS:
+        if not run.has_open_answer():
+            run.begin_answer("", model, at)
+        name = text_or_empty(item.get("name")) or kind.removesuffix("_call")
+        id = text_or_empty(item.get("call_id")) or text_or_empty(item.get("id"))
+        run.add_tool_call(id, name, canonical_argument(item.get(_CALL_ARGUMENT_KEYS[kind])), at)
+    elif kind in _RESULT_TYPES:
+        message, error = _parse_result(item)
+        if not run.add_tool_result(text_or_empty(item.get("call_id")), message, error, at):
+            run.unknown += 1
+    elif kind not in IGNORED_ITEM_TYPES:
+        run.unknown += 1
+
+
+def _add_message(run: RunBuilder, item: JsonObject, model: str, at: int) -> None:
+    message = message_text(item.get("content"))
+    role = item.get("role")
+    if role == "assistant":
+        if not run.has_open_answer():
+            run.begin_answer("", model, at)
+        run.add_answer_text(message)
+        run.set_outcome("success" if item.get("status") in (None, "completed") else "unknown")
+    elif role == "user":
+        if not _CONTEXT_MESSAGE.fullmatch(message) and not message.startswith(_AGENTS_MD_HEADING):
+            run.add_user_message(message, at)
+    elif role not in ("system", "developer"):
+        run.unknown += 1
+
+
+def _parse_result(item: JsonObject) -> tuple[str, str]:
+    """Return what a tool replied, and what failed."""
+    output = item.get("output")
+    message = (
+        message_text(object_or_empty(output).get("content"))
+        if isinstance(output, dict)
+        else message_text(output)
+    )
+    head = _SHELL_OUTPUT.match(message)
+    if head:
+        return message[head.end() :], "" if head[1] == "0" else f"exit code {head[1]}"
+    failed = (
+        item.get("status") in ("failed", "incomplete")
+        or object_or_empty(output).get("success") is False
+    )
+    return message, (message.partition("\n")[0] or "error") if failed else ""

@@ -1,0 +1,112 @@
+"""Restore files to their state at a revision."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from ...errors import NotFound, printable_text
+from ...objects import bundle as bundles
+from ...objects import operation, paths
+from ...objects.bundle import Bundle
+from ...objects.tree_entry import TreeEntry
+from ...results import Restored
+from ..core import read_files, working_copy
+from ..core.checkout import Progress, find_redacted_paths, no_progress
+from ..core.manual_edits import record_manual_edits
+from ..core.path_collisions import refuse_invalid_edits
+from ..core.revisions import resolve_revision
+from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
+from ..open.session import Session
+
+Edits = dict[str, TreeEntry | None]
+
+
+def restore_files(
+    session: Session, revision: str, wanted: Sequence[str] = (), progress: Progress = no_progress
+) -> Restored:
+    """Make files, all or those at or below the paths `wanted`, as they were at `revision`.
+
+    What would be overwritten unrecorded is recorded first. Files the head does not
+    know are left alone unless the revision has them, and so is what was redacted. Raises
+    `NotFound` (`no_path`) for a path that neither the revision nor the head knows, and
+    `InvalidInput` for what no folder can hold, also if the head has it already.
+    """
+    wanted = [paths.check_path(path.rstrip("/")) for path in wanted]
+    with lock_for_writing(session):
+        source = resolve_revision(session, revision)
+        target = _select_entries(session, session.bundle_of(source), wanted)
+        folder_scan = working_copy.scan_folder(session, progress)
+        with write_transaction(session, "restore", f"restore {source.hex()[:12]}", progress) as txn:
+            head = _select_entries(session, txn.bundle, wanted)
+            _refuse_unknown_paths(wanted, target, head)
+            folder_edits = _diff_with_folder(txn, folder_scan, {*head, *target})
+            unseen: Edits = {
+                path: entry
+                for path, entry in folder_edits.items()
+                if entry and entry != head.get(path)
+            }
+            record_manual_edits(txn, unseen)
+            known = {**head, **unseen}
+            gone = find_redacted_paths(session, target.values())
+            edits = _diff_entries(known, target, gone)
+            if edits:
+                txn.record_snapshot(edits, operation.restore_operation(source))
+            txn.writes = _diff_entries({**known, **folder_edits}, target, gone)
+            refuse_invalid_edits(session, bundles.EMPTY_BUNDLE, txn.bundle, txn.writes)
+    return build_restore_result(txn.head, txn.writes, gone)
+
+
+def _diff_entries(
+    now: Mapping[str, TreeEntry | None], target: Mapping[str, TreeEntry], gone: set[str]
+) -> Edits:
+    return {
+        path: target.get(path)
+        for path in sorted({*now, *target} - gone)
+        if now.get(path) != target.get(path)
+    }
+
+
+def _diff_with_folder(
+    txn: WriteTransaction, folder_scan: working_copy.FolderScan, known: set[str]
+) -> Edits:
+    """Return where the folder, at the `known` paths, differs from the head; stores content."""
+    session = txn.session
+    changed = [candidate for candidate in folder_scan.scan.changed if candidate.path in known]
+    entries = read_files.store_files(session, txn.store_tx, txn.bundle, changed)
+    edits = working_copy.diff_folder(session, folder_scan, txn.bundle, entries)
+    return {path: entry for path, entry in edits.items() if path in known}
+
+
+def _refuse_unknown_paths(wanted: Sequence[str], *sides: Mapping[str, TreeEntry]) -> None:
+    for path in wanted:
+        if not any(p == path or p.startswith(path + "/") for side in sides for p in side):
+            raise NotFound(
+                f"no file or folder {printable_text(path)} in that revision or the head",
+                code="no_path",
+                hint="see `brain show REV`, and give paths relative to the brain",
+            )
+
+
+def _select_entries(
+    session: Session, bundle: Bundle, wanted: Sequence[str]
+) -> Mapping[str, TreeEntry]:
+    """Return the entries at or below the paths `wanted`; all of them if none are."""
+    if not wanted:
+        return {entry.path: entry for entry in bundles.walk_entries(session.nodes, bundle)}
+    return {
+        entry.path: entry
+        for path in wanted
+        for entry in bundles.walk_below(session.nodes, bundle, path)
+    }
+
+
+def build_restore_result(
+    head: bytes, writes: Mapping[str, TreeEntry | None], redacted: Collection[str] = ()
+) -> Restored:
+    """Return the outcome of writing files; `redacted` are those left out."""
+    return Restored(
+        head.hex(),
+        sorted(path for path, entry in writes.items() if entry is not None),
+        sorted(path for path, entry in writes.items() if entry is None),
+        sorted(redacted),
+    )

@@ -1,0 +1,234 @@
+"""Scan for secrets, in what a snapshot records and in any revision on request.
+
+A secret that is recorded goes wherever the brain goes, also when the file is gone from
+the folder. What is accepted stands in the manifest, by the ids of the findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ...errors import InvalidInput, NotFound, printable_text
+from ...objects import bundle as bundles
+from ...objects import lineage, paths
+from ...objects.tree_entry import LINK, TreeEntry
+from ...results import Notice, RecordedSecret, SecretScan
+from ...secrets import SecretFinding, find_secrets, find_secrets_in_each, mask_secrets
+from ..core.checkout import Progress, no_progress
+from ..core.revisions import resolve_revision
+from ..open import manifest
+from ..open.session import Session
+
+LARGE_FILE_BYTES = 256 << 10
+"""Bytes of a file from which on a snapshot looks into it only after the small ones."""
+MAX_SCANNED_BYTES = 4 << 20
+"""Bytes that a snapshot looks through at most: `leaks` looks through all."""
+
+_WINDOW_BYTES = 4 << 20
+"""Bytes of a large file looked at together, to the end of a line."""
+_BLOBS_PER_BATCH = 256
+
+SecretLocation = tuple[str, bytes]
+"""A path, and the snapshot it was recorded in."""
+
+
+def scan_edits(
+    session: Session, snapshot_id: bytes, edits: Mapping[str, TreeEntry | None]
+) -> list[Notice]:
+    """Return what a snapshot, which made these edits, says of secrets in them.
+
+    Time is bounded: at most `MOST` bytes are read, all of the small files or none, then
+    large ones as far as there is room, and it is said how many were not.
+    """
+    room = MAX_SCANNED_BYTES - sum(map(_small_file_bytes, edits.values()))
+    scanned_blobs: dict[str, bytes] = {}
+    left = 0
+    for path, entry in edits.items():
+        if entry is None or entry.kind == LINK:
+            continue
+        large = entry.size >= LARGE_FILE_BYTES
+        if room < large * entry.size:
+            left += 1
+            continue
+        room -= large * entry.size
+        scanned_blobs[path] = entry.blob
+    found = dict(_scan_blobs(session, list(scanned_blobs.values()), no_progress))
+    reported = [
+        (path, here) for path, blob in scanned_blobs.items() for here in found.get(blob, ())
+    ]
+    return [
+        *_build_notices(session, snapshot_id, reported),
+        *([_not_scanned_notice(left)] if left else ()),
+    ]
+
+
+def scan_skill(session: Session, snapshot_id: bytes, path: str, content: bytes) -> list[Notice]:
+    """Return what the snapshot that wrote a skill says of secrets in its text."""
+    return _build_notices(session, snapshot_id, [(path, here) for here in find_secrets(content)])
+
+
+def _build_notices(
+    session: Session, snapshot_id: bytes, found: Sequence[tuple[str, SecretFinding]]
+) -> list[Notice]:
+    accepted = _load_accepted_ids(session, snapshot_id) if found else ()
+    return [
+        Notice("secret", path, describe_finding(path, here))
+        for path, here in found
+        if here.id not in accepted
+    ]
+
+
+def _not_scanned_notice(files: int) -> Notice:
+    what = "1 file was" if files == 1 else f"{files} files were"
+    message = f"{what} not looked through for secrets, being too much: run `brain secrets`"
+    return Notice("secrets_not_sought", "", message)
+
+
+def _load_accepted_ids(session: Session, snapshot_id: bytes) -> Sequence[str]:
+    try:
+        return manifest.load_manifest(session, snapshot_id).accepted
+    except InvalidInput:  # a manifest that cannot be read accepts nothing
+        return ()
+
+
+def _small_file_bytes(entry: TreeEntry | None) -> int:
+    """Return the bytes of a small file, 0 for a large one or none."""
+    if entry is None or entry.kind == LINK or entry.size >= LARGE_FILE_BYTES:
+        return 0
+    return entry.size
+
+
+def scan_text(session: Session, content: bytes) -> list[SecretFinding]:
+    """Return what looks like a secret in a text that may be recorded, and is not accepted."""
+    found = find_secrets(content)
+    accepted = manifest.load_manifest(session).accepted if found else ()
+    return [one for one in found if one.id not in accepted]
+
+
+def mask_message(session: Session, message: str) -> str:
+    """Return a message with what looks like a secret in it, and is not accepted, taken out."""
+    data = message.encode("utf-8", "surrogatepass")
+    found = find_secrets(data)
+    accepted = _load_accepted_ids(session, session.head()) if found else ()
+    if all(one.id in accepted for one in found):
+        return message
+    return mask_secrets(data)[0].decode("utf-8", "surrogatepass")
+
+
+def masked_message_notices(was_masked: bool) -> list[Notice]:
+    """Return what is said of a message that was recorded without a secret."""
+    if not was_masked:
+        return []
+    said = "the message held what looks like a secret, and was recorded without it"
+    return [Notice("secret", "", said)]
+
+
+def describe_finding(path: str, found: SecretFinding) -> str:
+    """Say where a secret seems to be, and how to be rid of it."""
+    return (
+        f"line {found.line} looks like a secret ({found.rule}, id {found.id}); "
+        f"if it is one: `brain redact {printable_text(path)} --history --reason TEXT`"
+    )
+
+
+def scan_revision(
+    session: Session,
+    wanted: Sequence[str] = (),
+    revision: str = "@",
+    history: bool = False,
+    progress: Progress = no_progress,
+) -> SecretScan:
+    """Look for secrets in the files of a snapshot, or at and below the paths `wanted`.
+
+    With `history` in all that was ever recorded up to it, and in the messages of snapshots,
+    at the path "". Raises `NotFound` (`no_path`),
+    `InvalidInput` (`bad_manifest`).
+    """
+    head = resolve_revision(session, revision)
+    wanted = [paths.check_path(path.rstrip("/")) for path in wanted]
+    places: dict[bytes, list[SecretLocation]] = {}
+    files = 0
+    for path, entry, where in (_iter_historical_files if history else _iter_current_files)(
+        session, head
+    ):
+        if entry.kind != LINK and (not wanted or _is_below(path, wanted)):
+            files += 1
+            places.setdefault(entry.blob, []).append((path, where))
+    if wanted and not files:
+        raise NotFound(f"no file at {printable_text(wanted[0])}", code="no_path")
+    accepted = frozenset(manifest.load_manifest(session, head).accepted)
+    rows = [
+        RecordedSecret(path, found.line, found.column, found.rule, found.id, where.hex())
+        for blob, findings in _scan_blobs(session, list(places), progress)
+        for found in findings
+        for path, where in places[blob]
+    ]
+    if history and not wanted:
+        rows += _scan_messages(session, head)
+    reported = sorted(row for row in rows if row.id not in accepted)
+    return SecretScan(not reported, head.hex(), files, reported, len(rows) - len(reported))
+
+
+def _iter_current_files(session: Session, head: bytes) -> Iterator[tuple[str, TreeEntry, bytes]]:
+    for entry in bundles.walk_entries(session.nodes, session.bundle_of(head)):
+        yield entry.path, entry, head
+
+
+def _iter_historical_files(session: Session, head: bytes) -> Iterator[tuple[str, TreeEntry, bytes]]:
+    """Yield each state of each file, with the snapshot that brought it."""
+    for here, snapshot in lineage.walk_ancestors(session.load_snapshot, head):
+        before = (
+            session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
+        )
+        after = session.load_bundle(snapshot.bundle)
+        for path, _, entry in bundles.diff_bundles(session.nodes, before, after):
+            if entry is not None:
+                yield path, entry, here
+
+
+def _scan_messages(session: Session, head: bytes) -> Iterator[RecordedSecret]:
+    for here, snapshot in lineage.walk_ancestors(session.load_snapshot, head):
+        if snapshot.message:
+            for found in find_secrets(snapshot.message.encode("utf-8", "surrogatepass")):
+                yield RecordedSecret("", found.line, found.column, found.rule, found.id, here.hex())
+
+
+def _is_below(path: str, wanted: Iterable[str]) -> bool:
+    return any(path == name or path.startswith(name + "/") for name in wanted)
+
+
+def _scan_blobs(
+    session: Session, blobs: Sequence[bytes], progress: Progress
+) -> Iterator[tuple[bytes, list[SecretFinding]]]:
+    """Yield what is found in each blob, once each; redacted ones have nothing any more."""
+    unique = list(dict.fromkeys(blobs))
+    gone = session.reader.find_redactions(unique)
+    unique = [blob for blob in unique if blob not in gone]
+    for start in range(0, len(unique), _BLOBS_PER_BATCH):
+        some = unique[start : start + _BLOBS_PER_BATCH]
+        large = set(some)
+        small = dict(session.reader.read_small_blobs(some))
+        large -= small.keys()
+        yield from zip(small, find_secrets_in_each(list(small.values())), strict=True)
+        for blob in large:
+            yield blob, list(_scan_stream(session.reader.stream_blob(blob)))
+        progress("looking", min(start + _BLOBS_PER_BATCH, len(unique)), len(unique))
+
+
+def _scan_stream(pieces: Iterable[bytes]) -> Iterator[SecretFinding]:
+    """Yield what is found in a large blob, some whole lines at a time."""
+    held = bytearray()
+    lines = 0
+    for piece in pieces:
+        held += piece
+        if len(held) < _WINDOW_BYTES:
+            continue
+        cut = held.rfind(b"\n") + 1 or len(held)
+        yield from _offset_lines(find_secrets(bytes(held[:cut])), lines)
+        lines += held.count(b"\n", 0, cut)
+        del held[:cut]
+    yield from _offset_lines(find_secrets(bytes(held)), lines)
+
+
+def _offset_lines(found: Iterable[SecretFinding], lines: int) -> Iterator[SecretFinding]:
+    return (one._replace(line=one.line + lines) for one in found)

@@ -1,0 +1,74 @@
+"""Describe what a snapshot changed, for a message the user did not write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ...errors import printable_text
+from ...objects import bundle as bundles
+from ...objects.bundle import Bundle
+from ...objects.tree_entry import TreeEntry
+from ...results import DiffStat, PathChange, SkillChange
+from ...results.text_format import format_skill_change
+from ..history import diff, unified_diff
+from ..open.session import Session
+
+MAX_NAMED_CHANGES = 8
+"""Changes named one by one; of more, the number is told."""
+_MAX_COMPARED_FILES = 500
+"""Changed files up to which it is looked at what they are."""
+
+
+def describe_edits(session: Session, before: Bundle, edits: Mapping[str, TreeEntry | None]) -> str:
+    """Say what `edits`, whose content the open transaction holds, change in `before`.
+
+    Such as "oracle-manipulation edited; memory/MEMORY.md +3 lines". At most a few hundred
+    characters a change.
+    """
+    if len(edits) > _MAX_COMPARED_FILES:
+        return _describe_counts(session, before, edits)
+    difference = diff.diff_pending_edits(session, before, edits)
+    others = [change for change in difference.changes if change.section != "skills"]
+    if not difference.skills:
+        others = difference.changes
+    words = [describe_changed_skill(change) for change in difference.skills[:MAX_NAMED_CHANGES]]
+    words += [
+        _describe_file_change(session, change)
+        for change in others[: MAX_NAMED_CHANGES - len(words)]
+    ]
+    left = len(difference.skills) + len(others) - len(words)
+    return "; ".join([*words, *([f"{left} more"] if left else [])])
+
+
+def describe_changed_skill(change: SkillChange) -> str:
+    """Say what became of a skill."""
+    if change.change == "changed":
+        return printable_text(f"{change.slug} edited")
+    return printable_text(format_skill_change(change))
+
+
+def _describe_file_change(session: Session, change: PathChange) -> str:
+    if change.from_path is not None:
+        return f"{printable_text(change.from_path)} moved to {printable_text(change.path)}"
+    words = change.change
+    if words == "modified":
+        words = " ".join(_line_count_words(unified_diff.build_diff_stat(session, change)))
+    return f"{printable_text(change.path)} {words}"
+
+
+def _line_count_words(stat: DiffStat) -> Iterator[str]:
+    if stat.added > 0:
+        yield f"+{stat.added}"
+    if stat.removed > 0:
+        yield f"-{stat.removed}"
+    most = max(stat.added, stat.removed)
+    yield "edited" if most < 1 else "line" if most == 1 else "lines"
+
+
+def _describe_counts(
+    session: Session, before: Bundle, edits: Mapping[str, TreeEntry | None]
+) -> str:
+    removed = sum(entry is None for entry in edits.values())
+    known = sum(bundles.get_entry(session.nodes, before, path) is not None for path in edits)
+    modified = known - removed
+    return f"{len(edits) - known} files added, {modified} modified, {removed} removed"

@@ -1,0 +1,257 @@
+"""Pending writes: files that a transaction must still write, listed durably in the store.
+
+The list survives a crash, so the next writer goes on with it. A file that somebody
+touched in between is left alone: it is then an edit like any other.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import NamedTuple
+
+from ...digest import NO_DIGEST
+from ...errors import BrainError, InvalidInput, NotFound, StoreError, printable_text
+from ...objects import bundle as bundles
+from ...objects import paths
+from ...objects.tree_entry import LINK, TreeEntry
+from ...store.protocol import PendingWrite, StoreTransaction
+from ...worktree import file_fingerprint, file_reader, symlinks
+from ...worktree.dirfd import FolderHandles, open_root
+from ..open.session import Session
+from . import checkout, working_copy
+from .checkout import NO_CONTENTS, Progress, no_progress
+
+_MAX_NAMED_FILES = 5
+"""Files that are named by one error."""
+_RETRY_HINT = "it is recorded; the next command that writes tries again"
+
+
+def add_pending_writes(
+    session: Session,
+    tx: StoreTransaction,
+    writes: Mapping[str, TreeEntry | None],
+    contents: Mapping[bytes, bytes] = NO_CONTENTS,
+) -> None:
+    """Put the files to be written on the list that survives a crash.
+
+    `contents` are blobs at hand. Raises `InvalidInput` (`name_too_long`, `link_outside`, and
+    what `paths.check` raises) and `NotFound` (`missing_object`) for one that could then not be
+    written, and would keep all writers after this one waiting.
+    """
+    added = {path: entry for path, entry in writes.items() if entry}
+    _refuse_missing_blobs(tx, {path: e.blob for path, e in added.items() if e.blob not in contents})
+    refuse_long_names(session, added)
+    _refuse_unsafe_paths(session, added)
+    _refuse_blocked_parents(session, added, writes)
+    tx.add_pending_writes(
+        [
+            PendingWrite(
+                path,
+                entry.kind if entry else 0,
+                entry.blob if entry else NO_DIGEST,
+                _file_fingerprint(session, path),
+            )
+            for path, entry in writes.items()
+        ]
+    )
+
+
+def _refuse_missing_blobs(tx: StoreTransaction, wanted: Mapping[str, bytes]) -> None:
+    """Refuse files whose content is not here; of what was redacted the list itself tells."""
+    lost = tx.find_missing(set(wanted.values())) if wanted else set()
+    lost.difference_update(tx.find_redactions(list(lost)) if lost else ())
+    named = sorted(path for path, blob in wanted.items() if blob in lost)
+    if named:
+        shown = ", ".join(map(printable_text, named[:_MAX_NAMED_FILES]))
+        more = f" and {len(named) - _MAX_NAMED_FILES} more" if len(named) > _MAX_NAMED_FILES else ""
+        raise NotFound(
+            f"the store lacks the content of {shown}{more}",
+            code="missing_object",
+            hint="see `brain verify`, and restore the folder .brain from a copy",
+        )
+
+
+def refuse_long_names(session: Session, wanted: Iterable[str]) -> None:
+    """Refuse names that the file system of the folder cannot hold; others may, so a brain can.
+
+    Raises `InvalidInput` (`name_too_long`).
+    """
+    longest = os.pathconf(session.root, "PC_NAME_MAX")
+    for path in wanted:
+        if _has_long_name(path, longest):
+            raise InvalidInput(
+                f"a name of more than {longest} bytes: {printable_text(path)}",
+                code="name_too_long",
+                hint="choose a shorter one: no folder here can hold it",
+            )
+
+
+def _refuse_unsafe_paths(session: Session, added: Mapping[str, TreeEntry]) -> None:
+    """Refuse names of version control itself, and links that lead outside."""
+    for path, entry in added.items():
+        paths.check_path(path)
+        if entry.kind == LINK:
+            symlinks.check_link_inside(path, session.reader.read_blob(entry.blob, entry.size))
+
+
+def _refuse_blocked_parents(
+    session: Session, added: Mapping[str, TreeEntry], writes: Mapping[str, TreeEntry | None]
+) -> None:
+    """Refuse files below a link, or below a file that these writes do not remove."""
+    with open_root(session.root) as root_fd, closing(FolderHandles(root_fd)) as folders:
+        for place in sorted({path.rpartition("/")[0] for path in added}):
+            if writes.keys().isdisjoint(_path_and_parents(place)):
+                folders.find_missing_folder(place)
+
+
+def _path_and_parents(place: str) -> list[str]:
+    parts = place.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+
+
+def _has_long_name(path: str, longest: int) -> bool:
+    raw = path.encode()
+    return len(raw) > longest and any(len(part) > longest for part in raw.split(b"/"))
+
+
+def apply_pending_writes(
+    session: Session,
+    writes: Mapping[str, TreeEntry | None],
+    progress: Progress = no_progress,
+    contents: Mapping[bytes, bytes] = NO_CONTENTS,
+) -> None:
+    """Write files that were announced, and take them off the list."""
+    if writes:
+        with _add_recorded_hint():
+            checkout.write_files(session, writes, progress, contents)
+        session.store.clear_pending_writes()
+
+
+def recover_pending_writes(session: Session, rows: list[PendingWrite]) -> None:
+    """Write what a killed writer had recorded but not written.
+
+    Raises `StoreError` (`foreign_pending`) if the list names what the head does not say.
+    """
+    checked = check_against_head(session, rows)
+    if checked.not_in_head:
+        raise _foreign_pending_error(checked.not_in_head)
+    with _add_recorded_hint("; `brain doctor --repair` gives it up"):
+        checkout.write_files(session, _select_untouched(session, checked.writes))
+    session.store.clear_pending_writes()
+
+
+def find_pending_writes(session: Session, rows: list[PendingWrite]) -> dict[str, TreeEntry | None]:
+    """Return what `finish` would write of a list: the files that nobody touched since.
+
+    A file whose name no folder here can hold, as of a fork from elsewhere, is left out, and
+    so is what the head does not say.
+    """
+    return _select_untouched(session, check_against_head(session, rows).writes)
+
+
+class CheckedPendingWrites(NamedTuple):
+    """A list of files to be written, held against the head.
+
+    `writes` are notes with what the head has at their paths, and `foreign` the paths of
+    those of which the head says otherwise.
+    """
+
+    writes: list[tuple[PendingWrite, TreeEntry | None]]
+    not_in_head: list[str]
+
+
+def check_against_head(
+    session: Session, rows: list[PendingWrite], head: bytes = NO_DIGEST
+) -> CheckedPendingWrites:
+    """Hold a list against the head that the folder is of: no store can add a file to it.
+
+    `head` is that snapshot, if the caller has it.
+    """
+    writes: list[tuple[PendingWrite, TreeEntry | None]] = []
+    foreign: list[str] = []
+    bundle = session.bundle_of(head or session.folder_head()) if rows else bundles.EMPTY_BUNDLE
+    for row in rows:
+        entry = bundles.get_entry(session.nodes, bundle, row.path)
+        said = (entry.kind, entry.blob) if entry else (0, NO_DIGEST)
+        if said == (row.kind, row.blob):
+            writes.append((row, entry))
+        else:
+            foreign.append(row.path)
+    return CheckedPendingWrites(writes, foreign)
+
+
+def _foreign_pending_error(paths: list[str]) -> StoreError:
+    names = ", ".join(map(printable_text, paths[:_MAX_NAMED_FILES]))
+    more = f" and {len(paths) - _MAX_NAMED_FILES} more" if len(paths) > _MAX_NAMED_FILES else ""
+    return StoreError(
+        f"files noted as still to be written are not in the head: {names}{more}",
+        code="foreign_pending",
+        hint="`brain doctor --repair` drops the notes and names each",
+    )
+
+
+def _select_untouched(
+    session: Session, writes: list[tuple[PendingWrite, TreeEntry | None]]
+) -> dict[str, TreeEntry | None]:
+    left: dict[str, TreeEntry | None] = {}
+    longest = os.pathconf(session.root, "PC_NAME_MAX")
+    for row, entry in writes:
+        if _has_long_name(row.path, longest):
+            continue
+        now = _file_fingerprint(session, row.path)
+        if now == NO_DIGEST:  # of a file to be removed, the folders may still be there
+            wanted = entry is None or row.before == NO_DIGEST
+        else:
+            wanted = now == row.before and _is_content_stored(session, row.path)
+        if wanted:
+            left[row.path] = entry
+    return left
+
+
+def _is_content_stored(session: Session, path: str) -> bool:
+    """Tell whether what a file holds now is in the store, or was redacted.
+
+    A note may claim of any file that it is as it was. Nothing that only the folder has is
+    overwritten or removed on the word of one.
+    """
+    try:
+        found = working_copy.hash_files(session, [file_reader.lstat_candidate(session.root, path)])
+        (entry,) = found
+    except InvalidInput:  # no file, or one that changes: an edit by hand
+        return False
+    return session.store.has_object(entry.blob) or bool(session.store.find_redactions([entry.blob]))
+
+
+def write_or_drop_pending(session: Session) -> Iterator[tuple[str, str]]:
+    """Write what is on the list, file by file, and drop the rest; yield it, with the reason.
+
+    The way out for a brain whose writers all fail at a file that cannot be written.
+    """
+    rows, damaged = session.store.inspect_pending_writes()
+    yield from (("", reason) for reason in damaged)
+    checked = check_against_head(session, rows)
+    yield from ((path, "the head does not say so") for path in checked.not_in_head)
+    for path, entry in _select_untouched(session, checked.writes).items():
+        try:
+            checkout.write_files(session, {path: entry})
+        except BrainError as error:
+            yield path, error.message
+    session.store.clear_pending_writes()
+
+
+@contextmanager
+def _add_recorded_hint(extra_hint: str = "") -> Iterator[None]:
+    """Say of what cannot be written that it is recorded, so that nobody does it twice."""
+    try:
+        yield
+    except BrainError as error:
+        error.hint = f"{error.hint or _RETRY_HINT}{extra_hint}"
+        raise
+
+
+def _file_fingerprint(session: Session, path: str) -> bytes:
+    """Return the fingerprint of a file of the folder, empty if there is none."""
+    added = file_fingerprint.lstat_or_none(os.path.join(session.root, path))
+    return NO_DIGEST if added is None else file_fingerprint.fingerprint_of(added)

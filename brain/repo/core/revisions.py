@@ -1,0 +1,72 @@
+"""Resolve revisions: the ways to name a snapshot.
+
+`@` is the head, `NAME` a branch, an id or a unique prefix of it of six digits or
+more a snapshot; each may be followed by `~N`, the N-th ancestor along first
+parents.
+"""
+
+from __future__ import annotations
+
+from ...errors import InvalidInput, NotFound, printable_text
+from ...objects import lineage
+from ..open.session import Session, head_ref
+
+MIN_ID_DIGITS = 6
+_HEX = frozenset("0123456789abcdef")
+
+
+def resolve_revision(session: Session, revision: str) -> bytes:
+    """Return the snapshot id that `revision` names.
+
+    Raises `InvalidInput` (`bad_revision`, `ambiguous_id`) or `NotFound`
+    (`no_revision`).
+    """
+    found = _resolve(session, revision)
+    session.note_resolved(found)
+    return found
+
+
+def _resolve(session: Session, revision: str) -> bytes:
+    base, tilde, steps_back = revision.partition("~")
+    if tilde and not (steps_back.isascii() and steps_back.isdigit() and len(steps_back) <= 9):
+        raise _bad_revision_error(revision)
+    start = _resolve_base(session, base)
+    if not tilde:
+        return start
+    depth = session.load_snapshot(start).jump.depth - int(steps_back)
+    found = lineage.find_ancestor_at(session.load_snapshot, start, depth)
+    if found is None:
+        raise NotFound(
+            f"{printable_text(revision)} lies before the first snapshot",
+            code="no_revision",
+            hint="see `brain log`",
+        )
+    return found
+
+
+def _resolve_base(session: Session, base: str) -> bytes:
+    if base == "@":
+        return session.head()
+    if not base or set(base) - _HEX or not MIN_ID_DIGITS <= len(base) <= 64:
+        branch = session.reader.read_ref(head_ref(base)) if base else None
+        if branch is None:
+            raise _bad_revision_error(base)
+        return branch  # whose name never looks like an id, lest it stand for another snapshot
+    found = session.reader.find_snapshots(base)
+    if len(found) > 1:
+        raise InvalidInput(
+            f"{base} is the start of more than one id",
+            code="ambiguous_id",
+            hint="give more digits",
+        )
+    if not found:
+        raise NotFound(f"no snapshot {base}", code="no_revision", hint="see `brain log`")
+    return found[0][1]
+
+
+def _bad_revision_error(text: str) -> InvalidInput:
+    return InvalidInput(
+        f"not a revision: {printable_text(text, 80)!r}",
+        code="bad_revision",
+        hint="a revision is @, @~N, a branch, or six or more hex digits of an id",
+    )

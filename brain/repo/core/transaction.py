@@ -1,0 +1,302 @@
+"""The write transaction: take the lock, commit to the store, then write the files.
+
+The store decides: first the transaction is committed, durably, together with the
+list of files still to be written; then the files are written, each atomically;
+then the list is cleared. Whoever is killed in between leaves a list that the
+next writer finishes, before anything else. A file somebody touched since is
+left alone: it is then an edit like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ... import limits
+from ...digest import NO_DIGEST
+from ...encoding import pack
+from ...objects import bundle as bundles
+from ...objects import lineage
+from ...objects import operation as operations
+from ...objects import snapshot as snapshots
+from ...objects.bundle import Bundle
+from ...objects.operation import SnapshotOperation
+from ...objects.snapshot import SNAPSHOT_FORMAT, Snapshot
+from ...objects.tree_entry import TreeEntry
+from ...store.protocol import ObjectKind, StoreTransaction
+from ...store.writer_lock import writer_lock
+from ..open.session import Session, head_ref, validate_text
+from ..receipts.current_run import current_draft
+from . import cache_update, lineage_cache
+from .checkout import Progress, no_progress
+from .path_collisions import refuse_invalid_edits
+from .pending_writes import add_pending_writes, apply_pending_writes, recover_pending_writes
+
+if TYPE_CHECKING:
+    from ...receipts import Receipt
+
+_KINDS_WITH_MESSAGE = ("snapshot", "trust", "import")
+"""Kinds of operations that may be described by a message."""
+LOCK_TIMEOUT_SECONDS = 60.0
+"""How long a writer waits for another one."""
+
+
+class WriteTransaction:
+    """What a writer sees and does: the head, and new snapshots on top of it.
+
+    `contents` are blobs that `writes` need and that need not be read for it. `masked` tells
+    whether a message was recorded without a secret that it held.
+    """
+
+    def __init__(self, session: Session, tx: StoreTransaction) -> None:
+        self.session = session
+        self.store_tx = tx
+        self.branch = session.current_branch()
+        self.old_head = session.head()
+        self.old_ref = self.old_head if session.has_folder else tx.read_ref(head_ref(self.branch))
+        self.head = self.old_head
+        self.bundle = session.bundle_of(self.head)
+        self.files_base = self.head
+        self.writes: dict[str, TreeEntry | None] = {}
+        self.has_switched = False
+        self.message_was_masked = False
+        self.contents: dict[bytes, bytes] = {}
+        self.receipt_draft = current_draft(session)
+
+    def record_snapshot(
+        self,
+        edits: Mapping[str, TreeEntry | None],
+        operation: SnapshotOperation,
+        message: str = "",
+        receipt: bytes | Receipt = NO_DIGEST,
+        merged: Sequence[bytes] = (),
+    ) -> bytes:
+        """Record a snapshot of the head with `edits` applied; return its id.
+
+        `merged` are the snapshots, beside the head, that become its parents. `receipt` is
+        the id of a blob, or a receipt to which the steps of this snapshot are added; if
+        none is given, it is that of the run that is going on, if any is.
+        """
+        before = self.bundle
+        after = bundles.update_bundle(self.session.nodes, before, edits)
+        change = before, after, edits, operation
+        if not isinstance(receipt, bytes):
+            from ..receipts.write_steps import extend_receipt
+
+            receipt = self.store_tx.put_blob(extend_receipt(self.session, receipt, *change))
+        elif receipt == NO_DIGEST and self.receipt_draft is not None:
+            receipt = self.store_tx.put_blob(self.receipt_draft.encode_receipt(*change))
+            self.receipt_draft.add_carrier(self._store_snapshot(*change, message, receipt, merged))
+            return self.head
+        return self._store_snapshot(*change, message, receipt, merged)
+
+    def record_external(
+        self,
+        edits: Mapping[str, TreeEntry | None],
+        operation: SnapshotOperation,
+        message: str = "",
+        author_and_time: tuple[str, int | None] = ("", None),
+        merged: Sequence[bytes] = (),
+    ) -> bytes:
+        """Record a snapshot of what others did, which is no work of a run; return its id.
+
+        `stamp` is who did it elsewhere and when, "" and None for who records it now;
+        `merged` as for `commit`.
+        """
+        after = bundles.update_bundle(self.session.nodes, self.bundle, edits)
+        return self._store_snapshot(
+            self.bundle, after, edits, operation, message, NO_DIGEST, merged, author_and_time
+        )
+
+    def _store_snapshot(
+        self,
+        before: Bundle,
+        after: Bundle,
+        edits: Mapping[str, TreeEntry | None],
+        operation: SnapshotOperation,
+        message: str,
+        receipt: bytes,
+        merged: Sequence[bytes],
+        author_and_time: tuple[str, int | None] = ("", None),
+    ) -> bytes:
+        session = self.session
+        refuse_invalid_edits(session, before, after, edits)
+        bundle_id = self._store_bundle(after)
+        author, time = author_and_time[0] or session.author, author_and_time[1]
+        message = self.mask_secrets(message)
+        parent = session.load_snapshot(self.head)
+        parents = [parent, *map(session.load_snapshot, merged)]
+        snapshot = Snapshot(
+            SNAPSHOT_FORMAT,
+            session.brain_id(),
+            bundle_id,
+            (self.head, *merged),
+            lineage.next_generation(parents),
+            lineage.next_jump(session.load_snapshot, self.head, parent),
+            validate_text(author, limits.MAX_AUTHOR_BYTES, "author"),
+            session.timestamp_ms() if time is None else min(max(time, 0), snapshots.MAX_TIME_MS),
+            operations.check_operation(operation),
+            validate_text(message, limits.MAX_MESSAGE_BYTES, "message"),
+            receipt,
+        )
+        data = snapshots.encode_snapshot(snapshot)
+        snapshot_id = snapshots.snapshot_id(data)
+        self.store_tx.put_object(ObjectKind.SNAPSHOT, snapshot_id, data)
+        session.keep_loaded_snapshot(snapshot_id, snapshot)
+        sign_new_snapshot(session, self.store_tx, snapshot_id, snapshot)
+        lineage_cache.stage_snapshot(session, snapshot_id, snapshot, before, after, edits)
+        self.head, self.bundle = snapshot_id, after
+        return snapshot_id
+
+    def mask_secrets(self, message: str) -> str:
+        """Return a message as it is recorded: nothing can ever be redacted from it."""
+        if not message:
+            return ""
+        from ..changes import secret_scan
+
+        kept = secret_scan.mask_message(self.session, message)
+        self.message_was_masked = self.message_was_masked or kept != message
+        return kept
+
+    def move_head(self, snapshot_id: bytes) -> None:
+        """Move the head on to a descendant that is recorded already."""
+        self.head, self.bundle = snapshot_id, self.session.bundle_of(snapshot_id)
+
+    def switch_branch(self, branch: str) -> None:
+        """Let another branch be the current one from now on; `writes` are then its files."""
+        self.store_tx.write_meta("branch", branch.encode())
+        self.has_switched = True
+
+    def _store_bundle(self, bundle: Bundle) -> bytes:
+        nodes = self.session.nodes
+        for node_id, data in nodes.unstored.items():
+            self.store_tx.put_object(ObjectKind.NODE, node_id, data)
+        nodes.mark_stored()
+        bundle_id = bundles.bundle_id(bundle)
+        self.store_tx.put_object(ObjectKind.BUNDLE, bundle_id, bundles.encode_bundle(bundle))
+        self.session.keep_loaded_bundle(bundle_id, bundle)
+        return bundle_id
+
+
+@contextmanager
+def lock_for_writing(session: Session) -> Iterator[None]:
+    """Hold the brain against other writers; finish first what a killed one left.
+
+    Raises `Locked` if another writer does not end in time, and what `finish` raises.
+    """
+    with lock_without_recovery(session):
+        rows = session.store.list_pending_writes()
+        if rows:
+            recover_pending_writes(session, rows)
+        yield
+
+
+@contextmanager
+def lock_without_recovery(session: Session) -> Iterator[None]:
+    """Hold the brain against other writers; files that are still to be written stay so."""
+    with writer_lock(session.control_folder, LOCK_TIMEOUT_SECONDS) as previous_writer_died:
+        if previous_writer_died:
+            from ...worktree import file_writer
+
+            rows, _ = session.store.inspect_pending_writes()
+            file_writer.remove_temporary_files(session.root, [row.path for row in rows])
+            if session.store.needs_compaction():
+                session.store.compact()
+        yield
+
+
+@contextmanager
+def store_transaction(session: Session, expected_bytes: int = 0) -> Iterator[StoreTransaction]:
+    """Open a transaction that the session reads through until it ends."""
+    try:
+        with session.store.transaction(expected_bytes) as tx:
+            session.reader = tx
+            session.drop_collected()
+            yield tx
+    except BaseException:
+        session.clear_loaded()
+        raise
+    finally:
+        session.reader = session.store
+        session.declared_names.clear()
+    cache_update.write_staged_updates(session)
+
+
+@contextmanager
+def write_transaction(
+    session: Session,
+    kind: str,
+    description: str,
+    progress: Progress = no_progress,
+    expected_bytes: int = 0,
+) -> Iterator[WriteTransaction]:
+    """Record snapshots, then write files; to be used while `locked`.
+
+    `kind` and `description` go to the operation log. On any error nothing is
+    recorded and no file is touched.
+    """
+    with store_transaction(session, expected_bytes) as tx:
+        txn = WriteTransaction(session, tx)
+        yield txn
+        logged_description = (
+            txn.mask_secrets(description) if kind in _KINDS_WITH_MESSAGE else description
+        )
+        _update_ref_and_log(txn, kind, logged_description)
+    if txn.receipt_draft is not None:
+        txn.receipt_draft.mark_durable()
+    apply_pending_writes(session, txn.writes, progress, txn.contents)
+
+
+@contextmanager
+def locked_write_transaction(
+    session: Session, kind: str, description: str
+) -> Iterator[WriteTransaction]:
+    """Take a whole turn: `locked` and `recording`."""
+    with lock_for_writing(session), write_transaction(session, kind, description) as txn:
+        yield txn
+
+
+def sign_new_snapshot(
+    session: Session, tx: StoreTransaction, snapshot_id: bytes, snapshot: Snapshot
+) -> None:
+    """Sign a new snapshot where it is recorded, if the session has a key."""
+    if session.sign_with is not None:
+        from ...trust import signature_format
+
+        made = signature_format.sign_snapshot(session.sign_with(), snapshot_id, snapshot)
+        tx.put_signature(snapshot_id, made.key, made.signature)
+
+
+def log_operation(
+    session: Session,
+    tx: StoreTransaction,
+    kind: str,
+    description: str,
+    refs: list[tuple[str, bytes, bytes]],
+    files_moved: tuple[bytes, bytes] = (NO_DIGEST, NO_DIGEST),
+    target: int = 0,
+) -> None:
+    """Append to the operation log.
+
+    `refs` are (name, old, new); `files_moved` are the snapshots the written files
+    were of before and after; `target` is the operation an undo or redo is about.
+    """
+    record = (session.timestamp_ms(), session.author, kind, description, refs, files_moved, target)
+    tx.append_operation(pack(record))
+
+
+def _update_ref_and_log(txn: WriteTransaction, kind: str, description: str) -> None:
+    session, tx = txn.session, txn.store_tx
+    refs: list[tuple[str, bytes, bytes]] = []
+    if not session.has_folder:
+        txn.writes.clear()
+    if txn.head != txn.old_head:
+        name = head_ref(txn.branch)
+        tx.update_ref(name, txn.old_ref, txn.head)
+        refs.append((name, txn.old_ref or NO_DIGEST, txn.head))
+    if refs or txn.has_switched:
+        moves = txn.writes and not txn.has_switched
+        moved = (txn.files_base, txn.head) if moves else (NO_DIGEST, NO_DIGEST)
+        log_operation(session, tx, kind, description, refs, moved)
+    add_pending_writes(session, tx, txn.writes, txn.contents)

@@ -1,0 +1,111 @@
+"""Find the snapshot that made a check fail, by binary search along first parents.
+
+Only the line of first parents is searched, by jumps; where a merge is what broke
+it, the merge is the answer. Each candidate is laid out in a folder of its own,
+where just the files that differ from the last one are written.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from ...errors import InvalidInput
+from ...objects import bundle as bundles
+from ...objects import lineage
+from ...objects.bundle import Bundle
+from ...results import Bisected, BisectTest
+from ..core import checkout
+from ..core.checkout import find_redacted_paths
+from ..core.revisions import resolve_revision
+from ..open.session import Session
+
+BisectCheck = Callable[[Path, str], bool | None]
+"""Gets the folder and the id of a snapshot; True is good, False bad, None cannot be told."""
+
+
+class _DepthRange(NamedTuple):
+    """Depths on the line of first parents from `tip`: the good one and the bad one."""
+
+    tip: bytes
+    good: int
+    bad: int
+
+
+def bisect(session: Session, good: str, bad: str, check: BisectCheck) -> Bisected:
+    """Find the first snapshot after `good`, up to `bad`, that fails a check.
+
+    `bad` is taken to fail and `good` not to. Raises `InvalidInput` (`not_a_line`) if
+    `good` is not on the line of first parents of `bad`.
+    """
+    start, tip = resolve_revision(session, good), resolve_revision(session, bad)
+    depth = session.load_snapshot(start).jump.depth
+    if start == tip or lineage.find_ancestor_at(session.load_snapshot, tip, depth) != start:
+        raise InvalidInput(
+            "the good snapshot is not before the bad one, along first parents",
+            code="not_a_line",
+            hint="see `brain log --graph`; the branch that was merged can be searched by itself",
+        )
+    span = _DepthRange(tip, depth, session.load_snapshot(tip).jump.depth)
+    with tempfile.TemporaryDirectory(prefix="brain-bisect-") as folder:
+        return _build_bisect_result(
+            session, *_narrow_range(_CheckoutFolder(session, Path(folder)), span, check)
+        )
+
+
+class _CheckoutFolder:
+    """A folder that holds one snapshot after the other."""
+
+    def __init__(self, session: Session, folder: Path) -> None:
+        self.session = session
+        self.folder = folder
+        self._current: Bundle = bundles.EMPTY_BUNDLE
+
+    def checkout(self, snapshot_id: bytes) -> None:
+        """Make the folder what a snapshot holds."""
+        target = self.session.bundle_of(snapshot_id)
+        differences = bundles.diff_bundles(self.session.nodes, self._current, target)
+        writes = {path: now for path, _, now in differences}
+        writes.update(dict.fromkeys(find_redacted_paths(self.session, writes.values())))
+        checkout.checkout_files(self.session, self.folder, writes)
+        self._current = target
+
+
+def _narrow_range(
+    checkout_folder: _CheckoutFolder, span: _DepthRange, check: BisectCheck
+) -> tuple[_DepthRange, list[BisectTest]]:
+    """Return the range narrowed down as far as the verdicts go, and all verdicts."""
+    tested: list[BisectTest] = []
+    undecided: set[int] = set()
+    while (depth := _pick_middle(span, undecided)) is not None:
+        here = lineage.find_ancestor_at(checkout_folder.session.load_snapshot, span.tip, depth)
+        assert here is not None
+        checkout_folder.checkout(here)
+        good = check(checkout_folder.folder, here.hex())
+        tested.append(BisectTest(here.hex(), {True: "good", False: "bad", None: "untold"}[good]))
+        if good is None:
+            undecided.add(depth)
+        else:
+            span = span._replace(good=depth) if good else span._replace(bad=depth)
+    return span, tested
+
+
+def _pick_middle(span: _DepthRange, undecided: set[int]) -> int | None:
+    """Return the depth nearest to the middle that has not been tried, None if there is none."""
+    middle = (span.good + span.bad) // 2
+    for step in range(span.bad - span.good):
+        for depth in (middle - step, middle + step):
+            if span.good < depth < span.bad and depth not in undecided:
+                return depth
+    return None
+
+
+def _build_bisect_result(session: Session, span: _DepthRange, tested: list[BisectTest]) -> Bisected:
+    differences = [
+        lineage.find_ancestor_at(session.load_snapshot, span.tip, depth)
+        for depth in range(span.good, span.bad + 1)
+    ]
+    last_good, *suspects = [here.hex() for here in differences if here]
+    return Bisected(suspects[0] if len(suspects) == 1 else None, last_good, suspects, tested)

@@ -1,0 +1,53 @@
+"""Build proofs of what a revision holds, as documents."""
+
+from __future__ import annotations
+
+from ...errors import InvalidInput, printable_text
+from ...objects.bundle import Bundle
+from ...objects.snapshot import Snapshot
+from ...proofs import proof_builder
+from ...proofs.proof_json import render_proof
+from ..core.revisions import resolve_revision
+from ..open.session import Session
+
+
+def prove_path(session: Session, path: str, revision: str) -> bytes:
+    """Prove that a file is there. Raises `NotFound`."""
+    return render_proof(
+        proof_builder.build_path_proof(
+            session.nodes, *_load_bundle_and_snapshot(session, revision), path
+        )
+    )
+
+
+def prove_absence(session: Session, path: str, revision: str) -> bytes:
+    """Prove that a file is not there. Raises `InvalidInput` (`path_is_there`, `bad_path`)."""
+    return render_proof(
+        proof_builder.build_absence_proof(
+            session.nodes, *_load_bundle_and_snapshot(session, revision), path
+        )
+    )
+
+
+def prove_section(session: Session, name: str, revision: str) -> bytes:
+    """Prove a section as a whole. Raises `NotFound`, `InvalidInput` (`bad_path`)."""
+    if "/" in name:
+        raise InvalidInput(
+            f"not a folder at the top of the brain: {printable_text(name)}",
+            code="bad_path",
+            hint=f"prove {name.partition('/')[0]}/ as a whole, or single files",
+        )
+    return render_proof(
+        proof_builder.build_section_proof(*_load_bundle_and_snapshot(session, revision), name)
+    )
+
+
+def prove_descent(session: Session, ancestor: str, revision: str) -> bytes:
+    """Prove that a revision descends from another. Raises `NotFound` (`not_an_ancestor`)."""
+    old, new = resolve_revision(session, ancestor), resolve_revision(session, revision)
+    return render_proof(proof_builder.build_descent_proof(session.load_snapshot, old, new))
+
+
+def _load_bundle_and_snapshot(session: Session, revision: str) -> tuple[Bundle, Snapshot]:
+    here = resolve_revision(session, revision)
+    return session.bundle_of(here), session.load_snapshot(here)

@@ -1,0 +1,164 @@
+"""Unified diffs, counts of changed lines, and the files that no text diff can show."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from ...errors import InvalidInput, NotFound, printable_text
+from ...objects import bundle as bundles
+from ...objects.bundle import Bundle
+from ...results import Diff, DiffStat, FileState, PathChange, UndiffableFile
+from ...util import line_diff
+from ...worktree import file_reader
+from ..open.session import Session
+
+MAX_DIFF_BYTES = 128 << 20
+"""Size up to which a file's lines are compared; a larger one is named only."""
+
+
+BINARY, _TOO_LARGE = "binary", "too_large"
+_GIT_MODES = ("100644", "100755", "120000")
+"""How git writes the kinds of files, by their number."""
+
+
+def build_diff_stats(session: Session, diff: Diff) -> list[DiffStat]:
+    """Return the lines each changed file gained and lost; -1 for binary files."""
+    return [
+        _build_stat(change, read_diff_sides(session, change, bool(diff.to)))
+        for change in diff.changes
+    ]
+
+
+def build_diff_stat(session: Session, change: PathChange) -> DiffStat:
+    """Return the lines that a change gained and lost whose content is stored."""
+    return _build_stat(change, read_diff_sides(session, change, stored=True))
+
+
+def _build_stat(change: PathChange, sides: tuple[bytes, bytes] | str) -> DiffStat:
+    return DiffStat(
+        change.path,
+        *((-1, -1) if isinstance(sides, str) else line_diff.count_changed_lines(*sides)),
+    )
+
+
+def render_patch(session: Session, diff: Diff) -> Iterator[str]:
+    """Yield a unified diff, a piece per file, each ending in a line end.
+
+    As in git's, links and executable files have a line of their mode.
+    """
+    for change in diff.changes:
+        source = change.from_path or change.path
+        old_name = "/dev/null" if change.change == "added" else f"a/{source}"
+        new_name = "/dev/null" if change.change == "removed" else f"b/{change.path}"
+        lines = list(_render_mode_lines(*entry_kinds(session, diff, change)))
+        if change.from_path:
+            lines += [f"rename from {change.from_path}", f"rename to {change.path}"]
+        sides = read_diff_sides(session, change, bool(diff.to))
+        if not isinstance(sides, str):
+            lines += line_diff.unified_diff(*sides, old_name, new_name)
+        elif change.before != change.after:
+            binary = sides == BINARY
+            what, why = ("Binary files", "") if binary else ("Files", f": {sides}")
+            lines.append(f"{what} {old_name} and {new_name} differ{why.replace('_', ' ')}")
+        yield "".join(line + "\n" for line in lines)
+
+
+def _render_mode_lines(old: int | None, new: int | None) -> Iterator[str]:
+    if old is None and new:
+        yield f"new file mode {_GIT_MODES[new]}"
+    elif old is not None and new is not None and old != new:
+        yield f"old mode {_GIT_MODES[old]}"
+        yield f"new mode {_GIT_MODES[new]}"
+
+
+def entry_kinds(session: Session, diff: Diff, change: PathChange) -> tuple[int | None, int | None]:
+    """Return of what kind a changed file was and is, as entries say it; None where none is."""
+    old = (
+        _entry_kind(session, diff.from_, change.from_path or change.path) if change.before else None
+    )
+    if change.after is None:
+        return old, None
+    if diff.to:
+        return old, _entry_kind(session, diff.to, change.path)
+    from ...worktree.file_fingerprint import entry_kind
+
+    return old, entry_kind(os.lstat(session.root / change.path).st_mode)
+
+
+def _entry_kind(session: Session, snapshot: str, path: str) -> int | None:
+    entry = bundles.get_entry(session.nodes, session.bundle_of(bytes.fromhex(snapshot)), path)
+    return entry.kind if entry else None
+
+
+def read_diff_sides(
+    session: Session, change: PathChange, stored: bool
+) -> tuple[bytes, bytes] | str:
+    """Return the content before and after, or why it is no text to be compared.
+
+    That is "binary", "too_large" or "redacted". Where not all is `stored`, what is after
+    may be read from the folder.
+    """
+    old = _read_side(session, change.before, change.from_path or change.path, stored=True)
+    new = _read_side(session, change.after, change.path, stored=stored)
+    if isinstance(new, str):
+        return new
+    if isinstance(old, str):
+        return old
+    return BINARY if line_diff.is_binary(old) or line_diff.is_binary(new) else (old, new)
+
+
+def _read_side(session: Session, blob: str | None, path: str, *, stored: bool) -> bytes | str:
+    if blob is None:
+        return b""
+    blob_id = bytes.fromhex(blob)
+    try:
+        size = session.reader.blob_size(blob_id)
+    except NotFound as error:
+        if error.code == "redacted":
+            return "redacted"
+        if stored:
+            raise
+        sides = file_reader.read_working_file(session.root, path, limit=MAX_DIFF_BYTES)
+        return _TOO_LARGE if sides is None else sides
+    return session.reader.read_blob(blob_id) if size <= MAX_DIFF_BYTES else _TOO_LARGE
+
+
+_FILE_TYPES = ("file", "executable", "link")
+_MAX_NAMED_FILES = 5
+"""Files that an error names."""
+
+
+def find_undiffable(session: Session, diff: Diff) -> list[UndiffableFile]:
+    """Return the changed files between two snapshots whose content `texts.patch` leaves out."""
+    before, after = (session.bundle_of(bytes.fromhex(side)) for side in (diff.from_, diff.to))
+    undiffable = []
+    for change in diff.changes:
+        reason = read_diff_sides(session, change, stored=True)
+        if isinstance(reason, str) and change.before != change.after:
+            source = change.from_path or change.path
+            old = _describe_file_state(session, before, source) if change.before else None
+            new = _describe_file_state(session, after, change.path) if change.after else None
+            undiffable.append(UndiffableFile(change.path, change.from_path, reason, old, new))
+    return undiffable
+
+
+def refuse_undiffable(session: Session, diff: Diff) -> None:
+    """Raise `InvalidInput` (`not_shown`) if a patch leaves out content that comes in."""
+    incoming_paths = [one.path for one in find_undiffable(session, diff) if one.after is not None]
+    if incoming_paths:
+        more = (
+            f" and {len(incoming_paths) - _MAX_NAMED_FILES} more"
+            if len(incoming_paths) > _MAX_NAMED_FILES
+            else ""
+        )
+        raise InvalidInput(
+            f"not shown as text: {', '.join(map(printable_text, incoming_paths[:_MAX_NAMED_FILES]))}{more}",
+            code="not_shown",
+            hint="`brain proposal show` tells what they are; accept them, too, with --unshown",
+        )
+
+
+def _describe_file_state(session: Session, bundle: Bundle, path: str) -> FileState | None:
+    entry = bundles.get_entry(session.nodes, bundle, path)
+    return FileState(_FILE_TYPES[entry.kind], entry.size, entry.blob.hex()) if entry else None

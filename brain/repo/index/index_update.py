@@ -1,0 +1,210 @@
+"""Build the lines of the index from all cards, or update the cached ones from a diff."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+
+from ...cache.derived_cache import CacheUnusable, StagedDerivation
+from ...errors import NotFound
+from ...objects import bundle as bundles
+from ...objects import paths
+from ...objects.bundle import EMPTY_BUNDLE, Bundle
+from ...objects.tree_diff import Difference
+from ...objects.tree_entry import LINK, TreeEntry
+from ...skills import index_lines, index_text, skill_layout
+from ...skills.skill_metadata import SkillMetadata
+from ..core import skill_rows
+from ..core.skill_rows import SKILLS_SECTION, SkillPredicate
+from ..open.session import Session
+from ..skills import skill_lookup
+from .index_cache import (
+    IndexCacheHeader,
+    IndexLines,
+    build_header,
+    decode_header,
+    read_cached_index,
+    skills_root_node,
+)
+
+_MIN_REWRITE_LINES = 256
+_REWRITE_DIVISOR = 32
+"""One line in so many, and at least the fewest, may change before the text is written anew."""
+_MAX_DIFF_DIVISOR = 4
+"""If more than one path in so many changed, the lines are rather made from all cards."""
+
+_LINES_PER_BATCH = 4096
+"""Lines that are made together."""
+
+SkillWithCard = tuple[str, str, bytes, SkillMetadata]
+"""A skill: path in the section, name of the place, blob and card."""
+_LineChanges = tuple[list[bytes], list[bytes]]
+"""The lines that are gone, and the new ones."""
+
+
+def update_cached_index(session: Session, staged: StagedDerivation) -> None:
+    """Bring the sheet from the tree before a new snapshot to the one after, if it is of that."""
+    header = decode_header(session.cache.read_index_note())
+    changed = staged.changed
+    if (
+        header is not None
+        and header.root_node == skills_root_node(staged.before)
+        and len(changed) <= _max_changed_paths(header)
+    ):
+        _apply_changes(session, header, staged.after, changed)
+
+
+def build_index_lines(
+    session: Session, bundle: Bundle, found: tuple[IndexCacheHeader, IndexLines] | None
+) -> IndexLines:
+    """Return the lines of a bundle, going by those `found` in the cache where that is less.
+
+    Those of the head are kept.
+    """
+    changed = found and _diff_skills(session, found[0], bundle)
+    if found is None or changed is None:
+        lines = build_from_cards(session, bundle)
+        _cache_if_head(session, bundle, lambda: _write_index(session, bundle, lines))
+        return lines
+    header, lines = found
+    gone, new = _changed_lines(session, header.bundle, bundle, changed)
+    _cache_if_head(session, bundle, lambda: _apply_changes(session, header, bundle, changed))
+    return IndexLines(
+        index_text.change_pages(lines.pages, gone, new), lines.line_count - len(gone) + len(new)
+    )
+
+
+def _cache_if_head(session: Session, bundle: Bundle, write: Callable[[], None]) -> None:
+    """Write the sheet of the head to the cache, if it takes it: it can be made anew."""
+    if skills_root_node(bundle) == skills_root_node(session.bundle_of(session.head())):
+        with suppress(CacheUnusable), session.cache.transaction():
+            write()
+
+
+def is_cached_index_valid(session: Session) -> bool:
+    """Tell whether the sheet that is kept, if any, is what follows from the files of its tree."""
+    found = read_cached_index(session)
+    if found is None:
+        return not session.cache.read_index_note()
+    try:
+        return is_built_from(session, found[1], skill_lookup.iter_skills(session, found[0].bundle))
+    except NotFound:  # it is of a tree that only another copy of the brain has
+        return True
+
+
+def is_built_from(session: Session, lines: IndexLines, places: Iterable[SkillWithCard]) -> bool:
+    """Tell whether these are the lines of skills, given as `find.places` yields them."""
+    right = _build_from_skills(session, places)
+    return (lines.line_count, b"".join(lines.pages)) == (right.line_count, b"".join(right.pages))
+
+
+def build_from_cards(session: Session, bundle: Bundle) -> IndexLines:
+    """Return the lines of all skills of a bundle, made from their cards."""
+    return _build_from_skills(session, skill_lookup.iter_skills(session, bundle))
+
+
+def _build_from_skills(session: Session, places: Iterable[SkillWithCard]) -> IndexLines:
+    pages = index_text.build_pages(_render_all_lines(session, places))
+    return IndexLines(pages, sum(page.count(b"\n") for page in pages))
+
+
+def _render_all_lines(session: Session, places: Iterable[SkillWithCard]) -> Iterator[bytes]:
+    """Yield the lines of skills, made many at a time, which is faster, and not all."""
+    skills = ((card.name or name, card.description) for _, name, _, card in places)
+    done = 0
+    while some := list(islice(skills, _LINES_PER_BATCH)):
+        done += len(some)
+        session.report_progress("index", done, 0)
+        yield from (line.encode() for line in index_lines.format_lines(some))
+
+
+def _apply_changes(
+    session: Session, header: IndexCacheHeader, after: Bundle, changed: list[Difference]
+) -> None:
+    if decode_header(session.cache.read_index_note()) != header:  # another process brought it along
+        return
+    gone, new = _changed_lines(session, header.bundle, after, changed)
+    lines = header.line_count - len(gone) + len(new)
+    now = build_header(after, lines, header.page_count, header.changed_lines + len(gone) + len(new))
+    if now.changed_lines <= max(_MIN_REWRITE_LINES, lines // _REWRITE_DIVISOR):
+        rows = [index_text.encode_line_change(gone, new)] if gone or new else []
+        session.cache.append_index_text(now.encode(), rows)
+        return
+    found = read_cached_index(session)
+    if found is None:
+        _write_index(session, after, build_from_cards(session, after))
+    else:
+        _write_index(
+            session, after, IndexLines(index_text.change_pages(found[1].pages, gone, new), lines)
+        )
+
+
+def _write_index(session: Session, bundle: Bundle, lines: IndexLines) -> None:
+    header = build_header(bundle, lines.line_count, len(lines.pages), 0)
+    session.cache.replace_index_text(header.encode(), lines.pages)
+
+
+def _diff_skills(
+    session: Session, header: IndexCacheHeader, bundle: Bundle
+) -> list[Difference] | None:
+    """Return what differs from the tree of the sheet, None if it is too much to go by."""
+    most = _max_changed_paths(header)
+    skills = {SKILLS_SECTION: bundle[SKILLS_SECTION]} if SKILLS_SECTION in bundle else EMPTY_BUNDLE
+    try:
+        changed = list(islice(bundles.diff_bundles(session.nodes, header.bundle, skills), most + 1))
+    except NotFound:  # what it stood on was collected
+        return None
+    if len(changed) > most:
+        return None
+    return [pair for pair in changed if skill_rows.may_be_skill(pair.path)]
+
+
+def _max_changed_paths(header: IndexCacheHeader) -> int:
+    return max(_MIN_REWRITE_LINES, header.line_count // _MAX_DIFF_DIVISOR)
+
+
+def _changed_lines(
+    session: Session, before: Bundle, after: Bundle, changed: list[Difference]
+) -> _LineChanges:
+    """Return the lines that `changed` paths took away, and those they brought."""
+    if all(_has_same_line(session.loaded_cards, pair) for pair in changed):
+        return [], []
+    blobs = [e.blob for _, *both in changed for e in both if e and e.kind != LINK]
+    cards = skill_rows.load_cards(session, blobs)
+    seen = [pair for pair in changed if not _has_same_line(cards, pair)]
+    if any(was is None or now is None for _, was, now in changed):
+        seen += skill_rows.find_reclassified(session, after, changed, {path for path, _, _ in seen})
+    if not seen:
+        return [], []
+    is_old, is_new = skill_rows.build_skill_predicates(session, before, after, seen)
+    return (
+        _render_lines(session, [(path, was) for path, was, _ in seen if was], is_old),
+        _render_lines(session, [(path, now) for path, _, now in seen if now], is_new),
+    )
+
+
+def _has_same_line(cards: Mapping[bytes, SkillMetadata], pair: Difference) -> bool:
+    """Tell, by the cards at hand, whether a file is there as before, with the same line if any."""
+    _, was, now = pair
+    if was is None or now is None or was.kind == LINK or now.kind == LINK:
+        return False
+    old, new = cards.get(was.blob), cards.get(now.blob)
+    return old is not None and new is not None and old[:2] == new[:2]
+
+
+def _render_lines(
+    session: Session, found: Sequence[tuple[str, TreeEntry]], is_skill: SkillPredicate
+) -> list[bytes]:
+    skills = [(path, e.blob) for path, e in found if e.kind != LINK and is_skill(path)]
+    cards = skill_rows.load_cards(session, [blob for _, blob in skills])
+    named = [
+        (
+            cards[blob].name
+            or skill_layout.name_by_path_alone(paths.split_section(path)[1])
+            or path,
+            cards[blob].description,
+        )
+        for path, blob in skills
+    ]
+    return [line.encode() for line in index_lines.format_lines(named)]

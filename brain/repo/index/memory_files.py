@@ -1,0 +1,122 @@
+"""Locate the memory files of an agent, and their size limits.
+
+MEMORY.md and USER.md lie at the top, in memory/ or in memories/, as other programs have
+them; JSON Lines in one of these folders. What the manifest says of the prompt comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ... import limits
+from ...errors import NotFound, printable_text
+from ...objects import bundle as bundles
+from ...objects import paths
+from ...objects.bundle import Bundle
+from ..core import working_copy as folders
+from ..open.manifest import FOLDER_ENDINGS, MemoryFile, load_manifest
+from ..open.session import Session
+
+MEMORY_FOLDERS = ("memory", "memories")
+MEMORY_NOTES = {"memory": ("MEMORY.md", 4000), "user": ("USER.md", 2000)}
+"""Target to file name, and to its most characters where the manifest does not say."""
+RECORD_SUFFIXES = (".jsonl", ".ndjson")
+_MAX_NAMED_RECORDS = 20
+
+
+def locate_memory(session: Session, target: str) -> MemoryFile:
+    """Return the file that `target` means, there or not, and its most characters.
+
+    A target is `memory`, `user`, or the name of a file of JSON Lines. Raises `NotFound`
+    (`no_memory`) for any other, and `InvalidInput` (`bad_path`, `bad_manifest`).
+    """
+    listed = {file.path: file.limit for file in load_manifest(session).memory or ()}
+    if target in MEMORY_NOTES:
+        name, most = MEMORY_NOTES[target]
+        path = _locate_notes(session, name, listed)
+    else:
+        path, most = _locate_records(session, target), limits.MAX_EDIT_BYTES
+    return MemoryFile(path, listed.get(path, most))
+
+
+def list_prompt_memories(session: Session, snapshot_id: bytes) -> Sequence[MemoryFile]:
+    """Return the memories that the system prompt holds: those of the manifest, else the notes."""
+    listed = load_manifest(session, snapshot_id).memory
+    bundle = session.bundle_of(snapshot_id)
+    if listed is not None:
+        return [file for item in listed for file in _expand_memory_item(session, bundle, item)]
+    return [
+        MemoryFile(path, most)
+        for name, most in MEMORY_NOTES.values()
+        for path in (name, *(f"{above}/{name}" for above in MEMORY_FOLDERS))
+        if bundles.has_entry(session.nodes, bundle, path)
+    ]
+
+
+def _expand_memory_item(session: Session, bundle: Bundle, item: MemoryFile) -> Iterator[MemoryFile]:
+    """Yield the files that an item of the manifest stands for."""
+    ending = next((ending for ending in FOLDER_ENDINGS if item.path.endswith(ending)), None)
+    if ending is None:
+        yield item
+        return
+    folder = item.path.removesuffix(ending)
+    depth = folder.count("/") + 1
+    for entry in bundles.walk_below(session.nodes, bundle, folder):
+        if entry.path.endswith(".md") and (ending == "/" or entry.path.count("/") == depth):
+            yield MemoryFile(entry.path, item.limit)
+
+
+def _locate_notes(session: Session, name: str, listed: dict[str, int]) -> str:
+    usual = [name, *(f"{above}/{name}" for above in MEMORY_FOLDERS)]
+    known = [*(path for path in listed if path.rpartition("/")[2] == name), *usual]
+    for path in known:
+        if _has_file(session, path):
+            return path
+    if known[0] in listed:
+        return known[0]
+    for other, _ in MEMORY_NOTES.values():  # where the other one is
+        for path in (other, *(f"{above}/{other}" for above in MEMORY_FOLDERS)):
+            if _has_file(session, path):
+                return path.removesuffix(other) + name
+    return f"{MEMORY_FOLDERS[0]}/{name}"
+
+
+def _locate_records(session: Session, target: str) -> str:
+    if not target.endswith(RECORD_SUFFIXES):
+        there = ", ".join(map(printable_text, _list_record_files(session)))
+        raise NotFound(
+            f"no memory {printable_text(target, 80)}",
+            code="no_memory",
+            hint=f"there are: {', '.join(filter(None, (*MEMORY_NOTES, there)))}; "
+            "a new one is named as in notes.jsonl",
+        )
+    above, _, name = paths.check_path(target).rpartition("/")
+    if above in MEMORY_FOLDERS:
+        return target
+    if above:
+        raise NotFound(
+            f"{printable_text(target, 80)} is not in {' or '.join(MEMORY_FOLDERS)}",
+            code="no_memory",
+            hint="give the name of the file alone",
+        )
+    for path in (f"{above}/{name}" for above in MEMORY_FOLDERS):
+        if _has_file(session, path):
+            return path
+    return f"{MEMORY_FOLDERS[0]}/{name}"
+
+
+def _has_file(session: Session, path: str) -> bool:
+    if bundles.has_entry(session.nodes, session.bundle_of(session.head()), path):
+        return True
+    return session.has_folder and folders.find_candidate(session, path) is not None
+
+
+def _list_record_files(session: Session) -> list[str]:
+    bundle = session.bundle_of(session.head())
+    found = [
+        entry.path.partition("/")[2]
+        for above in MEMORY_FOLDERS
+        for entry in bundles.walk_below(session.nodes, bundle, above)
+        if entry.path.endswith(RECORD_SUFFIXES) and entry.path.count("/") == 1
+    ]
+    return found[:_MAX_NAMED_RECORDS]

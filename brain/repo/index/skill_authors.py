@@ -1,0 +1,56 @@
+"""Find the author of each skill: the one whose snapshot gave it its current content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...objects import bundle as bundles
+from ...objects import lineage
+from ..core import lineage_cache
+from ..core.skill_rows import BULK_PATH, SKILLS_SECTION
+from ..open.session import Session
+
+_UNKNOWN_AGE = 1 << 62
+
+
+def find_skill_authors(session: Session, snapshot_id: bytes, paths: Sequence[str]) -> list[str]:
+    """Return the authors of the skills at full paths, as of a snapshot; "" for nobody known.
+
+    Only what the snapshot descends from counts. Who merged a skill did not write it.
+    """
+    history = list(lineage.walk_ancestors(session.load_snapshot, snapshot_id))
+    written = [(here, snapshot.author) for here, snapshot in history if len(snapshot.parents) < 2]
+    known = {author for _, author in written}
+    if len(known) < 2:
+        return [*known, ""][:1] * len(paths)
+    ages = {here: age for age, (here, _) in enumerate(written)}
+    newest: dict[str, int] = {}
+    for path, age in _skill_change_ages(session, ages):
+        newest[path] = min(age, newest.get(path, _UNKNOWN_AGE))
+    whole = newest.get(BULK_PATH, _UNKNOWN_AGE)
+    found = [min(newest.get(path, _UNKNOWN_AGE), whole) for path in paths]
+    return [written[age][1] if age < _UNKNOWN_AGE else "" for age in found]
+
+
+def _skill_change_ages(session: Session, ages: dict[bytes, int]) -> Iterator[tuple[str, int]]:
+    """Yield the paths of skills with the ages of the snapshots that changed them.
+
+    The path `MANY` stands for all that there is.
+    """
+    for path, here in lineage_cache.list_skill_changes(session):
+        age = ages.get(here)
+        if age is None:
+            continue
+        if path != BULK_PATH:
+            yield path, age
+            continue
+        snapshot = session.load_snapshot(here)
+        after = session.load_bundle(snapshot.bundle)
+        before = (
+            session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
+        )
+        if SKILLS_SECTION not in before:  # comparing would find them all
+            yield BULK_PATH, age
+        else:
+            changed = bundles.diff_bundles(session.nodes, before, after)
+            yield from ((path, age) for path, _, now in changed if now)

@@ -1,0 +1,186 @@
+"""Build the Level-0 index of a revision, from the snapshot and not from the folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...errors import InvalidInput
+from ...objects.bundle import Bundle
+from ...results import Index, Selection
+from ...skills import index_lines as level0
+from ...skills.index_lines import IndexText, TokenCounter
+from ..core.revisions import resolve_revision
+from ..open.session import Session
+from . import index_cache
+
+if TYPE_CHECKING:
+    from ...results import Index
+    from ...skills.index_budget import IndexCandidate
+    from ..search.select import SelectionRequest
+
+
+_IndexedSkill = tuple[str, str, str]
+"""Name, description and full path of a skill."""
+
+
+class IndexRequest(NamedTuple):
+    """How much an index may hold, and of what.
+
+    `limit` is in characters a description, `budget` in tokens of the whole, as `count`
+    counts them. With `wanted` there are only the skills that a task needs.
+    """
+
+    limit: int | None = None
+    budget: int | None = None
+    selection_request: SelectionRequest | None = None
+    count_tokens: TokenCounter = level0.estimate_tokens
+
+
+def read_index(session: Session, revision: str, request: IndexRequest) -> Index:
+    """Return the index: one line per skill, less of each where there is no room for that.
+
+    Raises `InvalidInput` (`bad_limit`).
+    """
+    from ...results import Index
+
+    rendered = render_index(session, resolve_revision(session, revision), request)
+    return Index(*rendered.index_text, *rendered.selected_by)
+
+
+def read_index_pages(session: Session, revision: str, request: IndexRequest) -> list[bytes]:
+    """Return the text of `index` and a newline, in pieces of UTF-8: less work if it is large."""
+    snapshot_id = resolve_revision(session, revision)
+    if request == IndexRequest():
+        kept = index_cache.load_index_lines(session, session.bundle_of(snapshot_id))
+        if kept.line_count:
+            return kept.pages
+    return [render_index(session, snapshot_id, request).index_text.text.encode(), b"\n"]
+
+
+class RenderedIndex(NamedTuple):
+    """An index, and how its skills were selected: `by` and `fallback` of a `Selection`."""
+
+    index_text: IndexText
+    selected_by: tuple[str | None, str | None] = (None, None)
+
+
+def render_index(session: Session, snapshot_id: bytes, request: IndexRequest) -> RenderedIndex:
+    """Return the index of a snapshot. Raises as `index`."""
+    limit, budget, selection_request, _ = request
+    if (limit is not None and limit < 0) or (budget is not None and budget < 0):
+        raise InvalidInput("a limit or budget below zero", code="bad_limit")
+    if selection_request is None:
+        return RenderedIndex(_render_full_index(session, snapshot_id, request))
+    from ..search import select
+
+    selection = select.select_from_bundle(
+        session, session.bundle_of(snapshot_id), selection_request
+    )
+    return RenderedIndex(
+        _render_text(session, snapshot_id, request, selection), (selection.by, selection.fallback)
+    )
+
+
+def _render_full_index(session: Session, snapshot_id: bytes, request: IndexRequest) -> IndexText:
+    """Return the index of all skills; one that had to be fitted is dear, and kept at hand."""
+    if request.budget is None:
+        return _render_text(session, snapshot_id, request, None)
+    key = snapshot_id, request
+    cache = session.cache
+    rendered = session.rendered_indexes.get(key)
+    if rendered is None:
+        rendered = _render_text(session, snapshot_id, request, None)
+        if session.cache is cache:  # else something was redacted meanwhile
+            session.keep_rendered_index(key, rendered)
+    return rendered
+
+
+def _render_text(
+    session: Session, snapshot_id: bytes, request: IndexRequest, selection: Selection | None
+) -> IndexText:
+    limit, budget, selection_request, count = request
+    bundle = session.bundle_of(snapshot_id)
+    if selection_request is None and limit is None:
+        kept = index_cache.load_index_lines(session, bundle)
+        whole = kept.text or level0.NO_SKILLS
+        total = count(whole)
+        if budget is None or total <= budget or not kept.line_count:
+            return IndexText(whole, kept.line_count, 0, total)
+        room = budget * kept.text_bytes // total
+    else:
+        room = None
+    found = _list_indexed_skills(session, bundle, selection)
+    if not found:
+        words = (
+            level0.NO_MATCH
+            if index_cache.load_index_lines(session, bundle).line_count
+            else level0.NO_SKILLS
+        )
+        return IndexText(words, 0, 0, count(words))
+    return _fit_to_budget(session, snapshot_id, found, request, room)
+
+
+def _fit_to_budget(
+    session: Session,
+    snapshot_id: bytes,
+    found: Sequence[_IndexedSkill],
+    request: IndexRequest,
+    room: int | None,
+) -> IndexText:
+    """Return the index of skills; `room` is how many bytes may do, None if all might."""
+    from ...skills import index_budget
+
+    limit, budget, selection_request, count = request
+    if room is None or budget is None:
+        whole = index_budget.format_all(_build_candidates(found, limit), count)
+        if budget is None or whole.tokens <= budget:
+            return whole
+    from . import skill_authors
+
+    authors = skill_authors.find_skill_authors(session, snapshot_id, [path for _, _, path in found])
+    skills = _build_candidates(found, limit, authors)
+    return index_budget.fit_to_budget(
+        skills if selection_request else index_budget.interleave_categories(skills),
+        budget,
+        count,
+        room,
+    )
+
+
+def _list_indexed_skills(
+    session: Session, bundle: Bundle, selection: Selection | None
+) -> Sequence[_IndexedSkill]:
+    """Return all skills, or those that were chosen, the best first."""
+    if selection is None:
+        from ..skills import skill_lookup
+
+        return [
+            (card.name or name, card.description, f"skills/{path}")
+            for path, name, _, card in skill_lookup.iter_skills(session, bundle)
+        ]
+    return [(one.name, one.description, one.path) for one in selection.skills]
+
+
+def _build_candidates(
+    found: Sequence[_IndexedSkill], limit: int | None, authors: Sequence[str] | None = None
+) -> list[IndexCandidate]:
+    from ...skills import skill_layout
+    from ...skills.index_budget import IndexCandidate, shorten_text
+
+    rendered = [
+        level0.split_line(line) for line in level0.format_lines([place[:2] for place in found])
+    ]
+    folders = [skill_layout.category_from_path(path.partition("/")[2]) for _, _, path in found]
+    shown = dict(zip(kinds := list(set(folders)), level0.format_names(kinds), strict=True))
+    return [
+        IndexCandidate(
+            name,
+            text if limit is None else shorten_text(text, limit, len) if limit else "",
+            shown[folder],
+            author,
+        )
+        for (name, text), folder, author in zip(
+            rendered, folders, authors or [""] * len(rendered), strict=True
+        )
+    ]

@@ -1,0 +1,90 @@
+"""Commit the heads of many brains to one log, in one transaction.
+
+A brain that cannot be committed is left out and named; it does not keep the others from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...chain.ledger_protocol import Commitment, CommitRequest
+from ...errors import BrainError, NoBrain, error_from_os, printable_text
+from ...results import Batch, Committed, LeftOutBrain
+from ...store.sqlite_store import open_store_or_readonly
+from ..open.session import CONTROL_FOLDER, Session
+from . import commit, last_seen_head
+
+if TYPE_CHECKING:
+    from ...chain.tlog.embedded_ledger import EmbeddedLedger
+
+
+class _PendingCommit(NamedTuple):
+    folder: Path
+    request: CommitRequest
+
+
+def commit_heads(folders: Sequence[Path], log: EmbeddedLedger, author: str = "") -> Batch:
+    """Commit the heads of all brains in `folders` to a log; see `results.Batch`.
+
+    Raises `StoreError` if the log cannot be written, `Conflict` (`stale_parent`) if another
+    process committed one of the brains meanwhile; both having written nothing.
+    """
+    pending: list[_PendingCommit] = []
+    left_out: list[LeftOutBrain] = []
+    unchanged = 0
+    seen_brains: set[bytes] = set()
+    for folder in folders:
+        try:
+            with _open_session(folder, author) as session:
+                request = commit.build_commit_request(session, log, session.head())
+                commit.refuse_read_only(session)
+        except (BrainError, OSError) as error:
+            left_out.append(_describe_left_out(folder, error))
+            continue
+        if request.brain in seen_brains:
+            left_out.append(
+                LeftOutBrain(str(folder), "brain_twice", "another copy of this brain comes first")
+            )
+        elif request.parent == request.snapshot:
+            unchanged += 1
+        else:
+            pending.append(_PendingCommit(folder, request))
+        seen_brains.add(request.brain)
+    commitments = log.commit_many([one.request for one in pending])
+    committed: list[Committed] = []
+    for one, commitment in zip(pending, commitments, strict=True):
+        try:
+            committed.append(_record_commitment(one.folder, author, log, commitment))
+        except (BrainError, OSError) as error:
+            left_out.append(
+                _describe_left_out(one.folder, error, "committed, which could not be noted in it: ")
+            )
+    return Batch(log.name, committed, unchanged, left_out, None)
+
+
+def _describe_left_out(folder: Path, problem: BrainError | OSError, what: str = "") -> LeftOutBrain:
+    error = error_from_os(problem) if isinstance(problem, OSError) else problem
+    return LeftOutBrain(str(folder), error.code, what + error.message)
+
+
+def _record_commitment(
+    folder: Path, author: str, log: EmbeddedLedger, commitments: Commitment
+) -> Committed:
+    with _open_session(folder, author) as session:
+        last_seen_head.record_last_seen_head(session, commitments)
+        return commit.describe_commitment(session, log, commitments)
+
+
+@contextmanager
+def _open_session(folder: Path, author: str) -> Iterator[Session]:
+    root = folder.absolute()
+    if not (root / CONTROL_FOLDER / "store.db").is_file():
+        raise NoBrain(f"no brain in {printable_text(root)}", hint="make one with `brain init`")
+    session = Session(root, open_store_or_readonly(root / CONTROL_FOLDER), author)
+    try:
+        yield session
+    finally:
+        session.store.close()

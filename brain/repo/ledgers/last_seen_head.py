@@ -1,0 +1,80 @@
+"""The last head seen in each ledger, kept in the store to detect rollbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ...chain.ledger_protocol import STATUS_ORDER, Commitment, Ledger, LedgerHead, PricedLedger
+from ...encoding import pack, unpack
+from ...errors import FormatError
+from ...store.protocol import StoreReader
+from ..core.transaction import lock_for_writing, log_operation, store_transaction
+from ..open.session import Session
+
+LAST_SEEN_META_KEY = "ledgers"
+"""Names the setting of the store that holds the last commitment seen in each ledger."""
+
+
+class LastSeenHead(NamedTuple):
+    """The last commitment that was seen in a ledger."""
+
+    identity: str
+    seq: int
+    snapshot: bytes
+
+
+def read_last_seen_heads(reader: StoreReader) -> dict[str, LastSeenHead]:
+    """Return the last commitments seen, by the identity of their ledger.
+
+    Raises `FormatError` (`bad_note`) if the note is not one.
+    """
+    data = reader.read_meta(LAST_SEEN_META_KEY)
+    if data is None:
+        return {}
+    try:
+        rows = [LastSeenHead(*row) for row in unpack(data)]
+        if any(list(map(type, row)) != [str, int, bytes] for row in rows):
+            raise TypeError(rows)
+    except (TypeError, ValueError) as error:
+        raise FormatError("the note of ledgers is not one", code="bad_note") from error
+    return {row.identity: row for row in rows}
+
+
+def record_last_seen_head(session: Session, commitment: Commitment) -> None:
+    """Note a commitment as the last one seen, once the ledger holds it, unless a later one was.
+
+    On a chain another one may come into the place of one that was seen there.
+    """
+    now = LastSeenHead(commitment.identity, commitment.seq, commitment.snapshot)
+    if commitment.status not in STATUS_ORDER[1:] or not _is_newer(
+        read_last_seen_heads(session.store), now
+    ):
+        return
+    with lock_for_writing(session), store_transaction(session) as tx:
+        last_seen = read_last_seen_heads(tx)
+        if not _is_newer(last_seen, now):
+            return  # another process was faster
+        last_seen[commitment.identity] = now
+        tx.write_meta(
+            LAST_SEEN_META_KEY, pack([tuple(row) for _, row in sorted(last_seen.items())])
+        )
+        what = f"commit {commitment.snapshot.hex()[:12]} to {commitment.ledger}"
+        log_operation(session, tx, "commit", what, [])
+
+
+def _is_newer(last_seen: Mapping[str, LastSeenHead], now: LastSeenHead) -> bool:
+    last = last_seen.get(now.identity)
+    return last is None or (last.seq <= now.seq and last != now)
+
+
+def describe_rollback(ledger: Ledger, head: LedgerHead | None, last: LastSeenHead | None) -> str:
+    """Say how a ledger fell behind what was seen in it; "" if it did not.
+
+    A chain may take back in good faith what is not final yet; its ledger remembers itself
+    what must not go back.
+    """
+    now = head.seq if head else 0
+    if last is None or now >= last.seq or isinstance(ledger, PricedLedger):
+        return ""
+    return f"{ledger.name} held commitment {last.seq} of this brain, and now ends at {now}"

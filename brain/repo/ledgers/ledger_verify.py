@@ -1,0 +1,172 @@
+"""Verify the lineage of a brain against its ledgers, in numbered steps.
+
+In steps, each repeated as a comment at its code:
+
+1. The ledger finds no fault in itself.
+2. It has neither fallen behind what was seen in it before, nor holds another in its place.
+3. Its commitments are of snapshots that are here, each descending from the one before.
+4. Its head is behind the head of a branch: nothing that was committed was left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from ...chain.ledger_protocol import Commitment, Ledger, LedgerHead, PricedLedger
+from ...errors import BrainError, FormatError, NotFound
+from ...results import Finding, LedgersVerified, LedgerVerdict, Verified
+from ..core.ancestor_set import AncestorSet
+from ..open.session import Session
+from .commit import count_covered_snapshots
+from .last_seen_head import LastSeenHead, describe_rollback, read_last_seen_heads
+
+TRUST_LEVELS = ("L0", "L1", "L2", "L3")
+STATUS_NONE, STATUS_UNKNOWN = "none", "unknown"
+"""What is said of a ledger that holds nothing of a brain, and of one that cannot be asked."""
+
+
+def verify_ledgers(session: Session, ledgers: Sequence[Ledger]) -> LedgersVerified:
+    """Check the lineage against ledgers; at least one of them has to hold the brain."""
+    findings: list[Finding] = []
+    verdicts: list[LedgerVerdict] = []
+    for ledger in ledgers:
+        try:
+            found, verdict = _check_ledger(session, ledger)
+        except BrainError as error:
+            found = [_error_finding(error.code, f"{ledger.name}: {error.message}")]
+            verdict = LedgerVerdict(
+                ledger.name, _read_identity(ledger), None, 0, STATUS_UNKNOWN, TRUST_LEVELS[0], None
+            )
+        findings += found
+        verdicts.append(verdict)
+    findings += _find_ledgers_not_asked(session, verdicts)
+    empty = [verdict.ledger for verdict in verdicts if verdict.status == STATUS_NONE]
+    if empty and not any(verdict.seq for verdict in verdicts):
+        text = f"no commitment of this brain in {', '.join(empty)}"
+        findings.append(_error_finding("not_committed", text))
+    ok = not any(finding.severity == "error" for finding in findings)
+    level = max(
+        (verdict.trust_level for verdict in verdicts if verdict.seq), default=TRUST_LEVELS[0]
+    )
+    brain, head = session.brain_id().hex(), session.head().hex()
+    return LedgersVerified(ok, brain, head, level if ok else TRUST_LEVELS[0], verdicts, findings)
+
+
+def add_ledger_findings(found: Verified, ledgers_verified: LedgersVerified) -> Verified:
+    """Return a verification together with what ledgers said."""
+    ok = found.ok and ledgers_verified.ok
+    return found._replace(
+        ok=ok,
+        trust_level=ledgers_verified.trust_level if ok else found.trust_level,
+        findings=[*found.findings, *ledgers_verified.findings],
+        ledgers=ledgers_verified.ledgers,
+    )
+
+
+def _check_ledger(session: Session, ledger: Ledger) -> tuple[list[Finding], LedgerVerdict]:
+    brain = session.brain_id()
+    # 1. The ledger finds no fault in itself.
+    found = [
+        _error_finding(fault.code, f"{ledger.name}: {fault.message}") for fault in ledger.verify()
+    ]
+    head = ledger.head(brain)
+    history = ledger.history(brain)
+    # 2. It has neither fallen behind what was seen in it before, nor holds another in its place.
+    found += _find_rollbacks(session, ledger, head, history)
+    # 3. Its commitments are of snapshots that are here, each descending from the one before.
+    found += _find_order_faults(session, ledger.name, history)
+    if head is None:
+        return found, LedgerVerdict(
+            ledger.name, ledger.identity, None, 0, STATUS_NONE, TRUST_LEVELS[0], None
+        )
+    # 4. Its head is behind the head of a branch.
+    found += _find_forked_head(session, ledger.name, head)
+    last = ledger.status(brain, head.snapshot)
+    behind = count_covered_snapshots(session, session.head(), head.snapshot)
+    level = ledger.trust_level(last)
+    verdict = (head.snapshot.hex(), head.seq, last.status, level, behind)
+    return found, LedgerVerdict(ledger.name, ledger.identity, *verdict)
+
+
+def _read_identity(ledger: Ledger) -> str:
+    """Return the identity of a ledger that failed, "" where not even that can be told."""
+    try:
+        return ledger.identity
+    except BrainError:
+        return ""
+
+
+def _find_rollbacks(
+    session: Session, ledger: Ledger, head: LedgerHead | None, history: Sequence[Commitment]
+) -> Iterator[Finding]:
+    try:
+        last = read_last_seen_heads(session.reader).get(ledger.identity)
+    except FormatError as error:
+        yield _error_finding(error.code, error.message)
+        return
+    fault = describe_rollback(ledger, head, last)
+    if fault:
+        yield _error_finding("rolled_back", fault)
+    elif last is not None and not isinstance(ledger, PricedLedger) and _is_replaced(history, last):
+        text = f"{ledger.name} held another commitment {last.seq} of this brain than now"
+        yield _error_finding("rolled_back", text, last.snapshot)
+
+
+def _is_replaced(history: Sequence[Commitment], last: LastSeenHead) -> bool:
+    return history[last.seq - 1].snapshot != last.snapshot
+
+
+def _find_ledgers_not_asked(
+    session: Session, verdicts: Sequence[LedgerVerdict]
+) -> Iterator[Finding]:
+    """Warn of commitments that were seen where nobody was asked, such as in a log that is gone."""
+    try:
+        known = read_last_seen_heads(session.reader)
+    except FormatError:
+        return  # a finding already
+    for one in known.values():
+        # What is anchored in a chain names the log behind it last.
+        if not any(verdict.identity.endswith(one.identity) for verdict in verdicts):
+            text = f"commitment {one.seq} was made in {one.identity}, which was not asked"
+            yield Finding("not_asked", "warning", one.snapshot.hex(), "", text)
+
+
+def _find_order_faults(
+    session: Session, name: str, history: Sequence[Commitment]
+) -> Iterator[Finding]:
+    here = []
+    for made in history:
+        if _has_snapshot(session, made.snapshot):
+            here.append(made)
+        else:
+            text = f"{name} holds commitment {made.seq}, of a snapshot that is not here"
+            yield _error_finding("ledger_ahead", text, made.snapshot)
+    for one, next_one in pairwise(here):
+        if one.snapshot not in AncestorSet(session, next_one.snapshot):
+            text = f"commitment {next_one.seq} in {name} does not descend from {one.seq}"
+            yield _error_finding("commitment_order", text, next_one.snapshot)
+
+
+def _find_forked_head(session: Session, name: str, head: LedgerHead) -> Iterator[Finding]:
+    if not _has_snapshot(session, head.snapshot):
+        return  # a finding already
+    for tip in sorted(
+        set(session.reader.list_refs().values()), key=lambda tip: tip != session.head()
+    ):
+        if head.snapshot in AncestorSet(session, tip):
+            return
+    text = f"{name} holds a snapshot that no branch descends from"
+    yield _error_finding("ledger_forked", text, head.snapshot)
+
+
+def _has_snapshot(session: Session, snapshot: bytes) -> bool:
+    try:
+        session.load_snapshot(snapshot)
+    except NotFound:
+        return False
+    return True
+
+
+def _error_finding(code: str, message: str, snapshot: bytes = b"") -> Finding:
+    return Finding(code, "error", snapshot.hex(), "", message)

@@ -1,0 +1,102 @@
+"""Raise the versions of merged skills so that no version is given twice.
+
+The other side removed it, perhaps after it had raised it further; or it added one of that
+slug itself, and removed it again. So that no version is given twice, the skill gets the
+version after all that either side knew.
+"""
+
+from __future__ import annotations
+
+from ...errors import InvalidInput
+from ...objects import bundle as bundles
+from ...objects.tree_entry import LINK, TreeEntry
+from ...skills import skill_version
+from ...skills.skill_document import set_version
+from ..core import lineage_cache, skill_rows
+from ..core.ancestor_set import AncestorSet
+from ..core.transaction import WriteTransaction
+from ..open.session import Session
+from .reconcile import MergeOutcome, Merger
+
+
+def raise_versions(
+    txn: WriteTransaction, theirs: bytes, outcome: MergeOutcome, merger: Merger
+) -> None:
+    """Raise, in the edits of a merge that is no mere step forward, such skills."""
+    lineages = AncestorSet(txn.session, txn.head), AncestorSet(txn.session, theirs)
+    removed = {
+        contest.path: contest.ours is not None
+        for contest, _ in outcome.decided
+        if contest.ours is None or contest.theirs is None
+    }
+    twice = _find_added_twice(txn.session, outcome.added, lineages)
+    added = {path: path not in outcome.edits for path in twice}
+    for path, is_ours in (added | removed).items():
+        entry = _find_merged_entry(txn, outcome, path)
+        if entry is not None and skill_rows.may_be_skill(path) and entry.kind != LINK:
+            having, lacking = lineages if is_ours else lineages[::-1]
+            stated_version, new_version = _find_needed_version(txn.session, entry, having, lacking)
+            if new_version:
+                _raise_version(
+                    outcome,
+                    merger,
+                    entry,
+                    (stated_version, "") if is_ours else ("", stated_version),
+                    new_version,
+                )
+
+
+def _find_added_twice(
+    session: Session, paths: list[str], lineages: tuple[AncestorSet, AncestorSet]
+) -> list[str]:
+    """Return those paths that the other side may have added too, and removed again.
+
+    Most were added once, which the log of each tells at once; of a snapshot that changed
+    very many skills it tells nothing.
+    """
+    ours, theirs = lineages
+    bulks = lineage_cache.list_bulk_changes(session)
+    if any((row.snapshot in ours) != (row.snapshot in theirs) for row in bulks):
+        return paths
+    counts = lineage_cache.count_additions(session, paths)
+    return [path for path, count in zip(paths, counts, strict=True) if count > 1]
+
+
+def _find_merged_entry(txn: WriteTransaction, outcome: MergeOutcome, path: str) -> TreeEntry | None:
+    if path in outcome.edits:
+        return outcome.edits[path]
+    return bundles.get_entry(txn.session.nodes, txn.bundle, path)
+
+
+def _find_needed_version(
+    session: Session, entry: TreeEntry, having: AncestorSet, lacking: AncestorSet
+) -> tuple[str, str]:
+    """Return the version that a skill has, and the one it needs, "" if it may stay."""
+    stated_version = skill_rows.load_cards(session, [entry.blob])[entry.blob].version
+    rows = list(lineage_cache.read_skill_rows(session, entry.path))
+    other = [row for row in rows if row.snapshot in lacking and row.snapshot not in having]
+    if all(skill_version.compare_versions(row.version, stated_version) <= 0 for row in other):
+        return stated_version, ""
+    known_versions = [row.version for row in rows if row.snapshot in having]
+    return stated_version, skill_version.next_version(
+        skill_version.greatest_version(
+            [stated_version, *known_versions, *(r.version for r in other)]
+        )
+    )
+
+
+def _raise_version(
+    outcome: MergeOutcome,
+    merger: Merger,
+    entry: TreeEntry,
+    sides: tuple[str, str],
+    new_version: str,
+) -> None:
+    slug = skill_rows.slug_from_path(entry.path)
+    try:
+        content = set_version(merger.read_content(entry.blob), new_version, slug)
+    except InvalidInput:  # no version can be written into what cannot be read
+        return
+    outcome.edits[entry.path] = merger.make_entry(entry.path, entry.kind, content)
+    outcome.skills.append((slug, *sides, new_version))
+    outcome.skills.sort()

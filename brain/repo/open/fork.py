@@ -1,0 +1,126 @@
+"""Fork a brain: create a new one from a revision of another, and record its origin.
+
+The genesis of the fork names the snapshot it came from and holds the same bundle.
+With it come that bundle's files and the snapshots of the lineage behind it,
+without their files, so that the fork proves alone where it comes from.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from ...digest import NO_DIGEST
+from ...errors import InvalidInput, printable_text
+from ...objects import bundle as bundles
+from ...objects import lineage, operation
+from ...objects import snapshot as snapshots
+from ...objects.bundle import Bundle
+from ...results import Forked
+from ...store.protocol import ObjectKind, PendingWrite, StoreTransaction
+from ...store.sqlite_store import create_store, open_store
+from ..core import blob_stream
+from ..core.checkout import Progress, no_progress
+from ..core.path_collisions import refuse_invalid_bundle
+from ..core.revisions import resolve_revision
+from ..core.transaction import lock_for_writing
+from .create import fsync_folder, record_genesis
+from .session import CONTROL_FOLDER, Session
+
+_BLOBS_PER_BATCH = 1024
+"""Small blobs copied at a time."""
+
+
+def fork_brain(
+    session: Session, path: Path, revision: str = "@", progress: Progress = no_progress
+) -> Forked:
+    """Make a brain of its own in the new folder `path`, from a revision of this one.
+
+    Raises `InvalidInput` (`not_empty`) for a folder that holds anything.
+    """
+    root = Path(os.path.abspath(path))
+    origin = resolve_revision(session, revision)
+    made = not root.exists()
+    if not made and (not root.is_dir() or any(root.iterdir())):
+        raise InvalidInput(
+            f"{printable_text(root)} is not an empty folder",
+            code="not_empty",
+            hint="a fork needs a folder of its own",
+        )
+    root.mkdir(parents=True, exist_ok=True)
+    staging = root / f"{CONTROL_FOLDER}.new"
+    try:
+        genesis = _create_fork_store(session, staging, origin, progress)
+        os.rename(staging, root / CONTROL_FOLDER)
+    except BaseException:
+        shutil.rmtree(root if made else staging, ignore_errors=True)
+        raise
+    fsync_folder(root)
+    child = Session(root, open_store(root / CONTROL_FOLDER), session.author)
+    try:
+        with lock_for_writing(child):  # which writes the files, as it would after a kill
+            return Forked(genesis.hex(), genesis.hex(), origin.hex(), str(root), [])
+    finally:
+        child.store.close()
+
+
+def _create_fork_store(session: Session, staging: Path, origin: bytes, progress: Progress) -> bytes:
+    """Make the store of the fork in the folder `staging`; return the id of its genesis."""
+    store = create_store(staging)
+    try:
+        child = Session(staging, store, session.author)
+        child.sign_with = session.sign_with
+        bundle = session.bundle_of(origin)
+        refuse_invalid_bundle(session, bundles.EMPTY_BUNDLE, bundle)
+        size = bundles.bundle_totals(bundle).bytes
+        with store.transaction(expected_bytes=size) as tx:
+            child.reader = tx
+            redactions = _copy_lineage(session, tx, origin)
+            tx.add_pending_writes(list(_copy_files(session, tx, bundle, progress)))
+            for blob, snapshot_id in redactions.items():
+                tx.redact_blob(blob, snapshot_id, lambda others: others)
+            return record_genesis(child, tx, bundle, "fork", origin)
+    finally:
+        store.close()
+
+
+def _copy_lineage(session: Session, tx: StoreTransaction, start: bytes) -> dict[bytes, bytes]:
+    """Copy a snapshot and what is behind it, back through all forks.
+
+    Returns the blobs that were redacted there, each with the snapshot that says so.
+    """
+    redactions: dict[bytes, bytes] = {}
+    while start:
+        for snapshot_id, snapshot in lineage.walk_ancestors(session.load_snapshot, start):
+            tx.put_object(ObjectKind.SNAPSHOT, snapshot_id, snapshots.encode_snapshot(snapshot))
+            if blob := operation.redacted_blob(snapshot.operation):
+                redactions[blob] = snapshot_id
+            if snapshot.is_genesis:
+                start = operation.fork_origin(snapshot.operation)
+    return redactions
+
+
+def _copy_files(
+    session: Session, tx: StoreTransaction, bundle: Bundle, progress: Progress
+) -> Iterator[PendingWrite]:
+    """Copy the nodes and files of a bundle; yield the files that are then to be written."""
+    for node_id in bundles.walk_node_ids(session.nodes, bundle):
+        tx.put_object(ObjectKind.NODE, node_id, session.nodes.peek(node_id).encode())
+    entries = list(bundles.walk_entries(session.nodes, bundle))
+    sizes = {entry.blob: entry.size for entry in entries}
+    blobs = list(sizes)
+    for start in range(0, len(blobs), _BLOBS_PER_BATCH):
+        some = blobs[start : start + _BLOBS_PER_BATCH]
+        small = list(session.reader.read_small_blobs(some))
+        tx.put_blobs(small)
+        for blob in set(some) - {blob for blob, _ in small}:
+            source = blob_stream.RestartableStream(
+                partial(session.reader.stream_blob, blob, sizes[blob])
+            )
+            tx.put_blob_stream(source, sizes[blob], None)
+        progress("copying", start + len(some), len(blobs))
+    for entry in entries:
+        yield PendingWrite(entry.path, entry.kind, entry.blob, NO_DIGEST)

@@ -1,0 +1,257 @@
+"""Read manifest.yaml: the brain's name, the layout of new skills, and what the prompt holds.
+
+    name: auditor
+    layout: directory          # or flat
+    prompt:
+      system: [SOUL.md]        # who the agent is, after prompts/system.md
+      memory:
+        - path: MEMORY.md
+          limit: 4000          # characters
+        - memory/system/       # the Markdown files below a folder; in it: memory/*.md
+    commit:                    # when snapshots go to a ledger by themselves
+      ledger: local
+      every: 10                # snapshots; and, or, after so long:
+      after: 24h
+      branch: main             # only what has reached this branch
+      signed: true             # only what those have signed who may
+    synthesis:                 # which work a model, if one is configured, makes skills of
+      tools: 5                 # that took so many calls of tools, or
+      recovery: true           # in which a call failed and a later one did not
+    secrets:
+      accepted: [0a1b2c3d4e5f6071]  # ids of findings of `brain secrets` that are none
+
+Every field may be left out; unknown ones are kept and ignored. The schema is
+`schemas/manifest.json`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...errors import BrainError, FormatError, InvalidInput
+from ...objects import bundle as bundles
+from ...objects import paths
+from .session import Session
+
+MANIFEST_PATH = "manifest.yaml"
+SKILL_LAYOUTS = ("directory", "flat")
+DEFAULT_MEMORY_LIMIT = 4000
+"""Characters of a memory file in the prompt, where the manifest states no limit."""
+FOLDER_ENDINGS = ("/*.md", "/")
+"""Ends of a path that means the Markdown files in a folder, or all below it."""
+DEFAULT_LEDGER = "local"
+"""The ledger that needs no set-up."""
+_MAX_MEMORY_LIMIT = 1_000_000
+_COMMIT_KEY = b"commit"
+
+
+class MemoryFile(NamedTuple):
+    """A memory file that the prompt holds, up to `limit` characters.
+
+    A path with one of `FOLDER_ENDINGS` stands for Markdown files of a folder.
+    """
+
+    path: str
+    limit: int
+
+
+class CommitPolicy(NamedTuple):
+    """When a new snapshot is committed to a ledger: what is due, if it may be.
+
+    Due after `every` snapshots or `after` milliseconds since the last commitment,
+    whichever comes first; None for no such rule. It may be if it is on `branch`
+    ("" for any) and, with `signed`, if those have signed who have to.
+    """
+
+    ledger: str
+    every: int | None
+    after: int | None
+    branch: str
+    signed: bool
+
+
+class SynthesisPolicy(NamedTuple):
+    """Which work is hard enough to make a skill of it.
+
+    That which took `tools` calls of tools or more, or, with `recovery`, in which a call
+    failed and a later one did not.
+    """
+
+    tools: int
+    recovery: bool
+
+
+DEFAULT_SYNTHESIS = SynthesisPolicy(5, True)
+
+
+class Manifest(NamedTuple):
+    """What manifest.yaml says.
+
+    `memory` is None where it does not say; `accepted` are the ids of secrets that are none.
+    `home` is the kind of program whose home this brain is, "" where paths are a brain's own.
+    """
+
+    name: str
+    layout: str
+    memory: tuple[MemoryFile, ...] | None
+    commit: CommitPolicy | None
+    accepted: tuple[str, ...]
+    system: tuple[str, ...]
+    home: str
+    synthesis: SynthesisPolicy = DEFAULT_SYNTHESIS
+
+
+DEFAULT_MANIFEST = Manifest("", "directory", None, None, (), (), "")
+
+
+def load_manifest(session: Session, snapshot_id: bytes | None = None) -> Manifest:
+    """Return the manifest at a snapshot, by default the head; the default where there is none.
+
+    Raises `InvalidInput` (`bad_manifest`).
+    """
+    content = _read_manifest(session, snapshot_id or session.head())
+    return DEFAULT_MANIFEST if content is None else parse_manifest(content)
+
+
+def load_commit_policy(session: Session, snapshot_id: bytes) -> CommitPolicy | None:
+    """Return what the manifest of a snapshot says of commitments; raises as `load`."""
+    content = _read_manifest(session, snapshot_id)
+    return (
+        parse_manifest(content).commit if content is not None and _COMMIT_KEY in content else None
+    )
+
+
+def may_have_commit_policy(session: Session, snapshot_id: bytes) -> bool:
+    """Tell, without a parse, whether `commit_policy` has something to say, or to complain of."""
+    try:
+        return _COMMIT_KEY in (_read_manifest(session, snapshot_id) or b"")
+    except BrainError:
+        return True
+
+
+def _read_manifest(session: Session, snapshot_id: bytes) -> bytes | None:
+    entry = bundles.get_entry(session.nodes, session.bundle_of(snapshot_id), MANIFEST_PATH)
+    return session.reader.read_blob(entry.blob, entry.size) if entry else None
+
+
+def parse_manifest(content: bytes) -> Manifest:
+    """Return what the text of a manifest says. Raises `InvalidInput` (`bad_manifest`)."""
+    from ...skills.strict_yaml import load_yaml_file
+
+    try:
+        fields = load_yaml_file(content.decode("utf-8-sig"))
+    except (InvalidInput, FormatError) as error:
+        raise _bad_manifest_error(error.message) from error
+    except UnicodeDecodeError as error:
+        raise _bad_manifest_error("it is not UTF-8") from error
+    name, home = fields.get("name", ""), fields.get("home", "")
+    if not isinstance(name, str) or not isinstance(home, str):
+        raise _bad_manifest_error("name or home is not text")
+    layout = fields.get("layout", DEFAULT_MANIFEST.layout)
+    if layout not in SKILL_LAYOUTS:
+        raise _bad_manifest_error(f"layout is neither of {', '.join(SKILL_LAYOUTS)}")
+    prompt = fields.get("prompt", {})
+    if not isinstance(prompt, dict):
+        raise _bad_manifest_error("prompt is not a list of settings")
+    memory = (
+        tuple(map(_parse_memory_file, _require_list(prompt, "memory")))
+        if "memory" in prompt
+        else None
+    )
+    system = tuple(map(_parse_path, _require_list(prompt, "system")))
+    accepted = _parse_accepted_ids(fields.get("secrets", {}))
+    synthesis = _parse_synthesis_policy(fields.get("synthesis"))
+    commit = _parse_commit_policy(fields.get("commit"))
+    return Manifest(name, layout, memory, commit, accepted, system, home, synthesis)
+
+
+def _require_list(prompt: dict[str, Any], key: str) -> list[Any]:
+    found = prompt.get(key, [])
+    if not isinstance(found, list):
+        raise _bad_manifest_error(f"prompt.{key} is not a list")
+    return found
+
+
+def _parse_memory_file(item: Any) -> MemoryFile:
+    fields = {"path": item} if isinstance(item, str) else item
+    if not isinstance(fields, dict) or not isinstance(fields.get("path"), str):
+        raise _bad_manifest_error("an item of prompt.memory has no path")
+    limit = fields.get("limit", DEFAULT_MEMORY_LIMIT)
+    if type(limit) is not int or not 0 < limit <= _MAX_MEMORY_LIMIT:
+        raise _bad_manifest_error(f"a limit is not a number from 1 to {_MAX_MEMORY_LIMIT}")
+    path = fields["path"]
+    ending = next((ending for ending in FOLDER_ENDINGS if path.endswith(ending)), "")
+    return MemoryFile(_parse_path(path.removesuffix(ending)) + ending, limit)
+
+
+def _parse_path(text: Any) -> str:
+    try:
+        return paths.check_path(text if isinstance(text, str) else "")
+    except InvalidInput as error:
+        raise _bad_manifest_error(error.message) from error
+
+
+def _parse_commit_policy(fields: Any) -> CommitPolicy | None:
+    if fields is None:
+        return None
+    if not isinstance(fields, dict):
+        raise _bad_manifest_error("commit is not a list of settings")
+    ledger, branch = fields.get("ledger", DEFAULT_LEDGER), fields.get("branch", "")
+    signed, every = fields.get("signed", False), fields.get("every")
+    if not isinstance(ledger, str) or not ledger or not isinstance(branch, str):
+        raise _bad_manifest_error("commit.ledger or commit.branch is not a name")
+    if not isinstance(signed, bool):
+        raise _bad_manifest_error("commit.signed is neither true nor false")
+    if every is not None and (type(every) is not int or every < 1):
+        raise _bad_manifest_error("commit.every is not a number of snapshots")
+    after = _parse_period_ms(fields["after"]) if "after" in fields else None
+    if every is None and after is None:
+        every = 1
+    return CommitPolicy(ledger, every, after, branch, signed)
+
+
+def _parse_accepted_ids(fields: Any) -> tuple[str, ...]:
+    ids = fields.get("accepted", []) if isinstance(fields, dict) else None
+    if not isinstance(ids, list) or not all(isinstance(name, str) for name in ids):
+        raise _bad_manifest_error("secrets.accepted is not a list of ids, in quotes")
+    return tuple(ids)
+
+
+def _parse_synthesis_policy(fields: Any) -> SynthesisPolicy:
+    if fields is None:
+        return DEFAULT_SYNTHESIS
+    if not isinstance(fields, dict):
+        raise _bad_manifest_error("synthesis is not a list of settings")
+    tools = fields.get("tools", DEFAULT_SYNTHESIS.tools)
+    recovery = fields.get("recovery", DEFAULT_SYNTHESIS.recovery)
+    if type(tools) is not int or tools < 1:
+        raise _bad_manifest_error("synthesis.tools is not a number of calls")
+    if not isinstance(recovery, bool):
+        raise _bad_manifest_error("synthesis.recovery is neither true nor false")
+    return SynthesisPolicy(tools, recovery)
+
+
+def _parse_period_ms(text: Any) -> int:
+    """Return a period such as 30m, 24h or 7d in milliseconds."""
+    import re
+
+    found = re.fullmatch(r"([1-9][0-9]{0,5})([smhd])", str(text), re.ASCII)
+    if found is None:
+        raise _bad_manifest_error("commit.after is not a period such as 30m, 24h or 7d")
+    return int(found[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]] * 1000
+
+
+def _bad_manifest_error(what: str) -> InvalidInput:
+    return InvalidInput(
+        f"manifest.yaml: {what}", code="bad_manifest", hint="see schemas/manifest.json"
+    )
+
+
+def render_manifest(name: str, layout: str) -> bytes:
+    """Return the text of a new manifest. Raises `InvalidInput` (`bad_manifest`)."""
+    from json import dumps
+
+    if layout not in SKILL_LAYOUTS:
+        raise _bad_manifest_error(f"layout is neither of {', '.join(SKILL_LAYOUTS)}")
+    # A JSON string is a YAML string, whatever is in it.
+    return f"name: {dumps(name)}\nlayout: {layout}\n".encode()

@@ -1,0 +1,409 @@
+"""An open brain: its folder, its store, and the objects it has loaded recently."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ... import limits
+from ...cache.cache_folder import DERIVATION_VERSION
+from ...digest import blob_id
+from ...errors import InvalidInput, NoBrain, StoreError, printable_text
+from ...objects import snapshot as snapshots
+from ...objects import verified_decode
+from ...objects.bundle import Bundle
+from ...objects.node_cache import NodeCache
+from ...objects.snapshot import Snapshot
+from ...store.protocol import ObjectKind, Store, StoreReader
+
+if TYPE_CHECKING:
+    from ...cache.derived_cache import DerivedCache, StagedDerivation
+    from ...search.embedding.embedder import OpenEmbedder
+    from ...search.session_cache import SearchCache
+    from ...skills.index_lines import IndexText
+    from ...skills.skill_metadata import SkillMetadata
+
+CONTROL_FOLDER = ".brain"
+"""The folder, inside a brain's, that holds the store."""
+
+SigningKeyProvider = Callable[[], bytes]
+"""Returns a private key, 32 bytes; called whenever one is needed, and not before."""
+
+PinnedRootsProvider = Callable[[str], Iterable[str]]
+"""Returns the root keys (`ed25519:…`) that the user has pinned for a brain, by its id."""
+
+_MAX_CACHED_SNAPSHOTS = 4096
+_MAX_CACHED_BUNDLES = 64
+_MAX_CACHED_CARDS = 4096
+_MAX_CACHED_INDEXES = 4
+_MAX_RESOLVED_SNAPSHOTS = 32
+
+
+def current_time_ms() -> int:
+    """Return the time in milliseconds since 1970, UTC."""
+    return time.time_ns() // 1_000_000
+
+
+class Session:
+    """What every action works on. `clock` gives milliseconds since 1970.
+
+    Objects are hashed to their ids as they are read. What is derived from them lies in the
+    user's `cache`; `staged` has, by snapshot, what of it the open transaction made, and
+    `resolved` the last snapshots that were asked about beside those the refs lead to, and `whole`
+    snapshots behind which nothing is missing.
+    `progress`, if set, is told of long work on the cache: what, how much, of how much.
+
+    `sign_with`, if set, gives the key that signs each snapshot that is recorded, and
+    `open_embedder` what selection by meaning needs; `roots` gives the root keys that the
+    user pinned, and `entitled` has what was found signed by rights that lead to them.
+    `named_otherwise` has, by blob, the names of skills that went through the open
+    transaction and bear another name than their place. `shelf` has what selection keeps
+    at hand of the skills of the head.
+    """
+
+    has_folder = True
+    """Whether what is written goes to the folder, and what is there by hand is recorded first."""
+
+    def __init__(
+        self, root: Path, store: Store, author: str = "", clock: Callable[[], int] = current_time_ms
+    ) -> None:
+        self.root = root
+        self.store = store
+        self.author = validate_text(author, limits.MAX_AUTHOR_BYTES, "author")
+        self.clock = clock
+        self.sign_with: SigningKeyProvider | None = None
+        self.open_embedder: OpenEmbedder | None = None
+        self.pinned_roots_provider: PinnedRootsProvider | None = None
+        self.verified_signatures: set[tuple[bytes, bytes, frozenset[bytes]]] = set()
+        self.reader: StoreReader = store
+        self.nodes = NodeCache(lambda node_id: self.reader.read_object(ObjectKind.NODE, node_id))
+        self.progress: Callable[[str, int, int], None] | None = None
+        self.staged_updates: dict[bytes, StagedDerivation] = {}
+        self.new_cards: dict[bytes, bytes] = {}
+        self.resolved_snapshots: deque[bytes] = deque(maxlen=_MAX_RESOLVED_SNAPSHOTS)
+        self.snapshots_in_cache: set[bytes] = set()
+        self.complete_snapshots: set[bytes] = set()
+        self._cache: DerivedCache | None = None
+        self._cache_redactions = b""
+        self._redaction_digest = (-1, b"")
+        self.declared_names: dict[bytes, str] = {}
+        self.loaded_cards: dict[bytes, SkillMetadata] = {}
+        self.rendered_indexes: dict[object, IndexText] = {}
+        self.search_cache: SearchCache | None = None
+        self._brain_id = b""
+        self._epoch = 0
+        self._snapshots: dict[bytes, Snapshot] = {}
+        self._bundles: dict[bytes, Bundle] = {}
+
+    def close(self) -> None:
+        """Give the store back, and what was read of it."""
+        if self.search_cache is not None:
+            self.search_cache.close()
+        if self._cache is not None:
+            self._cache.close()
+        self.store.close()
+
+    @property
+    def cache(self) -> DerivedCache:
+        """The user's cache of this brain, opened when it is first asked for.
+
+        Another one takes its place as soon as something was redacted.
+        """
+        cache = self._cache
+        if cache is None or (
+            self._is_outside_transaction
+            and self._compute_redaction_digest() != self._cache_redactions
+        ):
+            cache = self._open_cache()
+        return cache
+
+    def _open_cache(self) -> DerivedCache:
+        from ...cache.derived_cache import open_cache
+
+        may_keep = partial(_is_safe_cache_path, self.root)
+        cache = open_cache(
+            self.brain_id(), DERIVATION_VERSION, self._compute_redaction_digest(), may_keep
+        )
+        self.use_cache(cache)
+        return cache
+
+    def replace_cache(self) -> None:
+        """Go on with an empty cache in the place of the one on the disk, which deviates."""
+        from ...cache import cache_folder as folders
+
+        folder = self._open_cache().folder
+        self.use_memory_cache()
+        if folder is not None:
+            folders.clear_cache_folder(folder, "\0")
+        self._open_cache()
+
+    def drop_redacted(self) -> None:
+        """Forget what is derived and at hand if something was redacted since."""
+        _ = self.cache
+
+    @property
+    def _is_outside_transaction(self) -> bool:
+        """Whether neither the store nor the cache is in the midst of a transaction."""
+        in_cache = self._cache is not None and self._cache.in_transaction
+        return self.reader is self.store and not in_cache
+
+    def _compute_redaction_digest(self) -> bytes:
+        """Return a digest of the ids of all redacted blobs, empty if there are none."""
+        epoch = self.reader.removal_epoch()
+        if epoch != self._redaction_digest[0]:
+            gone = sorted(self.reader.list_redaction_rows())
+            self._redaction_digest = epoch, blob_id(b"".join(gone))[:16] if gone else b""
+        return self._redaction_digest[1]
+
+    def report_progress(self, what: str, done: int, total: int) -> None:
+        """Tell of long work on the cache; `total` is 0 where it is not known."""
+        if self.progress is not None:
+            self.progress(what, done, total)
+
+    def use_memory_cache(self) -> None:
+        """Go on with an empty cache in memory, since that on the disk cannot be used."""
+        from ...cache.derived_cache import open_memory_cache
+
+        self.use_cache(open_memory_cache(DERIVATION_VERSION))
+
+    def reopen_cache_after_fork(self) -> None:
+        """Open the cache anew in a forked child; that of its parent is not even closed there."""
+        self._parent_cache, self._cache = self._cache, None
+
+    def use_cache(self, cache: DerivedCache) -> None:
+        """Go on with another cache."""
+        self.search_cache = None  # not closed: it may be what asks
+        if self._cache is not None:
+            self._cache.close()
+        self._cache, self._cache_redactions = cache, self._compute_redaction_digest()
+        self.snapshots_in_cache.clear()
+        self.loaded_cards.clear()
+        self.rendered_indexes.clear()
+
+    def clear_cache(self) -> None:
+        """Forget what is derived, here and in the files of the cache."""
+        from ...cache.derived_cache import CacheUnusable
+
+        if self.search_cache is not None:
+            self.search_cache.close()
+            self.search_cache = None
+        try:
+            self.cache.clear()
+        except CacheUnusable:
+            self.use_memory_cache()
+        self.snapshots_in_cache.clear()
+        self.loaded_cards.clear()
+        self.rendered_indexes.clear()
+
+    def timestamp_ms(self) -> int:
+        """Return the time of the clock, in ms, within what a snapshot can hold."""
+        return min(max(self.clock(), 0), snapshots.MAX_TIME_MS)
+
+    @property
+    def control_folder(self) -> Path:
+        """The folder of the store."""
+        return self.root / CONTROL_FOLDER
+
+    def load_snapshot(self, snapshot_id: bytes) -> Snapshot:
+        """Return a snapshot. Raises `NotFound`, `StoreError` or `FormatError`."""
+        found = self._snapshots.get(snapshot_id)
+        if found is None:
+            found = verified_decode.decode_verified_snapshot(
+                snapshot_id, self.reader.read_object(ObjectKind.SNAPSHOT, snapshot_id)
+            )
+            self.keep_loaded_snapshot(snapshot_id, found)
+        return found
+
+    def has_loaded(self, snapshot_id: bytes) -> bool:
+        """Tell whether a snapshot was loaded lately, and so is in the store."""
+        return snapshot_id in self._snapshots
+
+    def note_resolved(self, snapshot_id: bytes) -> None:
+        """Note that the lineage of a snapshot may be asked about."""
+        if snapshot_id not in self.resolved_snapshots:
+            self.resolved_snapshots.append(snapshot_id)
+
+    def keep_loaded_snapshot(self, snapshot_id: bytes, snapshot: Snapshot) -> None:
+        """Keep a snapshot at hand."""
+        if len(self._snapshots) >= _MAX_CACHED_SNAPSHOTS:
+            self._snapshots.clear()
+        self._snapshots[snapshot_id] = snapshot
+
+    def load_bundle(self, bundle_id: bytes) -> Bundle:
+        """Return a bundle by its id. Raises as `load`."""
+        found = self._bundles.get(bundle_id)
+        if found is None:
+            found = verified_decode.decode_verified_bundle(
+                bundle_id, self.reader.read_object(ObjectKind.BUNDLE, bundle_id)
+            )
+            self.keep_loaded_bundle(bundle_id, found)
+        return found
+
+    def keep_loaded_bundle(self, bundle_id: bytes, bundle: Bundle) -> None:
+        """Keep a bundle at hand."""
+        if len(self._bundles) >= _MAX_CACHED_BUNDLES:
+            self._bundles.clear()
+        self._bundles[bundle_id] = bundle
+
+    def keep_loaded_cards(self, cards: dict[bytes, SkillMetadata]) -> None:
+        """Keep cards of skills, by blob, at hand."""
+        if len(self.loaded_cards) >= _MAX_CACHED_CARDS:
+            self.loaded_cards.clear()
+        self.loaded_cards.update(cards)
+
+    def keep_rendered_index(self, key: object, index: IndexText) -> None:
+        """Keep an index of a snapshot that was fitted to its room at hand."""
+        if len(self.rendered_indexes) >= _MAX_CACHED_INDEXES:
+            self.rendered_indexes.clear()
+        self.rendered_indexes[key] = index
+
+    def clear_loaded(self) -> None:
+        """Forget what was at hand: some of it has not been stored after all."""
+        self.nodes.clear()
+        self._snapshots.clear()
+        self._bundles.clear()
+        self.rendered_indexes.clear()
+        self.staged_updates.clear()
+        self.new_cards.clear()
+        self.snapshots_in_cache.clear()
+        self.complete_snapshots.clear()
+
+    def drop_collected(self) -> None:
+        """Forget what was at hand if anything was taken out of the store since."""
+        epoch = self.reader.removal_epoch()
+        if epoch != self._epoch:
+            self._epoch = epoch
+            self.clear_loaded()
+
+    def bundle_of(self, snapshot_id: bytes) -> Bundle:
+        """Return the bundle of a snapshot."""
+        return self.load_bundle(self.load_snapshot(snapshot_id).bundle)
+
+    def current_branch(self) -> str:
+        """Return the name of the branch the head is on."""
+        name = self.reader.read_meta("branch")
+        if name is None:
+            raise StoreError("the store names no branch", hint="run `brain doctor`")
+        return name.decode()
+
+    def head(self) -> bytes:
+        """Return the id of the snapshot the branch stands at."""
+        return self._read_branch_head(self.current_branch())
+
+    def folder_head(self) -> bytes:
+        """Return the snapshot that the folder is of, whatever branch this session is on."""
+        return self._read_branch_head(Session.current_branch(self))
+
+    def base(self) -> bytes:
+        """Return the snapshot that what is worked on is compared with: the head."""
+        return self.head()
+
+    def _read_branch_head(self, branch: str) -> bytes:
+        head = self.reader.read_ref(head_ref(branch))
+        if head is None:
+            raise StoreError("the branch leads nowhere", hint="run `brain doctor`")
+        return head
+
+    def pinned_root_keys(self) -> frozenset[bytes]:
+        """Return the root keys that the user has pinned for this brain; none without.
+
+        Raises `InvalidInput` (`bad_roots`, `bad_key`).
+        """
+        if self.pinned_roots_provider is None:
+            return frozenset()
+        from ...trust.signature_format import parse_key
+
+        return frozenset(map(parse_key, self.pinned_roots_provider(self.brain_id().hex())))
+
+    def brain_id(self) -> bytes:
+        """Return the id of the brain: that of its genesis snapshot, which the head names.
+
+        Raises `StoreError` (`wrong_brain`) if the store says another one than its head.
+        """
+        if not self._brain_id:
+            found = self.read_brain_id()
+            head = self._read_branch_head((self.reader.read_meta("branch") or b"").decode())
+            if (self.load_snapshot(head).brain or head) != found:
+                raise StoreError(
+                    "the store names another brain than its head does",
+                    code="wrong_brain",
+                    hint="run `brain verify`, and restore the folder .brain from a copy",
+                )
+            self._brain_id = found
+        return self._brain_id
+
+    def read_brain_id(self) -> bytes:
+        """Return the id of the brain as the store says it, which a verification asks about."""
+        found = self.reader.read_meta("brain")
+        if found is None:
+            raise StoreError("the store names no brain", hint="run `brain doctor`")
+        return found
+
+
+def validate_text(text: str, most: int, what: str) -> str:
+    """Return a text that goes into a snapshot.
+
+    Raises `InvalidInput` (`bad_char` for what is not UTF-8, `too_large`).
+    """
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"the {what} is not UTF-8", code="bad_char") from error
+    if size > most:
+        raise InvalidInput(
+            f"{what} of {size} bytes", code="too_large", hint=f"at most {most} bytes"
+        )
+    return text
+
+
+def head_ref(branch: str) -> str:
+    """Return the ref of a branch."""
+    return f"heads/{branch}"
+
+
+def find_brain(start: Path) -> Path:
+    """Return the nearest folder, from `start` upwards, that holds a brain.
+
+    One that lies in what another brain holds, such as in a skill, is not that of whoever works
+    there: the outer one is. A `.brain` that is a link is passed over. Raises `NoBrain`.
+    """
+    here = start.absolute()
+    found: Path | None = None
+    for folder in (here, *here.parents):
+        if has_brain(folder) and (found is None or _is_tracked_folder(folder, found)):
+            found = folder
+    if found is not None:
+        return found
+    raise NoBrain(
+        f"no brain in {printable_text(here)} or above",
+        hint="make one with `brain init`, or name one with -C",
+    )
+
+
+def has_brain(folder: Path) -> bool:
+    """Tell whether a folder has a store of its own, which it does not reach through a link."""
+    control = folder / CONTROL_FOLDER
+    return (control / "store.db").is_file() and not control.is_symlink()
+
+
+def _is_safe_cache_path(root: Path, path: str) -> bool:
+    """Tell whether the user's cache may lie at `path`, which others must not be able to write."""
+    place, here = Path(path), Path(os.path.realpath(root))
+    if not place.is_relative_to(here):
+        return True
+    return not place.is_relative_to(here / CONTROL_FOLDER) and not _is_tracked_folder(here, place)
+
+
+def _is_tracked_folder(root: Path, folder: Path) -> bool:
+    """Tell whether `folder` is a part of what the brain at `root` holds."""
+    from ...worktree.scan_paths import is_path_ignored
+
+    try:
+        return not is_path_ignored(root, f"{folder.relative_to(root).as_posix()}/x")
+    except InvalidInput:  # rules that cannot be read leave nothing out
+        return True

@@ -1,0 +1,146 @@
+"""Read receipts: of one snapshot, and back along the parts of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ... import limits
+from ...digest import NO_DIGEST
+from ...errors import BrainError, FormatError, NotFound
+from ...objects import lineage
+from ...objects import operation as operations
+from ...objects.snapshot import Snapshot
+from ...receipts import Receipt, RunStep, decode_receipt, encode_receipt
+from ...receipts.receipt_json import receipt_to_json
+from ...results import RunInfo
+from ..core.revisions import resolve_revision
+from ..open.session import Session
+
+
+class ReceiptPart(NamedTuple):
+    """A part of a run, and the snapshot that carries it, empty for a file nothing carries."""
+
+    receipt: Receipt
+    blob: bytes
+    snapshot: bytes
+
+
+def read_part(session: Session, snapshot_id: bytes) -> ReceiptPart:
+    """Return what a snapshot carries.
+
+    Raises `NotFound` (`no_receipt`, `redacted`), `StoreError`, or `FormatError` for a
+    record of another format.
+    """
+    blob = session.load_snapshot(snapshot_id).receipt
+    if blob == NO_DIGEST:
+        raise NotFound(
+            f"snapshot {snapshot_id.hex()[:12]} carries no receipt",
+            code="no_receipt",
+            hint="`brain why SLUG` tells which snapshots of a skill do",
+        )
+    if session.reader.blob_size(blob) > limits.MAX_RECEIPT_BYTES:
+        raise FormatError("a record larger than any receipt", code="too_large")
+    return ReceiptPart(decode_receipt(session.reader.read_blob(blob)), blob, snapshot_id)
+
+
+def iter_parts(session: Session, part: ReceiptPart) -> Iterator[ReceiptPart]:
+    """Yield a part and those before it, newest first.
+
+    Raises as `at`, and `FormatError` (`broken_chain`) where a part does not follow.
+    """
+    yield part
+    while part.receipt.part:
+        before = read_part(session, part.receipt.previous)
+        if before.receipt.part != part.receipt.part - 1:
+            raise FormatError("a part that does not follow the one before", code="broken_chain")
+        part = before
+        yield part
+
+
+def read_part_at_revision(session: Session, revision: str) -> ReceiptPart:
+    """Return what the snapshot of a revision carries; raises as `at` and `resolve`."""
+    return read_part(session, resolve_revision(session, revision))
+
+
+def show_run(session: Session, revision: str) -> RunInfo:
+    """Return the run behind a revision, up to there. Raises as `resolved` and `back`."""
+    parts = list(iter_parts(session, read_part_at_revision(session, revision)))[::-1]
+    return build_run_info(parts)
+
+
+def read_receipt_bytes(session: Session, revision: str) -> bytes:
+    """Return the text of the receipt that a revision carries. Raises as `resolved`."""
+    return encode_receipt(read_part_at_revision(session, revision).receipt)
+
+
+def show_receipt_file(data: bytes) -> RunInfo:
+    """Return what a receipt in a file says by itself. Raises `FormatError`."""
+    from ...digest import blob_id
+
+    return build_run_info([ReceiptPart(decode_receipt(data), blob_id(data), NO_DIGEST)])
+
+
+def build_run_info(parts: list[ReceiptPart]) -> RunInfo:
+    """Return a run in words; `parts` are oldest first."""
+    steps = tuple(step for part in parts for step in part.receipt.steps)
+    whole = parts[-1].receipt._replace(steps=steps)
+    document = receipt_to_json(whole)
+    return RunInfo(
+        parts[-1].blob.hex(),
+        whole.run,
+        whole.task,
+        whole.agent,
+        whole.model,
+        whole.started,
+        whole.ended,
+        whole.outcome,
+        whole.reason,
+        whole.snapshot_before.hex(),
+        whole.bundle_before.hex(),
+        whole.bundle_after.hex(),
+        [part.snapshot.hex() for part in parts if part.snapshot],
+        whole.skills_loaded,
+        whole.skills_created,
+        whole.tools,
+        *sum_tokens(steps),
+        document.get("source"),
+        document.get("steps", []),
+    )
+
+
+def sum_tokens(steps: tuple[RunStep, ...]) -> tuple[int, int]:
+    """Return the tokens that steps took, in and out."""
+    return sum(step.tokens_in for step in steps), sum(step.tokens_out for step in steps)
+
+
+def find_closing_snapshots(
+    session: Session, head: bytes, runs: set[str], since: int
+) -> dict[str, tuple[bytes, Snapshot]]:
+    """Return the snapshots that close runs, of those in the lineage after a generation."""
+    closing: dict[str, tuple[bytes, Snapshot]] = {}
+    if not runs:
+        return closing
+    for here, snapshot in lineage.walk_ancestors(session.load_snapshot, head):
+        if snapshot.generation <= since or len(closing) == len(runs):
+            break
+        operation = snapshot.operation
+        if operations.is_task_end(operation) and operation[1] in runs:
+            closing.setdefault(operation[1], (here, snapshot))
+    return closing
+
+
+def read_receipt_state(
+    session: Session, snapshot: Snapshot, snapshot_id: bytes
+) -> tuple[str, ReceiptPart | None]:
+    """Return what came of the receipt of a snapshot, and the receipt if it is kept."""
+    if snapshot.receipt == NO_DIGEST:
+        return "none", None
+    if session.reader.find_redactions([snapshot.receipt]):
+        return "redacted", None
+    try:
+        return "kept", read_part(session, snapshot_id)
+    except FormatError:
+        return "foreign", None
+    except BrainError:
+        return "missing", None

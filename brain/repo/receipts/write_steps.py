@@ -1,0 +1,136 @@
+"""Derive the write steps of a receipt from what a snapshot changed.
+
+The files of a skill are one `skill_create` step, all other files one `memory_write`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ... import limits
+from ...digest import NO_DIGEST
+from ...objects import bundle as bundles
+from ...objects import paths
+from ...objects.bundle import Bundle
+from ...objects.operation import SnapshotOperation
+from ...objects.tree_diff import Difference
+from ...objects.tree_entry import LINK, TreeEntry
+from ...receipts import FileWrite, Receipt, RunStep, encode_receipt
+from ...skills.skill_layout import SKILL_FILES
+from ..core import skill_rows
+from ..open.session import Session
+
+
+def build_edit_steps(
+    session: Session,
+    before: Bundle,
+    after: Bundle,
+    edits: Mapping[str, TreeEntry | None],
+    operation: SnapshotOperation,
+) -> tuple[RunStep, ...]:
+    """Return the steps that the edits of a snapshot are, which did `done`."""
+    changes = (
+        Difference(path, bundles.get_entry(session.nodes, before, path), edits[path])
+        for path in sorted(edits)
+    )
+    return build_write_steps(session, before, after, changes, operation, session.timestamp_ms())
+
+
+def extend_receipt(
+    session: Session,
+    receipt: Receipt,
+    before: Bundle,
+    after: Bundle,
+    edits: Mapping[str, TreeEntry | None],
+    operation: SnapshotOperation,
+) -> bytes:
+    """Return the text of a receipt that was made elsewhere, with the steps of a snapshot.
+
+    It says between which bundles the snapshot lies that will carry it.
+    """
+    more = build_edit_steps(session, before, after, edits, operation)
+    return encode_receipt(
+        receipt._replace(steps=receipt.steps + more, bundle_after=bundles.bundle_id(after))
+    )
+
+
+def build_write_steps(
+    session: Session,
+    before: Bundle,
+    after: Bundle,
+    changes: Iterable[Difference],
+    operation: SnapshotOperation,
+    at: int = 0,
+) -> tuple[RunStep, ...]:
+    """Return the steps that differences, sorted by path, are."""
+    groups: dict[str, list[Difference]] = {}
+    omitted = count = 0
+    for change in changes:
+        if change.before == change.after:
+            continue
+        count += 1
+        if count > limits.MAX_RECEIPT_WRITES:
+            omitted += 1
+            continue
+        home = _find_skill_home(session, before, after, change.path)
+        groups.setdefault(home, []).append(change)
+    rest = groups.pop("", [])
+    out = []
+    for home in sorted(groups):
+        slug, writes = skill_rows.slug_from_path(home), _build_writes(groups[home])
+        old, new = _find_skill_versions(session, before, after, home, operation)
+        out.append(RunStep("skill_create", at, slug, new, old, writes=writes))
+    if rest or omitted:
+        name = rest[0].path if len(rest) == 1 and not omitted else operation[0]
+        out.append(RunStep("memory_write", at, name, writes=_build_writes(rest), omitted=omitted))
+    return tuple(out)
+
+
+def _build_writes(changes: list[Difference]) -> tuple[FileWrite, ...]:
+    return tuple(FileWrite(path, now.blob if now else NO_DIGEST) for path, _, now in changes)
+
+
+def _find_skill_home(session: Session, before: Bundle, after: Bundle, path: str) -> str:
+    """Return where the skill lies that a file is, or belongs to; "" if to none."""
+    if not path.startswith(f"{skill_rows.SKILLS_SECTION}/"):
+        return ""
+    found = (
+        place
+        for place in _candidate_paths(path)
+        if _is_skill_on_either_side(session, before, after, place)
+    )
+    return next(found, "")
+
+
+def _is_skill_on_either_side(session: Session, before: Bundle, after: Bundle, path: str) -> bool:
+    """Tell whether a path is a skill on either side."""
+    return any(
+        bundles.get_entry(session.nodes, bundle, path) is not None
+        and skill_rows.is_skill(session, bundle, path)
+        for bundle in (after, before)
+    )
+
+
+def _find_skill_versions(
+    session: Session, before: Bundle, after: Bundle, home: str, operation: SnapshotOperation
+) -> tuple[str, str]:
+    """Return the versions of a skill before and after, as the operation says or the files do."""
+    if operation[0] == "upsert" and operation[1] == skill_rows.slug_from_path(home):
+        return operation[2], operation[3]
+    return _read_skill_version(session, before, home), _read_skill_version(session, after, home)
+
+
+def _candidate_paths(path: str) -> Iterable[str]:
+    """Yield where the skill may lie that a file belongs to: there, or in a folder above."""
+    yield path
+    section, inner = paths.split_section(path)
+    while "/" in inner:
+        inner = inner.rpartition("/")[0]
+        yield from (paths.join_section(section, f"{inner}/{name}") for name in SKILL_FILES)
+
+
+def _read_skill_version(session: Session, bundle: Bundle, path: str) -> str:
+    entry = bundles.get_entry(session.nodes, bundle, path)
+    if entry is None or entry.kind == LINK or not skill_rows.is_skill(session, bundle, path):
+        return ""
+    return skill_rows.load_cards(session, [entry.blob])[entry.blob].version

@@ -1,0 +1,198 @@
+"""Keep the search index and the catalogue of skills up to date with a bundle.
+
+The index of words is a file in the user's cache, so that a command finds it as the last one
+left it; where it cannot be, it is in memory. After a change of the head only what differs
+is looked at, by the diff of the two trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar
+
+from ...cache.cache_folder import DERIVATION_VERSION as DERIVED
+from ...encoding import pack, unpack
+from ...errors import FormatError, Locked, NotFound, StoreError
+from ...objects import bundle as bundles
+from ...objects import paths, tree, tree_diff
+from ...objects.bundle import Bundle
+from ...objects.tree import TreeRoot
+from ...objects.tree_diff import Difference
+from ...objects.tree_entry import LINK
+from ...search.bm25 import FIELD_WEIGHTS, index_fields
+from ...search.selector import SearchDocument
+from ...search.session_cache import SearchCache
+from ...skills import skill_layout
+from ...skills.skill_metadata import SkillMetadata
+from ...store import full_text_index
+from ...store.full_text_index import FullTextIndex
+from ..core import skill_rows
+from ..core.skill_rows import SKILLS_SECTION
+from ..open.session import Session
+from ..skills import skill_lookup
+
+SEARCH_INDEX_FORMAT = 1
+"""How the texts of skills are put into the index of words."""
+_MAX_INCREMENTAL_PATHS = 2000
+"""From so many changed paths on, everything is read anew."""
+
+T = TypeVar("T")
+
+
+def get_search_cache(session: Session, bundle: Bundle) -> SearchCache:
+    """Return a shelf for a bundle: that of the session for the head, a new one for another."""
+    if bundle == session.bundle_of(session.head()):
+        if session.search_cache is None:
+            session.search_cache = SearchCache()
+        return session.search_cache
+    search_cache = SearchCache()
+    search_cache.index = full_text_index.open_memory_full_text(FIELD_WEIGHTS)
+    return search_cache
+
+
+def query_index(
+    session: Session, search_cache: SearchCache, bundle: Bundle, query: Callable[[FullTextIndex], T]
+) -> T:
+    """Return what `use` makes of the index of the words of a bundle's skills.
+
+    If something is wrong with the file, the index is made anew in memory.
+    """
+    if search_cache.index is None:
+        search_cache.index = _open_index(session)
+    try:
+        _update_index(session, search_cache.index, bundle)
+        return query(search_cache.index)
+    except (Locked, StoreError) as error:
+        search_cache.close()
+        if session.cache.folder is not None and not isinstance(error, Locked):
+            with suppress(OSError):
+                full_text_index.delete_full_text_index(session.cache.folder)
+        search_cache.index = full_text_index.open_memory_full_text(FIELD_WEIGHTS)
+        _update_index(session, search_cache.index, bundle)
+        return query(search_cache.index)
+
+
+def _open_index(session: Session) -> FullTextIndex:
+    folder = session.cache.folder
+    if folder is None:
+        return full_text_index.open_memory_full_text(FIELD_WEIGHTS)
+    return full_text_index.open_full_text_index(folder, FIELD_WEIGHTS)
+
+
+def update_catalogue(session: Session, search_cache: SearchCache, bundle: Bundle) -> SearchCache:
+    """Return the shelf with its catalogue as the bundle has the skills."""
+    root = bundle.get(SKILLS_SECTION)
+    if root != search_cache.root:
+        changed_paths = (
+            _find_changed_paths(session, search_cache.root, root) if search_cache.root else None
+        )
+        if changed_paths is None:
+            search_cache.catalogue.update(
+                list(search_cache.catalogue.documents), _load_all_documents(session, bundle)
+            )
+        else:
+            search_cache.catalogue.update(
+                changed_paths, _load_documents(session, bundle, changed_paths)
+            )
+        search_cache.root = root
+    return search_cache
+
+
+def _update_index(session: Session, index: FullTextIndex, bundle: Bundle) -> None:
+    root = bundle.get(SKILLS_SECTION)
+    state = pack((SEARCH_INDEX_FORMAT, DERIVED, root.node if root else b""))
+    if index.state == state:
+        return
+    with index.transaction():
+        before = _decode_state(index.state)
+        changed_paths = _find_changed_paths(session, before, root) if before else None
+        if changed_paths is None:
+            index.clear()
+            changed_paths, new_documents = [], _load_all_documents(session, bundle)
+        else:
+            new_documents = _load_documents(session, bundle, changed_paths)
+        index.update(state, changed_paths, ((one.path, index_fields(one)) for one in new_documents))
+
+
+def _decode_state(state: bytes) -> TreeRoot | None:
+    """Return the tree that an index stands for, None if that cannot be gone on from."""
+    try:
+        version, made, node = unpack(state) if state else (0, 0, b"")
+    except (FormatError, ValueError):
+        return None
+    known = (version, made) == (SEARCH_INDEX_FORMAT, DERIVED) and node
+    return TreeRoot(node, 0, 0) if known else None
+
+
+def _load_all_documents(session: Session, bundle: Bundle) -> list[SearchDocument]:
+    return [_build_document(*one) for one in skill_lookup.iter_skills(session, bundle)]
+
+
+def _build_document(path: str, name: str, blob: bytes, card: SkillMetadata) -> SearchDocument:
+    return SearchDocument(
+        path, skill_layout.slug_from_path(path), card.name or name, card.description, blob
+    )
+
+
+def _find_changed_paths(
+    session: Session, before: TreeRoot, after: TreeRoot | None
+) -> list[str] | None:
+    """Return the paths that may be, or have been, skills, and may be otherwise now.
+
+    None if there are too many, or nobody knows any more what was there before.
+    """
+    try:
+        changed = list(tree_diff.diff_trees(session.nodes, before, after))
+        changed_paths = {path for path, _, _ in changed}
+        for category in _find_changed_categories(changed):
+            for root in (before, after):
+                changed_paths.update(_list_direct_files(session, root, category))
+    except NotFound:  # what was there before has been collected
+        return None
+    return sorted(changed_paths) if len(changed_paths) < _MAX_INCREMENTAL_PATHS else None
+
+
+def _find_changed_categories(changed: Iterable[Difference]) -> Iterator[str]:
+    """Yield the top-level folders that got or lost a SKILL.md.
+
+    The Markdown files beside it are skills only where there is none.
+    """
+    for path, was, now in changed:
+        folder, slash, name = path.partition("/")
+        if slash and name in skill_layout.SKILL_FILES and (was is None or now is None):
+            yield folder + slash
+
+
+def _list_direct_files(session: Session, root: TreeRoot | None, category: str) -> Iterator[str]:
+    """Yield the paths of the files right in a top-level folder."""
+    for entry in tree.walk_tree(session.nodes, root, category):
+        if not entry.path.startswith(category):
+            break
+        if "/" not in entry.path[len(category) :]:
+            yield entry.path
+
+
+def _load_documents(
+    session: Session, bundle: Bundle, changed_paths: Iterable[str]
+) -> list[SearchDocument]:
+    """Return those of the `touched` paths that are skills now."""
+    has_any = partial(tree.has_any_path, session.nodes, bundle.get(SKILLS_SECTION))
+    there: list[tuple[str, str, bytes]] = []
+    for path in changed_paths:
+        entry = bundles.get_entry(session.nodes, bundle, paths.join_section(SKILLS_SECTION, path))
+        if entry is None or entry.kind == LINK:
+            continue
+        name = skill_layout.match_skill_path(path, has_any)
+        if name is not None:
+            there.append((path, name, entry.blob))
+    cards = skill_rows.load_cards(session, [blob for _, _, blob in there])
+    return [_build_document(path, name, blob, cards[blob]) for path, name, blob in there]
+
+
+def find_documents(
+    session: Session, bundle: Bundle, found: Iterable[str]
+) -> dict[str, SearchDocument]:
+    """Return the skills of a bundle at some paths; what is no skill is left out."""
+    return {one.path: one for one in _load_documents(session, bundle, found)}

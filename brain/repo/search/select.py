@@ -1,0 +1,137 @@
+"""Select the skills that a task needs, at the head or at another revision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...errors import InvalidInput, ModelError, NotFound, printable_text
+from ...results import Selected, Selection
+from ...search.bm25 import Bm25Selector
+from ..core.revisions import resolve_revision
+from ..open.session import Session
+from . import search_index
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...objects.bundle import Bundle
+    from ...search.selector import RankedSkill, Selector
+    from ...search.session_cache import SearchCache
+    from ...store.full_text_index import FullTextIndex
+
+KEYWORD, BM25, EMBEDDING, HYBRID = SELECTOR_NAMES = ("keyword", "bm25", "embedding", "hybrid")
+DEFAULT_TOP = 10
+"""How many skills are selected where nobody says."""
+
+
+class SelectionRequest(NamedTuple):
+    """A task, how many skills to select for it, and by which selector.
+
+    "" is the best there is: "embedding" with an embedder, else "bm25" (docs/selection.md).
+    """
+
+    task: str
+    top: int = DEFAULT_TOP
+    by: str = ""
+
+
+def select_skills(session: Session, request: SelectionRequest, revision: str = "@") -> Selection:
+    """Return the skills that a task needs; see `Selector.rank`.
+
+    An embedder that fails stops nothing, unless "embedding" is asked for by name: then the
+    words decide, and `fallback` says so. Raises `InvalidInput` (`bad_selector`), `NotFound`
+    (`no_embedder`), and for "embedding" whatever the embedder fails with.
+    """
+    return select_from_bundle(
+        session, session.bundle_of(resolve_revision(session, revision)), request
+    )
+
+
+def select_from_bundle(session: Session, bundle: Bundle, request: SelectionRequest) -> Selection:
+    """Return those of the skills of a bundle that a task needs; see `select`.
+
+    The ranking comes from a cache, what is said of the skills from the bundle.
+    """
+    if request.by not in ("", *SELECTOR_NAMES):
+        raise InvalidInput(
+            f"no way to select is called {printable_text(request.by, 80)}",
+            code="bad_selector",
+            hint=f"take one of: {', '.join(SELECTOR_NAMES)}",
+        )
+    search_cache = search_index.get_search_cache(session, bundle)
+    ranked, by, fallback = _RankingQuery(session, search_cache, bundle, request).rank()
+    known = search_index.find_documents(session, bundle, [one.path for one in ranked])
+    skills = [
+        Selected(skill.slug, skill.name, skill.description, f"skills/{skill.path}", one.score)
+        for one in ranked
+        if (skill := known.get(one.path))
+    ]
+    return Selection(skills, by, fallback)
+
+
+class _RankingResult(NamedTuple):
+    """A ranking, what it is by, and why not by meaning where that was wanted."""
+
+    ranked: list[RankedSkill]
+    ranked_by: str
+    fallback: str | None = None
+
+
+class _RankingQuery(NamedTuple):
+    """What is ranked, and for which task."""
+
+    session: Session
+    search_cache: SearchCache
+    bundle: Bundle
+    request: SelectionRequest
+
+    def rank(self) -> _RankingResult:
+        """Rank as is wanted, or by words where the embedder fails."""
+        task, top, by = self.request
+        if by == KEYWORD:
+            return _RankingResult(self._load_catalogue().keyword.rank(task, top), by)
+        if by == BM25:
+            return self._rank_by_words()
+        try:
+            return self._rank_by_meaning()
+        except (ModelError, InvalidInput, OSError) as error:
+            if by == EMBEDDING:
+                raise
+            return self._rank_by_words(str(error))
+
+    def _rank_by_words(self, fallback: str | None = None) -> _RankingResult:
+        return _RankingResult(self._search(Bm25Selector), BM25, fallback)
+
+    def _rank_by_meaning(self) -> _RankingResult:
+        """Rank by an embedder; by words if there is none and none is asked for."""
+        embedder = self.session.open_embedder and self.session.open_embedder()
+        task, top, by = self.request
+        if not embedder and not by:
+            return self._rank_by_words()
+        if not embedder:
+            raise NotFound(
+                "no embedder is configured",
+                code="no_embedder",
+                hint="name one with `brain config embedder`, or select --by bm25",
+            )
+        meaning = self._load_catalogue().embedding(embedder, self.session.cache.folder)
+        if by != HYBRID:
+            return _RankingResult(meaning.rank(task, top), EMBEDDING)
+        from ...search.rank_fusion import HybridSelector
+
+        return _RankingResult(
+            self._search(lambda index: HybridSelector([meaning, Bm25Selector(index)])), HYBRID
+        )
+
+    def _load_catalogue(self) -> SearchCache:
+        return search_index.update_catalogue(self.session, self.search_cache, self.bundle)
+
+    def _search(self, selector: Callable[[FullTextIndex], Selector]) -> list[RankedSkill]:
+        """Rank by a selector that needs the index of words."""
+        task, top, _ = self.request
+        return search_index.query_index(
+            self.session,
+            self.search_cache,
+            self.bundle,
+            lambda index: selector(index).rank(task, top),
+        )

@@ -1,0 +1,57 @@
+"""Find snapshots with too few signatures, and sign them in one transaction."""
+
+from __future__ import annotations
+
+from ...results import Signature
+from ...trust import ed25519, locate_policy, signature_verification
+from ...trust.batch_verify import SignersBySnapshot, verify_in_background
+from ...trust.rights_graph import RightsGraph, RightsSource
+from ..core.ancestor_set import AncestorSet
+from ..core.revisions import resolve_revision
+from ..core.transaction import lock_for_writing, store_transaction
+from ..open.session import Session
+from .sign import sign_in_transaction
+
+
+def find_unsigned(session: Session, revision: str = "@") -> list[str]:
+    """Return the snapshots that too few have signed, of a snapshot and all before it.
+
+    Oldest first, by the rights in force; none before there is a trust file.
+    """
+    return [
+        here.hex()
+        for here in signature_verification.find_below_threshold(
+            *_read_rights_and_signers(session, resolve_revision(session, revision))
+        )
+    ]
+
+
+def sign_missing(
+    session: Session, revision: str, seed: bytes, excluded: AncestorSet | None = None
+) -> list[Signature]:
+    """Sign, of a snapshot and all before it, those where a signature by this key is missed.
+
+    That is where too few have signed and this key may, or where it is named as author.
+    Those within `but` are left as they are.
+    All of them are signed in one transaction, oldest first. Raises as `signing.sign`.
+    """
+    key = ed25519.public_key(seed)
+    with lock_for_writing(session):
+        outline, signers = _read_rights_and_signers(session, resolve_revision(session, revision))
+        missing = [
+            one
+            for one in signature_verification.find_missing_signatures(outline, signers, key)
+            if not excluded or one not in excluded
+        ]
+        with store_transaction(session) as tx:
+            return [sign_in_transaction(session, tx, here, seed) for here in missing]
+
+
+def _read_rights_and_signers(
+    session: Session, head: bytes
+) -> tuple[RightsGraph, SignersBySnapshot]:
+    locate = locate_policy.policy_locator(session.nodes, session.load_bundle)
+    source = RightsSource(session.load_snapshot, locate, session.reader.read_blob)
+    with verify_in_background(session.brain_id(), session.reader.stream_signatures()) as finish:
+        outline = RightsGraph(source, head).read_ancestors()
+        return outline, finish()

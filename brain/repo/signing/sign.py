@@ -1,0 +1,61 @@
+"""Sign a snapshot, and list the signatures of one."""
+
+from __future__ import annotations
+
+from ...results import Signature
+from ...store.protocol import StoreTransaction
+from ...trust import ed25519, signature_format
+from ..core.revisions import resolve_revision
+from ..core.transaction import lock_for_writing, store_transaction
+from ..open.session import Session
+
+
+def sign_revision(session: Session, revision: str, seed: bytes) -> Signature:
+    """Sign a snapshot with a private key; signing twice changes nothing.
+
+    Another signature of that key cannot fit, for those of Ed25519 are always the same, and
+    is replaced.
+    """
+    with lock_for_writing(session):
+        snapshot_id = resolve_revision(session, revision)
+        with store_transaction(session) as tx:
+            return sign_in_transaction(session, tx, snapshot_id, seed)
+
+
+def sign_in_transaction(
+    session: Session, tx: StoreTransaction, snapshot_id: bytes, seed: bytes
+) -> Signature:
+    """Sign a snapshot by its id."""
+    signed = signature_format.sign_snapshot(seed, snapshot_id, session.load_snapshot(snapshot_id))
+    tx.put_signature(snapshot_id, signed.key, signed.signature)
+    return _describe_signature(snapshot_id, *signed)
+
+
+def list_signatures(session: Session, revision: str = "@") -> list[Signature]:
+    """Return the signatures of a snapshot by key, as they are kept: `verify` checks them."""
+    return read_signatures(session, resolve_revision(session, revision))
+
+
+def read_signatures(session: Session, snapshot_id: bytes) -> list[Signature]:
+    """Return the signatures of a snapshot by its id."""
+    return [
+        _describe_signature(snapshot_id, *row)
+        for row in session.reader.list_signatures(snapshot_id)
+    ]
+
+
+def read_valid_signatures(session: Session, snapshot_id: bytes) -> list[Signature]:
+    """Return those signatures of a snapshot that fit it, by key."""
+    rows = session.reader.list_signatures(snapshot_id)
+    if not rows:
+        return []
+    message = signature_format.snapshot_message(snapshot_id, session.load_snapshot(snapshot_id))
+    return [
+        _describe_signature(snapshot_id, *row)
+        for row in rows
+        if ed25519.verify_signature(row[0], message, row[1])
+    ]
+
+
+def _describe_signature(snapshot_id: bytes, key: bytes, signature: bytes) -> Signature:
+    return Signature(signature_format.format_key(key), snapshot_id.hex(), signature.hex())

@@ -1,0 +1,247 @@
+"""Edit the trust file: each edit is one snapshot.
+
+What somebody changed in the file by hand is recorded first. A session with a key signs
+the new snapshot in the same transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...errors import InvalidInput, NotFound
+from ...objects import bundle as bundles
+from ...objects import operation
+from ...objects.tree_entry import FILE, TreeEntry
+from ...results import Revocation, TrustChanged, Trusted, TrustedKey
+from ...trust import locate_policy, policy, policy_edit
+from ...trust.policy import POLICY_PATH
+from ...trust.signature_format import format_key, parse_key
+from ..core import working_copy
+from ..core.manual_edits import record_manual_edits
+from ..core.revisions import resolve_revision
+from ..core.transaction import WriteTransaction, locked_write_transaction
+from ..open.session import Session
+from .sign import read_signatures
+from .signature_policy import read_rights_graph
+
+
+def read_trust(session: Session, revision: str = "@") -> Trusted:
+    """Return who may sign what comes after a snapshot.
+
+    A key that was revoked before is told as that, though the trust file leaves it out.
+    Raises `InvalidInput` (`bad_trust`) if the file is not one.
+    """
+    snapshot_id = resolve_revision(session, revision)
+    text = _read_valid_text(session, snapshot_id)
+    if not text:
+        return Trusted(snapshot_id.hex(), 0, [])
+    threshold, keys = _describe_policy(text)
+    before = _find_revocations(session, snapshot_id)
+    return Trusted(
+        snapshot_id.hex(),
+        threshold,
+        [key if key.revoked else key._replace(revoked=before.get(key.key)) for key in keys],
+    )
+
+
+def trust_key(session: Session, key: str, name: str) -> TrustChanged:
+    """Let a key sign from now on; the first one makes the trust file.
+
+    Raises `InvalidInput` (`bad_key`, `bad_trust`, or `revoked_key` for one that was revoked).
+    """
+    public = parse_key(key)
+
+    def added(text: bytes) -> bytes:
+        _refuse_revoked_key(session, public)
+        return (
+            policy_edit.add_trusted_key(text, name, public)
+            if text
+            else policy_edit.create_policy(name, public)
+        )
+
+    return _edit_trust_file(session, public, f"Trust {policy.check_key_name(name)}", added)
+
+
+def retire_key(session: Session, key: str, until: str = "@") -> TrustChanged:
+    """End the rights of a key with a snapshot: it and what descends from it are too late.
+
+    What the key signed before stays good. Raises `InvalidInput` (`bad_key`, `bad_trust`)
+    or `NotFound` (`no_trust`).
+    """
+    public, end = parse_key(key), resolve_revision(session, until)
+    return _edit_trust_file(
+        session,
+        public,
+        f"End the rights of {key}",
+        lambda text: policy_edit.expire_trusted_key(_require_text(text), public, end),
+    )
+
+
+def revoke_key(session: Session, key: str, reason: str, since: str = "") -> TrustChanged:
+    """Let nothing count that a key signed, from the snapshot `since` on or, without it, ever.
+
+    Raises as `end_key`.
+    """
+    public = parse_key(key)
+    first = resolve_revision(session, since) if since else b""
+    return _edit_trust_file(
+        session,
+        public,
+        f"Revoke {key}: {policy.check_revocation_reason(reason)}",
+        lambda text: policy_edit.revoke_trusted_key(_require_text(text), public, reason, first),
+    )
+
+
+def set_threshold(session: Session, threshold: int) -> TrustChanged:
+    """Say how many keys have to sign. Raises `InvalidInput` (`bad_trust`) or `NotFound`."""
+    return _edit_trust_file(
+        session,
+        b"",
+        f"Need {threshold} signatures",
+        lambda text: policy_edit.set_policy_threshold(_require_text(text), threshold),
+    )
+
+
+def repair_trust(session: Session) -> TrustChanged:
+    """Put the last good trust file back where the present one is broken.
+
+    That is the one in force; of several, the one along first parents. Where the file is
+    good nothing changes. Raises `NotFound` (`no_trust`) if no good one came before.
+    """
+    message = "Put the last good trust file back"
+    with locked_write_transaction(session, "trust", message) as txn:
+        record_manual_edits(
+            txn, working_copy.store_edits_at(session, txn.store_tx, txn.bundle, [POLICY_PATH])
+        )
+        valid_text, is_broken = _find_last_valid_text(session, txn.head)
+        return _record_trust_file(txn, b"", valid_text, is_broken, message)
+
+
+def _edit_trust_file(
+    session: Session, key: bytes, message: str, edit_text: Callable[[bytes], bytes]
+) -> TrustChanged:
+    """Record the trust file as `edited` makes it from its text, b"" if there is none."""
+    with locked_write_transaction(session, "trust", message) as txn:
+        record_manual_edits(
+            txn, working_copy.store_edits_at(session, txn.store_tx, txn.bundle, [POLICY_PATH])
+        )
+        before = _read_valid_text(session, txn.head)
+        after = edit_text(before)
+        return _record_trust_file(txn, key, after, after != before, message)
+
+
+def _record_trust_file(
+    txn: WriteTransaction, key: bytes, text: bytes, changed: bool, message: str
+) -> TrustChanged:
+    """Record a trust file, if it is `changed`, and tell what it says."""
+    if changed:
+        _commit_trust_file(txn, text, message)
+    signed = read_signatures(txn.session, txn.head) if changed else []
+    return TrustChanged(
+        format_key(key) if key else None,
+        txn.head.hex(),
+        bundles.bundle_id(txn.bundle).hex(),
+        signed[0].signature if signed else None,
+        changed,
+        *_describe_policy(text),
+    )
+
+
+def _commit_trust_file(txn: WriteTransaction, text: bytes, message: str) -> None:
+    blob = txn.store_tx.put_blob(text)
+    txn.contents[blob] = text
+    entry = TreeEntry(POLICY_PATH, FILE, blob, len(text))
+    txn.record_snapshot({POLICY_PATH: entry}, operation.snapshot_operation(), message)
+    txn.writes[POLICY_PATH] = entry
+
+
+def _read_valid_text(session: Session, snapshot_id: bytes) -> bytes:
+    """Return the text of the trust file that a snapshot holds, b"" if it holds none.
+
+    Raises `InvalidInput` (`bad_trust`) if it is broken.
+    """
+    try:
+        blob = locate_policy.policy_locator(session.nodes, session.load_bundle)(
+            session.load_snapshot(snapshot_id)
+        )
+        text = locate_policy.read_policy_blob(session.reader.read_blob, blob) if blob else b""
+        if text:
+            policy.parse_policy(text)
+    except InvalidInput as error:
+        raise InvalidInput(
+            error.message,
+            code=error.code,
+            hint="put the last good one back with `brain key repair`, or mend the file",
+        ) from error
+    return text
+
+
+def _find_last_valid_text(session: Session, snapshot_id: bytes) -> tuple[bytes, bool]:
+    """Return the last good trust file, and whether a broken one has come since."""
+    waiting, visited = [snapshot_id], set[bytes]()
+    while waiting:
+        here = waiting.pop()
+        try:
+            text = _read_valid_text(session, here)
+        except InvalidInput:
+            visited.add(here)
+            waiting += [
+                one for one in reversed(session.load_snapshot(here).parents) if one not in visited
+            ]
+        else:
+            if text:
+                return text, here != snapshot_id
+    raise NotFound(
+        "no good trust file came before",
+        code="no_trust",
+        hint=f"remove {POLICY_PATH}, record that with `brain snapshot`, and begin with `brain key trust`",
+    )
+
+
+def _refuse_revoked_key(session: Session, key: bytes) -> None:
+    """Refuse a key that was revoked on the way to the head: it never counts again."""
+    if format_key(key) in _find_revocations(session, session.head()):
+        raise InvalidInput(
+            f"{format_key(key)} was revoked, and stays so",
+            code="revoked_key",
+            hint="make a new key with `brain key new`, and trust that",
+        )
+
+
+def _find_revocations(session: Session, snapshot_id: bytes) -> dict[str, Revocation]:
+    """Return the last revocation of each key on the way to a snapshot, by key."""
+    out: dict[str, Revocation] = {}
+    for one in read_rights_graph(session, snapshot_id).rights:
+        for row in one.keys if isinstance(one, policy.Policy) else ():
+            if row.revoked:
+                out.setdefault(format_key(row.key), _describe_revocation(row.revoked))
+    return out
+
+
+def _require_text(text: bytes) -> bytes:
+    if not text:
+        raise NotFound(
+            "this brain has no trust file yet",
+            code="no_trust",
+            hint="begin with `brain key trust KEY --as NAME`",
+        )
+    return text
+
+
+def _describe_policy(text: bytes) -> tuple[int, list[TrustedKey]]:
+    """Return threshold and keys of a trust file."""
+    parsed = policy.parse_policy(text)
+    return parsed.threshold, [
+        TrustedKey(
+            key.name,
+            format_key(key.key),
+            key.begin.hex() or None,
+            key.end.hex() or None,
+            key.revoked and _describe_revocation(key.revoked),
+        )
+        for key in parsed.keys
+    ]
+
+
+def _describe_revocation(found: policy.KeyRevocation) -> Revocation:
+    return Revocation(found.since.hex() or None, found.reason)

@@ -1,0 +1,131 @@
+"""Warn about skills whose names are deceptive or look like another skill's name.
+
+A name in letters of two scripts, or with what nobody sees, is told with these letters; one
+that is, or looks like, the name of a skill in another folder, with that skill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from ...errors import InvalidInput, printable_text
+from ...objects import bundle as bundles
+from ...objects.bundle import Bundle
+from ...objects.tree_entry import LINK, TreeEntry
+from ...results import Notice
+from ...skills import deceptive_names, unicode_scripts
+from ...skills.skill_metadata import SkillMetadata
+from ...skills.slug import slugify
+from ..core import skill_rows
+from ..open.session import Session
+from . import skill_lookup
+
+SAME_NAME_CODE = "same_name"
+MAX_COMPARED_NAMES = 1000
+"""Skills of one snapshot whose names are compared with those of others."""
+
+
+def check_edited_names(
+    session: Session, before: Bundle, after: Bundle, edits: Mapping[str, TreeEntry | None]
+) -> list[Notice]:
+    """Return what there is to say of the names of skills that these edits brought or changed.
+
+    Of very many it is said once that they were not looked at.
+    """
+    changed = [
+        (path, entry)
+        for path, entry in edits.items()
+        if entry is not None and entry.kind != LINK and skill_rows.may_be_skill(path)
+    ]
+    if len(changed) > MAX_COMPARED_NAMES:
+        return [_names_not_compared_notice(len(changed))]
+    out: list[Notice] = []
+    for path, entry in changed:
+        was = bundles.get_entry(session.nodes, before, path)
+        if skill_rows.is_skill(session, after, path):
+            known = skill_rows.load_cards(
+                session, [one.blob for one in (was, entry) if one is not None]
+            )
+            now, old = known[entry.blob], known[was.blob] if was is not None else None
+            if old is None or (old.name, _has_hidden_text(old)) != (
+                now.name,
+                _has_hidden_text(now),
+            ):
+                out += _check_skill_name(session, after, path, now)
+    return out
+
+
+def check_names_at_head(session: Session, paths: Iterable[str]) -> list[Notice]:
+    """Return what there is to say of the names of skills at full paths, as of the head."""
+    bundle = session.bundle_of(session.head())
+    skills = [path for path in paths if skill_rows.is_skill(session, bundle, path)]
+    if len(skills) > MAX_COMPARED_NAMES:
+        return [_names_not_compared_notice(len(skills))]
+    found = [skill_lookup.load_skill(session, bundle, path) for path in skills]
+    return [
+        notice for one in found for notice in _check_skill_name(session, bundle, one.path, one.card)
+    ]
+
+
+def check_new_name(session: Session, bundle: Bundle, path: str, given: str) -> list[Notice]:
+    """Return what there is to say of a skill that was made, or renamed, under the name `given`."""
+    card = skill_lookup.load_skill(session, bundle, path).card
+    return list(
+        dict.fromkeys((*_check_name(path, given), *_check_skill_name(session, bundle, path, card)))
+    )
+
+
+def _check_skill_name(
+    session: Session, bundle: Bundle, path: str, card: SkillMetadata
+) -> Iterator[Notice]:
+    name = card.name or skill_rows.slug_from_path(path)
+    yield from _check_name(path, name)
+    if _has_hidden_text(card):
+        yield Notice(deceptive_names.HIDDEN_NAME, path, deceptive_names.hidden_name_message(name))
+    for other in _find_lookalikes(session, bundle, path, name):
+        yield Notice(SAME_NAME_CODE, path, describe_same_name(name, [other]))
+
+
+def _names_not_compared_notice(skills: int) -> Notice:
+    message = f"the names of {skills} skills were not compared: run `brain skill check`"
+    return Notice("names_not_compared", "", message)
+
+
+def _check_name(path: str, name: str) -> Iterator[Notice]:
+    for code, message in deceptive_names.find_name_problems(name):
+        yield Notice(code, path, message)
+
+
+def describe_same_name(name: str, others: Iterable[str]) -> str:
+    """Say that a name is, or looks like, that of skills at these paths."""
+    return f"is called {printable_text(name)}, as is {', '.join(map(printable_text, others))}"
+
+
+def _find_lookalikes(session: Session, bundle: Bundle, path: str, name: str) -> Iterator[str]:
+    """Yield the first other skill that people may take for the one at `path`."""
+    looked_at = dict.fromkeys(
+        there
+        for slug in _possible_slugs(name)
+        for there in skill_lookup.find_candidate_paths(session, slug)
+        if there != path and bundles.has_entry(session.nodes, bundle, there)
+    )
+    for there in looked_at:
+        if skill_rows.is_skill(session, bundle, there):
+            called = skill_lookup.load_skill(
+                session, bundle, there
+            ).card.name or skill_rows.slug_from_path(there)
+            if deceptive_names.is_confusable(name, called):
+                yield there
+                return
+
+
+def _possible_slugs(name: str) -> Iterator[str]:
+    for form in dict.fromkeys((name, unicode_scripts.map_confusables_to_latin(name))):
+        try:
+            yield slugify(form)
+        except InvalidInput:  # such a name nobody finds a skill by
+            continue
+
+
+def _has_hidden_text(card: SkillMetadata) -> bool:
+    return deceptive_names.HIDDEN_NAME in card.flags.split()

@@ -1,0 +1,117 @@
+"""Find the skills that are similar to a skill or to a new text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from ...errors import InvalidInput
+from ...results import Similar
+from ...search import similarity
+from ...search.bm25 import Bm25Selector
+from ...search.selector import SearchDocument
+from ...search.similarity import SimilarityFeatures
+from ...skills import document_parts
+from ...skills.skill_metadata import read_skill_metadata
+from ...skills.slug import slugify
+from ...store.full_text_index import FullTextIndex
+from ..core import skill_rows
+from ..open.session import Session
+from ..search import search_index
+from . import skill_lookup
+
+MAX_COMPARED_SKILLS = 8
+"""So many of the best by BM25 are compared."""
+MAX_INDEX_HITS = 1024
+"""Rows that are hit by their words, about: what is nearly the same shares rare words, too."""
+DEFAULT_SIMILAR_LIMIT = 5
+"""Near-duplicates that are named."""
+_MAX_COMPARED_BYTES = 64 << 10
+"""Bytes of a body that are compared."""
+
+
+def find_similar_to_text(
+    session: Session,
+    name: str,
+    description: str | None,
+    body: bytes | None,
+    limit: int = DEFAULT_SIMILAR_LIMIT,
+) -> list[Similar]:
+    """Return the skills that one of a name that none has is much like, the likest first."""
+    described_as, text = description or "", ""
+    if body is not None:
+        card = read_skill_metadata(body, "")
+        described_as, text = described_as or card.description, _body_text(body)
+    slug = slugify(name)  # another writer may have made it meanwhile
+    return [
+        one
+        for one in _find_similar(session, name, described_as, text, "", limit)
+        if one.slug != slug
+    ]
+
+
+def find_similar_to_skill(
+    session: Session, text: str, limit: int = DEFAULT_SIMILAR_LIMIT
+) -> list[Similar]:
+    """Return the skills that one is much like, the likest first. Raises `NotFound`."""
+    bundle = session.bundle_of(session.head())
+    found = skill_lookup.find_skill(session, bundle, text)
+    body = _body_text(session.reader.read_blob(found.blob))
+    name = f"{found.slug} {found.card.name}"
+    return _find_similar(session, name, found.card.description, body, found.path, limit)
+
+
+def _body_text(content: bytes) -> str:
+    """Return the body of a document, as much of it as is compared."""
+    try:
+        body = document_parts.split_document(content).body
+    except InvalidInput:
+        body = content
+    return body[:_MAX_COMPARED_BYTES].decode("utf-8", "replace")
+
+
+def _build_stem_weight(
+    index: FullTextIndex, faces: list[SimilarityFeatures]
+) -> Callable[[str], float]:
+    stems: set[str] = set().union(*(one.all_stems for one in faces))
+    return similarity.rarity_weights(index.count_documents(sorted(stems)), index.count_keys())
+
+
+def _find_similar(
+    session: Session, name: str, description: str, body: str, excluded_path: str, limit: int
+) -> list[Similar]:
+    bundle = session.bundle_of(session.head())
+    search_cache = search_index.get_search_cache(session, bundle)
+
+    def look(index: FullTextIndex) -> list[tuple[float, SearchDocument]]:
+        best = Bm25Selector(index, MAX_INDEX_HITS).rank(
+            f"{name} {description}", MAX_COMPARED_SKILLS + 1
+        )
+        known = search_index.find_documents(session, bundle, [one.path for one in best])
+        skills = [one for one in known.values() if f"skills/{one.path}" != excluded_path]
+        blobs = [one.blob for one in skills] if body else []
+        contents = dict(skill_rows.read_skill_contents(session, blobs))
+        face = partial(similarity.extract_features, index.stem_words)
+        target = face(name, description, body)
+        faces = [
+            face(f"{one.slug} {one.name}", one.description, _body_text(contents.get(one.blob, b"")))
+            for one in skills
+        ]
+        near = [
+            pair
+            for pair in zip(faces, skills, strict=True)
+            if similarity.is_roughly_similar(target, pair[0])
+        ]
+        weight = _build_stem_weight(index, [target, *(face for face, _ in near)] if near else [])
+        return [
+            (similarity.similarity_score(target, other, weight), skill) for other, skill in near
+        ]
+
+    found = search_index.query_index(session, search_cache, bundle, look)
+    alike = sorted(
+        (-score, skill) for score, skill in found if score >= similarity.NEAR_DUPLICATE_THRESHOLD
+    )
+    return [
+        Similar(skill.slug, skill.name, skill.description, f"skills/{skill.path}", round(-score, 3))
+        for score, skill in alike[: max(limit, 0)]
+    ]

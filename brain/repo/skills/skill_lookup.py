@@ -1,0 +1,227 @@
+"""Look up skills in a bundle: all of them, or one by slug, name or path."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...errors import InvalidInput, NotFound, printable_text
+from ...objects import bundle as bundles
+from ...objects import paths, tree
+from ...objects.bundle import Bundle
+from ...objects.tree_entry import LINK
+from ...objects.tree_node import NodeEntry
+from ...skills import skill_layout, skill_version
+from ...skills.skill_metadata import SkillMetadata
+from ...skills.slug import slugify
+from ..core import lineage_cache, skill_rows
+from ..core.ancestor_set import AncestorSet
+from ..core.skill_rows import SKILLS_SECTION
+from ..open.session import Session
+
+if TYPE_CHECKING:
+    from ...results import Skill
+
+_MAX_SUBSTRING_MATCHES = 3
+"""Names that are told because they hold what was asked for, if none is much like it."""
+_MIN_BATCH_FILES = 4096
+"""Files that are looked at together, at least."""
+
+_SkillPath = tuple[str, str, bytes]
+"""Path in the section, name of the place and blob of a skill."""
+
+
+class FoundSkill(NamedTuple):
+    """A skill of a bundle; `path` is full, `blob` that of its SKILL.md."""
+
+    slug: str
+    path: str
+    blob: bytes
+    card: SkillMetadata
+
+    @property
+    def folder(self) -> str | None:
+        """The folder of a skill that has one, with a `/` at the end; None for a flat one."""
+        head, _, name = self.path.rpartition("/")
+        return head + "/" if name in skill_layout.SKILL_FILES and head != SKILLS_SECTION else None
+
+    def to_result(self) -> Skill:
+        """Return the skill as a line of the list."""
+        from ...results import Skill
+
+        return Skill(
+            self.slug,
+            self.card.name or self.slug,
+            self.card.description,
+            skill_version.version_value(self.card.version),
+            self.path,
+        )
+
+
+def find_all_skills(session: Session, bundle: Bundle) -> list[FoundSkill]:
+    """Return all skills of `bundle`, by path, without reading bodies."""
+    return [
+        FoundSkill(
+            skill_layout.slug_from_path(path), paths.join_section(SKILLS_SECTION, path), blob, card
+        )
+        for path, _, blob, card in iter_skills(session, bundle)
+    ]
+
+
+def iter_skills(
+    session: Session, bundle: Bundle
+) -> Iterator[tuple[str, str, bytes, SkillMetadata]]:
+    """Yield all skills, by path, as path in the section, the name of the place, blob and card.
+
+    Their cards are read some at a time: all at once would take much memory.
+    """
+    for part in _iter_skill_batches(session, bundle):
+        cards = skill_rows.load_cards(session, [blob for _, _, blob in part])
+        for path, name, blob in part:
+            yield path, name, blob, cards[blob]
+
+
+def find_skill(session: Session, bundle: Bundle, text: str) -> FoundSkill:
+    """Return the skill that `text`, a slug, a name or a path below skills/, means.
+
+    Raises `NotFound` (`no_skill`) with near names, or `InvalidInput`
+    (`ambiguous_skill`) with the paths.
+    """
+    found = find_skill_or_none(session, bundle, text)
+    if found is None:
+        raise missing_skill_error(session, bundle, text)
+    return found
+
+
+def find_skill_or_none(session: Session, bundle: Bundle, text: str) -> FoundSkill | None:
+    """Return what `one` returns, or None where there is no such skill."""
+    path = find_skill_path(session, bundle, text)
+    return None if path is None else load_skill(session, bundle, path)
+
+
+def find_skill_path(session: Session, bundle: Bundle, text: str) -> str | None:
+    """Return the full path of the skill that `text` means, None where there is none.
+
+    Raises as `one`.
+    """
+    for candidates in _rank_candidate_paths(session, text):
+        there = [path for path in candidates if bundles.has_entry(session.nodes, bundle, path)]
+        skills = [
+            path
+            for path in there
+            if skill_rows.is_skill(session, bundle, path) and _has_name(session, bundle, path, text)
+        ]
+        if len(skills) > 1:
+            raise InvalidInput(
+                f"{printable_text(text)} may be any of: {', '.join(map(printable_text, skills))}",
+                code="ambiguous_skill",
+                hint="name it by its path below skills/, as in `brain skill view tools/search`",
+            )
+        if skills:
+            return skills[0]
+    return None
+
+
+def _has_name(session: Session, bundle: Bundle, path: str, text: str) -> bool:
+    """Tell whether the skill at `path` is called so by its place or its name in this bundle."""
+    if "/" in text:
+        return True
+    slug = slugify(text)
+    if skill_rows.slug_from_path(path) == slug:
+        return True
+    entry = bundles.get_entry(session.nodes, bundle, path)
+    card = skill_rows.load_cards(session, [entry.blob])[entry.blob] if entry else None
+    return card is not None and slug in skill_rows.skill_slugs(path, card.name)
+
+
+def load_skill(session: Session, bundle: Bundle, path: str) -> FoundSkill:
+    """Return the skill at the full `path`, which is one."""
+    entry = bundles.get_entry(session.nodes, bundle, path)
+    if entry is None:
+        raise NotFound(f"no skill at {printable_text(path)}", code="no_skill")
+    card = skill_rows.load_cards(session, [entry.blob])[entry.blob]
+    return FoundSkill(
+        skill_layout.slug_from_path(paths.split_section(path)[1]), path, entry.blob, card
+    )
+
+
+def find_candidate_paths(session: Session, slug: str) -> list[str]:
+    """Return the full paths at which a skill of that slug lies, lay or would lie."""
+    usual = skill_rows.standard_skill_paths(slug)
+    return list(dict.fromkeys([*usual, *lineage_cache.find_nonstandard_paths(session, slug)]))
+
+
+def find_paths_in_lineage(session: Session, ancestors: AncestorSet, slug: str) -> list[str]:
+    """Return those `known_paths` at which a skill of that slug lies or lay in one lineage.
+
+    The usual ones are among them in any case. In another lineage, such as one that was
+    undone, another skill may have had a path that is of no concern to this one.
+    """
+    usual = skill_rows.standard_skill_paths(slug)
+    return [
+        path
+        for path in find_candidate_paths(session, slug)
+        if path in usual
+        or any(
+            slug in row.slugs and row.snapshot in ancestors
+            for row in lineage_cache.read_skill_rows(session, path)
+        )
+    ]
+
+
+def _rank_candidate_paths(session: Session, text: str) -> list[list[str]]:
+    """Paths to look at, in the order of how well they fit: own slug first, names second."""
+    if "/" in text:
+        return [[f"skills/{text}/SKILL.md"], [f"skills/{text}.md", f"skills/{text}"]]
+    slug = slugify(text)
+    places = find_candidate_paths(session, slug)
+    own = [
+        path for path in places if skill_layout.slug_from_path(paths.split_section(path)[1]) == slug
+    ]
+    return [own, [path for path in places if path not in own]]
+
+
+def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound:
+    """Return the error for a skill that is not there, with the names that are near."""
+    from ...skills.suggestions import suggest_names
+
+    names = {name: path for part in _iter_skill_batches(session, bundle) for path, name, _ in part}
+    like = suggest_names(text, names) or islice(
+        (name for name in names if text in name), _MAX_SUBSTRING_MATCHES
+    )
+    near = [skill_layout.slug_from_path(names[name]) for name in like]
+    return NotFound(
+        f"no skill {printable_text(text)}",
+        code="no_skill",
+        hint=f"did you mean {', '.join(near)}?" if near else "see `brain skill list`",
+    )
+
+
+def _iter_skill_batches(session: Session, bundle: Bundle) -> Iterator[list[_SkillPath]]:
+    """Yield all skills, some at a time and by path, without looking into them."""
+    for part in _iter_file_batches(session, bundle):
+        names = skill_layout.find_skill_paths(line[0] for line in part)
+        # A link is no skill, but may keep the files beside it from being some.
+        yield [
+            (path, names[path], blob)
+            for path, kind, blob, _ in part
+            if path in names and kind != LINK
+        ]
+
+
+def _iter_file_batches(session: Session, bundle: Bundle) -> Iterator[list[NodeEntry]]:
+    """Yield the files below skills/, by path, some at a time and no top folder in two parts."""
+    part: list[NodeEntry] = []
+    for node in tree.walk_leaves(session.nodes.peek, bundle.get(SKILLS_SECTION)):
+        part += node.entries
+        if len(part) < _MIN_BATCH_FILES:
+            continue
+        folder, slash, _ = part[-1][0].partition("/")
+        cut = bisect_left(part, (folder + slash,)) if slash else len(part)
+        if cut:
+            yield part[:cut]
+            del part[:cut]
+    if part:
+        yield part

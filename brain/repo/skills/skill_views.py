@@ -1,0 +1,126 @@
+"""List skills, view one with its text, and check them against the rules."""
+
+from __future__ import annotations
+
+from ... import limits
+from ...errors import NotFound, printable_text
+from ...results import Skill, SkillFile, SkillProblem, SkillView
+from ...skills import deceptive_names, frontmatter
+from ...skills.skill_lint import WARNING, check_skill
+from ...skills.suggestions import suggest_names
+from ..changes import edit_files
+from ..core import skill_rows
+from ..core.revisions import resolve_revision
+from ..history.log import find_skill_at_version
+from ..open.session import Session
+from . import lookalikes, skill_lookup
+from .skill_lookup import FoundSkill
+from .upsert import list_skill_entries
+
+_MAX_NAMED_FILES = 20
+"""Files of a skill that are named where another was asked for."""
+
+
+def list_skills(session: Session, revision: str = "@") -> list[Skill]:
+    """Return all skills at a revision, by slug, without reading bodies."""
+    bundle = session.bundle_of(resolve_revision(session, revision))
+    lines = [found.to_result() for found in skill_lookup.find_all_skills(session, bundle)]
+    return sorted(lines, key=lambda line: (line.slug, line.path))
+
+
+def _find_skill_version(session: Session, text: str, revision: str) -> tuple[bytes, FoundSkill]:
+    """Return the snapshot that a skill, or a version of it, is read from, and the skill."""
+    slug, at, wanted = text.partition("@")
+    start = resolve_revision(session, revision)
+    if at:
+        return find_skill_at_version(session, start, slug, wanted)
+    return start, skill_lookup.find_skill(session, session.bundle_of(start), text)
+
+
+def view_skill(session: Session, text: str, revision: str = "@") -> SkillView:
+    """Return one skill with its text; `text` may be SLUG@VERSION.
+
+    Raises `NotFound` (`no_skill`, `no_version`).
+    """
+    snapshot_id, found = _find_skill_version(session, text, revision)
+    files = list_skill_entries(session, session.bundle_of(snapshot_id), found)
+    main = next(entry for entry in files if entry.path == found.path)
+    content = session.reader.read_blob(main.blob, main.size)
+    fields, body = frontmatter.load_leniently(content)
+    return SkillView(
+        *found.to_result(), snapshot_id.hex(), fields, body, [entry.path for entry in files]
+    )
+
+
+def read_skill_file(session: Session, text: str, inner: str = "", revision: str = "@") -> SkillFile:
+    """Return a file of a skill, by default its own text; `text` may be SLUG@VERSION.
+
+    Raises `NotFound` (`no_skill`, `no_version`, `no_file`) or `InvalidInput` (`too_large`).
+    """
+    snapshot_id, found = _find_skill_version(session, text, revision)
+    entries = list_skill_entries(session, session.bundle_of(snapshot_id), found)
+    home = found.folder or ""
+    others = {e.path.removeprefix(home): e for e in entries if e.path != found.path}
+    entry = others.get(inner)
+    if inner and entry is None:
+        raise missing_file_error(found.slug, inner, list(others))
+    main = next(entry for entry in entries if entry.path == found.path)
+    content = edit_files.read_editable_content(session, entry or main)
+    return SkillFile(*found.to_result(), snapshot_id.hex(), inner, content, list(others))
+
+
+def missing_file_error(slug: str, inner: str, there: list[str]) -> NotFound:
+    """Return the error for a file that a skill has not, with those that it has."""
+    near = suggest_names(inner, there) or there[:_MAX_NAMED_FILES]
+    names = ", ".join(map(printable_text, near))
+    return NotFound(
+        f"{slug} has no file {printable_text(inner)}",
+        code="no_file",
+        hint=f"it has {names}" if near else "it has no files",
+    )
+
+
+def _display_name(found: FoundSkill) -> str:
+    return found.card.name or found.slug
+
+
+def check_skills(session: Session, texts: list[str], strict: bool) -> list[SkillProblem]:
+    """Check skills of the head, all or some, against agentskills.io.
+
+    `strict` asks for the rules of the specification, else for what clients need.
+    """
+    bundle = session.bundle_of(session.head())
+    every = skill_lookup.find_all_skills(session, bundle)
+    chosen = [skill_lookup.find_skill(session, bundle, text) for text in texts] if texts else every
+    shared: dict[str, list[str]] = {}
+    called: dict[str, list[str]] = {}
+    for found in every:
+        shared.setdefault(found.slug, []).append(found.path)
+        called.setdefault(deceptive_names.name_skeleton(_display_name(found)), []).append(
+            found.path
+        )
+    content = dict(skill_rows.read_skill_contents(session, list({found.blob for found in chosen})))
+    out: list[SkillProblem] = []
+    for found in chosen:
+        folder = found.path.split("/")[-2] if found.folder else None
+        if found.blob not in content:
+            size = f"more than {limits.MAX_SKILL_BYTES} bytes"
+            out.append(SkillProblem(found.slug, found.path, "too_large", "error", 0, size))
+            continue
+        for problem in check_skill(found.path, content[found.blob], folder, strict):
+            out.append(SkillProblem(found.slug, found.path, *problem))
+        others = [path for path in shared[found.slug] if path != found.path]
+        if others:
+            message = f"shares its slug with {', '.join(map(printable_text, others))}"
+            out.append(SkillProblem(found.slug, found.path, "duplicate_slug", "error", 0, message))
+        alike = [
+            path
+            for path in called[deceptive_names.name_skeleton(_display_name(found))]
+            if path != found.path
+        ]
+        if alike:
+            message = lookalikes.describe_same_name(_display_name(found), alike[:_MAX_NAMED_FILES])
+            out.append(
+                SkillProblem(found.slug, found.path, lookalikes.SAME_NAME_CODE, WARNING, 0, message)
+            )
+    return out

@@ -1,0 +1,151 @@
+"""Results about history: the log, diffs, blame, bisect and the operation log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from .trust import Signature
+
+
+class SnapshotInfo(NamedTuple):
+    """A snapshot as the log shows it."""
+
+    snapshot: str
+    bundle: str
+    parents: list[str]
+    generation: int
+    author: str
+    time: int
+    message: str
+    operation: dict[str, Any]
+    receipt: str | None
+
+
+class SectionInfo(NamedTuple):
+    """A section of a bundle: the id of its tree, its files and bytes."""
+
+    root: str
+    files: int
+    bytes: int
+
+
+class SnapshotDetails(NamedTuple):
+    """A snapshot with its counts against its first parent, its sections and who signed it.
+
+    The signatures are those that fit; verification tells the others, and who had a right.
+    """
+
+    info: SnapshotInfo
+    counts: dict[str, int]
+    sections: dict[str, SectionInfo]
+    signatures: list[Signature]
+
+
+class Operation(NamedTuple):
+    """An entry of the operation log; `refs` maps a ref to its [old, new] snapshot."""
+
+    operation: str
+    number: int
+    time: int
+    author: str
+    kind: str
+    description: str
+    refs: dict[str, list[str]]
+
+
+Version = int | str
+
+
+class PathChange(NamedTuple):
+    """A changed path; `before` and `after` are blob ids, `from_path` is set for a rename.
+
+    `change` is added, removed, modified or renamed.
+    """
+
+    path: str
+    section: str
+    change: str
+    before: str | None
+    after: str | None
+    from_path: str | None
+
+
+class SkillChange(NamedTuple):
+    """A changed skill; `change` is added, removed, upgraded or changed."""
+
+    slug: str
+    change: str
+    from_version: Version | None
+    to_version: Version | None
+    name: str
+
+
+class Diff(NamedTuple):
+    """Bundle against bundle, or the head against the folder (`to` is then "")."""
+
+    from_: str
+    to: str
+    changes: list[PathChange]
+    skills: list[SkillChange]
+
+
+class DiffStat(NamedTuple):
+    """Lines of one changed file; -1 and -1 for a binary file."""
+
+    path: str
+    added: int
+    removed: int
+
+
+class FileState(NamedTuple):
+    """What a path holds: `type` is file, executable or link, `size` is in bytes."""
+
+    type: str
+    size: int
+    blob: str
+
+
+class UndiffableFile(NamedTuple):
+    """A changed file whose content a patch leaves out; a side is None where there is no file.
+
+    `reason` is binary, too_large or redacted.
+    """
+
+    path: str
+    from_path: str | None
+    reason: str
+    before: FileState | None
+    after: FileState | None
+
+
+class BlameLine(NamedTuple):
+    """A line of a skill and the snapshot that wrote it; `line` counts from 1."""
+
+    line: int
+    text: str
+    snapshot: str
+    author: str
+    time: int
+    message: str
+    receipt: str | None
+
+
+class BisectTest(NamedTuple):
+    """A snapshot that was checked; `verdict` is good, bad or untold."""
+
+    snapshot: str
+    verdict: str
+
+
+class Bisected(NamedTuple):
+    """The outcome of a bisection.
+
+    `first_bad` is None where snapshots that could not be told lie before it; it is
+    then one of `suspects`, oldest first.
+    """
+
+    first_bad: str | None
+    last_good: str
+    suspects: list[str]
+    tested: list[BisectTest]

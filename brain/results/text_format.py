@@ -1,0 +1,89 @@
+"""Format changes and operations as one line of text, not yet escaped for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .history import PathChange, SkillChange
+
+SHORT_ID_DIGITS = 12
+"""Hex digits of an id as people see it."""
+CHANGE_LETTERS = {"added": "A", "modified": "M", "removed": "D", "renamed": "R"}
+
+
+def short_id(identity: str | None) -> str:
+    """Return the short form of an id; "-" for none."""
+    return identity[:SHORT_ID_DIGITS] if identity else "-"
+
+
+def format_skill_change(change: SkillChange) -> str:
+    """Say what became of a skill: "oracle-manipulation upgraded 1 → 2"."""
+    match change.change:
+        case "upgraded":
+            words = f"upgraded {change.from_version} → {change.to_version}"
+        case "added":
+            words = f"added at version {change.to_version}"
+        case "removed":
+            words = f"removed at version {change.from_version}"
+        case _:
+            words = f"changed, still at version {change.to_version}"
+    return f"{change.slug} {words}"
+
+
+def format_path_change(change: PathChange) -> str:
+    """Return a changed path with its letter: A, M, D, or R with both names."""
+    path = f"{change.from_path} → {change.path}" if change.from_path else change.path
+    return f"{CHANGE_LETTERS[change.change]} {path}"
+
+
+_VERDICT_WORDS = {
+    "admit": "admitted",
+    "reject": "rejected",
+    "retire": "retired",
+    "reinstate": "reinstated",
+}
+_BINDING_WORDS = {"bind": "bound to", "unbind": "no longer bound to"}
+
+
+def format_operation(fields: dict[str, Any]) -> str:
+    """Say what a snapshot did; `fields` are those of `SnapshotInfo.operation`."""
+    match fields:
+        case {"kind": "genesis", "origin": str(origin)} if origin:
+            words = f"brain forked from {short_id(origin)}"
+        case {"kind": "genesis"}:
+            words = "brain created"
+        case {"kind": "snapshot"}:
+            words = "folder recorded"
+        case {"kind": "restore", "source": str(source)}:
+            words = f"restored from {short_id(source)}"
+        case {"kind": "merge", "skills": list(skills)}:
+            words = ", ".join(["merged", *(f"{s['slug']} → {s['version']}" for s in skills)])
+        case {"kind": "redact", "path": path}:
+            words = f"{path} redacted"
+        case {"kind": "import", "origin": origin, "name": name}:
+            words = f"taken in from {origin} {name}"
+        case {"kind": "task", "outcome": outcome}:
+            words = f"task ended: {outcome}"
+        case _:
+            words = _format_skill_operation(fields)
+    return words
+
+
+def _format_skill_operation(fields: dict[str, Any]) -> str:
+    match fields:
+        case {"kind": "upsert", "slug": slug, "from_version": "", "to_version": new}:
+            words = f"{slug} added at version {new}"
+        case {"kind": "upsert", "slug": slug, "from_version": old, "to_version": new}:
+            words = f"{slug} upgraded {old} → {new}"
+        case {"kind": "delete", "slug": slug, "version": version}:
+            words = f"{slug} removed at version {version}"
+        case {"kind": "absorb", "slug": slug, "to_version": new, "absorbed": other}:
+            words = f"{slug} absorbed {other} → {new}"
+        case {"kind": str(kind), "slug": slug, "verdict": str(verdict)}:
+            words = f"{slug} {_VERDICT_WORDS[kind]}, by verdict {short_id(verdict)}"
+        case {"kind": str(kind), "account": account, "key": str(key)}:
+            words = f"key {short_id(key)} {_BINDING_WORDS[kind]} {account}"
+        case _:
+            words = str(fields.get("kind", "unknown"))
+    return words

@@ -1,0 +1,86 @@
+"""Ranking by BM25 over the names, descriptions and categories of skills.
+
+Bodies are left out: reading them makes the first answer ten times as dear.
+"""
+
+from __future__ import annotations
+
+from ..skills import skill_layout
+from ..store.full_text_index import FullTextIndex
+from .selector import RankedSkill, SearchDocument
+from .spelling import correct_word
+from .tokenizer import MAX_QUERY_CHARS, STOP_WORDS, split_unspaced_runs, split_words
+
+FIELD_WEIGHTS = (2.0, 1.0, 1.0)
+"""Name, description, category."""
+MAX_QUERY_WORDS = 32
+"""Words of a task that are looked up: its rarest."""
+MAX_HITS = 4096
+"""Words are looked up, the rarest first, until they have hit so many rows."""
+MAX_CORRECTED_WORDS = 4
+"""Words that no skill has and that are read as mistyped ones: the first of a task."""
+_EXTRA_FOR_TIES = 64
+"""So many more are ranked than asked for: which of equals come first is said by their paths."""
+
+
+class Bm25Selector:
+    """The `Selector` of BM25 over an index that has the `texts` of skills under their paths.
+
+    `hits` is as `MOST_HITS`.
+    """
+
+    def __init__(self, index: FullTextIndex, hits: int = MAX_HITS) -> None:
+        self._index = index
+        self._max_hits = hits
+
+    def rank(self, task: str, limit: int) -> list[RankedSkill]:
+        """See `Selector.rank`."""
+        found = self._index.search(
+            choose_query_words(self._index, task, self._max_hits),
+            limit + _EXTRA_FOR_TIES if limit > 0 else -1,
+        )
+        best = sorted((-score, path) for path, score in found)
+        ranked = [
+            RankedSkill(skill_layout.slug_from_path(path), -score, path) for score, path in best
+        ]
+        if limit > 0:
+            return ranked[:limit]
+        known = {one.path for one in ranked}
+        rest = [path for path in self._index.list_keys() if path not in known]
+        return ranked + [RankedSkill(skill_layout.slug_from_path(path), 0.0, path) for path in rest]
+
+
+def choose_query_words(index: FullTextIndex, text: str, most: int = MAX_HITS) -> list[str]:
+    """Return the words of `text` that tell skills apart, the rarest first.
+
+    There are as many as hit `most` rows together, but for the first.
+    """
+    query_words = dict.fromkeys(split_words(split_unspaced_runs(text[:MAX_QUERY_CHARS])))
+    kept = [word for word in query_words if word not in STOP_WORDS] or list(query_words)
+    spelled: dict[str, str] = {}
+    for word in kept:
+        for stem in index.stem_words(word):
+            spelled.setdefault(stem, word)
+    counts = index.count_documents(list(spelled))
+    unknown = [word for stem, word in spelled.items() if stem not in counts]
+    for right in filter(
+        None, (correct_word(index, word) for word in unknown[:MAX_CORRECTED_WORDS])
+    ):
+        for stem in index.stem_words(right):
+            spelled.setdefault(stem, right)
+    counts = index.count_documents(list(spelled)) if unknown else counts
+    chosen: dict[str, None] = {}
+    hits = 0
+    for count, stem in sorted((n, stem) for stem, n in counts.items()):
+        hits += count
+        if chosen and (hits > most or len(chosen) == MAX_QUERY_WORDS):
+            break
+        chosen[spelled[stem]] = None
+    return list(chosen)
+
+
+def index_fields(document: SearchDocument) -> tuple[str, str, str]:
+    """Return what the index has of a skill, for `WEIGHTS`."""
+    slug, name = document.slug, document.name
+    title = slug if split_words(name) == split_words(slug) else f"{slug} {name}"
+    return split_unspaced_runs(title), split_unspaced_runs(document.description), document.category

@@ -1,0 +1,33 @@
+"""Selection by meaning: texts become vectors, and near vectors mean about the same.
+
+Extra `embed`. `opened` makes an `Embedder` of settings; `Embedding` is the selector.
+"""
+
+from __future__ import annotations
+
+from ...errors import ModelError
+from .embedder import Embedder
+from .embedder_settings import EmbedderSettings
+
+__all__ = ["Embedder", "EmbedderSettings", "open_embedder"]
+
+
+def open_embedder(settings: EmbedderSettings, key: str) -> Embedder:
+    """Return the embedder that settings name, asked with `key`, "" for none.
+
+    Raises `ModelError` (`not_installed`) or `InvalidInput` (`bad_embedder`).
+    """
+    try:
+        if settings.folder:
+            from .local_embedder import LocalEmbedder
+
+            return LocalEmbedder(settings.folder)
+        from .endpoint_embedder import EndpointEmbedder
+
+        return EndpointEmbedder(settings, key)
+    except ImportError as error:
+        raise ModelError(
+            f"embedding needs a package that is not installed: {error.name}",
+            code="not_installed",
+            hint="pip install 'agent-brain[embed]'",
+        ) from error

@@ -1,0 +1,88 @@
+"""Ranking by meaning: the nearer the vectors of a task and a skill, the better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import ModelError
+from ..selector import RankedSkill, SearchDocument, SkillCatalogue
+from .embedder import MAX_BATCH_TEXTS, Embedder
+
+if TYPE_CHECKING:
+    from .embedder import Matrix
+    from .vector_cache import VectorCache
+
+MAX_EMBEDDED_CHARS = 8_000
+"""Characters of a task that are embedded; models read no more."""
+
+
+class EmbeddingSelector:
+    """The `Selector` by an embedder; the vectors of skills are kept in `vectors`."""
+
+    def __init__(self, catalogue: SkillCatalogue, embedder: Embedder, vectors: VectorCache) -> None:
+        self._embedder = embedder
+        self._vectors = vectors
+        self._documents: dict[str, SearchDocument] = {}
+        self._matrix: Matrix | None = None
+        catalogue.subscribe(self)
+
+    def apply_change(
+        self, removed: Iterable[SearchDocument], added: Iterable[SearchDocument]
+    ) -> None:
+        """See `Follower.follow`."""
+        for document in removed:
+            del self._documents[document.path]
+        self._documents.update((document.path, document) for document in added)
+        self._matrix = None
+
+    def rank(self, task: str, limit: int) -> list[RankedSkill]:
+        """See `Selector.rank`. Every skill fits somewhat: there is no score that means none.
+
+        Raises `ModelError`.
+        """
+        if not self._documents:
+            return []
+        (task_vector,) = self._embed([task[:MAX_EMBEDDED_CHARS]])
+        if self._matrix is None or self._matrix.shape[1] != len(task_vector):
+            self._matrix = self._embed_skills(len(task_vector))
+        scores = self._matrix @ task_vector
+        documents = list(self._documents.values())
+        order = sorted(range(len(documents)), key=lambda n: (-scores[n], documents[n].path))
+        best = order[:limit] if limit > 0 else order
+        return [RankedSkill(documents[n].slug, float(scores[n]), documents[n].path) for n in best]
+
+    def _embed(self, texts: Sequence[str], length: int | None = None) -> Matrix:
+        """Return the vectors of texts, `length` numbers each. Raises `ModelError`."""
+        rows = self._embedder.embed(texts)
+        if len(rows) != len(texts) or length not in (None, rows.shape[1]):
+            raise ModelError(
+                "the embedder answers with too few vectors, or of different lengths",
+                code="bad_answer",
+                hint="see `brain config embedder`",
+            )
+        return rows
+
+    def _embed_skills(self, length: int) -> Matrix:
+        """Return the vectors of all skills, in their order; new ones are embedded now.
+
+        Those kept of another length are of a model that the endpoint no longer serves.
+        """
+        documents = self._documents.values()
+        known = ((one, self._vectors.get(one.blob)) for one in documents)
+        new = {one.blob: one for one, row in known if row is None or len(row) != length}
+        waiting = iter(new.values())
+        while batch := list(islice(waiting, MAX_BATCH_TEXTS)):
+            rows = self._embed([embedding_text(one) for one in batch], length)
+            self._vectors.add({one.blob: row for one, row in zip(batch, rows, strict=True)})
+        self._vectors.retain(one.blob for one in documents)
+        found = [self._vectors.get(one.blob) for one in documents]
+        return np.stack([row for row in found if row is not None])
+
+
+def embedding_text(document: SearchDocument) -> str:
+    """Return what of a skill is embedded."""
+    return f"{document.name.replace('-', ' ')}: {document.description}"

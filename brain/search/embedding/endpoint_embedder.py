@@ -1,0 +1,102 @@
+"""An embedder behind an endpoint that speaks OpenAI's protocol.
+
+What it answers is foreign: it is bounded in size and time, and checked number by number.
+"""
+
+from __future__ import annotations
+
+import json
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import numpy as np
+
+from ...errors import ModelError, printable_text
+from .embedder_settings import EmbedderSettings
+
+if TYPE_CHECKING:
+    from .embedder import Matrix
+
+MAX_EMBEDDING_ANSWER_BYTES = 16 << 20
+"""Size of one answer; one of 32 vectors of 3,072 numbers takes about 2 MB."""
+MAX_DIMENSIONS = 16_384
+MAX_TEXT_CHARS = 8_000
+"""Characters of a text that are sent; models take about so many."""
+_MAX_TRIES = 2
+
+
+class EndpointEmbedder:
+    """The `Embedder` of settings and a key, "" for none."""
+
+    def __init__(self, settings: EmbedderSettings, key: str) -> None:
+        self._settings = settings
+        headers = {"Accept-Encoding": "identity"}
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        self._client = httpx2.Client(
+            headers=headers, timeout=settings.timeout, follow_redirects=False, trust_env=False
+        )
+        weakref.finalize(self, self._client.close)  # an embedder is nobody's to close
+
+    @property
+    def identity(self) -> str:
+        """See `Embedder.identity`."""
+        return f"{self._settings.base_url} {self._settings.model}"
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """See `Embedder.embed`; what may pass is tried once more."""
+        request = {
+            "model": self._settings.model,
+            "input": [text[:MAX_TEXT_CHARS] or " " for text in texts],
+            "encoding_format": "float",
+        }
+        for tries_left in range(_MAX_TRIES - 1, -1, -1):
+            try:
+                return self._parse_matrix(self._post(request), len(texts))
+            except httpx2.TimeoutException:
+                raise self._error("model_timeout", "no answer in time") from None
+            except httpx2.TransportError as error:
+                if not tries_left:
+                    raise self._error("unreachable", type(error).__name__) from None
+            except httpx2.HTTPError as error:
+                raise self._error("bad_answer", type(error).__name__) from None
+        raise AssertionError("unreachable")
+
+    def _post(self, request: dict[str, Any]) -> bytes:
+        url = self._settings.base_url.rstrip("/") + "/embeddings"
+        with self._client.stream("POST", url, json=request) as response:
+            data = bytearray()
+            for piece in response.iter_raw():
+                data += piece
+                if len(data) > MAX_EMBEDDING_ANSWER_BYTES:
+                    raise self._error(
+                        "answer_too_large", f"more than {MAX_EMBEDDING_ANSWER_BYTES} bytes"
+                    )
+            if response.status_code in (401, 403):
+                raise self._error("key_refused", "the key is refused")
+            if response.status_code != 200:
+                raise self._error("rejected", f"status {response.status_code}")
+        return bytes(data)
+
+    def _parse_matrix(self, data: bytes, count: int) -> Matrix:
+        try:
+            rows = sorted(json.loads(data)["data"], key=lambda row: row["index"])
+            if [row["index"] for row in rows] != list(range(count)):
+                raise ValueError("not one vector for each text")
+            matrix = np.array([row["embedding"] for row in rows], dtype=np.float32)
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            raise self._error("bad_answer", "it does not speak the protocol") from error
+        if matrix.ndim != 2 or not 0 < matrix.shape[1] <= MAX_DIMENSIONS:
+            raise self._error("bad_answer", "its vectors are of different or strange lengths")
+        lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise self._error("bad_answer", "a vector has no direction")
+        return np.asarray(matrix / lengths, np.float32)
+
+    def _error(self, code: str, what: str) -> ModelError:
+        name = printable_text(self._settings.model, 80)
+        return ModelError(
+            f"the embedder {name}: {what}", code=code, hint="see `brain config embedder`"
+        )

@@ -1,0 +1,125 @@
+"""A cache file of skill vectors by the blob of their SKILL.md, which may be deleted at any time.
+
+The file is a head of 52 bytes, `MAGIC`, the digest of the embedder's identity and the number
+of dimensions, then runs, each as it was added: how many (4 bytes), the digest of what
+follows (16), ids of blobs (32 each), vectors (4 bytes a number, little end first). What
+follows a run that is damaged or cut off counts for nothing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+from blake3 import blake3
+
+if TYPE_CHECKING:
+    from .embedder import Matrix
+
+VECTOR_FILE_MAGIC = b"brain vectors 1\n"
+_HEADER_BYTES = len(VECTOR_FILE_MAGIC) + 32 + 4
+_RUN_HEADER_BYTES = 4 + 16
+_MAX_FILE_BYTES = 4 << 30
+_MAX_UNUSED_VECTORS = 4096
+"""So many vectors that nobody asks for any more may be kept, and as many again as are."""
+
+
+class VectorCache:
+    """The vectors of one embedder in `folder`; without rights to it, or None, in memory alone."""
+
+    def __init__(self, folder: str | None, identity: str) -> None:
+        self._tag = blake3(identity.encode()).digest()
+        name = f"vectors-{self._tag.hex()[:12]}.bin"
+        self._path = os.path.join(folder, name) if folder else ""
+        self._vectors: dict[bytes, Matrix] = {}
+        self._dimensions = 0
+        self._valid_bytes = 0
+        self._load_file()
+
+    def get(self, blob: bytes) -> Matrix | None:
+        """Return the vector of a blob, None if it is not known."""
+        return self._vectors.get(blob)
+
+    def add(self, found: Mapping[bytes, Matrix]) -> None:
+        """Keep vectors, all of the same length; another length than before forgets the others."""
+        with suppress(OSError), self._exclusive_lock() as file:
+            if os.fstat(file).st_size != self._valid_bytes:  # another process was here
+                self._load_file()
+            length = len(next(iter(found.values())))
+            if length != self._dimensions:
+                self._vectors.clear()
+                self._dimensions, self._valid_bytes = length, 0
+            if not self._valid_bytes:
+                os.pwrite(file, self._file_header(), 0)
+                self._valid_bytes = _HEADER_BYTES
+            run = _encode_run(found)
+            os.ftruncate(file, self._valid_bytes)
+            os.pwrite(file, run, self._valid_bytes)
+            self._valid_bytes += len(run)
+        self._vectors.update(found)
+
+    def retain(self, blobs: Iterable[bytes]) -> None:
+        """Forget all other vectors, if there are very many of them."""
+        wanted = [blob for blob in dict.fromkeys(blobs) if blob in self._vectors]
+        if len(self._vectors) <= 2 * len(wanted) + _MAX_UNUSED_VECTORS:
+            return
+        self._vectors = {blob: self._vectors[blob] for blob in wanted}
+        with suppress(OSError):
+            if not self._path:
+                return
+            temporary = f"{self._path}.{os.getpid()}"
+            with open(temporary, "wb", opener=_open_private) as file:
+                file.write(self._file_header() + (_encode_run(self._vectors) if wanted else b""))
+                self._valid_bytes = file.tell()
+            os.replace(temporary, self._path)
+
+    @contextmanager
+    def _exclusive_lock(self) -> Iterator[int]:
+        file = _open_private(self._path, os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield file
+        finally:
+            os.close(file)
+
+    def _file_header(self) -> bytes:
+        return VECTOR_FILE_MAGIC + self._tag + self._dimensions.to_bytes(4, "little")
+
+    def _load_file(self) -> None:
+        """Take in what the file holds, as far as it is whole."""
+        data = b""
+        with suppress(OSError), open(self._path, "rb") as file:
+            data = file.read(_MAX_FILE_BYTES)
+        self._valid_bytes = 0
+        if len(data) < _HEADER_BYTES or data[: _HEADER_BYTES - 4] != VECTOR_FILE_MAGIC + self._tag:
+            return
+        self._dimensions = int.from_bytes(data[_HEADER_BYTES - 4 : _HEADER_BYTES], "little")
+        self._valid_bytes = at = _HEADER_BYTES
+        while at + _RUN_HEADER_BYTES <= len(data):
+            count = int.from_bytes(data[at : at + 4], "little")
+            end = at + _RUN_HEADER_BYTES + count * (32 + 4 * self._dimensions)
+            body = memoryview(data)[at + _RUN_HEADER_BYTES : end]
+            if (
+                not count
+                or end > len(data)
+                or blake3(body).digest(16) != data[at + 4 : at + _RUN_HEADER_BYTES]
+            ):
+                break
+            rows = np.frombuffer(body[32 * count :], "<f4").reshape(count, -1)
+            for number in range(count):
+                self._vectors[bytes(body[32 * number : 32 * (number + 1)])] = rows[number]
+            self._valid_bytes = at = end
+
+
+def _encode_run(found: Mapping[bytes, Matrix]) -> bytes:
+    rows = np.ascontiguousarray(np.stack(list(found.values())), "<f4")
+    body = b"".join(found) + rows.tobytes()
+    return len(found).to_bytes(4, "little") + blake3(body).digest(16) + body
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

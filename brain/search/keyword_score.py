@@ -1,0 +1,69 @@
+"""The keyword score: how many words of a skill's name and description are in the task.
+
+Words are whole ("form" is not in "platform") and longer than three characters, and each
+counts once however often it stands there. A skill whose category has a word in the task
+gets five more. Below two nothing fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .selector import RankedSkill, SearchDocument, SkillCatalogue
+from .tokenizer import MAX_QUERY_CHARS, split_words
+
+MIN_SCORE = 2
+"""The least score that fits."""
+CATEGORY_BONUS = 5
+MAX_IGNORED_CHARS = 3
+"""Words of so many characters, or fewer, do not count."""
+
+
+class _SkillWords(NamedTuple):
+    own: frozenset[str]
+    category: frozenset[str]
+
+
+class KeywordSelector:
+    """The `Selector` of that score."""
+
+    def __init__(self, catalogue: SkillCatalogue) -> None:
+        self._catalogue = catalogue
+        self._words: dict[str, _SkillWords] = {}
+        catalogue.subscribe(self)
+
+    def apply_change(
+        self, removed: Iterable[SearchDocument], added: Iterable[SearchDocument]
+    ) -> None:
+        """See `Follower.follow`."""
+        for document in removed:
+            del self._words[document.path]
+        for document in added:
+            own = f"{document.name} {document.description}"
+            self._words[document.path] = _SkillWords(
+                _scored_words(own), _scored_words(document.category)
+            )
+
+    def rank(self, task: str, limit: int) -> list[RankedSkill]:
+        """See `Selector.rank`."""
+        query_words = _scored_words(task[:MAX_QUERY_CHARS])
+        found = []
+        for path, known in self._words.items():
+            score = len(known.own & query_words)
+            if known.category and not known.category.isdisjoint(query_words):
+                score += CATEGORY_BONUS
+            if score >= MIN_SCORE:
+                found.append((-score, path))
+        found.sort()
+        if limit > 0:
+            del found[limit:]
+        else:
+            fitting = {path for _, path in found}
+            found += [(0, path) for path in sorted(self._words) if path not in fitting]
+        documents = self._catalogue.documents
+        return [RankedSkill(documents[path].slug, float(-score), path) for score, path in found]
+
+
+def _scored_words(text: str) -> frozenset[str]:
+    return frozenset(word for word in split_words(text) if len(word) > MAX_IGNORED_CHARS)

@@ -1,0 +1,152 @@
+"""Finds secrets of a known pattern that are split over lines or written in base64."""
+
+from __future__ import annotations
+
+import binascii
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate, compress, count
+from typing import NamedTuple
+
+from . import key_patterns
+from .key_patterns import SecretHit
+from .lazy_regex import lazy_pattern
+
+_EDGE_CHARACTERS = b" \t\r\"'`\\+>#|*,;(){}[]"
+"""What stands around the pieces of a text that was cut: quotes, signs of joining, margins."""
+_MIN_BASE64_CHARS = 24
+_BASE64_RUN = lazy_pattern(rb"[A-Za-z0-9+/_-]{24,}")
+_TO_STANDARD_BASE64 = bytes.maketrans(b"-_", b"+/")
+_NOT_CAPITALS = bytes(set(range(256)) - set(range(ord("A"), ord("Z") + 1)))
+_MIN_CAPITALS = 4
+_MAX_SHIFTED_BYTES = 64 << 10
+"""Up to so many bytes are also read from the second, third and fourth letter on."""
+
+
+class _JoinedPieces:
+    """Pieces at the ends of lines, put together with what the next line begins with."""
+
+    def __init__(self) -> None:
+        self.text = bytearray()
+        self.starts: list[int] = []
+        self.origins: list[int] = []
+
+    def add_run(self, pieces: list[tuple[int, bytes]]) -> None:
+        """Add a run of pieces, each with its place in the content."""
+        for origin, piece in pieces:
+            self.starts.append(len(self.text))
+            self.origins.append(origin)
+            self.text += piece
+        self.text += b"\n"
+
+    def piece_at(self, place: int) -> int:
+        return bisect_right(self.starts, place) - 1
+
+
+def scan_split_and_encoded(
+    text: bytes, split_text: SplitText, long_words: list[bytes]
+) -> Iterator[SecretHit]:
+    """Yield the secrets that stand over several lines, or in base64.
+
+    `cut` are the lines of `text`, and `long` their long words.
+    """
+    joined = _join_line_ends(split_text)
+    whole = bytes(joined.text)
+    for rule, start, stop, secret in [*_scan_joined(whole), *_scan_base64(whole, whole.split())]:
+        first, last = joined.piece_at(start), joined.piece_at(stop - 1)
+        if first != last:
+            origin = joined.origins[first] + start - joined.starts[first]
+            end = joined.origins[last] + stop - joined.starts[last]
+            yield SecretHit(rule, origin, end, secret)
+    yield from _scan_base64(text, long_words)
+
+
+def _scan_joined(joined: bytes) -> Iterator[SecretHit]:
+    if key_patterns.has_key_prefix(joined):
+        yield from key_patterns.scan_issuer_keys(joined)
+
+
+def _join_line_ends(split_text: SplitText) -> _JoinedPieces:
+    """Put together the last word of a line and the first of the next, where one tells."""
+    joined = _JoinedPieces()
+    starts = list(accumulate(map(len, split_text.lines), initial=0))
+    near = {*split_text.key_lines, *(number - 1 for number in split_text.key_lines if number)}
+    run: list[tuple[int, bytes]] = []
+    number = length = 0
+    for begin in sorted(near):
+        number = max(number, begin)
+        while number < len(split_text.lines) and (number in near or run):
+            line, at, tells = split_text.lines[number], starts[number] + number, number in near
+            number += 1
+            core = line.strip(_EDGE_CHARACTERS)
+            offset = at + line.find(core)
+            first, space, rest = core.partition(b" ")
+            if first:
+                run.append((offset, first))
+                length += len(first)
+            if first and not space:
+                continue
+            if len(run) > 1 and length >= MIN_SECRET_BYTES:
+                joined.add_run(run)
+            last = rest.rpartition(b" ")[2] if tells else b""
+            run, length = [(offset + len(core) - len(last), last)] if last else [], len(last)
+    if len(run) > 1 and length >= MIN_SECRET_BYTES:
+        joined.add_run(run)
+    return joined
+
+
+def _scan_base64(text: bytes, words: list[bytes]) -> Iterator[SecretHit]:
+    """Yield base64 that holds a secret of a known shape; `words` are of `text`, in order."""
+    at = 0
+    for word in words:
+        if len(word) < _MIN_BASE64_CHARS:
+            continue
+        at = text.find(word, at)
+        for match in _BASE64_RUN().finditer(word):
+            rule = _decoded_rule(match[0])
+            if rule:
+                yield SecretHit(f"{rule}-base64", at + match.start(), at + match.end(), match[0])
+        at += len(word)
+
+
+def _decoded_rule(run: bytes) -> str:
+    if len(run.translate(None, _NOT_CAPITALS)) < _MIN_CAPITALS:
+        return ""  # words with hyphens, a path
+    standard = run.translate(_TO_STANDARD_BASE64)
+    for shift in range(4 if len(run) <= _MAX_SHIFTED_BYTES else 1):
+        stop = shift + (len(run) - shift) // 4 * 4
+        left = standard[stop:]
+        tail = left + b"=" * (-len(left) % 4) if len(left) > 1 else b""
+        inside = binascii.a2b_base64(standard[shift:stop] + tail)
+        for hit in key_patterns.scan_key_patterns(inside, inside.split()):
+            return hit.rule
+    return ""
+
+
+MIN_SECRET_BYTES = 16
+"""Bytes of the shortest secret of a known shape, but for those in PEM."""
+
+_NON_KEY_BYTES = bytes(set(range(256)) - set(b"0123456789_=\n"))
+
+
+class SplitText(NamedTuple):
+    """Lines, and the numbers of those with a digit, `_` or `=`, as nearly every key has one."""
+
+    lines: list[bytes]
+    key_lines: list[int]
+
+    def long_words(self) -> list[bytes]:
+        """Return the words of telling lines that have room for a secret, in order."""
+        lines = self.lines
+        return [
+            word
+            for number in self.key_lines
+            for word in lines[number].split()
+            if len(word) >= MIN_SECRET_BYTES
+        ]
+
+
+def split_text_lines(text: bytes) -> SplitText:
+    """Return the lines of a text."""
+    signs = text.translate(None, _NON_KEY_BYTES).split(b"\n")
+    return SplitText(text.split(b"\n"), list(compress(count(), signs)))

@@ -1,0 +1,206 @@
+"""Finds secrets by their pattern: the prefixes issuers give their keys, PEM, keystores.
+
+Shapes as the issuers document them, and as secret scanners of public repositories
+know them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from . import randomness
+from .lazy_regex import lazy_pattern
+
+_ALPHANUMERIC = rb"[A-Za-z0-9]"
+_URL_SAFE = rb"[A-Za-z0-9_-]"
+_KEY_PATTERNS: tuple[tuple[str, bytes, bytes], ...] = (
+    ("aws-access-key", b"AKIA", rb"[A-Z0-9]{16}"),
+    ("aws-access-key", b"ASIA", rb"[A-Z0-9]{16}"),
+    ("github-token", b"ghp_", rb"%b{36,255}" % _ALPHANUMERIC),
+    ("github-token", b"gho_", rb"%b{36,255}" % _ALPHANUMERIC),
+    ("github-token", b"ghu_", rb"%b{36,255}" % _ALPHANUMERIC),
+    ("github-token", b"ghs_", rb"%b{36,255}" % _ALPHANUMERIC),
+    ("github-token", b"ghr_", rb"%b{36,255}" % _ALPHANUMERIC),
+    ("github-token", b"github_pat_", rb"[A-Za-z0-9_]{22,255}"),
+    ("gitlab-token", b"glpat-", rb"%b{20,255}" % _URL_SAFE),
+    ("model-api-key", b"sk-", rb"%b{20,255}" % _URL_SAFE),
+    ("model-api-key", b"xai-", rb"%b{40,128}" % _ALPHANUMERIC),
+    ("model-api-key", b"gsk_", rb"%b{40,128}" % _ALPHANUMERIC),
+    ("model-api-key", b"pplx-", rb"%b{40,128}" % _ALPHANUMERIC),
+    ("huggingface-token", b"hf_", rb"%b{30,64}" % _ALPHANUMERIC),
+    ("slack-token", b"xox", rb"[abcdeoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,255}"),
+    ("slack-token", b"xapp-", rb"[A-Za-z0-9-]{20,255}"),
+    ("slack-webhook", b"hooks.slack.com/services/", rb"[A-Za-z0-9_/]{30,100}"),
+    ("google-api-key", b"AIza", rb"%b{35}" % _URL_SAFE),
+    ("google-oauth", b"GOCSPX-", rb"%b{20,64}" % _URL_SAFE),
+    ("google-oauth", b"ya29.", rb"%b{20,512}" % _URL_SAFE),
+    ("stripe-key", b"sk_live_", rb"%b{16,255}" % _ALPHANUMERIC),
+    ("stripe-key", b"sk_test_", rb"%b{16,255}" % _ALPHANUMERIC),
+    ("stripe-key", b"rk_live_", rb"%b{16,255}" % _ALPHANUMERIC),
+    ("stripe-key", b"rk_test_", rb"%b{16,255}" % _ALPHANUMERIC),
+    ("stripe-key", b"whsec_", rb"[A-Za-z0-9+/=]{24,255}"),
+    ("npm-token", b"npm_", rb"%b{36}" % _ALPHANUMERIC),
+    ("pypi-token", b"pypi-", rb"%b{50,255}" % _URL_SAFE),
+    ("sendgrid-key", b"SG.", rb"%b{16,32}\.%b{32,64}" % (_URL_SAFE, _URL_SAFE)),
+    ("digitalocean-token", b"dop_v1_", rb"[a-f0-9]{64}"),
+    ("grafana-token", b"glsa_", rb"[A-Za-z0-9_]{32,64}"),
+    ("telegram-token", b":AA", rb"(?<=[0-9]{8}:AA)[A-Za-z0-9_-]{32,35}"),
+    ("url-password", b"://", rb"[^\s/:@\"'<>{}$]{1,64}:(?![/$<{*])[^\s/:@\"'<>{}$*]{5,128}@"),
+)
+_JWT_START = b"eyJ"
+_JWT_MIDDLE = b".eyJ"
+_MAX_JWT_HEADER_BYTES = 4096
+"""Bytes of the first of the three parts of a web token, at most."""
+_JWT_BEGIN = lazy_pattern(rb"(?<![A-Za-z0-9])eyJ")
+_JWT = lazy_pattern(
+    rb"eyJ%b{8,%d}\.eyJ%b{4,8192}\.%b{16,2048}"
+    % (_URL_SAFE, _MAX_JWT_HEADER_BYTES, _URL_SAFE, _URL_SAFE)
+)
+_URL_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+_PEM_MARK = b"PRIVATE KEY"
+_PEM_BODY = lazy_pattern(
+    rb"(?: BLOCK)?-----(?:\\r|\\n|[^A-Za-z0-9+/=]){0,40}(?:(?:Proc-Type|DEK-Info|Version|Comment)"
+    rb"[^\n\\]{0,100}(?:\\r|\\n|\s|[>#*\"'|]){1,20}){0,4}([A-Za-z0-9+/=]{16,80})"
+)
+_KEY_PREFIXES = (*(anchor for _, anchor, _ in _KEY_PATTERNS), _JWT_START)
+_DIGITLESS_PREFIXES = (b"AKIA", b"ASIA", b"hf_", b"glpat-", b"k_live_", b"k_test_")
+"""What begins keys that are so short that one in fifty or more has no digit."""
+_MID_WORD_PREFIXES = {b":AA", b"://"}
+"""What may stand in the middle of a word."""
+_WORDLIKE_RULES = {"model-api-key", "slack-token", "pypi-token"}
+"""Rules under which words with hyphens between them could fall."""
+_PLACEHOLDER_URL = lazy_pattern(
+    rb"(?i)example\.|your[-_]|placeholder|password@|user:pass|xxxx|\.\.\."
+)
+
+
+_PUTTY_MARK = b"Private-Lines:"
+_PUTTY_BODY = lazy_pattern(rb"Private-Lines: {0,4}[0-9]{1,4}\r?\n([A-Za-z0-9+/=]{16,80})")
+_KEYSTORE_MARK = b"kdf"
+_KEYSTORE_BODY = lazy_pattern(
+    rb"(?:ciphertext|aes-[0-9]{3}-[a-z]{3}[^{}]{0,40}\{[^{}]{0,200}\}[^{}]{0,80}message)"
+    rb"\\?\"\s{0,40}:\s{0,40}\\?\"(?:0x)?([0-9a-fA-F]{32,4096})"
+)
+_KEYSTORE_CHECKSUM = lazy_pattern(rb"\\?\"(?:mac|checksum)\\?\"\s{0,40}:")
+_KEYSTORE_WINDOW_BYTES = 4096
+"""How far from the name of its function the key in a keystore stands."""
+
+
+class SecretHit(NamedTuple):
+    """A secret, and where it stands: `start` and `stop` in bytes."""
+
+    rule: str
+    start: int
+    stop: int
+    secret: bytes
+
+
+def scan_key_patterns(text: bytes, long_words: list[bytes]) -> Iterator[SecretHit]:
+    """Yield the secrets of a known shape; `long` are long words of `text` that may be some."""
+    yield from _scan_pem_keys(text)
+    yield from _scan_keystores(text)
+    if has_key_prefix(b"\n".join(long_words)) or _contains_any(_DIGITLESS_PREFIXES, text):
+        yield from scan_issuer_keys(text)
+
+
+def has_key_prefix(text: bytes) -> bool:
+    """Tell whether anything in `text` begins as a secret of a known shape does."""
+    return _contains_any(_KEY_PREFIXES, text)
+
+
+def _contains_any(anchors: tuple[bytes, ...], text: bytes) -> bool:
+    for anchor in anchors:  # noqa: SIM110  # `any` of a generator takes twice as long
+        if anchor in text:
+            return True
+    return False
+
+
+def scan_issuer_keys(text: bytes) -> Iterator[SecretHit]:
+    """Yield what begins as the keys of an issuer do, and goes on so."""
+    for (rule, anchor, _), pattern in zip(_KEY_PATTERNS, _compiled_patterns(), strict=True):
+        at = text.find(anchor)
+        while at >= 0:
+            match = pattern.match(text, at)
+            if match and _is_genuine(rule, match[0]):
+                yield SecretHit(rule, at, match.end(), match[0])
+            at = text.find(anchor, match.end() if match else at + len(anchor))
+    yield from _scan_jwts(text)
+
+
+def _scan_jwts(text: bytes) -> Iterator[SecretHit]:
+    """Yield JSON web tokens, from their middle: what only begins as one may go on for long."""
+    at, end = text.find(_JWT_MIDDLE), 0
+    while at >= 0:
+        least = max(end, at - _MAX_JWT_HEADER_BYTES - len(_JWT_START))
+        run = least + len(text[least:at].rstrip(_URL_BYTES))
+        begin = _JWT_BEGIN().search(text, run, at)
+        match = _JWT().match(text, begin.start()) if begin else None
+        if match:
+            end = match.end()
+            if _is_genuine("jwt", match[0]):
+                yield SecretHit("jwt", match.start(), end, match[0])
+        at = text.find(_JWT_MIDDLE, max(at + 1, end))
+
+
+@cache
+def _compiled_patterns() -> list[re.Pattern[bytes]]:
+    """Return the expressions, made when something has to be looked at."""
+    return [
+        re.compile(
+            (b"" if anchor in _MID_WORD_PREFIXES else rb"(?<![A-Za-z0-9])")
+            + re.escape(anchor)
+            + rest
+        )
+        for _, anchor, rest in _KEY_PATTERNS
+    ]
+
+
+def _is_genuine(rule: str, secret: bytes) -> bool:
+    """Tell a key from what stands for one in a text: `sk-your-key-here`, `ghp_xxxxxxxx`."""
+    if rule == "url-password":
+        return _PLACEHOLDER_URL().search(secret) is None and len(set(secret)) > 6
+    if rule == "slack-webhook":
+        return len(set(secret)) > 20
+    if rule in _WORDLIKE_RULES and not randomness.is_random_value(secret):
+        return False
+    return len(set(secret)) > 9
+
+
+def _scan_pem_keys(text: bytes) -> Iterator[SecretHit]:
+    """Yield private keys between BEGIN and END lines; the line alone is no key."""
+    at = text.find(_PEM_MARK)
+    while at >= 0:
+        end = at + len(_PEM_MARK)
+        match = _PEM_BODY().match(text, end)
+        begin = text.rfind(b"-----BEGIN ", max(0, at - 40), at)
+        if match and begin >= 0 and len(set(match[1])) > 4:
+            yield SecretHit("private-key", begin, match.end(), match[1])
+            end = match.end()
+        at = text.find(_PEM_MARK, end)
+    at = text.find(_PUTTY_MARK)
+    while at >= 0:
+        match = _PUTTY_BODY().match(text, at)
+        if match and len(set(match[1])) > 4:
+            yield SecretHit("private-key", at, match.end(), match[1])
+        at = text.find(_PUTTY_MARK, at + len(_PUTTY_MARK))
+
+
+def _scan_keystores(text: bytes) -> Iterator[SecretHit]:
+    """Yield encrypted keys of Ethereum: keystores of version 3, and of EIP-2335.
+
+    Whoever has one needs only the password, which a person may have chosen.
+    """
+    at, end = text.find(_KEYSTORE_MARK), 0
+    while at >= 0:
+        near = text[max(end, at - _KEYSTORE_WINDOW_BYTES) : at + _KEYSTORE_WINDOW_BYTES]
+        match = _KEYSTORE_BODY().search(near)
+        if match and _KEYSTORE_CHECKSUM().search(near):
+            start = max(end, at - _KEYSTORE_WINDOW_BYTES)
+            end = start + match.end()
+            yield SecretHit("keystore", start + match.start(), end, match[1])
+            at = text.find(_KEYSTORE_MARK, max(at + len(_KEYSTORE_MARK), end))
+        else:
+            at = text.find(_KEYSTORE_MARK, at + _KEYSTORE_WINDOW_BYTES // 2)

@@ -1,0 +1,220 @@
+"""The MCP server: connects the SDK with the brain pool."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import anyio
+from mcp import MCPError
+from mcp import types as wire
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from pydantic import ValidationError
+
+from ..._version import __version__
+from ...errors import BrainError, ToolFailure
+from . import resources
+from .brain_pool import BrainPool
+from .notifications import ChangeNotifier, session_id
+
+RequestContext = ServerRequestContext[Any, Any]
+T = TypeVar("T")
+
+SERVER_NAME = "brain"
+PROMPT_NAME = "system"
+MAX_LISTENERS = 64
+"""Clients that may listen for changes at a time, and as many that subscribed the older way."""
+
+_HANDSHAKE_METHODS = ("initialize", "server/discover")
+"""What is answered with instructions, which are those of the moment and of the client."""
+
+logger = logging.getLogger(__name__)
+
+
+class BrainServer:
+    """What connects the SDK with a desk; `server` is to be run on a transport.
+
+    Calls of the brain run one after the other in a thread, in the order they came.
+    """
+
+    def __init__(self, pool: BrainPool) -> None:
+        self._pool = pool
+        self._limiter = anyio.CapacityLimiter(1)
+        bus = InMemorySubscriptionBus()
+        self._listen_handler = ListenHandler(bus, max_subscriptions=MAX_LISTENERS)
+        self._notifier = ChangeNotifier(
+            bus, lambda: self._run_serialized(pool.poll_changes), MAX_LISTENERS
+        )
+        self.server = _NotifyingServer(
+            SERVER_NAME,
+            version=__version__,
+            title="Skills and memory under version control",
+            lifespan=self._lifespan,
+            get_tool_input_schema={tool.name: tool.parameters for tool in pool.tools}.get,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+            on_subscribe_resource=self._notifier.subscribe,
+            on_unsubscribe_resource=self._notifier.unsubscribe,
+            on_subscriptions_listen=self._listen_handler,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
+        )
+        self.server.add_notification_handler(
+            "notifications/initialized", wire.NotificationParams, self._notifier.add_session
+        )
+        self.server.middleware.append(self._guard_errors)
+
+    def end_streams(self) -> None:
+        """Tell those who listen that there is nothing more to come."""
+        self._listen_handler.close()
+
+    async def end_session(self, session: str) -> None:
+        """Note that a session over HTTP is over."""
+        await self._run_serialized(self._pool.end_session, session)
+
+    @asynccontextmanager
+    async def _lifespan(self, _server: Server[Any]) -> AsyncIterator[None]:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._notifier.run)
+            yield
+            group.cancel_scope.cancel()
+
+    async def _guard_errors(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
+        """Let no error of the brain, nor of this program, say more than it should."""
+        try:
+            result = await call_next(ctx)
+            if ctx.method in _HANDSHAKE_METHODS and isinstance(result, dict):
+                told = await self._run_serialized(self._pool.instructions, _client_name(ctx))
+                result = {**result, "instructions": told}
+            return result
+        except (MCPError, ValidationError):
+            raise
+        except BrainError as error:
+            raise MCPError(wire.INTERNAL_ERROR, resources.error_text(error, self._pool)) from error
+        except Exception as error:
+            logger.exception("%s failed", ctx.method)
+            raise MCPError(
+                wire.INTERNAL_ERROR, "this did not work; see the server's log"
+            ) from error
+
+    async def _run_serialized(self, act: Callable[..., T], *args: Any) -> T:
+        return await anyio.to_thread.run_sync(act, *args, limiter=self._limiter)
+
+    async def _list_tools(
+        self, _ctx: RequestContext, _params: wire.PaginatedRequestParams | None
+    ) -> wire.ListToolsResult:
+        hints = wire.ToolAnnotations
+        return wire.ListToolsResult(
+            tools=[
+                wire.Tool(
+                    name=tool.name,
+                    description=tool.description,
+                    input_schema=tool.parameters,
+                    annotations=hints(
+                        read_only_hint=tool.read_only,
+                        destructive_hint=tool.destructive,
+                        idempotent_hint=tool.idempotent,
+                        open_world_hint=False,
+                    ),
+                )
+                for tool in self._pool.tools
+            ]
+        )
+
+    async def _call_tool(
+        self, ctx: RequestContext, params: wire.CallToolRequestParams
+    ) -> wire.CallToolResult:
+        arguments = params.arguments or {}
+        try:
+            by = _client_name(ctx), params.name, arguments, session_id(ctx)
+            done = await self._run_serialized(self._pool.call, *by)
+        except ToolFailure as failure:
+            return _tool_result(failure.text, is_error=True)
+        except Exception:
+            logger.exception("%s failed", params.name)
+            return _tool_result(
+                "This did not work, and not because of what was asked.", is_error=True
+            )
+        if done.changed:
+            self._notifier.poll_soon()
+        return _tool_result(done.text, is_error=False)
+
+    async def _list_resources(
+        self, ctx: RequestContext, params: wire.PaginatedRequestParams | None
+    ) -> wire.ListResourcesResult:
+        skills = await self._run_serialized(self._pool.list_skills, _client_name(ctx))
+        return resources.list_page(skills, (params.cursor if params else None) or "")
+
+    async def _list_templates(
+        self, _ctx: RequestContext, _params: wire.PaginatedRequestParams | None
+    ) -> wire.ListResourceTemplatesResult:
+        return resources.list_templates()
+
+    async def _read_resource(
+        self, ctx: RequestContext, params: wire.ReadResourceRequestParams
+    ) -> wire.ReadResourceResult:
+        read = resources.resource_reader(self._pool, str(params.uri))
+        try:
+            found = await self._run_serialized(read, _client_name(ctx))
+        except BrainError as error:
+            raise resources.not_found_error(
+                str(params.uri), resources.error_text(error, self._pool)
+            ) from error
+        return resources.read_result(str(params.uri), found)
+
+    async def _list_prompts(
+        self, _ctx: RequestContext, _params: wire.PaginatedRequestParams | None
+    ) -> wire.ListPromptsResult:
+        return wire.ListPromptsResult(
+            prompts=[wire.Prompt(name=PROMPT_NAME, description=_PROMPT_DESCRIPTION)]
+        )
+
+    async def _get_prompt(
+        self, ctx: RequestContext, params: wire.GetPromptRequestParams
+    ) -> wire.GetPromptResult:
+        if params.name != PROMPT_NAME:
+            raise MCPError(wire.INVALID_PARAMS, f"there is one prompt, {PROMPT_NAME}")
+        text = await self._run_serialized(self._pool.read_prompt, _client_name(ctx))
+        told = wire.PromptMessage(role="user", content=wire.TextContent(type="text", text=text))
+        return wire.GetPromptResult(description=_PROMPT_DESCRIPTION, messages=[told])
+
+
+_PROMPT_DESCRIPTION = (
+    "The system prompt of this brain: its own words, the skills it has, its memory."
+)
+
+
+class _NotifyingServer(Server[Any]):
+    """The server of the SDK, which by itself never says that its resources may change."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """Return what the handshake of older revisions tells."""
+        changing = notification_options or NotificationOptions(resources_changed=True)
+        return super().create_initialization_options(
+            changing, experimental_capabilities, extensions
+        )
+
+
+def _client_name(ctx: RequestContext) -> str:
+    """Return what a client calls itself, "" if it does not say."""
+    params = ctx.session.client_params
+    return params.client_info.name if params is not None else ""
+
+
+def _tool_result(text: str, *, is_error: bool) -> wire.CallToolResult:
+    return wire.CallToolResult(
+        content=[wire.TextContent(type="text", text=text)], is_error=is_error
+    )

@@ -1,0 +1,111 @@
+"""A uvicorn protocol that refuses malformed, large or slow request heads."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from itertools import count
+from typing import Any, cast
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from . import connection_limits
+
+MAX_HEAD_BYTES = 32 << 10
+"""Size of the head of a request."""
+MAX_HEAD_SECONDS = 10.0
+"""How long the head of a request may take."""
+_ACTIVITY_COUNTER = count()
+_HEAD_END = b"\r\n\r\n"
+_BARE_LINE_END = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)|\0")
+
+
+class StrictHttpProtocol(H11Protocol):
+    """A connection; what the parser would forgive and a proxy read otherwise is refused."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._timer: asyncio.TimerHandle | None = None
+        self._head_tail = b""
+        self._head_size = 0
+        self.active_since = next(_ACTIVITY_COUNTER)
+
+    @property
+    def activity(self) -> int:
+        """What the connection is in the midst of, as `crowds` says it."""
+        if self.cycle is None or self.cycle.response_complete:
+            return connection_limits.WAITING
+        if self.cycle.more_body:
+            return connection_limits.READING
+        streams = self.scope["method"] == "GET" and self.cycle.response_started
+        unread = self.flow.write_paused  # who takes nothing of an answer waits for none
+        return connection_limits.STREAMING if streams or unread else connection_limits.ANSWERING
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first head; if there are too many, the idlest ends."""
+        super().connection_made(transport)
+        connection_limits.close_idlest_connection(
+            cast("set[StrictHttpProtocol]", self.connections), self
+        )
+        self._start_head_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._stop_head_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take in bytes, those of a head after a look at them."""
+        if self.conn.their_state is h11.IDLE and (fault := self._head_fault(data)):
+            self._refuse(fault)
+            return
+        super().data_received(data)
+        if self.conn.their_state is h11.IDLE:
+            self._start_head_timer()
+        else:
+            self.active_since = next(_ACTIVITY_COUNTER)
+            self._stop_head_timer()
+
+    def on_response_complete(self) -> None:
+        """Go on with the next head if it came right behind the last request, or hang up."""
+        if self.conn.their_state is h11.DONE and self._head_fault(self.conn.trailing_data[0]):
+            self.transport.close()
+        super().on_response_complete()
+        self.active_since = next(_ACTIVITY_COUNTER)
+        if self.conn.their_state is not h11.IDLE:
+            self._stop_head_timer()
+
+    def _head_fault(self, data: bytes) -> str:
+        """Return what is wrong with a head as far as it came with its next piece, "" for nothing.
+
+        The parser bounds only heads that are not there as a whole.
+        """
+        head, end, _ = (self._head_tail + data).partition(_HEAD_END)
+        self._head_size += len(head) - len(self._head_tail)
+        seen = max(len(self._head_tail) - 1, 0)  # of the last byte only what follows tells
+        self._head_tail = head[1 - len(_HEAD_END) :] if not end else b""
+        if self._head_size > MAX_HEAD_BYTES:
+            return "The head is too long."
+        return "Line ends must be CRLF." if _BARE_LINE_END.search(head + end, seen) else ""
+
+    def _start_head_timer(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(MAX_HEAD_SECONDS, self._time_out_head)
+
+    def _stop_head_timer(self) -> None:
+        self._head_tail, self._head_size = b"", 0
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _time_out_head(self) -> None:
+        self._timer = None
+        if not self.transport.is_closing() and self.conn.their_state is h11.IDLE:
+            self.transport.write(b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n")
+            self.transport.close()
+
+    def _refuse(self, reason: str) -> None:
+        self._stop_head_timer()
+        if not self.transport.is_closing():
+            self.send_400_response(reason)

@@ -1,0 +1,159 @@
+"""Check the arguments of a tool call against the schema of the tool.
+
+The schemas of the tools use a handful of keywords, and these are all that is here;
+what a model got wrong is said at once, in words that it can act on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn
+
+from ... import limits
+from ...errors import ToolFailure, printable_text
+from ...skills.suggestions import suggest_names
+from ...util import strict_json
+from .tool import Schema
+
+_JSON_TYPES: dict[str, tuple[type, str]] = {
+    "string": (str, "text"),
+    "integer": (int, "a whole number"),
+    "boolean": (bool, "true or false"),
+    "array": (list, "a list"),
+    "object": (dict, "an object"),
+}
+_MAX_FAULTS = 8
+_MAX_DEPTH = 32
+
+
+def parse_arguments(text: str | bytes) -> dict[str, Any]:
+    """Return the arguments in a JSON text, the form in which some interfaces hand them over.
+
+    Raises `ToolFailure` (`bad_arguments`).
+    """
+    if len(text) > limits.MAX_CALL_BYTES:
+        raise _bad_arguments(f"they are longer than {limits.MAX_CALL_BYTES} bytes")
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    if strict_json.nesting_depth(data, _MAX_DEPTH) > _MAX_DEPTH:
+        raise _bad_arguments("they are nested too deeply")
+    try:
+        found = json.loads(
+            text, object_pairs_hook=reject_duplicate_names, parse_constant=_refuse_constant
+        )
+    except json.JSONDecodeError as error:
+        raise _bad_arguments(f"they are not JSON: {error}") from error
+    except ValueError as error:  # also bytes that are no text, numbers of thousands of digits
+        raise _bad_arguments(f"they are not JSON: {printable_text(error)}") from error
+    if not isinstance(found, dict):
+        raise _bad_arguments("they are not a JSON object")
+    return found
+
+
+def check_arguments(schema: Schema, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that are given; a null counts as not given.
+
+    Raises `ToolFailure` (`bad_arguments`) that names what is wrong.
+    """
+    if not isinstance(arguments, Mapping):
+        raise _bad_arguments("they are not an object")
+    values = {name: _drop_nulls(value) for name, value in arguments.items() if value is not None}
+    faults = list(_schema_faults(schema, values, ""))
+    if faults:
+        raise _bad_arguments("; ".join(faults[:_MAX_FAULTS]))
+    return values
+
+
+def _drop_nulls(value: Any) -> Any:
+    """Return a value without what is null in the objects of a list."""
+    if not isinstance(value, list):
+        return value
+    return [
+        {name: inner for name, inner in item.items() if inner is not None}
+        if isinstance(item, Mapping)
+        else item
+        for item in value
+    ]
+
+
+def _bad_arguments(fault: str) -> ToolFailure:
+    return ToolFailure(f"These arguments cannot be taken: {fault}.", code="bad_arguments")
+
+
+def reject_duplicate_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON that is being read. Raises `ValueError` for a name given twice."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name is given twice")
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def _schema_faults(schema: Schema, value: Any, where: str) -> Iterator[str]:
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if not any(_has_type(kind, value) for kind in kinds):
+        yield f"{where} must be {' or '.join(_JSON_TYPES[kind][1] for kind in kinds)}"
+    elif isinstance(value, str):
+        yield from _text_faults(schema, value, where)
+    elif isinstance(value, list):
+        yield from _list_faults(schema, value, where)
+    elif isinstance(value, Mapping):
+        yield from _object_faults(schema, value, where)
+    elif not schema.get("minimum", value) <= value <= schema.get("maximum", value):
+        yield f"{where} must be from {schema['minimum']} to {schema['maximum']}"
+
+
+def _has_type(kind: str, value: Any) -> bool:
+    expected_type = Mapping if kind == "object" else _JSON_TYPES[kind][0]
+    return isinstance(value, expected_type) and isinstance(value, bool) == (kind == "boolean")
+
+
+def _text_faults(schema: Schema, value: str, where: str) -> Iterator[str]:
+    least, most = schema.get("minLength", 0), schema.get("maxLength", len(value))
+    if not least <= len(value):
+        yield f"{where} must not be empty"
+    if len(value) > most:
+        yield f"{where} has {len(value)} characters, and may have {most}"
+    elif "\0" in value:
+        yield f"{where} holds a NUL, which no text has"
+    elif not _is_encodable(value):
+        yield f"{where} holds half a surrogate pair, which is no character"
+    elif value not in schema.get("enum", (value,)):
+        yield f"{where} must be one of {', '.join(schema['enum'])}, not '{printable_text(value, 40)}'"
+
+
+def _is_encodable(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _list_faults(schema: Schema, value: list[Any], where: str) -> Iterator[str]:
+    if not schema.get("minItems", 0) <= len(value) <= schema["maxItems"]:
+        yield f"{where} must have from {schema.get('minItems', 0)} to {schema['maxItems']} items"
+        return
+    for number, item in enumerate(value, 1):
+        yield from _schema_faults(schema["items"], item, f"item {number} of {where}")
+
+
+def _object_faults(schema: Schema, value: Mapping[str, Any], where: str) -> Iterator[str]:
+    known: dict[str, Schema] = schema["properties"]
+    expected_type = f" of {where}" if where else ""
+    for name in schema["required"]:
+        if name not in value:
+            yield f"{name}{expected_type} is missing"
+    for name, item in value.items():
+        if name in known:
+            yield from _schema_faults(known[name], item, f"{name}{expected_type}")
+        else:
+            yield f"there is no '{printable_text(name, 40)}'{expected_type}{_suggest_name(name, known)}"
+
+
+def _suggest_name(name: Any, known: Mapping[str, Schema]) -> str:
+    near = suggest_names(str(name), known, 1)
+    return f", did you mean {near[0]}?" if near else f", only {', '.join(known) or 'nothing'}"

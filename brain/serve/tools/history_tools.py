@@ -1,0 +1,160 @@
+"""The tools brain_snapshot, brain_diff, brain_log and brain_verify."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from ...errors import printable_text
+from ...results import text_format
+from ...skills.visible_text import strip_hidden
+from .tool import MAX_LINE_CHARS, ToolResult, notice_line
+from .tool_errors import hide_paths
+
+if TYPE_CHECKING:
+    from ...api.brain import Brain
+    from ...results import PathChange, SkillChange, SnapshotInfo
+
+Arguments = dict[str, Any]
+
+MAX_DIFF_FILES = 500
+"""Changed files that are named."""
+MAX_PATCH_CHARS = 60_000
+"""Characters of a patch that are shown."""
+DEFAULT_LOG_LIMIT = 10
+"""Snapshots that are listed where no number is given."""
+MAX_SHOWN_FINDINGS = 50
+MAX_NOTICES = 20
+
+
+def brain_snapshot(brain: Brain, arguments: Arguments) -> ToolResult:
+    """Record the folder as it is."""
+    done = brain.snapshot(arguments.get("message", ""))
+    noticed = done.notices[:MAX_NOTICES]
+    data = {
+        "snapshot": done.snapshot,
+        "bundle": done.bundle,
+        "changed": done.changed,
+        "added": done.added,
+        "modified": done.modified,
+        "removed": done.removed,
+        "notices": [{"path": one.path, "message": one.message} for one in noticed],
+    }
+    notes = [notice_line(one) for one in noticed]
+    if not done.changed:
+        text = f"Nothing has changed since {text_format.short_id(done.snapshot)}."
+        return ToolResult("\n".join([text, *notes]), data, False)
+    counts = f"{done.added} added, {done.modified} modified, {done.removed} removed"
+    text = f"Recorded {text_format.short_id(done.snapshot)}: {counts}."
+    return ToolResult("\n".join([text, *notes]), data, True)
+
+
+def brain_diff(brain: Brain, arguments: Arguments) -> ToolResult:
+    """Say what differs between two states, or since the last snapshot."""
+    found = brain.diff(arguments.get("from"), arguments.get("to"))
+    changes = found.changes[:MAX_DIFF_FILES]
+    skills = found.skills[:MAX_DIFF_FILES]
+    data: dict[str, Any] = {
+        "from": found.from_,
+        "to": found.to,
+        "changes": [_change_data(change) for change in changes],
+        "skills": [_skill_change_data(change) for change in skills],
+        "count": len(found.changes),
+    }
+    lines = [
+        printable_text(text_format.format_skill_change(change), MAX_LINE_CHARS) for change in skills
+    ]
+    lines += [
+        printable_text(text_format.format_path_change(change), MAX_LINE_CHARS) for change in changes
+    ]
+    if len(found.changes) > len(changes):
+        lines.append(f"({len(changes)} of {len(found.changes)} files are named.)")
+    if arguments.get("patch"):
+        data["patch"] = _patch_text(brain.patch(found._replace(changes=changes)))
+        lines += ["", data["patch"]]
+    return ToolResult("\n".join(lines) or "No differences.", data, False)
+
+
+def brain_log(brain: Brain, arguments: Arguments) -> ToolResult:
+    """List snapshots, newest first."""
+    limit = arguments.get("limit", DEFAULT_LOG_LIMIT)
+    found = list(brain.log(limit=limit, skill=arguments.get("skill")))
+    lines = [_snapshot_line(info) for info in found]
+    return ToolResult(
+        "\n".join(lines), {"snapshots": [_snapshot_data(info) for info in found]}, False
+    )
+
+
+def brain_verify(brain: Brain, arguments: Arguments) -> ToolResult:
+    """Check the lineage back to its first snapshot."""
+    done = brain.verify(bool(arguments.get("deep")))
+    findings = [
+        {**finding._asdict(), "message": hide_paths(finding.message, brain.root)}
+        for finding in done.findings[:MAX_SHOWN_FINDINGS]
+    ]
+    data = {
+        "ok": done.ok,
+        "brain": done.brain,
+        "head": done.head,
+        "snapshots": done.snapshots,
+        "objects": done.objects,
+        "trust_level": done.trust_level,
+        "findings": findings,
+    }
+    verdict = "The lineage is whole" if done.ok else "VERIFICATION FAILED"
+    lines = [
+        f"{verdict}: {done.snapshots} snapshots, {done.objects} objects, "
+        f"head {text_format.short_id(done.head)}, trust level {done.trust_level}."
+    ]
+    lines += [
+        f"{finding['severity']}: {finding['code']}: {printable_text(finding['message'], MAX_LINE_CHARS)}"
+        for finding in findings
+    ]
+    if len(done.findings) > len(findings):
+        lines.append(f"({len(findings)} of {len(done.findings)} findings are shown.)")
+    return ToolResult("\n".join(lines), data, False)
+
+
+def _change_data(change: PathChange) -> dict[str, Any]:
+    return {"path": change.path, "change": change.change, "from_path": change.from_path}
+
+
+def _skill_change_data(change: SkillChange) -> dict[str, Any]:
+    return change._asdict()
+
+
+def _snapshot_line(info: SnapshotInfo) -> str:
+    author = printable_text(info.author, 80)
+    what = printable_text(
+        info.message or text_format.format_operation(info.operation), MAX_LINE_CHARS
+    )
+    return f"{text_format.short_id(info.snapshot)}  {_iso_time(info.time)}  {author}  {what}"
+
+
+def _iso_time(milliseconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(milliseconds // 1000))
+
+
+def _snapshot_data(info: SnapshotInfo) -> dict[str, Any]:
+    return {
+        "snapshot": info.snapshot,
+        "bundle": info.bundle,
+        "parents": info.parents,
+        "author": info.author,
+        "time": _iso_time(info.time),
+        "message": info.message[:MAX_LINE_CHARS],
+        "operation": info.operation,
+    }
+
+
+def _patch_text(pieces: Iterable[str]) -> str:
+    remaining_chars, shown = MAX_PATCH_CHARS, []
+    for raw in pieces:
+        piece = strip_hidden(raw)  # no path and no text makes a line of its own
+        shown.append(piece[:remaining_chars])
+        remaining_chars -= len(piece)
+        if remaining_chars < 0:
+            return "".join(chain(shown, [f"\n(cut after {MAX_PATCH_CHARS} characters)\n"]))
+    return "".join(shown)

@@ -1,0 +1,237 @@
+"""Parse the entries of a memory file, change them, and format them again.
+
+In notes, entries are separated by a line with a § alone, as Hermes does it. Notes that a
+person began, with a heading or a list, are entries block by block up to the first §.
+In JSON Lines every line is an entry. Whatever is not changed stays byte for byte, and what
+is new gets the line ends of the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, pairwise, repeat
+from operator import itemgetter
+from typing import NamedTuple
+
+from ...errors import ToolFailure, printable_text
+from ...util import strict_json
+from .argument_check import reject_duplicate_names
+
+NOTE_SEPARATOR = "\n§\n"
+"""What stands between two entries of notes."""
+_LEADING_BLANKS = re.compile(r"\ufeff?(?:[ \t]*\r?\n)*")
+_SEPARATOR_LINE = re.compile(r"((?:\r?\n|(?<![^\n]))§[ \t]*\r?\n)")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_HEADING_OR_ITEM = re.compile(r"(?:#{1,6}|[-*+]|\d{1,9}[.)])[ \t]")
+"""How a heading or an item of a list begins."""
+_MAX_JSON_DEPTH = 64
+_PREVIEW_CHARS = 120
+"""Characters of an entry that are shown where all are listed."""
+
+
+class MemoryEntry(NamedTuple):
+    """An entry, and what stands between it and the one before."""
+
+    separator: str
+    text: str
+
+
+MemoryEntries = list[MemoryEntry]
+
+
+class ParsedMemory(NamedTuple):
+    """The entries of a memory; what is blank above and below them; how its lines end."""
+
+    leading: str
+    entries: MemoryEntries
+    trailing: str
+    line_end: str
+
+
+class MemoryFormat(NamedTuple):
+    """How a kind of memory is cut, what stands between entries, and what an entry may be.
+
+    The text that `cut` gets has no blanks at its end.
+    """
+
+    split: Callable[[str], MemoryEntries]
+    separator: str
+    check_entry: Callable[[str], str]
+
+
+def parse_memory(text: str, memory_format: MemoryFormat) -> ParsedMemory:
+    """Return a memory cut apart."""
+    found = _LEADING_BLANKS.match(text)
+    above = found[0] if found else ""
+    body = text[len(above) :]
+    stripped = body.rstrip()
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    return ParsedMemory(above, memory_format.split(stripped), body[len(stripped) :], line_end)
+
+
+def format_memory(memory: ParsedMemory, last: str = "") -> str:
+    """Return the text of a memory, of which `last` was the last entry when it was read.
+
+    A last entry that is new has a line end, as programs expect that add a line.
+    """
+    if not memory.entries:
+        return memory.leading
+    is_new = memory.entries[-1].text != last
+    below = memory.trailing or (memory.line_end if is_new else "")
+    return f"{memory.leading}{''.join(chain.from_iterable(memory.entries))}{below}"
+
+
+def entries_size(entries: MemoryEntries) -> int:
+    """Return the characters of entries and of what stands between them."""
+    return sum(map(len, chain.from_iterable(entries)))
+
+
+def add_entry(memory: ParsedMemory, content: str, memory_format: MemoryFormat) -> ParsedMemory:
+    """Return a memory with one more entry at the end, unless it is there already."""
+    text = _prepare_entry(memory, content, memory_format)
+    if text in map(itemgetter(1), memory.entries):
+        return memory
+    between = _convert_line_ends(memory_format.separator, memory.line_end) if memory.entries else ""
+    return memory._replace(entries=[*memory.entries, MemoryEntry(between, text)])
+
+
+def replace_entry(
+    memory: ParsedMemory, old_text: str, content: str, memory_format: MemoryFormat
+) -> ParsedMemory:
+    """Return a memory with the entry that holds `old` replaced; raises `ToolFailure`."""
+    entries = memory.entries
+    place = _find_entry(entries, old_text)
+    new = entries[place]._replace(text=_prepare_entry(memory, content, memory_format))
+    return memory._replace(entries=[*entries[:place], new, *entries[place + 1 :]])
+
+
+def remove_entry(memory: ParsedMemory, old_text: str) -> ParsedMemory:
+    """Return a memory without the entry that holds `old`; raises `ToolFailure`."""
+    place = _find_entry(memory.entries, old_text)
+    rest = memory.entries[:place] + memory.entries[place + 1 :]
+    if rest and place == 0:
+        rest[0] = rest[0]._replace(separator="")
+    return memory._replace(entries=rest)
+
+
+def format_entry_list(entries: MemoryEntries, max_rows: int = 40) -> str:
+    """Return entries as numbered lines, each cut short."""
+    rows = [
+        f"{n}. {printable_text(entry.text, _PREVIEW_CHARS)}"
+        for n, entry in enumerate(entries[:max_rows], 1)
+    ]
+    left = len(entries) - len(rows)
+    return "\n".join([*rows, f"({left} more)"] if left else rows)
+
+
+def _prepare_entry(memory: ParsedMemory, content: str, memory_format: MemoryFormat) -> str:
+    return _convert_line_ends(memory_format.check_entry(content), memory.line_end)
+
+
+def _convert_line_ends(text: str, line_end: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", line_end) if line_end != "\n" else text
+
+
+def _find_entry(entries: MemoryEntries, old_text: str) -> int:
+    wanted = old_text.strip().replace("\r\n", "\n")
+    if not wanted:
+        raise ToolFailure("old_text is empty.", code="bad_arguments")
+    found = [
+        place for place, entry in enumerate(entries) if wanted in entry.text.replace("\r\n", "\n")
+    ]
+    if not found:
+        raise ToolFailure(
+            f"No entry has '{printable_text(wanted)}'.",
+            code="no_match",
+            hint=f"The entries are:\n{format_entry_list(entries)}"
+            if entries
+            else "There are no entries.",
+        )
+    if len({entries[place].text for place in found}) > 1:
+        raise ToolFailure(
+            f"{len(found)} entries have '{printable_text(wanted)}'.",
+            code="ambiguous",
+            hint="Give more of the one you mean:\n"
+            + format_entry_list([entries[place] for place in found], 10),
+        )
+    return found[0]
+
+
+def _split_notes(text: str) -> MemoryEntries:
+    if not text:
+        return []
+    parts = _SEPARATOR_LINE.split(text)
+    rest = [MemoryEntry(*pair) for pair in zip(parts[1::2], parts[2::2], strict=True)]
+    if _HEADING_OR_ITEM.match(parts[0].lstrip()):
+        return [*_split_at(parts[0], _block_starts(parts[0])), *rest]
+    return [MemoryEntry("", parts[0]), *rest]
+
+
+def _split_records(text: str) -> MemoryEntries:
+    plain = text[:1] == "{" and text.count("\n") == text.count("\n{")
+    if plain and "\r" not in text:  # most often so, and then quickly done
+        first, *rest = text.split("\n")
+        return [
+            MemoryEntry("", first),
+            *map(MemoryEntry._make, zip(repeat("\n"), rest, strict=False)),
+        ]
+    return _split_at(text, (line.start() for line in _LINE.finditer(text) if line[0].strip()))
+
+
+def _block_starts(text: str) -> Iterator[int]:
+    """Yield where blocks begin: at headings, at items, and after blank lines."""
+    blank = True
+    for line in _LINE.finditer(text):
+        if line[0].strip() and (blank or _HEADING_OR_ITEM.match(line[0])):
+            yield line.start()
+        blank = not line[0].strip()
+
+
+def _split_at(text: str, starts: Iterable[int]) -> MemoryEntries:
+    """Cut a text at these places; what is blank at the end of one stands before the next."""
+    out: MemoryEntries = []
+    before = ""
+    for start, end in pairwise([*starts, len(text)]):
+        whole = text[start if out else 0 : end]
+        body = whole.rstrip() if end < len(text) else whole
+        out.append(MemoryEntry(before, body))
+        before = whole[len(body) :]
+    return out
+
+
+def _check_note(content: str) -> str:
+    text = content.strip()
+    if not text:
+        raise ToolFailure("content is empty.", code="bad_arguments")
+    if re.search(r"(?m)^§[ \t]*\r?$", text):
+        raise ToolFailure(
+            "content has a line § of its own, which separates entries.",
+            code="bad_arguments",
+            hint="Give the entries one by one.",
+        )
+    return text
+
+
+def _check_record(content: str) -> str:
+    data = content.encode()
+    try:
+        if strict_json.nesting_depth(data, _MAX_JSON_DEPTH) > _MAX_JSON_DEPTH:
+            raise ValueError("nested too deeply")
+        record = json.loads(data, object_pairs_hook=reject_duplicate_names)
+        if not isinstance(record, dict):
+            raise ValueError("not an object")
+        line = json.dumps(record, ensure_ascii=False, allow_nan=False)
+        line.encode()
+    except ValueError as error:
+        raise ToolFailure(
+            f"content is not one JSON object: {printable_text(error)}.",
+            code="bad_arguments",
+            hint='This memory holds JSON Lines: give an object such as {"lesson": "…"}.',
+        ) from error
+    return line
+
+
+NOTE_FORMAT = MemoryFormat(_split_notes, NOTE_SEPARATOR, _check_note)
+JSONL_FORMAT = MemoryFormat(_split_records, "\n", _check_record)

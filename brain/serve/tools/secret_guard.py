@@ -1,0 +1,63 @@
+"""Refuse tool calls that would write a secret into the brain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ToolFailure
+
+if TYPE_CHECKING:
+    from ...api.brain import Brain
+    from ...repo.changes.edit_files import ContentChange
+    from ...secrets import SecretFinding
+
+_TEXT_ARGUMENTS = ("content", "description", "new_string", "file_content", "message")
+
+
+def refuse_secrets(brain: Brain, arguments: dict[str, Any]) -> None:
+    """Raise `ToolFailure` (`secret`) if what is to be written looks like one, unless accepted."""
+    for name, text in _written_texts(arguments):
+        for found in brain.secrets_in(text.encode())[:1]:
+            raise _secret_failure(found, name)
+
+
+def refuse_new_secrets(brain: Brain, before: bytes | None, after: bytes | None) -> None:
+    """Raise `ToolFailure` (`secret`) for a text with one that it did not hold before.
+
+    So it may be put together from what was there and what is given.
+    """
+    found = brain.secrets_in(after or b"")
+    known = {finding.id for finding in brain.secrets_in(before or b"")} if found else set()
+    for finding in found:
+        if finding.id not in known:
+            raise _secret_failure(finding, "what comes out")
+
+
+def guard_change(brain: Brain, change: ContentChange) -> ContentChange:
+    """Return a change of a file that brings no secret into it."""
+
+    def checked(before: bytes | None) -> bytes | None:
+        after = change(before)
+        refuse_new_secrets(brain, before, after)
+        return after
+
+    return checked
+
+
+def _secret_failure(found: SecretFinding, where: str) -> ToolFailure:
+    return ToolFailure(
+        f"Line {found.line} of {where} looks like a secret ({found.rule}).",
+        code="secret",
+        hint="Write where it is kept instead, such as the name of an environment "
+        "variable. If it is no secret, a person can accept it: "
+        f"{found.id} in secrets.accepted of manifest.yaml.",
+    )
+
+
+def _written_texts(arguments: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for name in _TEXT_ARGUMENTS:
+        if name in arguments:
+            yield name, arguments[name]
+    for step in arguments.get("operations", ()):
+        yield from _written_texts(step)

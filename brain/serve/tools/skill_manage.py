@@ -1,0 +1,184 @@
+"""The tool skill_manage: create, edit, patch and delete skills and their files."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ...errors import NotFound, ToolFailure, printable_text
+from ...skills import index_lines
+from ...skills.slug import is_slug
+from .secret_guard import guard_change, refuse_new_secrets
+from .skill_read import file_argument
+from .text_replacement import replace_in_text
+from .tool import ToolResult, notice_line
+from .tool_definitions import SKILL_ACTIONS, SKILL_FOLDERS
+
+if TYPE_CHECKING:
+    from ...api.brain import Brain
+    from ...repo.changes.edit_files import ContentChange
+    from ...results import Similar, Upserted
+
+Arguments = dict[str, Any]
+
+
+class _FileMissing(NotFound):
+    """The file to be changed is not there."""
+
+    code = "no_file"
+
+
+def skill_manage(brain: Brain, arguments: Arguments) -> ToolResult:
+    """Create, improve or remove a skill, or one of its files."""
+    named = {arguments[key] for key in ("action", "op") if key in arguments}
+    if len(named) != 1:
+        raise ToolFailure(
+            "Give one action." if named else "action is missing.",
+            code="bad_arguments",
+            hint=f"It is one of {', '.join(SKILL_ACTIONS)}.",
+        )
+    return _ACTION_FUNCTIONS[named.pop()](brain, arguments)
+
+
+def _save_skill(brain: Brain, arguments: Arguments) -> ToolResult:
+    name, content = arguments["name"], arguments.get("content")
+    description = arguments.get("description")
+    if not (content or description):
+        raise _missing_argument("content")
+    of = name if is_slug(name) or "/" in name else ""
+    similar: list[Similar] = []
+    if "/" in name:
+        name = brain.read_skill(name).slug  # the path of one that is there: a name has no slash
+    else:
+        similar = brain.similar_skills(name, description, content)
+    done = brain.upsert_skill(
+        name,
+        content,
+        description=description,
+        category=arguments.get("category", ""),
+        of=of,
+        check=partial(refuse_new_secrets, brain),
+    )
+    new = done.previous_version is None
+    return _add_similar(_write_result(done, "Created" if new else "Improved"), similar)
+
+
+def _add_similar(answer: ToolResult, similar: list[Similar]) -> ToolResult:
+    """Name the skills that a new one nearly duplicates."""
+    if not similar:
+        return answer
+    lines = [index_lines.format_line(one.slug, one.description) for one in similar]
+    advice = (
+        "This is much like what you have. If one of these covers it, improve that one, and "
+        f"delete {answer.data['slug']} with absorbed_into:"
+    )
+    rows = [
+        {"slug": one.slug, "description": one.description, "likeness": one.score} for one in similar
+    ]
+    text = "\n".join([answer.text, advice, *lines])
+    return answer._replace(text=text, data={**answer.data, "similar": rows})
+
+
+def _patch_file(brain: Brain, arguments: Arguments) -> ToolResult:
+    old: str | None = arguments.get("old_string")
+    new: str | None = arguments.get("new_string")
+    if not old or new is None:
+        raise _missing_argument("new_string" if old else "old_string")
+    name, inner = arguments["name"], file_argument(arguments)
+    everywhere = arguments.get("replace_all", False)
+    shown = f"{name}/{inner}" if inner else name
+
+    def change(content: bytes | None) -> bytes:
+        if content is None:
+            raise _FileMissing("no such file")
+        return replace_in_text(content, old, new, everywhere, printable_text(shown))
+
+    return _write_result(
+        _edit_skill_file(brain, name, inner, change, f"Patch {inner or 'the text'}"), "Patched"
+    )
+
+
+def _write_file(brain: Brain, arguments: Arguments) -> ToolResult:
+    name, inner = arguments["name"], file_argument(arguments)
+    text: str | None = arguments.get("file_content")
+    if not inner or text is None:
+        raise _missing_argument("file_content" if inner else "file_path")
+    content = text.encode()
+
+    def change(was: bytes | None) -> bytes:
+        if was is None and inner.partition("/")[0] not in SKILL_FOLDERS:
+            raise ToolFailure(
+                f"A new file cannot go to {printable_text(inner)}.",
+                code="bad_path",
+                hint=f"Put it below {', '.join(folder + '/' for folder in SKILL_FOLDERS)}.",
+            )
+        return content
+
+    done = _edit_skill_file(brain, name, inner, change, f"Write {inner}")
+    return _write_result(done, f"Wrote {printable_text(inner)} of")
+
+
+def _remove_file(brain: Brain, arguments: Arguments) -> ToolResult:
+    name, inner = arguments["name"], file_argument(arguments)
+    if not inner:
+        raise _missing_argument("file_path")
+
+    def change(was: bytes | None) -> None:
+        if was is None:
+            raise _FileMissing("no such file")
+
+    done = _edit_skill_file(brain, name, inner, change, f"Remove {inner}")
+    return _write_result(done, f"Removed {printable_text(inner)} of")
+
+
+def _delete_skill(brain: Brain, arguments: Arguments) -> ToolResult:
+    name, umbrella = arguments["name"], arguments.get("absorbed_into")
+    message = ""
+    if umbrella:
+        target = brain.read_skill(umbrella)
+        if target.path == brain.read_skill(name).path:
+            raise ToolFailure("A skill cannot be absorbed into itself.", code="bad_arguments")
+        message = f"Absorbed into {target.slug}"
+    elif umbrella == "":
+        message = "Pruned: nothing took its place"
+    done = brain.delete_skill(name, message=message)
+    answer = _write_result(done, "Removed")
+    return answer._replace(data={**answer.data, "absorbed_into": umbrella})
+
+
+def _edit_skill_file(
+    brain: Brain, name: str, inner: str, change: ContentChange, why: str
+) -> Upserted:
+    try:
+        return brain.edit_skill(name, guard_change(brain, change), file=inner, message=why)
+    except _FileMissing:
+        brain.read_skill(name, inner)  # tells what there is
+        raise
+
+
+def _missing_argument(name: str) -> ToolFailure:
+    return ToolFailure(f"{name} is missing.", code="bad_arguments")
+
+
+def _write_result(done: Upserted, what: str) -> ToolResult:
+    data = {
+        "slug": done.slug,
+        "name": done.name,
+        "version": done.version,
+        "previous_version": done.previous_version,
+        "path": done.path,
+        "snapshot": done.snapshot,
+        "bundle": done.bundle,
+    }
+    text = f"{what} {done.slug}, version {done.version} (snapshot {done.snapshot[:12]})."
+    return ToolResult("\n".join([text, *map(notice_line, done.notices)]), data, done.changed)
+
+
+_ACTION_FUNCTIONS = {
+    "create": _save_skill,
+    "edit": _save_skill,
+    "patch": _patch_file,
+    "delete": _delete_skill,
+    "write_file": _write_file,
+    "remove_file": _remove_file,
+}

@@ -1,0 +1,186 @@
+"""The tools skills_list and skill_view."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ToolFailure, printable_text
+from ...skills import index_lines
+from ...skills.visible_text import clean_text
+from .tool import ToolResult
+
+if TYPE_CHECKING:
+    from ...api.brain import Brain
+    from ...results import Selected, Skill
+
+
+MAX_LISTED_SKILLS = 400
+"""Skills listed at a time."""
+MAX_LIST_TOKENS = 12_000
+"""Tokens of the list where there are more."""
+MAX_DESCRIPTIONS_CHARS = MAX_LIST_TOKENS * index_lines.BYTES_PER_TOKEN
+"""Characters of all descriptions that are shown where there are fewer."""
+MAX_TASK_SKILLS = 20
+"""Skills that are listed for a task."""
+_TASK_CANDIDATES = 200
+"""Skills that fit a task, of any category, among which those of one are found."""
+_MAX_CATEGORIES = 200
+
+
+def skills_list(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
+    """List skills: all, those of a category, or those that a task needs."""
+    category = arguments.get("category", "").strip("/ ").lower()
+    if arguments.get("task"):
+        return _list_for_task(brain, arguments["task"], category)
+    if not category and brain.index().skills > MAX_LISTED_SKILLS:
+        return _list_within_budget(brain)
+    every = brain.skills()
+    rows = [skill for skill in every if _is_in_category(skill, category)]
+    if category and not rows:
+        raise _no_category_failure(category, every)
+    shared = {slug for slug, times in Counter(skill.slug for skill in every).items() if times > 1}
+    shown = rows[:MAX_LISTED_SKILLS]
+    shown = [
+        skill._replace(description=_truncate_description(skill.description, len(shown)))
+        for skill in shown
+    ]
+    lines = [
+        index_lines.format_line(_display_name(skill, shared), skill.description) for skill in shown
+    ]
+    if len(shown) < len(rows):
+        lines.append(f"({len(shown)} of {len(rows)} skills: say what your task is to find others.)")
+    return _list_result(lines or [index_lines.NO_SKILLS], shown, len(rows))
+
+
+def _list_within_budget(brain: Brain) -> ToolResult:
+    """List very many skills, as what there is room for shows them best."""
+    made = brain.index(budget=MAX_LIST_TOKENS)
+    rows = [
+        {"name": one.name, "description": one.description or "", "category": one.category}
+        for one in index_lines.parse_index(made.index)
+    ]
+    text = f"{made.index}\n(To find the ones you need, say what your task is.)"
+    return ToolResult(text, {"count": made.skills + made.left_out, "skills": rows}, False)
+
+
+def _list_for_task(brain: Brain, task: str, category: str) -> ToolResult:
+    """List the skills that a task needs, the best first."""
+    found = brain.selection(task, _TASK_CANDIDATES if category else MAX_TASK_SKILLS)
+    rows = [skill for skill in found.skills if _is_in_category(skill, category)][:MAX_TASK_SKILLS]
+    lines = [index_lines.format_line(skill.slug, skill.description) for skill in rows]
+    if not lines:
+        lines = [index_lines.NO_MATCH if brain.index().skills else index_lines.NO_SKILLS]
+    if found.fallback:
+        lines.append("(Found by their words alone: the embedder fails.)")
+    return _list_result(lines, rows, len(rows))
+
+
+def _list_result(lines: list[str], shown: Sequence[Skill | Selected], count: int) -> ToolResult:
+    rows = [
+        {
+            "slug": skill.slug,
+            "name": skill.name,
+            "description": skill.description,
+            "category": _skill_category(skill),
+        }
+        for skill in shown
+    ]
+    return ToolResult("\n".join(lines), {"count": count, "skills": rows}, False)
+
+
+def _truncate_description(description: str, skill_count: int) -> str:
+    """Return what there is room for of a description, ending with a word."""
+    max_chars = MAX_DESCRIPTIONS_CHARS // skill_count
+    if len(description) <= max_chars:
+        return description
+    words = description[: max_chars + 1].rpartition(" ")[0].rstrip()
+    return (words or description[:max_chars]) + index_lines.ELLIPSIS
+
+
+def _skill_category(skill: Skill | Selected) -> str:
+    """Return the folders between skills/ and a skill, "" for none."""
+    parts = skill.path.split("/")
+    return "/".join(parts[1 : -2 if parts[-1].lower() == "skill.md" else -1])
+
+
+def _is_in_category(skill: Skill | Selected, category: str) -> bool:
+    """Tell whether a skill is of a category, in lower case; every one is of none."""
+    return not category or _skill_category(skill).lower() == category
+
+
+def _display_name(skill: Skill, shared: set[str]) -> str:
+    """Return by what a skill is found: its slug, or its path below skills/ if others share it."""
+    return skill.path.partition("/")[2] if skill.slug in shared else skill.slug
+
+
+def _category_names(skills: list[Skill]) -> str:
+    names = sorted({_skill_category(skill) for skill in skills} - {""})
+    return ", ".join(map(printable_text, names[:_MAX_CATEGORIES])) or "none"
+
+
+def _no_category_failure(category: str, skills: list[Skill]) -> ToolFailure:
+    return ToolFailure(
+        f"There is no category '{printable_text(category)}'.",
+        code="no_category",
+        hint=f"Categories: {_category_names(skills)}.",
+    )
+
+
+MAX_FILE_CHARS = 200_000
+"""Characters that are shown of a file, the names of other files among them."""
+MAX_NAMED_FILES = 200
+"""Files of a skill that are named."""
+_CUT_NOTE_CHARS = 60
+"""Room for the line that says how much was cut."""
+
+
+def skill_view(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
+    """Read a skill, or one of its files, now or at an earlier version."""
+    name, version = arguments["name"], arguments.get("version", "")
+    found = brain.read_skill(
+        f"{name}@{version}" if version != "" else name, file_argument(arguments)
+    )
+    files = _file_list(found.files) if not found.file else ""
+    shown = text_for_model(found.content, MAX_FILE_CHARS - len(files))
+    data = {
+        "slug": found.slug,
+        "name": found.name,
+        "description": found.description,
+        "version": found.version,
+        "path": found.path,
+        "snapshot": found.snapshot,
+        "file": found.file,
+        "content": shown,
+        "files": found.files,
+    }
+    return ToolResult(shown + files, data, False)
+
+
+def file_argument(arguments: dict[str, Any]) -> str:
+    """Return which file of a skill is meant, "" for its own text."""
+    path: str = arguments.get("file_path", "")
+    return "" if path == "SKILL.md" else path
+
+
+def text_for_model(content: bytes, max_chars: int = MAX_FILE_CHARS) -> str:
+    """Return a file as a model is shown it: what nobody sees left out, at most so long."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return f"(not a text: {len(content)} bytes)"
+    text = clean_text(text)
+    if len(text) <= max_chars:
+        return text
+    kept = max_chars - _CUT_NOTE_CHARS
+    return f"{text[:kept]}\n(cut: {kept} of {len(text)} characters)"
+
+
+def _file_list(files: Sequence[str]) -> str:
+    """Return the line that names the files of a skill, as many as there is room for."""
+    if not files:
+        return ""
+    names = ", ".join(map(printable_text, files[:MAX_NAMED_FILES]))
+    more = f" ({MAX_NAMED_FILES} of {len(files)} files)" if len(files) > MAX_NAMED_FILES else ""
+    return f"\n\nFiles, to be read with file_path: {names}{more}"

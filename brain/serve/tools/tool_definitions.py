@@ -1,0 +1,265 @@
+"""The definitions of all tools: names, parameters and descriptions, for every export.
+
+Names and parameters are those of Hermes and of the seed, which models know.
+"""
+
+from __future__ import annotations
+
+from ... import limits
+from .tool import Tool, object_schema, text_schema
+
+SKILL_ACTIONS = ("create", "edit", "patch", "delete", "write_file", "remove_file")
+"""What skill_manage does."""
+MEMORY_ACTIONS = ("add", "replace", "remove")
+"""What memory does to an entry."""
+SKILL_FOLDERS = ("references", "templates", "scripts", "assets")
+"""Where new files of a skill go."""
+
+_NAME_PARAMETER = text_schema(
+    "Name of the skill, as skills_list shows it: lower case, words joined by hyphens, "
+    "such as oracle-manipulation.",
+    limits.MAX_SKILL_NAME_CHARS,
+    1,
+)
+_FILE_DESCRIPTION = (
+    "Path of a file of the skill, relative to its folder, such as references/api.md."
+)
+
+SKILLS_LIST = Tool(
+    "skills_list",
+    "List the skills you have, one line each: name and description. Read the full text "
+    "of one with skill_view before you do work that it is about.",
+    object_schema(
+        category=text_schema("List only the skills of this category.", limits.MAX_SKILL_NAME_CHARS),
+        task=text_schema(
+            "What is to be done, in a sentence or in full: lists the skills that fit it best, "
+            "the best first. For when there are many skills.",
+            limits.MAX_CALL_TEXT_CHARS,
+        ),
+    ),
+    read_only=True,
+    destructive=False,
+    idempotent=True,
+)
+
+SKILL_VIEW = Tool(
+    "skill_view",
+    "Read a skill: its SKILL.md and the list of its files. With file_path, read one of "
+    "these files instead. With version, read what it was at an earlier version.",
+    object_schema(
+        ("name",),
+        name=_NAME_PARAMETER,
+        file_path=text_schema(
+            f"{_FILE_DESCRIPTION} Leave it out for SKILL.md.", limits.MAX_PATH_BYTES
+        ),
+        version={
+            "type": ["string", "integer"],
+            "description": "An earlier version of the skill, such as 2. Leave it out for now.",
+            "maxLength": 64,
+            "minimum": 0,
+            "maximum": 999_999_999,
+        },
+    ),
+    read_only=True,
+    destructive=False,
+    idempotent=True,
+)
+
+SKILL_MANAGE = Tool(
+    "skill_manage",
+    "Write down what you learned, as skills: your procedural memory, one for each kind of "
+    "task. Every write raises the version of the skill and is recorded; nothing is lost.\n\n"
+    "Improve the skill you have before you add another: look through skills_list first, and "
+    "patch or edit the one that is nearest to the task. Add a new one only for a kind of "
+    "task that none covers. Never make a near-duplicate of one.\n\n"
+    "Actions:\n"
+    "create: a new skill from content (on a name that exists it improves that skill).\n"
+    "patch: replace old_string by new_string, for corrections. Best for most changes.\n"
+    "edit: replace the text by content, for overhauls. Read it first with skill_view.\n"
+    "write_file, remove_file: a file of the skill, at file_path.\n"
+    "delete: remove the skill. If another one took its content in, name that one in "
+    'absorbed_into; if it was stale, give absorbed_into="".\n\n'
+    "Create after: a hard task that went well (5 or more calls), an error overcome, a way "
+    "that the user corrected, a procedure you were asked to remember. Patch as soon as "
+    "instructions turn out stale, wrong or incomplete. Skip what was simple and done once.\n\n"
+    "A good skill says when to use it (description, the one line you will see in the list), "
+    "the steps with exact commands, the pitfalls, and how to verify the outcome.",
+    object_schema(
+        ("name",),
+        action={
+            "type": "string",
+            "enum": list(SKILL_ACTIONS),
+            "description": "What to do. Required, unless it is given as op.",
+        },
+        op={"type": "string", "enum": list(SKILL_ACTIONS), "description": "The same as action."},
+        name=_NAME_PARAMETER,
+        content=text_schema(
+            "For create and edit: the whole text in Markdown, with YAML front matter (name, "
+            "description) or without. Do not state a version: it is kept for you.",
+            limits.MAX_CALL_TEXT_CHARS,
+        ),
+        description=text_schema(
+            "For create and edit: one line that says what the skill does and when to use it, "
+            "if content has no front matter.",
+            limits.MAX_DESCRIPTION_CHARS,
+        ),
+        old_string=text_schema(
+            "For patch: the text to replace, exactly as it stands there. It must occur once: "
+            "give some lines around it, or set replace_all.",
+            limits.MAX_CALL_TEXT_CHARS,
+        ),
+        new_string=text_schema(
+            'For patch: the text instead; "" removes old_string.', limits.MAX_CALL_TEXT_CHARS
+        ),
+        replace_all={
+            "type": "boolean",
+            "description": "For patch: replace every occurrence (default: false).",
+        },
+        category=text_schema(
+            "For create: the category, a folder of skills, that a new skill goes into, such as "
+            "devops.",
+            limits.MAX_SLUG_CHARS,
+        ),
+        file_path=text_schema(
+            f"For write_file, remove_file, and patch of such a file. {_FILE_DESCRIPTION} New files go below "
+            f"{', '.join(name + '/' for name in SKILL_FOLDERS)}.",
+            limits.MAX_PATH_BYTES,
+        ),
+        file_content=text_schema(
+            "For write_file: the content of the file.", limits.MAX_CALL_TEXT_CHARS
+        ),
+        absorbed_into=text_schema(
+            "For delete: the skill, which must exist, that took in the content of this one; "
+            '"" if none did.',
+            limits.MAX_SKILL_NAME_CHARS,
+        ),
+    ),
+    read_only=False,
+    destructive=True,
+    idempotent=False,
+)
+
+_CHANGE_PARAMETERS = {
+    "content": text_schema("For add and replace: the entry.", limits.MAX_CALL_TEXT_CHARS),
+    "old_text": text_schema(
+        "For replace and remove: a piece of the entry that is meant, and of no other.",
+        limits.MAX_CALL_TEXT_CHARS,
+    ),
+}
+
+MEMORY = Tool(
+    "memory",
+    "Keep facts that last beyond this session: short entries, which you see at the start of "
+    "every one.\n\n"
+    "Save as soon as the user states a preference, a correction or a detail about themselves, "
+    "or you learn something stable about their environment, conventions or tools. What counts "
+    "most is what keeps the user from having to say it again. Skip what is trivial or easily "
+    "found out again, raw data, progress of a task, notes to be done. How something is done "
+    "belongs in a skill.\n\n"
+    "Targets: user (who the user is), memory (your own notes), or a file of JSON Lines such as "
+    "findings.jsonl, whose entries are JSON objects.\n\n"
+    "Make all changes in one call, with operations: all are made or none, and only what comes "
+    "out has to fit. If memory is full, remove or shorten entries in the call that adds one.",
+    object_schema(
+        ("target",),
+        action={
+            "type": "string",
+            "enum": [*MEMORY_ACTIONS, "read"],
+            "description": "What to do. Leave it out if you give operations.",
+        },
+        target=text_schema(
+            "Which memory: memory, user, or the name of a file of JSON Lines.",
+            limits.MAX_SKILL_NAME_CHARS,
+            1,
+        ),
+        **_CHANGE_PARAMETERS,
+        operations={
+            "type": "array",
+            "description": "Several changes at once, in order.",
+            "items": object_schema(
+                ("action",),
+                action={"type": "string", "enum": list(MEMORY_ACTIONS)},
+                **_CHANGE_PARAMETERS,
+            ),
+            "maxItems": 100,
+        },
+    ),
+    read_only=False,
+    destructive=True,
+    idempotent=False,
+)
+
+_REVISION_DESCRIPTION = (
+    "An id of a snapshot or its first digits, a branch, @ for the last snapshot, @~2"
+)
+
+BRAIN_SNAPSHOT = Tool(
+    "brain_snapshot",
+    "Record the whole brain as it is now, also what was changed in files by hand. What the "
+    "other tools write is recorded already. Without changes nothing is recorded.",
+    object_schema(message=text_schema("What was done and why, in a line.", 4000)),
+    read_only=False,
+    destructive=False,
+    idempotent=True,
+)
+
+BRAIN_DIFF = Tool(
+    "brain_diff",
+    "Say what differs between two states of the brain: skills with their versions, and files. "
+    "Without from and to: what was changed by hand since the last snapshot.",
+    object_schema(
+        (),
+        **{
+            "from": text_schema(
+                f"The earlier state. {_REVISION_DESCRIPTION} for two before it.", 200, 1
+            ),
+            "to": text_schema("The later state; the files as they are now, if left out.", 200, 1),
+            "patch": {"type": "boolean", "description": "Show the changed lines, too."},
+        },
+    ),
+    read_only=True,
+    destructive=False,
+    idempotent=True,
+)
+
+BRAIN_LOG = Tool(
+    "brain_log",
+    "List what was done to the brain, newest first: snapshot, time, author, what and why.",
+    object_schema(
+        limit={
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 200,
+            "description": "How many snapshots (default: 10).",
+        },
+        skill=text_schema(
+            "Only snapshots that changed this skill.", limits.MAX_SKILL_NAME_CHARS, 1
+        ),
+    ),
+    read_only=True,
+    destructive=False,
+    idempotent=True,
+)
+
+BRAIN_VERIFY = Tool(
+    "brain_verify",
+    "Check that nothing in the history of the brain was tampered with or lost.",
+    object_schema(
+        deep={"type": "boolean", "description": "Read every file again, which takes time."}
+    ),
+    read_only=True,
+    destructive=False,
+    idempotent=True,
+)
+
+TOOLS: tuple[Tool, ...] = (
+    SKILLS_LIST,
+    SKILL_VIEW,
+    SKILL_MANAGE,
+    MEMORY,
+    BRAIN_SNAPSHOT,
+    BRAIN_DIFF,
+    BRAIN_LOG,
+    BRAIN_VERIFY,
+)
+"""All tools, in the order in which they are offered."""

@@ -1,0 +1,152 @@
+"""Front matter as fields with their offsets, and edits of single fields that leave every other character as it is.
+
+Offsets are characters of the text of the head, which is everything between the
+two `---` lines.
+
+Each function returns the new text of the head. Values are scalars as they are to
+be written, so already quoted where needed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..errors import InvalidInput, printable_text
+from .yaml_scalar import quote_scalar, write_scalar
+
+TEXT_KIND = "text"
+NULL_KIND = "null"
+BLOCK_MAP_KIND = "block map"
+FLOW_MAP_KIND = "flow map"
+OTHER_KIND = "other"
+
+SPEC_FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+"""The top-level fields of the specification (agentskills.io)."""
+
+
+class FrontMatterField(NamedTuple):
+    """One key and its value.
+
+    `kind` is one of the constants above; `value` is the text of a value of kind
+    TEXT, else "". The value is written at `start` to `end`, its key starts at
+    `key_start`, and the lines of the field end before `stop`.
+    """
+
+    kind: str
+    value: str
+    start: int
+    end: int
+    key_start: int
+    lines_end: int
+
+
+class FrontMatter(NamedTuple):
+    """The fields at the top level and those of the map `metadata`.
+
+    `flow` says that the whole head is one map in braces.
+    """
+
+    text: str
+    fields: dict[str, FrontMatterField]
+    metadata: dict[str, FrontMatterField]
+    is_flow: bool
+
+    def raw_value(self, field: FrontMatterField) -> str:
+        """Return the value of `field` as it is written."""
+        return self.text[field.start : field.end]
+
+    def line_number(self, field: FrontMatterField) -> int:
+        """Return the number in the file of the line on which `field` starts."""
+        return self.text.count("\n", 0, field.key_start) + 2
+
+    def text_value(self, key: str) -> str:
+        """Return the text of a top-level field, or "" if it is missing or left empty.
+
+        Raises `InvalidInput` with code `bad_type` if it is not text.
+        """
+        field = self.fields.get(key)
+        if field is None or field.kind == NULL_KIND:
+            return ""
+        if field.kind != TEXT_KIND:
+            raise InvalidInput(
+                f"line {self.line_number(field)}: {key} is not text: {printable_text(self.raw_value(field))}",
+                code="bad_type",
+                hint="put quotes around it",
+            )
+        return field.value
+
+    def version_fields(self) -> list[FrontMatterField]:
+        """Return the fields that hold the version: at the top level, in metadata, or both."""
+        fields = (self.fields.get("version"), self.metadata.get("version"))
+        return [field for field in fields if field is not None]
+
+
+EMPTY_FRONT_MATTER = FrontMatter("", {}, {}, False)
+"""The head of a document that has none yet."""
+
+
+def format_scalar(front_matter: FrontMatter, text: str) -> str:
+    """Return `text` as a scalar that may stand in `head`: inside braces always quoted."""
+    return quote_scalar(text) if front_matter.is_flow else write_scalar(text)
+
+
+def replace_value(front_matter: FrontMatter, field: FrontMatterField, raw: str) -> str:
+    """Put `raw` where the value of `field` stands; a list or map below goes with its comments."""
+    before = front_matter.text[: field.start]
+    if (
+        field.kind in (BLOCK_MAP_KIND, OTHER_KIND)
+        and "\n" in front_matter.text[field.key_start : field.start]
+    ):
+        key_end = front_matter.text.index(":", field.key_start) + 1
+        return f"{front_matter.text[:key_end]} {raw}{front_matter.text[field.end :]}"
+    gap = " " if before.endswith(":") else ""
+    return f"{before}{gap}{raw}{front_matter.text[field.end :]}"
+
+
+def add_field(front_matter: FrontMatter, key: str, raw: str, newline: str) -> str:
+    """Add a top-level field: as the last line, or first inside the braces."""
+    if front_matter.is_flow:
+        return _insert_into_braces(front_matter.text, 0, key, raw)
+    return f"{front_matter.text}{' ' * key_column(front_matter)}{key}: {raw}{newline}"
+
+
+def add_metadata_key(front_matter: FrontMatter, key: str, raw: str, newline: str) -> str:
+    """Add a key to the map `metadata`, which is made if it is missing.
+
+    Raises `InvalidInput` with code `bad_type` if `metadata` is no map.
+    """
+    field = front_matter.fields.get("metadata")
+    if field is None:
+        if front_matter.is_flow:
+            return add_field(front_matter, "metadata", f"{{{quote_scalar(key)}: {raw}}}", newline)
+        margin = " " * key_column(front_matter)
+        return f"{front_matter.text}{margin}metadata:{newline}{margin}  {key}: {raw}{newline}"
+    if field.kind == NULL_KIND:
+        return replace_value(front_matter, field, f"{{{quote_scalar(key)}: {raw}}}")
+    if field.kind == FLOW_MAP_KIND:
+        return _insert_into_braces(front_matter.text, field.start, key, raw)
+    if field.kind != BLOCK_MAP_KIND:
+        raise InvalidInput(
+            f"line {front_matter.line_number(field)}: metadata is not a map: {printable_text(front_matter.raw_value(field))}",
+            code="bad_type",
+        )
+    first = line_start_offset(front_matter.text, field.start)
+    margin = front_matter.text[first : field.start]
+    return f"{front_matter.text[:first]}{margin}{key}: {raw}{newline}{front_matter.text[first:]}"
+
+
+def key_column(front_matter: FrontMatter) -> int:
+    """Return the column of the top-level keys."""
+    first = min((field.key_start for field in front_matter.fields.values()), default=0)
+    return first - line_start_offset(front_matter.text, first)
+
+
+def line_start_offset(text: str, offset: int) -> int:
+    """Return where the line that holds `offset` starts."""
+    return text.rfind("\n", 0, offset) + 1
+
+
+def _insert_into_braces(text: str, start: int, key: str, raw: str) -> str:
+    brace = text.index("{", start) + 1
+    comma = "" if text[brace:].lstrip().startswith("}") else ", "
+    return f"{text[:brace]}{quote_scalar(key)}: {raw}{comma}{text[brace:]}"

@@ -1,0 +1,73 @@
+"""Reads the simplest front matter (name, description, version) with one regular expression over the bytes.
+
+A first snapshot reads every skill there is. Most heads are a name, a description
+and a few more lines of `key: value`; those are taken here in a few microseconds.
+The values hold neither `#` nor `: `, so every line has one reading. Anything else
+is None, and `fast` or the full loader decides; a property test holds them together.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+from .yaml_scalar import AMBIGUOUS_WORDS
+
+_PLAIN_REST = rb'[ -"$-9;-~\x80-\xff]*'
+_PLAIN_TEXT = rb"[A-Za-z]" + _PLAIN_REST
+_QUOTED_TEXT = rb"\"[ !#-\[\]-~\x80-\xff]*\"|'[ -&(-~\x80-\xff]*'"
+_OTHER_VALUE = rb"[A-Za-z0-9.]" + _PLAIN_REST
+_OTHER_LINES = rb"(?:[a-z][a-z-]{2,40}: (?:%b|%b)(?<! )\n)*" % (_OTHER_VALUE, _QUOTED_TEXT)
+_KEY_VALUE_LINE = re.compile(rb"^([a-z-]+): (.*)$", re.MULTILINE)
+_NOT_ALLOWED_IN_YAML = "[\x80-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
+"""Compiled when it is first met: that takes half a millisecond, and most heads are ASCII."""
+_AMBIGUOUS_WORD_BYTES = frozenset(word.encode() for word in AMBIGUOUS_WORDS)
+
+
+@cache
+def _frontmatter_pattern() -> re.Pattern[bytes]:
+    """Return the expression, made when the first document is read."""
+    return re.compile(
+        rb"---\nname: (%b|%b)(?<! )\ndescription: (%b|%b)(?<! )\n(%b)---\n"
+        % (_PLAIN_TEXT, _QUOTED_TEXT, _PLAIN_TEXT, _QUOTED_TEXT, _OTHER_LINES)
+    )
+
+
+class SimpleMetadata(NamedTuple):
+    """Name and description as YAML reads them, and the version as it is written or ""."""
+
+    name: str
+    description: str
+    version: str
+
+
+def match_simple_metadata(content: bytes) -> SimpleMetadata | None:
+    """Return what a document declares, or None where this reader cannot tell."""
+    match = _frontmatter_pattern().match(content)
+    if match is None:
+        return None
+    name, description, others = match.groups()
+    version = b""
+    if others:
+        pairs = _KEY_VALUE_LINE.findall(others)
+        fields = dict(pairs)
+        if len(fields) != len(pairs) or b"name" in fields or b"description" in fields:
+            return None
+        if not _AMBIGUOUS_WORD_BYTES.isdisjoint(fields):
+            return None
+        version = fields.get(b"version", b"")
+    if name in _AMBIGUOUS_WORD_BYTES or description in _AMBIGUOUS_WORD_BYTES:
+        return None
+    try:
+        metadata = SimpleMetadata(_decode_value(name), _decode_value(description), version.decode())
+        if not match[0].isascii() and re.search(_NOT_ALLOWED_IN_YAML, match[0].decode()):
+            return None
+    except UnicodeDecodeError:
+        return None
+    return metadata
+
+
+def _decode_value(raw: bytes) -> str:
+    text = raw.decode()
+    return text[1:-1] if text[0] in "\"'" else text

@@ -1,0 +1,277 @@
+"""Which skills an index shows within a token budget, how much of each, and text shortened at word boundaries.
+
+The room is shared among the authors of the skills: whoever needs less than an equal
+share leaves the rest to the others, so nobody is pushed out by how much another one
+writes. Within a share all descriptions are cut alike, down to what still routes; then
+names stand alone, by category, and as much room as is left goes to descriptions again;
+then skills are left out, from the end of the order. What a skill says of itself plays no
+part in any of it: the order is the caller's, else category by category in turn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import chain, zip_longest
+from typing import NamedTuple
+
+from .index_lines import (
+    ELLIPSIS,
+    NAME_LIST_MARK,
+    SKILL_MARK,
+    IndexText,
+    TokenCounter,
+    escape_listed_name,
+    format_name_list,
+    format_omitted_count,
+)
+
+TextMeasure = Callable[[str], int]
+"""Tells the size of a text: `len` in characters, `size` in bytes."""
+
+_CLAUSE_END = re.compile("[.,;:!?)](?= )|(?= [(–—-] )|[。、，；：！？]")
+_MIN_CLAUSE_CHARS, _MAX_CLAUSE_CHARS = 16, 80
+"""Characters that a first clause has to have, and may have, to stand for a description."""
+_FALLBACK_BYTES = 48
+"""Bytes of words that stand for one where the first clause does not."""
+_TRAILING_PUNCTUATION = " .,;:!?-–—([{\"'“‘"
+
+
+def utf8_size(text: str) -> int:
+    """Return the bytes of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def shorten_text(text: str, limit: int, measure: TextMeasure = utf8_size) -> str:
+    """Return `text` cut after a word, with a mark, so that it measures at most `most`.
+
+    The mark alone is left where not even the first word fits, nothing where that does not.
+    """
+    if measure(text) <= limit:
+        return text
+    available = limit - measure(ELLIPSIS)
+    if available < 0:
+        return ""
+    end = text.find(" ", available)
+    head = (text if end < 0 else text[:end]).rstrip(_TRAILING_PUNCTUATION)
+    while head and measure(head) > available:
+        head = head[: max(head.rfind(" "), 0)].rstrip(_TRAILING_PUNCTUATION)
+    if not text.isascii():
+        head = max(head, _cut_between_ideographs(text, available, measure), key=len)
+    return head + ELLIPSIS
+
+
+def min_useful_size(text: str) -> int:
+    """Return the bytes that a description has to keep so that one still knows what it is for.
+
+    Those are its first clause, or some words.
+    """
+    clause = _CLAUSE_END.search(text, _MIN_CLAUSE_CHARS, _MAX_CLAUSE_CHARS)
+    enough = utf8_size(text[: clause.start()]) + utf8_size(ELLIPSIS) if clause else _FALLBACK_BYTES
+    return min(utf8_size(text), max(utf8_size(shorten_text(text, enough)), utf8_size(ELLIPSIS)))
+
+
+def _cut_between_ideographs(text: str, available: int, measure: TextMeasure) -> str:
+    """Return the longest beginning that ends beside an ideograph: these words have no spaces."""
+    end = len(text[:available])
+    while end and measure(text[:end]) > available:
+        end -= 1
+    while end and not (_is_ideograph(text[end - 1]) or _is_ideograph(text[end])):
+        end -= 1
+    return text[:end].rstrip(_TRAILING_PUNCTUATION)
+
+
+def _is_ideograph(character: str) -> bool:
+    return "\u2e80" <= character <= "\u9fff" or "\U00020000" <= character <= "\U0003ffff"
+
+
+_LINE_OVERHEAD = utf8_size(f"{SKILL_MARK} : \n")
+_NAME_LIST_OVERHEAD = utf8_size(f"{NAME_LIST_MARK} : \n")
+_SEPARATOR_BYTES = utf8_size(", ")
+_MIN_DESCRIPTION_BYTES = 8
+"""Bytes: if not even so much of each description fits, the names alone are shown."""
+
+
+class IndexCandidate(NamedTuple):
+    """A skill that may be shown: where it is, who wrote it, and the rest as its line has it.
+
+    With the description "" it is shown by its name alone.
+    """
+
+    name: str
+    description: str
+    category: str = ""
+    author: str = ""
+
+
+class _ShownSkill(NamedTuple):
+    """A skill that is shown, and how much of its description."""
+
+    skill: IndexCandidate
+    description: str
+
+
+_AuthorGroup = tuple[int, list[IndexCandidate]]
+
+
+def format_all(skills: Sequence[IndexCandidate], count: TokenCounter) -> IndexText:
+    """Return the index that leaves nothing out."""
+    text = _format_index([_ShownSkill(skill, skill.description) for skill in skills], 0)
+    return IndexText(text, len(skills), 0, count(text))
+
+
+def fit_to_budget(
+    skills: Sequence[IndexCandidate],
+    budget: int,
+    count: TokenCounter,
+    byte_budget: int | None = None,
+) -> IndexText:
+    """Return the index of at most `budget` tokens; of each author the first stay longest.
+
+    `room` is how many bytes may do, to begin with; it is reckoned from the whole if not given.
+    """
+    groups = _group_by_author(skills)
+    if byte_budget is None:
+        index = format_all(skills, count)
+        byte_budget = utf8_size(index.text)
+    else:
+        index = _fit_to_bytes(groups, byte_budget, count)
+    while index.tokens > budget and index.text:
+        byte_budget = min(byte_budget - 1, byte_budget * budget // index.tokens)
+        index = _fit_to_bytes(groups, byte_budget, count)
+    return index
+
+
+def interleave_categories(skills: Sequence[IndexCandidate]) -> list[IndexCandidate]:
+    """Return the first skill of each category, then the second of each, and so on."""
+    by_category: dict[str, list[IndexCandidate]] = {}
+    for skill in skills:
+        by_category.setdefault(skill.category, []).append(skill)
+    rounds = zip_longest(*by_category.values())
+    return [skill for skill in chain.from_iterable(rounds) if skill]
+
+
+def _group_by_author(skills: Sequence[IndexCandidate]) -> list[_AuthorGroup]:
+    """Return the skills of each author with the bytes that they take; who needs least first."""
+    found: dict[str, list[IndexCandidate]] = {}
+    for skill in skills:
+        found.setdefault(skill.author, []).append(skill)
+    return sorted(
+        [
+            (sum(map(_full_size, skills_of_author)), skills_of_author)
+            for skills_of_author in found.values()
+        ]
+    )
+
+
+def _fit_to_bytes(
+    groups: Sequence[_AuthorGroup], byte_budget: int, count: TokenCounter
+) -> IndexText:
+    """Return the index of at most `room` bytes."""
+    total = sum(len(skills_of_author) for _, skills_of_author in groups)
+    shown = _share_bytes(groups, byte_budget)
+    if len(shown) < total:
+        shown = _share_bytes(groups, byte_budget - utf8_size(format_omitted_count(total)) - 1)
+    text = _format_index(shown, total - len(shown))
+    if utf8_size(text) > byte_budget:  # there is not even room to say how many are left out
+        return IndexText("", 0, total, count(""))
+    return IndexText(text, len(shown), total - len(shown), count(text))
+
+
+def _share_bytes(groups: Sequence[_AuthorGroup], byte_budget: int) -> list[_ShownSkill]:
+    """Share out the room; return what is shown."""
+    shown: list[_ShownSkill] = []
+    for number, (need, skills_of_author) in enumerate(groups):
+        share = (byte_budget + 1) // (len(groups) - number)  # the last line has no newline
+        found = (
+            [_ShownSkill(one, one.description) for one in skills_of_author]
+            if need <= share
+            else _reduce_group(skills_of_author, share)
+        )
+        byte_budget -= utf8_size(_format_index(found, 0)) + 1 if found else 0
+        shown += found
+    return shown
+
+
+def _full_size(skill: IndexCandidate) -> int:
+    """Return the bytes that a skill takes at most, shown in full."""
+    if skill.description:
+        return utf8_size(skill.name) + utf8_size(skill.description) + _LINE_OVERHEAD
+    return utf8_size(skill.name) + utf8_size(skill.category) + _NAME_LIST_OVERHEAD
+
+
+def _reduce_group(skills: Sequence[IndexCandidate], share: int) -> list[_ShownSkill]:
+    """Return what is shown of one author's skills, whose lines do not fit."""
+    if (_LINE_OVERHEAD + _MIN_DESCRIPTION_BYTES) * len(skills) <= share:
+        found = _shorten_descriptions(
+            skills, share - sum(utf8_size(skill.name) + _LINE_OVERHEAD for skill in skills)
+        )
+        if found:
+            return found
+    return _restore_descriptions(*_list_names(skills, share))
+
+
+def _shorten_descriptions(skills: Sequence[IndexCandidate], byte_budget: int) -> list[_ShownSkill]:
+    """Cut all descriptions alike, as little as will do; [] if what is left would not route."""
+    sizes = [(utf8_size(skill.description), min_useful_size(skill.description)) for skill in skills]
+    if sum(fewest for _, fewest in sizes) > byte_budget:
+        return []
+    fits, too_long = 0, max(most for most, _ in sizes) + 1
+    while too_long - fits > 1:
+        middle = (fits + too_long) // 2
+        if sum(min(most, max(middle, fewest)) for most, fewest in sizes) <= byte_budget:
+            fits = middle
+        else:
+            too_long = middle
+    return [
+        _ShownSkill(skill, shorten_text(skill.description, max(fits, fewest)))
+        for skill, (_, fewest) in zip(skills, sizes, strict=True)
+    ]
+
+
+def _list_names(skills: Sequence[IndexCandidate], share: int) -> tuple[list[_ShownSkill], int]:
+    """Return the first skills whose names fit, and the bytes that are left."""
+    shown: list[_ShownSkill] = []
+    categories: set[str] = set()
+    for skill in skills:
+        cost = utf8_size(escape_listed_name(skill.name)) + _SEPARATOR_BYTES
+        if skill.category not in categories:
+            categories.add(skill.category)
+            cost += utf8_size(skill.category) + _NAME_LIST_OVERHEAD
+        if cost > share:
+            break
+        share -= cost
+        shown.append(_ShownSkill(skill, ""))
+    return shown, share
+
+
+def _restore_descriptions(shown: Sequence[_ShownSkill], left: int) -> list[_ShownSkill]:
+    """Give descriptions to the first of those that are named, as long as there is room."""
+    described: list[_ShownSkill] = []
+    for place, (skill, _) in enumerate(shown):
+        text = shorten_text(skill.description, min_useful_size(skill.description))
+        left -= (
+            utf8_size(text)
+            + utf8_size(skill.name)
+            + _LINE_OVERHEAD
+            - utf8_size(escape_listed_name(skill.name))
+            - _SEPARATOR_BYTES
+        )
+        if left < 0:
+            return described + list(shown[place:])
+        described.append(_ShownSkill(skill, text))
+    return described
+
+
+def _format_index(shown: Sequence[_ShownSkill], left_out: int) -> str:
+    """Return the lines: what is described, by name; what is named, by category; what is not."""
+    described = sorted((skill.name, text) for skill, text in shown if text)
+    lines = [f"{SKILL_MARK} {name}: {text}" for name, text in described]
+    named: dict[str, list[str]] = {}
+    for skill, text in shown:
+        if not text:
+            named.setdefault(skill.category, []).append(skill.name)
+    lines += [
+        format_name_list(category, sorted(names)) for category, names in sorted(named.items())
+    ]
+    return "\n".join([*lines, format_omitted_count(left_out)] if left_out else lines)

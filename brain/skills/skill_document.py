@@ -1,0 +1,272 @@
+"""Skill documents: create, save again, set the version, and read the names they declare.
+
+The one line that must change in a save is the version; every other byte of a head
+stays as it is, and so do the byte order mark, the line endings and a missing
+newline at the end.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .. import limits
+from ..errors import InvalidInput, printable_text
+from . import document_parts, document_update, frontmatter_fields, skill_version
+from .document_parts import DocumentParts
+from .frontmatter import parse_front_matter
+from .frontmatter_fields import TEXT_KIND, FrontMatter
+from .skill_defaults import fill_defaults, stated_version
+from .skill_metadata import (
+    SkillMetadata,
+    decode_skill_metadata,
+    encode_skill_metadata,
+    read_skill_metadata,
+)
+from .slug import slugify
+
+__all__ = [
+    "SkillMetadata",
+    "UpdatedSkill",
+    "bump_document",
+    "decode_skill_metadata",
+    "encode_skill_metadata",
+    "ensure_front_matter",
+    "is_noop",
+    "new_document",
+    "read_declared_names",
+    "read_skill_metadata",
+    "replace_document",
+    "set_version",
+    "upsert_document",
+]
+
+
+class UpdatedSkill(NamedTuple):
+    """The new content of a skill, its version and the one before (None for a new skill)."""
+
+    content: bytes
+    version: str
+    previous_version: str | None
+    name: str
+
+
+def new_document(
+    name: str, description: str, body: bytes, number: str = skill_version.FIRST_VERSION
+) -> bytes:
+    """Return a document with front matter around the bare `body`.
+
+    `name` is turned into its slug, and kept as `metadata.title` where it differs;
+    `number` is the text form of the version. An empty description is taken from the
+    body. Raises `InvalidInput` as `slugify` and `upsert_document` do.
+    """
+    document = document_update.add_front_matter(document_parts.split_document(body))
+    return fill_defaults(
+        document, name, slugify(name), check_description(description), number
+    ).to_bytes()
+
+
+def ensure_front_matter(name: str, content: bytes) -> bytes:
+    """Return `content` with name, description and version, adding only what is missing.
+
+    Raises `InvalidInput` as `slugify`, `parts.split` and `frontmatter.scan` do.
+    """
+    document = document_parts.split_document(content)
+    if not document.opening:
+        document = document_update.add_front_matter(document)
+    front_matter = (
+        parse_front_matter(document.front_matter)
+        if document.front_matter
+        else frontmatter_fields.EMPTY_FRONT_MATTER
+    )
+    return fill_defaults(
+        document,
+        name,
+        slugify(name),
+        "",
+        stated_version(front_matter) or skill_version.FIRST_VERSION,
+    ).to_bytes()
+
+
+def upsert_document(
+    prior: bytes | None,
+    prior_version: str | None,
+    name: str,
+    slug: str,
+    description: str | None,
+    body: bytes | None,
+) -> UpdatedSkill:
+    """Return what a skill becomes when it is saved.
+
+    `prior` is the content now, None for a new skill. `prior_version` is the text form
+    of the last version that the lineage knows under this slug, also of a skill that
+    was deleted. `body` is a bare body, a document with front matter, or None to keep
+    the body. Raises `InvalidInput` with the codes of `parts.split`, `frontmatter.scan`
+    and `version.parse`, `bad_type`, `name_too_long`, `description_too_long` or
+    `bad_description`.
+    """
+    before, incoming = _split_both(prior, body)
+    document = _update_with_description(before, incoming, description)
+    known_versions = []
+    if before is not None and before.opening:
+        known_versions.append(
+            stated_version(parse_front_matter(before.front_matter)) or skill_version.FIRST_VERSION
+        )
+    elif prior is not None:
+        known_versions.append(skill_version.FIRST_VERSION)
+    if prior_version:
+        known_versions.append(prior_version)
+    previous = skill_version.greatest_version(known_versions) if known_versions else None
+    if previous is not None:
+        number = skill_version.next_version(previous)
+    else:
+        number = skill_version.check_initial_version(
+            _document_version(document) or skill_version.FIRST_VERSION
+        )
+    title = name if prior is None else slug
+    wanted = "" if description is None else check_description(description)
+    if not document.opening:
+        document = document_update.add_front_matter(document)
+    document = fill_defaults(document, title, slug, wanted, number)
+    content = document.to_bytes()
+    document_parts.check_document_text(content)
+    return UpdatedSkill(
+        content, number, previous, parse_front_matter(document.front_matter).text_value("name")
+    )
+
+
+def is_noop(prior: bytes, description: str | None, body: bytes | None) -> bool:
+    """Tell whether saving this would change nothing but the version."""
+    return _update_with_description(*_split_both(prior, body), description).to_bytes() == prior
+
+
+def set_version(content: bytes, number: str, slug: str) -> bytes:
+    """Return `content` at the version `number` (text form), with the guaranteed fields.
+
+    Raises `InvalidInput` as `parts.split` and `frontmatter.scan` do.
+    """
+    document = document_parts.split_document(content)
+    if not document.opening:
+        document = document_update.add_front_matter(document)
+    return fill_defaults(document, slug, slug, "", number).to_bytes()
+
+
+def bump_document(content: bytes, previous: str, slug: str) -> UpdatedSkill:
+    """Return an older `content` at the version after `previous`, a text form.
+
+    Raises `InvalidInput` as `set_version` does.
+    """
+    number = skill_version.next_version(previous)
+    bumped = set_version(content, number, slug)
+    name = parse_front_matter(document_parts.split_document(bumped).front_matter).text_value("name")
+    return UpdatedSkill(bumped, number, previous, name)
+
+
+def replace_document(
+    prior: bytes, prior_version: str | None, slug: str, content: bytes
+) -> UpdatedSkill:
+    """Return what a skill becomes whose whole text is now `content`, its head included.
+
+    Other than in a save, what is gone from the head is gone. `prior_version` is as for
+    `upsert_document`, and so is what is raised.
+    """
+    before, _ = _split_both(prior, content)
+    known_versions = [skill_version.FIRST_VERSION]
+    if before is not None and before.opening:
+        known_versions = [
+            stated_version(parse_front_matter(before.front_matter)) or skill_version.FIRST_VERSION
+        ]
+    if prior_version:
+        known_versions.append(prior_version)
+    new = bump_document(content, skill_version.greatest_version(known_versions), slug)
+    document_parts.check_document_text(new.content)
+    return new
+
+
+def read_declared_names(content: bytes) -> set[str]:
+    """Return the name and the `metadata.title` of a document, as far as they can be read."""
+    document = document_update.split_if_readable(content)
+    if document is None or not document.opening:
+        return set()
+    front_matter = parse_front_matter(document.front_matter)
+    fields = (front_matter.fields.get("name"), front_matter.metadata.get("title"))
+    return {field.value.strip() for field in fields if field and field.kind == TEXT_KIND} - {""}
+
+
+def check_description(description: str) -> str:
+    """Return a description as it is written: on one line, surrounding space removed.
+
+    Raises `InvalidInput` with code `bad_type`, `bad_char` or `description_too_long`.
+    """
+    if not isinstance(description, str):
+        raise InvalidInput(
+            f"a description is text, not {type(description).__name__}", code="bad_type"
+        )
+    line = " ".join(description.split())
+    if document_parts.CONTROL_CHARACTERS.search(line) or not _is_encodable(line):
+        raise InvalidInput(
+            f"a control character in the description: {printable_text(line)}", code="bad_char"
+        )
+    _check_description_length(line)
+    return line
+
+
+def _split_both(
+    prior: bytes | None, body: bytes | None
+) -> tuple[DocumentParts | None, DocumentParts | None]:
+    """Cut both; an old document that cannot be read gives way to one with front matter."""
+    incoming = None if body is None else document_parts.split_document(body)
+    if incoming is None or not incoming.opening:
+        before = None if prior is None else document_parts.split_document(prior)
+        if before is not None and before.opening:
+            parse_front_matter(before.front_matter)
+        return before, incoming
+    before = document_update.split_if_readable(prior)
+    _check_declared_lengths(parse_front_matter(incoming.front_matter), before)
+    return before, incoming
+
+
+def _update_with_description(
+    before: DocumentParts | None, incoming: DocumentParts | None, description: str | None
+) -> DocumentParts:
+    document = document_update.update_document(before, incoming)
+    wanted = "" if description is None else check_description(description)
+    return (
+        document_update.set_description(document, wanted)
+        if wanted and document.opening
+        else document
+    )
+
+
+def _document_version(document: DocumentParts) -> str | None:
+    return stated_version(parse_front_matter(document.front_matter)) if document.opening else None
+
+
+def _check_declared_lengths(front_matter: FrontMatter, before: DocumentParts | None) -> None:
+    """Refuse a name that is too long, and a description unless it was so long before."""
+    name, description = front_matter.text_value("name"), front_matter.text_value("description")
+    old = (
+        parse_front_matter(before.front_matter)
+        if before is not None and before.opening
+        else frontmatter_fields.EMPTY_FRONT_MATTER
+    )
+    if len(name) > limits.MAX_SKILL_NAME_CHARS:
+        raise InvalidInput(f"a name of {len(name)} characters", code="name_too_long")
+    if "description" not in old.fields or old.fields["description"].value != description:
+        _check_description_length(description)
+
+
+def _check_description_length(description: str) -> None:
+    if len(description) > limits.MAX_DESCRIPTION_CHARS:
+        raise InvalidInput(
+            f"a description of {len(description)} characters",
+            code="description_too_long",
+            hint=f"at most {limits.MAX_DESCRIPTION_CHARS}; details belong in the body",
+        )
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,239 @@
+"""Checks a skill against the agentskills.io specification and against what clients need.
+
+The specification: https://agentskills.io/specification. Clients take more than it
+allows: a readable name and description are enough for nearly all of them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .. import limits
+from ..errors import InvalidInput, printable_text
+from . import deceptive_names, document_parts, skill_version, unicode_scripts
+from .document_parts import DocumentParts
+from .frontmatter import no_front_matter_error, parse_with_flow_line
+from .frontmatter_fields import (
+    BLOCK_MAP_KIND,
+    FLOW_MAP_KIND,
+    NULL_KIND,
+    SPEC_FIELDS,
+    TEXT_KIND,
+    FrontMatter,
+    FrontMatterField,
+)
+from .visible_text import find_hidden
+
+ERROR = "error"
+WARNING = "warning"
+MAX_COMPATIBILITY_CHARS = 500
+MAX_BODY_LINES = 500
+MAX_BODY_TOKENS = 5000
+_LINE_NUMBER = re.compile(r"line ([0-9]+)")
+_CONFLICT_MARKERS = (b"<<<<<<<", b">>>>>>>")
+_CONFLICT_LINE = re.compile(rb"^(?:<{7}|>{7}) ", re.MULTILINE)
+
+
+class Problem(NamedTuple):
+    """A rule that is broken; `severity` is error or warning, `line` is 0 for the whole file."""
+
+    code: str
+    severity: str
+    line: int
+    message: str
+
+
+class _RuleViolation(NamedTuple):
+    """A problem before it is known who asks: `spec` if clients do not mind it."""
+
+    code: str
+    is_spec_only: bool
+    line: int
+    message: str
+
+
+def check_skill(path: str, content: bytes, folder_name: str | None, strict: bool) -> list[Problem]:
+    """Return what is wrong with the skill at `path`, in the order of lines.
+
+    `folder_name` is the folder that has to bear its name, None for a flat skill. With
+    `strict` each broken rule of the specification is an error, else it is a warning
+    unless clients need it.
+    """
+    try:
+        document = document_parts.split_document(content)
+        if not document.opening:
+            raise no_front_matter_error()
+        front_matter, flow = parse_with_flow_line(document.front_matter)
+    except InvalidInput as error:
+        found = _LINE_NUMBER.search(error.message)
+        message = f"{error.message}; {error.hint}" if error.hint else error.message
+        return [Problem(error.code, ERROR, int(found[1]) if found else 0, message)]
+    problems = [
+        Problem(
+            item.code,
+            ERROR if strict or not item.is_spec_only else WARNING,
+            item.line,
+            item.message,
+        )
+        for item in _check_rules(path, document, front_matter, folder_name, flow)
+    ]
+    if folder_name is None and not strict:
+        problems = [item for item in problems if item.code != "no_folder"]
+    problems.extend(_collect_advice(document, front_matter))
+    return sorted(problems, key=lambda item: (item.line, item.code))
+
+
+def _check_rules(
+    path: str,
+    document: DocumentParts,
+    front_matter: FrontMatter,
+    folder_name: str | None,
+    flow: int,
+) -> Iterator[_RuleViolation]:
+    yield from _check_file(path, document, folder_name, flow)
+    yield from _check_text_field(front_matter, "name", limits.MAX_SLUG_CHARS)
+    yield from _check_name(front_matter, folder_name)
+    yield from _check_text_field(front_matter, "description", limits.MAX_DESCRIPTION_CHARS)
+    yield from _check_other_fields(front_matter)
+    for field in front_matter.version_fields():
+        try:
+            skill_version.parse_version(
+                front_matter.raw_value(field), front_matter.line_number(field)
+            )
+        except InvalidInput as error:
+            yield _RuleViolation(error.code, False, front_matter.line_number(field), error.message)
+
+
+def _check_file(
+    path: str, document: DocumentParts, folder_name: str | None, flow: int
+) -> Iterator[_RuleViolation]:
+    file = path.rpartition("/")[2]
+    if folder_name is None:
+        yield _RuleViolation("no_folder", True, 0, "a skill is a folder with a SKILL.md")
+    elif file not in ("SKILL.md", "skill.md"):
+        yield _RuleViolation(
+            "file_name", True, 0, f"the file is not called SKILL.md: {printable_text(file)}"
+        )
+    if document.bom:
+        yield _RuleViolation("byte_order_mark", True, 1, "the file starts with a byte order mark")
+    if "---" in document.front_matter:
+        line = document.front_matter.count("\n", 0, document.front_matter.index("---")) + 2
+        yield _RuleViolation(
+            "dashes_in_head", True, line, "some readers end the front matter at any '---'"
+        )
+    if flow:
+        yield _RuleViolation(
+            "flow_style", True, flow, "some readers take no lists or maps in brackets"
+        )
+
+
+def _check_text_field(front_matter: FrontMatter, key: str, most: int) -> Iterator[_RuleViolation]:
+    field = front_matter.fields.get(key)
+    if (
+        field is None
+        or field.kind == NULL_KIND
+        or (field.kind == TEXT_KIND and not field.value.strip())
+    ):
+        line = front_matter.line_number(field) if field else 0
+        yield _RuleViolation(f"no_{key}", False, line, f"the field {key} is missing or empty")
+    elif field.kind != TEXT_KIND:
+        yield _RuleViolation(
+            "bad_type",
+            False,
+            front_matter.line_number(field),
+            f"{key} is not text; put quotes around it",
+        )
+    elif len(field.value) > most:
+        message = f"{key} has {len(field.value)} characters; at most {most} are allowed"
+        yield _RuleViolation(f"{key}_too_long", True, front_matter.line_number(field), message)
+
+
+def _check_name(front_matter: FrontMatter, folder_name: str | None) -> Iterator[_RuleViolation]:
+    field = front_matter.fields.get("name")
+    if field is None or field.kind != TEXT_KIND or not field.value.strip():
+        return
+    line, name = front_matter.line_number(field), _normalize_name(field.value.strip())
+    printable_name = printable_text(name)
+    if name != name.lower() or not all(c.isalnum() or c == "-" for c in name):
+        message = f"a name has lower-case letters, digits and hyphens only: {printable_name}"
+        yield _RuleViolation("bad_name", True, line, message)
+    elif name.startswith("-") or name.endswith("-") or "--" in name:
+        message = f"hyphens stand alone and between other characters: {printable_name}"
+        yield _RuleViolation("bad_name", True, line, message)
+    if folder_name is not None and _normalize_name(folder_name) != name:
+        message = (
+            f"the name {printable_name} is not that of its folder, {printable_text(folder_name)}"
+        )
+        yield _RuleViolation("name_mismatch", True, line, message)
+
+
+def _normalize_name(name: str) -> str:
+    """Return the normal form of a name, as every Python knows it."""
+    return unicodedata.normalize("NFKC", unicode_scripts.replace_unassigned(name))
+
+
+def _check_other_fields(front_matter: FrontMatter) -> Iterator[_RuleViolation]:
+    for key, field in front_matter.fields.items():
+        if key not in SPEC_FIELDS:
+            message = f"not a field of the specification: {printable_text(key)}"
+            yield _RuleViolation("unknown_field", True, front_matter.line_number(field), message)
+    yield from _check_kind(front_matter, "compatibility", (TEXT_KIND,))
+    yield from _check_kind(front_matter, "license", (TEXT_KIND, NULL_KIND))
+    yield from _check_kind(front_matter, "allowed-tools", (TEXT_KIND, NULL_KIND))
+    yield from _check_kind(front_matter, "metadata", (BLOCK_MAP_KIND, FLOW_MAP_KIND, NULL_KIND))
+    compatibility = front_matter.fields.get("compatibility")
+    if compatibility and len(compatibility.value) > MAX_COMPATIBILITY_CHARS:
+        message = f"compatibility has more than {MAX_COMPATIBILITY_CHARS} characters"
+        yield _RuleViolation(
+            "compatibility_too_long", True, front_matter.line_number(compatibility), message
+        )
+    for key, field in front_matter.metadata.items():
+        if field.kind != TEXT_KIND:
+            message = f"metadata.{printable_text(key)} is not text; put quotes around it"
+            yield _RuleViolation(
+                "metadata_not_text", True, front_matter.line_number(field), message
+            )
+
+
+def _check_kind(
+    front_matter: FrontMatter, key: str, kinds: tuple[str, ...]
+) -> Iterator[_RuleViolation]:
+    field = front_matter.fields.get(key)
+    if field is not None and field.kind not in kinds:
+        yield _RuleViolation(
+            "bad_type", True, front_matter.line_number(field), f"{key} has a value of another type"
+        )
+
+
+def _collect_advice(document: DocumentParts, front_matter: FrontMatter) -> Iterator[Problem]:
+    """Yield what breaks no rule, and yet somebody should look at."""
+    name = front_matter.fields.get("name")
+    if name is not None and name.kind == TEXT_KIND:
+        for code, message in deceptive_names.find_name_problems(name.value):
+            yield Problem(code, WARNING, front_matter.line_number(name), message)
+    tools: FrontMatterField | None = front_matter.fields.get("allowed-tools")
+    if tools is not None and tools.kind != NULL_KIND:
+        message = f"asks for tools: {printable_text(front_matter.raw_value(tools).strip())}"
+        yield Problem("asks_for_tools", WARNING, front_matter.line_number(tools), message)
+    first = document.front_matter.count("\n") + 3
+    lines = document.body.count(b"\n")
+    if lines > MAX_BODY_LINES or len(document.body) > 4 * MAX_BODY_TOKENS:
+        message = (
+            f"a body of {lines} lines and {len(document.body)} bytes; references may hold details"
+        )
+        yield Problem("long_body", WARNING, first, message)
+    for text, start in ((document.front_matter, 2), (document.body.decode(), first)):
+        hidden = find_hidden(text.replace("\r\n", "\n"))
+        if hidden:
+            line = start + hidden.string.count("\n", 0, hidden.start())
+            message = f"a hidden character: {printable_text(hidden[0])}"
+            yield Problem("hidden_text", WARNING, line, message)
+    conflict = any(mark in document.body for mark in _CONFLICT_MARKERS) and _CONFLICT_LINE.search(
+        document.body
+    )
+    if conflict:
+        line = first + document.body.count(b"\n", 0, conflict.start())
+        yield Problem("conflict_marker", WARNING, line, "a line of an unfinished merge")

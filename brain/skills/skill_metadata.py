@@ -1,0 +1,185 @@
+"""The metadata of a skill (name, description, version) as lists and the Level-0 index show it, read leniently."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from .. import limits
+from ..errors import FormatError, InvalidInput
+from . import document_parts, frontmatter_regex, frontmatter_subset, skill_version
+from .frontmatter import parse_with_yaml
+from .frontmatter_fields import NULL_KIND, TEXT_KIND, FrontMatter
+from .visible_text import fold_to_line
+
+MAX_SUMMARY_CHARS = 120
+"""Characters of the first line of a body that stand in for a description."""
+
+_OPENING_BYTES = b"---\n"
+_CLOSING_BYTES = b"\n---\n"
+_HEADING_MARK = re.compile(r"#{1,6}[ \t]+")
+
+
+class SkillMetadata(NamedTuple):
+    """Name, description (at most 1024 characters) and version as text form.
+
+    Name and description stand on one line and hold no hidden code points.
+    `flags` names what is wrong with the front matter, by the codes of the errors with
+    spaces between: `no_frontmatter`, `bad_yaml`, `no_name`, `no_description`,
+    `no_version`, `bad_version`, `bad_type`, `description_too_long` and so on.
+    """
+
+    name: str
+    description: str
+    version: str
+    flags: str
+
+
+def read_skill_metadata(content: bytes, fallback_name: str) -> SkillMetadata:
+    """Return the card of a document; never raises on what the document holds.
+
+    Without a readable name it has `fallback_name` and the flag `no_name`; without
+    readable front matter its description is the first line of the body.
+    """
+    simple = frontmatter_regex.match_simple_metadata(content)
+    if simple is not None:
+        if _is_final(simple):
+            return SkillMetadata(*simple, "")
+        raw_versions = [simple.version] if simple.version else []
+        return _build_metadata(simple.name, simple.description, raw_versions, [], fallback_name)
+    front_matter = _parse_subset_head(content)
+    if front_matter is not None:
+        return _metadata_from_front_matter(front_matter, fallback_name)
+    try:
+        document = document_parts.split_document(content)
+    except InvalidInput as error:
+        return _metadata_without_front_matter(content, fallback_name, error.code)
+    if not document.opening:
+        return _metadata_without_front_matter(document.body, fallback_name, "no_frontmatter")
+    try:
+        return _metadata_from_front_matter(parse_with_yaml(document.front_matter), fallback_name)
+    except InvalidInput as error:
+        return _metadata_without_front_matter(document.body, fallback_name, error.code)
+
+
+def _is_final(simple: frontmatter_regex.SimpleMetadata) -> bool:
+    """Tell whether there is nothing to fold, cut or compute: the case of most skills."""
+    name, description, number = simple
+    return (
+        number.isascii()
+        and number.isdigit()
+        and number[0] != "0"
+        and len(number) < 10
+        and 0 < len(name) <= limits.MAX_SKILL_NAME_CHARS
+        and 0 < len(description) <= limits.MAX_DESCRIPTION_CHARS
+        and name == fold_to_line(name)
+        and description == fold_to_line(description)
+    )
+
+
+def encode_skill_metadata(metadata: SkillMetadata) -> bytes:
+    """Return the bytes of a card for the derived data; a fallback name is left out."""
+    name = "" if "no_name" in metadata.flags.split() else metadata.name
+    text = f"{name}\0{metadata.description}\0{metadata.version}\0{metadata.flags}"
+    if text.count("\0") > 3:
+        fields = (name, metadata.description, metadata.version, metadata.flags)
+        text = "\0".join([field.replace("\0", "") for field in fields])
+    return text.encode()
+
+
+def decode_skill_metadata(data: bytes, fallback_name: str = "") -> SkillMetadata:
+    """Undo `encode_card`; `fallback_name` fills in for a name that is missing.
+
+    Raises `FormatError` with code `bad_card`.
+    """
+    try:
+        name, description, text, flags = data.decode().split("\0")
+    except ValueError as error:
+        raise FormatError("not a card of a skill", code="bad_card") from error
+    return SkillMetadata(name or fallback_name, description, text, flags)
+
+
+def summarize_body(body: bytes) -> str:
+    """Return the first line of `body` that says something, heading marks stripped.
+
+    At most 120 characters; "" if there is none.
+    """
+    for line in body.decode("utf-8", "replace").splitlines():
+        text = fold_to_line(_HEADING_MARK.sub("", line.strip(), count=1))
+        if text.strip("-#= "):
+            return text[:MAX_SUMMARY_CHARS].rstrip()
+    return ""
+
+
+def _parse_subset_head(content: bytes) -> FrontMatter | None:
+    if not content.startswith(_OPENING_BYTES):
+        return None
+    close = content.find(_CLOSING_BYTES, 3, limits.MAX_FRONT_MATTER_BYTES)
+    if close < 0:
+        return None
+    try:
+        return frontmatter_subset.parse_subset(content[4 : close + 1].decode())
+    except UnicodeDecodeError:
+        return None
+
+
+def _metadata_from_front_matter(front_matter: FrontMatter, fallback_name: str) -> SkillMetadata:
+    flags: list[str] = []
+    name, description = (
+        _field_text(front_matter, "name", flags),
+        _field_text(front_matter, "description", flags),
+    )
+    return _build_metadata(
+        name,
+        description,
+        list(map(front_matter.raw_value, front_matter.version_fields())),
+        flags,
+        fallback_name,
+    )
+
+
+def _build_metadata(
+    name: str, description: str, versions: list[str], flags: list[str], fallback_name: str
+) -> SkillMetadata:
+    if not name.isascii() or not name.isprintable():
+        from .deceptive_names import HIDDEN_NAME, has_hidden_characters
+
+        if has_hidden_characters(name):
+            flags.append(HIDDEN_NAME)
+    name = fold_to_line(name)[: limits.MAX_SKILL_NAME_CHARS]
+    description = fold_to_line(description)
+    if not name:
+        flags.append("no_name")
+    if not description:
+        flags.append("no_description")
+    elif len(description) > limits.MAX_DESCRIPTION_CHARS:
+        flags.append("description_too_long")
+        description = description[: limits.MAX_DESCRIPTION_CHARS]
+    number = _greatest_version(versions, flags)
+    return SkillMetadata(name or fallback_name, description, number, " ".join(flags))
+
+
+def _field_text(front_matter: FrontMatter, key: str, flags: list[str]) -> str:
+    field = front_matter.fields.get(key)
+    if field is None or field.kind == NULL_KIND:
+        return ""
+    if field.kind != TEXT_KIND:
+        flags.append("bad_type")
+    return field.value
+
+
+def _greatest_version(raw_versions: list[str], flags: list[str]) -> str:
+    if not raw_versions:
+        flags.append("no_version")
+        return skill_version.FIRST_VERSION
+    try:
+        return skill_version.greatest_version(list(map(skill_version.parse_version, raw_versions)))
+    except InvalidInput:
+        flags.append("bad_version")
+        return skill_version.FIRST_VERSION
+
+
+def _metadata_without_front_matter(body: bytes, fallback_name: str, code: str) -> SkillMetadata:
+    flags = f"{code} no_name no_description no_version"
+    text = "" if code == "not_utf8" else summarize_body(body[: 4 * limits.MAX_DESCRIPTION_CHARS])
+    return SkillMetadata(fallback_name, text, skill_version.FIRST_VERSION, flags)

@@ -1,0 +1,140 @@
+"""Versions of skills, read from the text of the line and never from YAML's idea of it.
+
+To YAML `1.10` is the number 1.1, `1:30` is 90 and `012` is 10. So a version is the
+text of the scalar: an integer from 1 to 999,999,999, or two to four numbers with
+dots between, with or without quotes and with or without a leading `v`. Later
+numbers may be padded with zeros, as in the date 2026.01.30. The text form of a
+version has neither quotes nor `v`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ..errors import InvalidInput, printable_text
+
+FIRST_VERSION = "1"
+"""The version of a skill that states none."""
+MAX_VERSION_NUMBER = 999_999_999
+"""Greatest number in a version."""
+MAX_INITIAL_NUMBER = 99_999_999
+"""Greatest number in a version that comes in from outside: it leaves room to rise."""
+
+_MAX_NUMBER_DIGITS = len(str(MAX_VERSION_NUMBER))
+_TEXT_FORM_PATTERN = r"[1-9][0-9]{0,8}|(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,9}){1,3}"
+_SCALAR_PATTERN = re.compile(
+    rf"""(?P<quote>["']?)(?P<v>[vV]?)(?P<text>{_TEXT_FORM_PATTERN})(?P=quote)"""
+)
+_TEXT_FORM = re.compile(_TEXT_FORM_PATTERN)
+_TWO_NUMBERS = re.compile(r"[0-9]+\.[0-9]+")
+
+
+class VersionForm(NamedTuple):
+    """How a version is written: its quote or "", its `v` or "", its text form."""
+
+    quote: str
+    prefix: str
+    text: str
+
+
+def parse_version_form(raw: str, line: int = 0) -> VersionForm:
+    """Take the scalar `raw` apart.
+
+    Raises `InvalidInput` with code `bad_version`; the message shows `raw` and,
+    where given, the number of its line.
+    """
+    match = _SCALAR_PATTERN.fullmatch(raw)
+    if match is None:
+        raise _version_error(
+            raw, line, "a version is an integer such as 2, or numbers such as 1.4.9"
+        )
+    return VersionForm(match["quote"], match["v"], match["text"])
+
+
+def parse_version(raw: str, line: int = 0) -> str:
+    """Return the text form of the version written as `raw`; raises as `read` does."""
+    return parse_version_form(raw, line).text
+
+
+def bump_version_scalar(raw: str, line: int = 0) -> str:
+    """Return the scalar for the version after `raw`: its last number plus one.
+
+    Quotes and `v` are kept; quotes are added where YAML would read a float.
+    Raises `InvalidInput` with code `bad_version`.
+    """
+    form = parse_version_form(raw, line)
+    return format_version(next_version(form.text, line), form)
+
+
+def next_version(text: str, line: int = 0) -> str:
+    """Return the text form of the version after `text`, which is a text form.
+
+    Raises `InvalidInput` (`bad_version`) for any other, as a foreign store may hold it.
+    """
+    head, dot, last = text.rpartition(".")
+    number = _parse_numbers(text)[-1] + 1
+    if number > MAX_VERSION_NUMBER:
+        raise _version_error(
+            text, line, "this version cannot rise any more; write a lower one by hand"
+        )
+    return f"{head}{dot}{number:0{len(last)}}"
+
+
+def format_version(text: str, like: VersionForm | None = None) -> str:
+    """Return the text form `text` as a YAML scalar, with the quotes and `v` of `like`."""
+    quote, v = (like.quote, like.prefix) if like else ("", "")
+    if not quote and not v and _TWO_NUMBERS.fullmatch(text):
+        quote = '"'
+    return f"{quote}{v}{text}{quote}"
+
+
+def compare_versions(a: str, b: str) -> int:
+    """Return -1, 0 or 1 for two text forms; a missing number counts as zero.
+
+    Raises `InvalidInput` (`bad_version`) for what is none, as a snapshot of others may say.
+    """
+    left, right = _parse_numbers(a), _parse_numbers(b)
+    width = max(len(left), len(right))
+    left += [0] * (width - len(left))
+    right += [0] * (width - len(right))
+    return (left > right) - (left < right)
+
+
+def _parse_numbers(text: str) -> list[int]:
+    if not _TEXT_FORM.fullmatch(text):
+        raise _version_error(text, 0, "a version is an integer such as 2, or numbers such as 1.4.9")
+    return [int(number) for number in text.split(".")]
+
+
+def greatest_version(texts: list[str]) -> str:
+    """Return the greatest of some text forms, at least one."""
+    best = texts[0]
+    for text in texts[1:]:
+        if compare_versions(text, best) > 0:
+            best = text
+    return best
+
+
+def version_value(text: str) -> int | str:
+    """Return a text form as results give it: an integer where it is one, else text."""
+    return (
+        int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_NUMBER_DIGITS else text
+    )
+
+
+def check_initial_version(text: str, line: int = 0) -> str:
+    """Return `text` if a new skill may start there.
+
+    A version at the top of the range would leave no room for later ones. Raises
+    `InvalidInput` with code `bad_version`.
+    """
+    if any(int(number) > MAX_INITIAL_NUMBER for number in text.split(".")):
+        raise _version_error(text, line, f"a new skill starts at {MAX_INITIAL_NUMBER} or below")
+    return text
+
+
+def _version_error(raw: str, line: int, hint: str) -> InvalidInput:
+    where = f" in line {line}" if line else ""
+    shown = printable_text(raw)
+    return InvalidInput(f"not a version{where}: version: {shown}", code="bad_version", hint=hint)

@@ -1,0 +1,204 @@
+"""Exports a skill so that it conforms to the letter of the agentskills.io specification.
+
+It knows six fields, metadata from text to text, and a name that is that of the folder. What
+a skill says beyond that goes into its metadata, so that nothing is lost.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from .. import limits
+from . import document_parts, frontmatter_fields, skill_version
+from .document_parts import DocumentParts
+from .document_update import add_front_matter
+from .frontmatter import load_front_matter, parse_front_matter
+from .frontmatter_fields import (
+    BLOCK_MAP_KIND,
+    NULL_KIND,
+    OTHER_KIND,
+    SPEC_FIELDS,
+    TEXT_KIND,
+    FrontMatter,
+    FrontMatterField,
+)
+from .skill_defaults import fill_defaults, stated_version
+from .skill_lint import ERROR, MAX_COMPATIBILITY_CHARS, check_skill
+from .yaml_scalar import quote_scalar, write_scalar
+
+SKILL_FILE = "SKILL.md"
+METADATA_KEY = "metadata"
+_CLIENT_CODES = frozenset(("unknown_field", "metadata_not_text", "flow_style", "asks_for_tools"))
+"""What does not keep the specification, and yet a client that has fields of its own reads."""
+_TITLE_KEY = "title"
+_NUMBER_PATTERN = re.compile(r"[0-9]+(?:\.[0-9A-Za-z.+-]*)?")
+
+
+def export_to_spec(content: bytes, slug: str, client_fields: Collection[str] = ()) -> bytes:
+    """Return the skill as it may lie in a folder called `slug`.
+
+    A text that is fine already comes back as it is. Fields of `keeps`, which some client
+    reads, stay as they are written; if `metadata` is among them, it may hold more than text.
+    Raises `InvalidInput` for front matter that cannot be read or edited.
+    """
+    if _is_conforming(content, slug, client_fields):
+        return content
+    document = document_parts.split_document(content)
+    if not document.opening:
+        document = add_front_matter(document)
+    known = (
+        stated_version(parse_front_matter(document.front_matter)) if document.front_matter else None
+    )
+    document = fill_defaults(document, slug, slug, "", known or skill_version.FIRST_VERSION)
+    front_matter = parse_front_matter(document.front_matter.replace("\r\n", "\n"))
+    values = _read_values(front_matter)
+    if known is None:
+        values.pop("version", None)
+    extra = _extra_metadata(values, slug, client_fields)
+    lines = [f"name: {slug}", *_format_text_fields(values)]
+    is_map = isinstance(values.get(METADATA_KEY), dict | None)
+    if not is_map:
+        values[METADATA_KEY] = {METADATA_KEY: values[METADATA_KEY]}
+    if METADATA_KEY in client_fields and is_map:
+        lines.extend(_copy_metadata(front_matter, values, extra))
+    else:
+        lines.extend(_format_metadata(values.get(METADATA_KEY) or {}, extra))
+    lines.extend(
+        _copy_field(front_matter, key, values)
+        for key in values
+        if _is_client_field(key, client_fields)
+    )
+    text = "\n".join((*lines, ""))
+    return DocumentParts(b"", b"---\n", text, b"---\n", document.body).to_bytes()
+
+
+def _is_conforming(content: bytes, slug: str, client_fields: Collection[str]) -> bool:
+    problems = check_skill(SKILL_FILE, content, slug, True)
+    if not client_fields:
+        return all(row.severity != ERROR for row in problems)
+    if any(row.severity == ERROR and row.code not in _CLIENT_CODES for row in problems):
+        return False
+    return all(
+        key in SPEC_FIELDS or key in client_fields
+        for key in parse_front_matter(document_parts.split_document(content).front_matter).fields
+    )
+
+
+def _is_client_field(key: str, client_fields: Collection[str]) -> bool:
+    return key in client_fields and key not in SPEC_FIELDS
+
+
+def _read_values(front_matter: FrontMatter) -> dict[str, Any]:
+    """Return the values of a head; where all are scalars on a line, without the YAML loader."""
+    found = _read_plain_map(
+        front_matter, {k: field for k, field in front_matter.fields.items() if k != METADATA_KEY}
+    )
+    metadata = front_matter.fields.get(METADATA_KEY)
+    if found is not None and metadata is not None:
+        inner = (
+            _read_plain_map(front_matter, front_matter.metadata)
+            if metadata.kind in (BLOCK_MAP_KIND, NULL_KIND)
+            else None
+        )
+        found = None if inner is None else {**found, METADATA_KEY: inner}
+    if found is None:
+        return load_front_matter(
+            DocumentParts(b"", b"---\n", front_matter.text, b"---\n", b"").to_bytes()
+        )
+    return found
+
+
+def _read_plain_map(
+    front_matter: FrontMatter, fields: Mapping[str, FrontMatterField]
+) -> dict[str, Any] | None:
+    found = {key: _read_plain(front_matter, field) for key, field in fields.items()}
+    return None if None in found.values() else found
+
+
+def _read_plain(front_matter: FrontMatter, field: FrontMatterField) -> str | None:
+    """Return the text of a scalar, None for what only the YAML loader can read."""
+    if field.kind in (TEXT_KIND, NULL_KIND):
+        return field.value
+    raw = front_matter.raw_value(field)
+    return raw if field.kind == OTHER_KIND and _NUMBER_PATTERN.fullmatch(raw) else None
+
+
+def _extra_metadata(
+    values: dict[str, Any], slug: str, client_fields: Collection[str]
+) -> dict[str, str]:
+    """Return what has no field of its own in the specification, as text."""
+    known = (*SPEC_FIELDS, *client_fields)
+    extra = {key: _value_text(value) for key, value in values.items() if key not in known}
+    name = _value_text(values["name"])
+    if name != slug:
+        extra.setdefault(_TITLE_KEY, name)
+    return extra
+
+
+def _format_text_fields(values: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of the fields that are text, cut to what may be there."""
+    most = {"description": limits.MAX_DESCRIPTION_CHARS, "compatibility": MAX_COMPATIBILITY_CHARS}
+    for key in ("description", "license", "compatibility", "allowed-tools"):
+        value = values.get(key)
+        if key == "allowed-tools" and isinstance(value, list):
+            value = " ".join(map(_value_text, value))
+        text = _value_text(value)
+        if text.strip():
+            yield f"{key}: {_format_scalar_safely(_truncate(text.strip(), most.get(key)))}"
+
+
+def _format_metadata(found: dict[str, Any], extra: dict[str, str]) -> Iterator[str]:
+    whole = {**extra, **found}
+    if whole:
+        yield f"{METADATA_KEY}:"
+    for key, value in whole.items():
+        yield f"  {_format_scalar_safely(key)}: {_quote_safely(_value_text(value))}"
+
+
+def _copy_metadata(
+    front_matter: FrontMatter, values: dict[str, Any], extra: dict[str, str]
+) -> Iterator[str]:
+    """Yield the metadata in the shape it has, with what is added to it."""
+    for key, text in extra.items():
+        if key not in front_matter.metadata:
+            front_matter = parse_front_matter(
+                frontmatter_fields.add_metadata_key(
+                    front_matter, write_scalar(key), quote_scalar(text), "\n"
+                )
+            )
+    if METADATA_KEY in front_matter.fields:
+        yield _copy_field(
+            front_matter,
+            METADATA_KEY,
+            {METADATA_KEY: {**extra, **(values.get(METADATA_KEY) or {})}},
+        )
+
+
+def _copy_field(front_matter: FrontMatter, key: str, values: dict[str, Any]) -> str:
+    field = front_matter.fields[key]
+    if front_matter.is_flow:
+        return f"{write_scalar(key)}: {json.dumps(values[key], ensure_ascii=False)}"
+    return front_matter.text[field.key_start : field.lines_end].rstrip("\n")
+
+
+def _value_text(value: Any) -> str:
+    """Return a value as text; what is no scalar, as JSON."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _truncate(text: str, most: int | None) -> str:
+    return text if most is None or len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def _format_scalar_safely(text: str) -> str:
+    """Return text on one line, also for readers that end the front matter at any `---`."""
+    return write_scalar(text) if "---" not in text else _quote_safely(text)
+
+
+def _quote_safely(text: str) -> str:
+    return quote_scalar(text) if "---" not in text else quote_scalar(text).replace("-", "\\x2d")

@@ -1,0 +1,145 @@
+"""Scripts of letters, by tables of our own, so that every Python says the same.
+
+What a script may stand beside in one word follows UTS 39 ("highly restrictive"): one
+script, or Latin with what Chinese, Japanese and Korean are written in.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from functools import cache
+
+UNKNOWN_SCRIPT = "Zzzz"
+COMMON_SCRIPT = "Zyyy"
+INHERITED_SCRIPT = "Zinh"
+LATIN_SCRIPT = "Latn"
+_ALLOWED_COMBINATIONS = (
+    frozenset((LATIN_SCRIPT, "Hani", "Hira", "Kana")),
+    frozenset((LATIN_SCRIPT, "Hani", "Bopo")),
+    frozenset((LATIN_SCRIPT, "Hani", "Hang")),
+)
+_ENGLISH_NAMES = (
+    "Latn Latin Grek Greek Cyrl Cyrillic Armn Armenian Hebr Hebrew Arab Arabic Cher Cherokee "
+    "Deva Devanagari Geor Georgian Copt Coptic Ethi Ethiopic Thai Thai Lisu Lisu "
+    "Hani Han Hira Hiragana Kana Katakana Hang Hangul Bopo Bopomofo"
+).split()
+_NAME_BY_CODE = dict(zip(_ENGLISH_NAMES[::2], _ENGLISH_NAMES[1::2], strict=True))
+_LATIN_CONFUSABLE_PAIRS = (
+    "аaсcԁdеeһhіiјjӏlоoрpԛqѕsѵvԝwхxуyүyАAВBЕEЅSІIЈJКKМMНHОOРPСCТTХXУYҮYҺhԌGԚQԜWӀI"
+    "αaγyιiκkνvοoρpσoτtυuχxϲcϳjΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXϹCͿJ"
+    "ոnօoսuցgհhքpՕOՏSԼLᎪAᏴBᏟCᎠDᎬEᏀGᎻHᎫJᏦKᏞLᎷMᏢPᏚSᎢTᏙVᎳWᏃZⲟoⲢPꓮAꓐBꓚCꓓDꓰEꓳOꓑPꓢSꓔT"
+)
+"""Letters of other scripts, each with the Latin one that it looks like (of UTS 39)."""
+
+
+def script_code(char: str) -> str:
+    """Return the script of a character, by its code of ISO 15924; `UNKNOWN` if unassigned."""
+    starts, scripts = _script_table()
+    return scripts[bisect_right(starts, ord(char)) - 1]
+
+
+def is_combining_mark(char: str) -> bool:
+    """Tell whether a character stands above, below or around the one before it."""
+    return _is_in_ranges(_mark_ranges(), char)
+
+
+def replace_unassigned(text: str) -> str:
+    """Return `text` with U+FFFD for what Unicode 14 has not assigned.
+
+    What is left has one decomposition and one case in every later version of Unicode,
+    by its policy of stability, and so under every Python.
+    """
+    if text.isascii():
+        return text
+    return "".join(char if char.isascii() or _is_stable(char) else "\ufffd" for char in text)
+
+
+def script_name(code: str) -> str:
+    """Return the English name of a script, its code for a rare one."""
+    return _NAME_BY_CODE.get(code, code)
+
+
+def find_mixed_letters(text: str) -> list[str]:
+    """Return the letters that stand among those of another script, each once.
+
+    A word has one script, or those that one language is written in. Words of other scripts
+    may stand beside Latin ones, unless every letter of them looks like a Latin one.
+    """
+    if text.isascii():
+        return []
+    found: list[str] = []
+    words = _split_letter_runs(text)
+    every = [(char, script_code(char)) for word in words for char in word]
+    for word in words:
+        scripts = {script_code(char) for char in word} - {INHERITED_SCRIPT}
+        if len(scripts) > 1 and not any(scripts <= some for some in _ALLOWED_COMBINATIONS):
+            found += _find_foreign_letters(word)
+    others = [char for char, code in every if code not in (LATIN_SCRIPT, INHERITED_SCRIPT)]
+    if len(others) < len(every) and all(char in _latin_confusables() for char in others):
+        found += others
+    return list(dict.fromkeys(found))
+
+
+def map_confusables_to_latin(text: str) -> str:
+    """Return `text` with each letter that looks like a Latin one as that one."""
+    return (
+        text if text.isascii() else "".join(_latin_confusables().get(char, char) for char in text)
+    )
+
+
+def _find_foreign_letters(word: str) -> list[str]:
+    """Return the letters that are not Latin, or not of the script that most letters are of."""
+    codes = [code for code in map(script_code, word) if code != INHERITED_SCRIPT]
+    home = LATIN_SCRIPT if LATIN_SCRIPT in codes else Counter(codes).most_common(1)[0][0]
+    return [char for char in word if script_code(char) not in (home, INHERITED_SCRIPT)]
+
+
+def _split_letter_runs(text: str) -> list[str]:
+    """Return the runs of letters, with the marks on them; a digit may stand among them."""
+    chars = [
+        char if script_code(char) not in (COMMON_SCRIPT, UNKNOWN_SCRIPT) else " " for char in text
+    ]
+    return "".join(chars).split(" ")
+
+
+def _is_stable(char: str) -> bool:
+    return script_code(char) != UNKNOWN_SCRIPT and not _is_in_ranges(_changed_ranges(), char)
+
+
+def _is_in_ranges(ranges: tuple[list[int], list[int]], char: str) -> bool:
+    firsts, lasts = ranges
+    at = bisect_right(firsts, ord(char)) - 1
+    return at >= 0 and ord(char) <= lasts[at]
+
+
+@cache
+def _script_table() -> tuple[list[int], list[str]]:
+    from . import unicode_tables  # which only names beyond ASCII need
+
+    runs = unicode_tables.SCRIPTS.split()
+    return [int(run[:-4], 16) for run in runs], [run[-4:] for run in runs]
+
+
+@cache
+def _changed_ranges() -> tuple[list[int], list[int]]:
+    from . import unicode_tables
+
+    return _parse_ranges(unicode_tables.SINCE)
+
+
+@cache
+def _mark_ranges() -> tuple[list[int], list[int]]:
+    from . import unicode_tables
+
+    return _parse_ranges(unicode_tables.MARKS)
+
+
+def _parse_ranges(text: str) -> tuple[list[int], list[int]]:
+    pairs = [found.partition("-") for found in text.split()]
+    return [int(first, 16) for first, _, _ in pairs], [int(last, 16) for _, _, last in pairs]
+
+
+@cache
+def _latin_confusables() -> dict[str, str]:
+    return dict(zip(_LATIN_CONFUSABLE_PAIRS[::2], _LATIN_CONFUSABLE_PAIRS[1::2], strict=True))

@@ -1,0 +1,94 @@
+"""Hidden characters removed from text, and text folded to one line.
+
+Hidden are the controls except tab and newline, the Unicode categories Cf, Cs and
+Co, the default-ignorable code points (Unicode DerivedCoreProperties: variation
+selectors, tags, fillers, reserved ones), the line and paragraph separators and
+the noncharacters. The list is spelled out, so that it is the same under every
+version of Python.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+_HIDDEN_RANGES = (
+    "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\xad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f"
+    "\\u0890\\u0891\\u08e2\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f"
+    "\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ud800-\\uf8ff\\ufdd0-\\ufdef\\ufe00-\\ufe0f"
+    "\\ufeff\\uffa0\\ufff0-\\ufffb\\ufffe\\uffff\\U000110bd\\U000110cd"
+    "\\U00013430-\\U0001343f\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a"
+    "\\U000e0000-\\U000e0fff\\U000f0000-\\U0010ffff"
+)
+_NONCHARACTERS = "".join(f"\\U{plane:04x}fffe\\U{plane:04x}ffff" for plane in range(1, 15))
+
+
+@cache
+def hidden_pattern() -> re.Pattern[str]:
+    """Return the pattern of one hidden code point, made when first needed.
+
+    Tab and newline are not hidden.
+    """
+    return re.compile(f"[{_HIDDEN_RANGES}{_NONCHARACTERS}]")
+
+
+def find_hidden(text: str) -> re.Match[str] | None:
+    """Return the first hidden code point of `text`; each different one is looked at once first."""
+    plain = text.replace("\n", "").replace("\t", "")
+    if plain.isprintable() and (
+        plain.isascii() or not plain.encode().translate(None, _SURELY_VISIBLE_BYTES)
+    ):
+        return None
+    found = hidden_pattern().search("".join(set(text)))
+    return found and hidden_pattern().search(text)
+
+
+_SURELY_VISIBLE_BYTES = bytes(set(range(0x20, 0x100)) - {0xCD, 0xE1, 0xE3, 0xEF, 0xF3})
+"""UTF-8 bytes that start no code point which is both hidden and printable to Python."""
+_PRINTABLE_OR_NEWLINE_BYTES = bytes((0x0A, *range(0x20, 0x7F)))
+
+
+def clean_text(text: str) -> str:
+    """Return `text` without hidden code points; newlines and tabs stay.
+
+    CRLF, a lone CR and the Unicode line separators become a newline, so that no
+    text is glued together.
+    """
+    if find_hidden(text) is None:
+        return text
+    lines = text.splitlines()
+    ending = "\n" if text.splitlines(keepends=True)[-1] != lines[-1] else ""
+    return hidden_pattern().sub("", "\n".join(lines) + ending)
+
+
+def strip_hidden(text: str) -> str:
+    """Return `text` without hidden code points, and with the lines it has: none is made."""
+    return text if find_hidden(text) is None else hidden_pattern().sub("", text)
+
+
+def fold_to_line(text: str) -> str:
+    """Return `text` on one line: hidden code points removed, whitespace runs to one space."""
+    if text.isprintable() and (
+        text.isascii() or not text.encode().translate(None, _SURELY_VISIBLE_BYTES)
+    ):
+        if "  " not in text and text[:1] != " " and text[-1:] != " ":
+            return text
+        return " ".join(text.split())
+    return " ".join(hidden_pattern().sub("", " ".join(text.split())).split())
+
+
+def fold_all_to_lines(texts: list[str]) -> list[str]:
+    """Return `fold` of each text; ten thousand texts that need no folding cost little."""
+    plain = [text for text in texts if text.isascii()]
+    joined = "\n".join(plain)
+    if (
+        joined.encode().translate(None, _PRINTABLE_OR_NEWLINE_BYTES)
+        or joined.count("\n") >= max(len(plain), 1)
+        or "  " in joined
+        or "\n " in joined
+        or " \n" in joined
+        or joined[:1] == " "
+        or joined[-1:] == " "
+    ):
+        return [fold_to_line(text) for text in texts]
+    return [text if text.isascii() else fold_to_line(text) for text in texts]

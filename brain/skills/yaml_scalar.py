@@ -1,0 +1,73 @@
+"""One-line YAML scalars: which text may be plain, and how to write text.
+
+The rules are a strict subset of YAML 1.1 as PyYAML reads it, so what they allow
+means the same to every reader of YAML 1.1 and 1.2.
+"""
+
+from __future__ import annotations
+
+import re
+
+AMBIGUOUS_WORDS = frozenset(
+    word
+    for lower in ("y", "n", "yes", "no", "true", "false", "on", "off", "null")
+    for word in (lower, lower.capitalize(), lower.upper())
+)
+"""Plain words that some version of YAML does not read as text."""
+
+_INDICATOR_CHARACTERS = frozenset("-?:,[]{}#&*!|>'\"%@` ")
+_NUMBER_LIKE_STARTS = frozenset("+-.0123456789<=~")
+
+
+def is_valid_plain(text: str) -> bool:
+    """Tell whether `text` may stand unquoted after `key: `, whatever type it then has."""
+    return not (
+        text[:1] in _INDICATOR_CHARACTERS
+        or text[-1] in " :"
+        or ": " in text
+        or " #" in text
+        or not text.isprintable()
+    )
+
+
+def is_certain_text(plain: str) -> bool:
+    """Tell whether YAML surely reads the non-empty plain scalar `plain` as text."""
+    return plain[0] not in _NUMBER_LIKE_STARTS and plain not in AMBIGUOUS_WORDS
+
+
+def unquote_simple(raw: str) -> str | None:
+    """Return the text of a quoted scalar without escapes on one line, else None."""
+    quote, inner = raw[:1], raw[1:-1]
+    if len(raw) < 2 or raw[-1] != quote or not raw.isprintable():
+        return None
+    if quote == '"' and '"' not in inner and "\\" not in inner:
+        return inner
+    if quote == "'" and "'" not in inner.replace("''", ""):
+        return inner.replace("''", "'")
+    return None
+
+
+def write_scalar(text: str) -> str:
+    """Return `text` as a YAML scalar on one line, quoted where it has to be."""
+    if text and is_valid_plain(text) and is_certain_text(text):
+        return text
+    return quote_scalar(text)
+
+
+def quote_scalar(text: str) -> str:
+    """Return `text` between double quotes, as YAML and JSON both read it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    if not escaped.isprintable():
+        escaped = re.sub(r"[^ -~]", _escape_character, escaped)
+    return f'"{escaped}"'
+
+
+def _escape_character(match: re.Match[str]) -> str:
+    char = match[0]
+    if char.isprintable():
+        return char
+    short = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(char)
+    if short:
+        return short
+    code = ord(char)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

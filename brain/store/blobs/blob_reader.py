@@ -1,0 +1,247 @@
+"""Read blobs: a small one from one row, a large one by its list of chunks.
+
+Content is checked against its id on every read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+
+from blake3 import blake3
+
+from ... import limits
+from ...digest import blob_id
+from ...errors import BrainError, InvalidInput, NotFound, StoreError
+from ..protocol import LARGE_BLOB_BYTES, BlobCheckResult, ExpectedSize
+from ..redaction_table import RedactionReader
+from ..schema import typed_columns
+from . import chunk_list as recipes
+from .chunk_list import EMPTY_CHUNK_LIST, ChunkList
+from .codec import CODEC_CHUNK_LIST, BlobDecoder, corrupt_object_error
+
+_CONTENT_COLUMNS = typed_columns("codec INTEGER, data BLOB")
+_BLOB_COLUMNS = typed_columns("id BLOB, codec INTEGER, data BLOB")
+
+ROWS_PER_BATCH = 256
+"""Rows read at a time; content of one batch is held in memory."""
+
+
+def missing_object_error(id: bytes) -> NotFound:
+    """Return the error for an object that is not in the store."""
+    return NotFound(f"object {id.hex()} is not in the store", code="missing_object")
+
+
+class BlobReader(RedactionReader):
+    """The part of `Reader` that deals with blobs."""
+
+    _decoder: BlobDecoder
+
+    def blob_size(self, id: bytes) -> int:
+        """See `Reader.blob_size`."""
+        codec, data = self._fetch_blob_row(id)
+        if codec == CODEC_CHUNK_LIST:
+            return self._decode_chunk_list(id, data).size
+        return len(self._decode_content(id, codec, data))
+
+    def read_blob(self, id: bytes, size: int | None = None) -> bytes:
+        """See `Reader.read_blob`."""
+        codec, data = self._fetch_blob_row(id)
+        if codec != CODEC_CHUNK_LIST:
+            return self._decode_content(id, codec, data)
+        chunk_list = self._decode_chunk_list(id, data, size)
+        if chunk_list.size > limits.MAX_IN_MEMORY_BYTES:
+            raise InvalidInput(
+                f"blob {id.hex()} has {chunk_list.size} bytes",
+                code="too_large",
+                hint=f"up to {limits.MAX_IN_MEMORY_BYTES} bytes are read as a whole",
+            )
+        return b"".join(self._stream_chunks(id, chunk_list))
+
+    def stream_blob(self, id: bytes, size: int | None = None) -> Iterator[bytes]:
+        """See `Reader.stream_blob`."""
+        codec, data = self._fetch_blob_row(id)
+        if codec == CODEC_CHUNK_LIST:
+            yield from self._stream_chunks(id, self._decode_chunk_list(id, data, size))
+        else:
+            yield self._decode_content(id, codec, data)
+
+    def read_small_blobs(self, ids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """See `Reader.read_blobs`; yields in storage order within a batch."""
+        wanted = list(dict.fromkeys(ids))
+        for start in range(0, len(wanted), ROWS_PER_BATCH):
+            batch = wanted[start : start + ROWS_PER_BATCH]
+            rows = list(
+                self._db.fetch_by_keys(
+                    f"SELECT {_BLOB_COLUMNS} FROM blobs WHERE id IN ({{keys}})", batch
+                )
+            )
+            for id in set(batch).difference(row[0] for row in rows):
+                raise self._lookup_error(id)
+            for id, codec, data in rows:
+                if codec == CODEC_CHUNK_LIST:  # left out, but not on the word of a flipped bit
+                    self._decode_chunk_list(id, data)
+            for id, content in self._decoder.plan_decoding(
+                [row for row in rows if row[1] != CODEC_CHUNK_LIST]
+            )():
+                fails = isinstance(content, StoreError)
+                yield id, self.read_blob(id) if fails else _check_content(id, content)
+
+    def _lookup_error(self, id: bytes) -> NotFound | StoreError:
+        """Return the error for a blob that a look-up did not bring."""
+        listed = self._db.fetch_one("SELECT 1 FROM blobs WHERE id = ?", (id,))
+        return (
+            corrupt_object_error(id, "the index leads to another row")
+            if listed
+            else self._missing_blob_error(id)
+        )
+
+    def _missing_blob_error(self, id: bytes) -> NotFound:
+        """Return the error for a blob that is not here."""
+        return self._redacted_error(id) or missing_object_error(id)
+
+    def _fetch_blob_row(self, id: bytes) -> tuple[int, bytes]:
+        row = self._db.fetch_one(f"SELECT {_CONTENT_COLUMNS} FROM blobs WHERE id = ?", (id,))
+        if row is None:
+            raise self._missing_blob_error(id)
+        return row[0], row[1]
+
+    def _decode_content(self, id: bytes, codec: int, data: bytes) -> bytes:
+        """Return the content of a row, or of what it is by now: a redaction may pack anew."""
+        try:
+            return _check_content(id, self._decoder.decode(id, codec, data))
+        except StoreError:
+            now = self._fetch_blob_row(id)
+            if now == (codec, data):
+                raise
+            return _check_content(id, self._decoder.decode(id, *now))
+
+    def _decode_chunk_list(self, id: bytes, data: bytes, size: int | None = None) -> ChunkList:
+        """Return a recipe once it makes as many bytes as a large blob has, and as `size` says.
+
+        Its chunks are then held to the sizes it lists, so nothing longer comes of it.
+        """
+        try:
+            chunk_list = recipes.decode_chunk_list(id, data)
+        except ValueError as error:
+            raise corrupt_object_error(id, str(error)) from error
+        if not LARGE_BLOB_BYTES <= chunk_list.size <= limits.MAX_FILE_BYTES:
+            raise corrupt_object_error(id, f"a recipe of {chunk_list.size} bytes")
+        if size is not None and chunk_list.size != size:
+            raise corrupt_object_error(id, f"its recipe makes {chunk_list.size} bytes, not {size}")
+        return chunk_list
+
+    def chunk_list_of(self, id: bytes) -> ChunkList | None:
+        """Return how a blob is put together, None if it is not here.
+
+        A small blob is a recipe of itself, so that it too can be appended to.
+        """
+        row = self._db.fetch_one(f"SELECT {_CONTENT_COLUMNS} FROM blobs WHERE id = ?", (id,))
+        if row is None:
+            return None
+        if row[0] == CODEC_CHUNK_LIST:
+            return self._decode_chunk_list(id, row[1])
+        return EMPTY_CHUNK_LIST._replace(chunks=[id], sizes=[len(self._decode_content(id, *row))])
+
+    def _resolve_chunks(self, id: bytes, chunk_list: ChunkList) -> list[tuple[bytes, int]]:
+        """Return (chunk, size) of a whole blob, its prefixes resolved."""
+        levels = [chunk_list]
+        while levels[-1].depth:
+            below = levels[-1].prefix
+            codec, data = self._fetch_blob_row(below)
+            if codec != CODEC_CHUNK_LIST:
+                raise corrupt_object_error(id, "its prefix is no recipe")
+            deeper = self._decode_chunk_list(below, data)
+            if not recipes.can_extend(levels[-1], deeper):
+                raise corrupt_object_error(id, "its prefix does not fit")
+            levels.append(deeper)
+        levels.reverse()
+        return [piece for each in levels for piece in zip(each.chunks, each.sizes, strict=True)]
+
+    def _stream_chunks(self, id: bytes, chunk_list: ChunkList) -> Iterator[bytes]:
+        """Yield the chunks of a blob; the last one once the whole is proven."""
+        digest = blake3()
+        last_chunk = b""
+        for chunk, size in self._resolve_chunks(id, chunk_list):
+            content = self._read_chunk(id, chunk, size)
+            digest.update(content)
+            if last_chunk:
+                yield last_chunk
+            last_chunk = content
+        if digest.digest() != id:
+            raise corrupt_object_error(id, "its content does not hash to its id")
+        yield last_chunk
+
+    def _read_chunk(self, id: bytes, chunk: bytes, size: int) -> bytes:
+        """Return a chunk of the blob `id`, which no recipe can stand for."""
+        try:
+            codec, data = self._fetch_blob_row(chunk)
+        except NotFound as error:
+            raise corrupt_object_error(id, f"its chunk {chunk.hex()} is missing") from error
+        content = self._decode_content(chunk, codec, data)
+        if len(content) != size:
+            raise corrupt_object_error(id, "a chunk has the wrong size")
+        return content
+
+    def check_chunk_lists(self) -> BlobCheckResult:
+        """See `Reader.check_recipes`."""
+        sizes: list[tuple[bytes, int]] = []
+        faults: list[tuple[bytes, str]] = []
+        chunks: dict[bytes, bytes] = {}
+        rows = self._db.fetch_all(
+            f"SELECT {_BLOB_COLUMNS} FROM blobs WHERE codec = ? ORDER BY number",
+            (CODEC_CHUNK_LIST,),
+        )
+        for id, _, data in rows:
+            try:
+                chunk_list = self._decode_chunk_list(id, data)
+                if chunk_list.depth and not recipes.can_extend(
+                    chunk_list, self._fetch_chunk_list(chunk_list.prefix)
+                ):
+                    raise corrupt_object_error(id, "its prefix does not fit")
+            except BrainError as error:
+                faults.append((id, error.message))
+                continue
+            sizes.append((id, chunk_list.size))
+            chunks.update((chunk, id) for chunk in chunk_list.chunks)
+        lost = self._find_missing_blobs(chunks)
+        faults += [
+            (
+                chunks[at],
+                corrupt_object_error(chunks[at], f"its chunk {at.hex()} is missing").message,
+            )
+            for at in sorted(lost)
+        ]
+        return BlobCheckResult(sizes, faults, [])
+
+    def _find_missing_blobs(self, ids: Iterable[bytes]) -> set[bytes]:
+        left = set(ids)
+        sql = "SELECT id FROM blobs WHERE id IN ({keys})"
+        return left.difference(id for (id,) in self._db.fetch_by_keys(sql, list(left)))
+
+    def check_large_blobs(
+        self, large: list[bytes], expected: ExpectedSize
+    ) -> Iterator[BlobCheckResult]:
+        """Read the blobs in `large` again; see `Reader.check_blobs`."""
+        from .blob_checks import LargeBlobChecker
+
+        prefixes = set()
+        for id in large:
+            with suppress(BrainError):
+                prefixes.add(self._fetch_chunk_list(id).prefix)
+        checker = LargeBlobChecker(self._fetch_chunk_list, self._read_chunk, prefixes, expected)
+        yield from map(checker.check, large)
+
+    def _fetch_chunk_list(self, id: bytes) -> ChunkList:
+        codec, data = self._fetch_blob_row(id)
+        if codec != CODEC_CHUNK_LIST:
+            raise corrupt_object_error(id, "it is no recipe")
+        return self._decode_chunk_list(id, data)
+
+
+def _check_content(id: bytes, content: bytes | StoreError) -> bytes:
+    if isinstance(content, StoreError):
+        raise content
+    if blob_id(content) != id:
+        raise corrupt_object_error(id, "its content does not hash to its id")
+    return content

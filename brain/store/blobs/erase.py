@@ -1,0 +1,209 @@
+"""Erase the content of one blob from chunk lists and from compression dictionaries.
+
+Large blobs share their chunks, and grow out of one another: what others are made of
+is put together otherwise first. So every other blob reads as it did.
+
+A dictionary is put together from pieces of the blobs it was trained on, word for
+word. Where one of these pieces is found in the content, and in no other blob, all that
+is packed with this dictionary is packed anew with another one, and it is emptied.
+Its number is never given again, for others may have it at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from ...digest import blob_id
+from ...errors import StoreError
+from ..annotation_protocol import FindStandalone
+from ..connection import Connection
+from ..schema import typed_columns
+from . import chunk_list as recipes
+from .chunk_list import ChunkList
+from .codec import CODEC_CHUNK_LIST, CODEC_ZSTD, BlobDecoder
+
+if TYPE_CHECKING:
+    from ..sqlite_transaction import SqliteTransaction
+
+
+_CHUNK_LIST_COLUMNS = typed_columns("id BLOB, data BLOB")
+
+
+def erase_blob(txn: SqliteTransaction, blob: bytes, find_standalone: FindStandalone) -> None:
+    """Take a blob out of the store with all that no other one needs of it."""
+    db = txn._db
+    db.execute("PRAGMA secure_delete=ON")
+    codec, data = txn._fetch_blob_row(blob)
+    pieces_by_dictionary = find_dictionary_pieces(db, txn.stream_blob(blob))
+    chunk_lists = _load_chunk_lists(txn)
+    erased = {blob}
+    if codec == CODEC_CHUNK_LIST:
+        del chunk_lists[blob]
+        own = txn._decode_chunk_list(blob, data)
+        _inline_prefix(txn, chunk_lists, blob, own)
+        free = set(own.chunks).difference(
+            *(chunk_list.chunks for chunk_list in chunk_lists.values())
+        )
+        erased |= free - find_standalone(free) if free else set()
+    else:
+        _split_shared_chunk(txn, chunk_lists, blob)
+    db.execute_many("DELETE FROM blobs WHERE id = ?", [(id,) for id in erased])
+    replace_dictionaries(db, pieces_by_dictionary)
+
+
+def _load_chunk_lists(txn: SqliteTransaction) -> dict[bytes, ChunkList]:
+    rows = txn._db.fetch_all(
+        f"SELECT {_CHUNK_LIST_COLUMNS} FROM blobs WHERE codec = ?", (CODEC_CHUNK_LIST,)
+    )
+    return {id: txn._decode_chunk_list(id, data) for id, data in rows}
+
+
+def _inline_prefix(
+    txn: SqliteTransaction, chunk_lists: dict[bytes, ChunkList], blob: bytes, own: ChunkList
+) -> None:
+    """Let what grew from the blob `own` begin with the chunks of it instead."""
+    for id, chunk_list in list(chunk_lists.items()):
+        if chunk_list.depth and chunk_list.prefix == blob:
+            chunks, sizes = own.chunks + chunk_list.chunks, own.sizes + chunk_list.sizes
+            _update_chunk_list(txn, chunk_lists, id, own._replace(chunks=chunks, sizes=sizes))
+
+
+def _split_shared_chunk(
+    txn: SqliteTransaction, chunk_lists: dict[bytes, ChunkList], blob: bytes
+) -> None:
+    """Cut in two, in the recipes that have it, a chunk that is a file of its own."""
+    holders = [id for id, chunk_list in chunk_lists.items() if blob in chunk_list.chunks]
+    if not holders:
+        return
+    content = txn.read_blob(blob)
+    half = len(content) // 2
+    parts = [(blob_id(part), part) for part in (content[:half], content[half:])]
+    txn.put_chunks(parts)
+    for id in holders:
+        pieces = list(
+            _substitute_chunk(chunk_lists[id], blob, [(part, len(data)) for part, data in parts])
+        )
+        chunks, sizes = [id for id, _ in pieces], [size for _, size in pieces]
+        _update_chunk_list(
+            txn, chunk_lists, id, chunk_lists[id]._replace(chunks=chunks, sizes=sizes)
+        )
+
+
+def _substitute_chunk(
+    chunk_list: ChunkList, blob: bytes, parts: list[tuple[bytes, int]]
+) -> Iterator[tuple[bytes, int]]:
+    for piece in zip(chunk_list.chunks, chunk_list.sizes, strict=True):
+        if piece[0] == blob:
+            yield from parts
+        else:
+            yield piece
+
+
+def _update_chunk_list(
+    txn: SqliteTransaction, chunk_lists: dict[bytes, ChunkList], id: bytes, chunk_list: ChunkList
+) -> None:
+    chunk_lists[id] = chunk_list
+    txn._db.execute(
+        "UPDATE blobs SET data = ? WHERE id = ?", (recipes.encode_chunk_list(id, chunk_list), id)
+    )
+
+
+PIECE_BYTES = 12
+"""Bytes in a row that count as a piece of the content."""
+MAX_COMPARED_BLOBS = 1000
+"""Other blobs that are looked at for the same pieces; not more, since packing anew does no harm."""
+REPACK_BATCH_ROWS = 256
+RETRAINING_SAMPLES = 800
+"""Blobs that the new dictionary is trained on."""
+
+_BLOB_COLUMNS = typed_columns("id BLOB, codec INTEGER, data BLOB")
+_DICTIONARY_COLUMNS = typed_columns("number INTEGER, data BLOB")
+
+
+def find_dictionary_pieces(db: Connection, content: Iterable[bytes]) -> dict[int, set[bytes]]:
+    """Return the pieces of `content`, given in parts, that dictionaries hold, by their number."""
+    rows = db.fetch_all(f"SELECT {_DICTIONARY_COLUMNS} FROM dictionaries WHERE length(data) > 0")
+    pieces_of: dict[int, set[bytes]] = {}
+    for number, data in rows:
+        pieces_of.setdefault(abs(number), set()).update(_iterate_pieces(data))
+    pieces_by_dictionary: dict[int, set[bytes]] = {number: set() for number in pieces_of}
+    rest = b""
+    for part in content if pieces_of else ():
+        for piece in _iterate_pieces(rest + part):
+            for number, pieces in pieces_of.items():
+                if piece in pieces:
+                    pieces_by_dictionary[number].add(piece)
+        rest = (rest + part)[-PIECE_BYTES + 1 :]
+    return {number: pieces for number, pieces in pieces_by_dictionary.items() if pieces}
+
+
+def replace_dictionaries(db: Connection, pieces_by_dictionary: dict[int, set[bytes]]) -> None:
+    """Do away with dictionaries that hold pieces which no blob that is left has."""
+    for number, pieces in pieces_by_dictionary.items():
+        remaining = set(pieces)
+        for content in _read_contents(db, number, 1, MAX_COMPARED_BLOBS):
+            remaining.difference_update(_iterate_pieces(content))
+            if not remaining:
+                break
+        if remaining:
+            _repack_blobs(db, number)
+
+
+def _iterate_pieces(data: bytes) -> Iterator[bytes]:
+    return (data[at : at + PIECE_BYTES] for at in range(len(data) - PIECE_BYTES + 1))
+
+
+def _read_contents(db: Connection, number: int, step: int, max_count: int) -> Iterator[bytes]:
+    """Yield the content of at most so many of the blobs packed with a dictionary."""
+    decoder = BlobDecoder(db)
+    ids = [
+        id for (id,) in db.fetch_all("SELECT id FROM blobs WHERE codec = ?", (CODEC_ZSTD + number,))
+    ]
+    for start in range(0, len(ids), step)[:max_count]:
+        for id, codec, data in db.fetch_all(
+            f"SELECT {_BLOB_COLUMNS} FROM blobs WHERE id = ?", (ids[start],)
+        ):
+            yield decoder.decode(id, codec, data)
+
+
+def _repack_blobs(db: Connection, number: int) -> None:
+    from .encoder import BlobEncoder
+
+    codec = CODEC_ZSTD + number
+    ((count,),) = db.fetch_all("SELECT count(*) FROM blobs WHERE codec = ?", (codec,))
+    samples = list(
+        _read_contents(db, number, max(1, count // RETRAINING_SAMPLES), RETRAINING_SAMPLES)
+    )
+    decoder = BlobDecoder(db)
+    ids = [id for (id,) in db.fetch_all("SELECT id FROM blobs WHERE codec = ?", (codec,))]
+    if ids:
+        _preload_dictionary(decoder, db, ids[0])
+    db.execute(
+        "UPDATE dictionaries SET data = X'', checksum = X'' WHERE number IN (?, ?)",
+        (number, -number),
+    )
+    encoder = BlobEncoder(db)
+    encoder.train_dictionary(samples)
+    for start in range(0, len(ids), REPACK_BATCH_ROWS):
+        rows = list(
+            db.fetch_by_keys(
+                f"SELECT {_BLOB_COLUMNS} FROM blobs WHERE id IN ({{keys}})",
+                ids[start : start + REPACK_BATCH_ROWS],
+            )
+        )
+        unpacked = []
+        for id, content in decoder.plan_decoding(rows)():
+            if isinstance(content, StoreError):
+                raise content
+            unpacked.append((id, content))
+        db.execute_many(
+            "UPDATE blobs SET codec = ?, data = ? WHERE id = ?",
+            [(codec, data, id) for id, codec, data in encoder.packer.pack(unpacked)],
+        )
+
+
+def _preload_dictionary(decoder: BlobDecoder, db: Connection, id: bytes) -> None:
+    """Let a decoder take its dictionary to heart while it is there."""
+    for row in db.fetch_all(f"SELECT {_BLOB_COLUMNS} FROM blobs WHERE id = ?", (id,)):
+        decoder.decode(*row)

@@ -1,0 +1,177 @@
+"""Write a large blob: cut it into chunks, or append to the blob it grew from.
+
+Cuts are content-defined (FastCDC, Xia et al., USENIX ATC 2016, in its 2020
+form), so that an edit in the middle of a file leaves all other chunks as they
+were. One rule serves text and binary data alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from blake3 import blake3
+
+from ...digest import blob_id
+from ...errors import Conflict
+from ..protocol import LARGE_BLOB_BYTES, BlobSource
+from .chunk_list import EMPTY_CHUNK_LIST, ChunkList, plan_append
+
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
+
+CHUNK_BATCH_BYTES = 4 << 20
+"""Bytes of chunks handed over at a time."""
+
+
+class ChunkSink(Protocol):
+    """What is needed of a transaction."""
+
+    def chunk_list_of(self, id: bytes) -> ChunkList | None:
+        """Return how a blob is put together, None if it is not here."""
+
+    def read_blob(self, id: bytes) -> bytes:
+        """Return a whole blob."""
+
+    def put_chunks(self, batch: list[tuple[bytes, bytes]]) -> None:
+        """Keep chunks, given as (id, content)."""
+
+    def put_chunk_list(self, id: bytes, recipe: ChunkList) -> None:
+        """Keep a large blob whose chunks are here."""
+
+
+def write_large_blob(sink: ChunkSink, source: BlobSource, size: int, base: bytes | None) -> bytes:
+    """Keep the first `size` bytes of `source`; see `Transaction.put_stream`."""
+    if size < LARGE_BLOB_BYTES:
+        digest = blake3()
+        content = read_to_end(HashingReader(source, size, digest), size)
+        sink.put_chunks([(digest.digest(), content)])
+        return digest.digest()
+    base_list = sink.chunk_list_of(base) if base else None
+    if base and base_list and base_list.size <= size:
+        id = _append_to_base(sink, source, size, base, base_list)
+        if id:
+            return id
+        source.seek(0)
+    digest = blake3(max_threads=blake3.AUTO)
+    recipe = _store_chunks(sink, EMPTY_CHUNK_LIST, HashingReader(source, size, digest), size)
+    sink.put_chunk_list(digest.digest(), recipe)
+    return digest.digest()
+
+
+def _append_to_base(
+    sink: ChunkSink, source: BlobSource, size: int, base: bytes, base_list: ChunkList
+) -> bytes | None:
+    """Keep what follows `base` in `source`; None if the source does not start with it.
+
+    Pieces that are joined anew are read from the store, not from the file,
+    which might have changed since its start was hashed.
+    """
+    digest = blake3(max_threads=blake3.AUTO)
+    hash_next_bytes(source, base_list.size, digest)
+    plan = plan_append(base, base_list)
+    if digest.digest() != base or plan is None:
+        return None
+    if size == base_list.size:
+        return base
+    rejoined = b"".join(map(sink.read_blob, plan.rejoin))
+    reader = HashingReader(source, size - base_list.size, digest, rejoined)
+    recipe = _store_chunks(sink, plan.start, reader, len(rejoined) + size - base_list.size)
+    sink.put_chunk_list(digest.digest(), recipe)
+    return digest.digest()
+
+
+def _store_chunks(sink: ChunkSink, start: ChunkList, reader: HashingReader, size: int) -> ChunkList:
+    """Cut what `meter` serves, keep the chunks and list them after those of `start`."""
+    ids, sizes = list(start.chunks), list(start.sizes)
+    batch: list[tuple[bytes, bytes]] = []
+    batch_bytes = 0
+    for chunk in cut_chunks(reader, size):
+        id = blob_id(chunk)
+        ids.append(id)
+        sizes.append(len(chunk))
+        batch.append((id, chunk))
+        batch_bytes += len(chunk)
+        if batch_bytes >= CHUNK_BATCH_BYTES:
+            sink.put_chunks(batch)
+            batch, batch_bytes = [], 0
+    sink.put_chunks(batch)
+    return start._replace(chunks=ids, sizes=sizes)
+
+
+MIN_CHUNK_BYTES = 32 << 10
+MEAN_CHUNK_BYTES = 64 << 10
+MAX_CHUNK_BYTES = 192 << 10
+"""Bytes in a chunk; the true mean lies a little above `MEAN_CHUNK`."""
+READ_WINDOW_BYTES = 4 << 20
+"""Bytes of a file held in memory at a time; the file is never mapped, since it may change."""
+
+
+class HashingReader:
+    """Serves `lead` and then the next `size` bytes of a source, hashing only the latter.
+
+    It quacks like a file for the cutter. Raises `Conflict`
+    (`changed_while_reading`) if the source ends early.
+    """
+
+    def __init__(self, source: BlobSource, size: int, digest: blake3, prefix: bytes = b"") -> None:
+        self._source = source
+        self._remaining = size
+        self._digest = digest
+        self._lead = memoryview(prefix)
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Fill as much of `buffer` as is there; 0 at the end."""
+        if self._lead:
+            count = min(len(self._lead), len(buffer))
+            buffer[:count] = self._lead[:count]
+            self._lead = self._lead[count:]
+            return count
+        if not self._remaining:
+            return 0
+        count = self._source.readinto(buffer[: self._remaining]) or 0
+        if not count:
+            raise Conflict(
+                "a file became shorter while it was read",
+                code="changed_while_reading",
+                hint="wait until nothing writes to it, and try again",
+            )
+        self._digest.update(buffer[:count])
+        self._remaining -= count
+        return count
+
+
+def hash_next_bytes(source: BlobSource, size: int, digest: blake3) -> None:
+    """Hash the next `size` bytes of `source`, on several cores."""
+    reader = HashingReader(source, size, digest)
+    window = memoryview(bytearray(min(READ_WINDOW_BYTES, size)))
+    while reader.readinto(window):
+        pass
+
+
+def cut_chunks(reader: HashingReader, size: int) -> Iterator[bytes]:
+    """Yield the chunks of what `meter` serves, `size` bytes in all.
+
+    A short rest is one chunk, without loading the cutter.
+    """
+    if size <= MIN_CHUNK_BYTES:
+        yield read_to_end(reader, size)
+        return
+    from pyfastcdc import FastCDC
+
+    cutter = FastCDC(
+        MEAN_CHUNK_BYTES, min_size=MIN_CHUNK_BYTES, max_size=MAX_CHUNK_BYTES, normalized_chunking=2
+    )
+    for chunk in cutter.cut_stream(reader):
+        yield bytes(chunk.data)
+
+
+def read_to_end(reader: HashingReader, size: int) -> bytes:
+    """Return all `size` bytes that `meter` serves."""
+    content = bytearray(size)
+    at = 0
+    while count := reader.readinto(memoryview(content)[at:]):
+        at += count
+    return bytes(content)

@@ -1,0 +1,117 @@
+"""A write transaction for a large load: a second thread compresses.
+
+The caller reads and hashes files while a worker compresses what came before; the
+caller then puts it into the tables. Few batches wait at a time, so memory stays
+flat. Inserting is left to the caller since it takes and gives back the lock of the
+interpreter with each row, for which two busy threads would wait on each other.
+
+The first load of an empty store has nothing to keep for readers, so it leaves
+the write-ahead log, which would write everything twice, for a rollback journal
+with `synchronous=EXTRA`: as durable, and a crash inside still leaves the empty
+store. This needs the store for itself; if others have it open, the log is used.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+
+from .blobs.codec import INSERT_BLOB_SQL
+from .blobs.encoder import BlobEncoder, select_new_blobs
+from .connection import Connection
+from .protocol import BlobPacking, BlobRow
+from .sqlite_transaction import SqliteTransaction
+
+MAX_EMPTY_STORE_BLOBS = 1000
+"""A store with fewer blobs than this counts as empty."""
+BULK_CACHE_KIB = 16 << 10
+"""Page cache during the load: holds the index of some hundred thousand blobs."""
+MAX_QUEUED_BATCHES = 2
+"""Batches that wait for the worker before the caller has to."""
+
+
+class BulkTransaction(SqliteTransaction):
+    """See `SqliteTransaction`; an error of the worker is raised by a later call."""
+
+    _is_outside_wal = False
+    _encoder: BlobEncoder | None = None
+    _worker: ThreadPoolExecutor | None = None
+
+    def __init__(self, db: Connection, path: str) -> None:
+        super().__init__(db, path)
+        self._packing_queue: deque[Future[list[BlobRow]]] = deque()
+        self._queued_ids: set[bytes] = set()
+
+    @property
+    def _db(self) -> Connection:
+        while self._packing_queue:
+            self._insert_oldest()
+        return self._connection
+
+    def _insert_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
+        db = self._connection
+        encoder = self._encoder = self._encoder or BlobEncoder(db)
+        new = select_new_blobs(db, [row for row in batch if row[0] not in self._queued_ids])
+        encoder.train_dictionary(content for _, content in new)
+        self._queued_ids.update(id for id, _ in new)
+        if not self._worker:
+            self._worker = ThreadPoolExecutor(1, "load")
+        while len(self._packing_queue) > MAX_QUEUED_BATCHES:
+            self._insert_oldest()
+        self._packing_queue.append(self._worker.submit(encoder.packer.pack, new))
+
+    def get_packing(self, samples: list[bytes]) -> BlobPacking:
+        """See `Transaction.packing`."""
+        encoder = self._encoder = self._encoder or BlobEncoder(self._connection)
+        encoder.train_dictionary(samples)
+        return BlobPacking(partial(encoder.packer.pack, threads=1), self._insert_rows)
+
+    def _insert_oldest(self) -> None:
+        rows = self._packing_queue.popleft().result()
+        self._insert_rows(rows)
+        self._queued_ids.difference_update(row[0] for row in rows)
+
+    def _insert_rows(self, rows: list[BlobRow]) -> None:
+        self._refuse_redacted_rows(rows)
+        self._connection.execute_many(INSERT_BLOB_SQL, rows)
+
+    def _begin(self) -> None:
+        db = self._connection
+        (blobs,) = db.fetch_all(
+            f"SELECT count(*) FROM (SELECT 1 FROM blobs LIMIT {MAX_EMPTY_STORE_BLOBS})"
+        )
+        if blobs[0] < MAX_EMPTY_STORE_BLOBS:
+            self._is_outside_wal = db.fetch_without_waiting("PRAGMA journal_mode=DELETE") == [
+                ("delete",)
+            ]
+        db.execute(f"PRAGMA cache_size=-{BULK_CACHE_KIB}")
+        if self._is_outside_wal:
+            db.execute("PRAGMA synchronous=EXTRA")
+            db.begin_exclusive()
+        else:
+            db.begin()
+        self._load_facts()
+
+    def _commit(self) -> None:
+        super()._commit()
+        self._release_resources()
+
+    def _roll_back(self) -> None:
+        if self._worker:
+            self._worker.shutdown(cancel_futures=True)
+        self._packing_queue.clear()
+        super()._roll_back()
+        self._release_resources()
+
+    def _release_resources(self) -> None:
+        """Give back what the load took: the thread, the cache, the place outside the log."""
+        if self._worker:
+            self._worker.shutdown()
+        db = self._connection
+        db.execute("PRAGMA cache_size=-2000")
+        if self._is_outside_wal and db.fetch_without_waiting("PRAGMA journal_mode=WAL") == [
+            ("wal",)
+        ]:
+            db.execute("PRAGMA synchronous=FULL")
+            self._is_outside_wal = False

@@ -1,0 +1,109 @@
+"""Safety checks on the files of a store: regular, owned by the user, and still the files that were opened.
+
+Whoever may write to the folder can put a pipe, a device, a link or another user's file in
+the place of one of ours. None of them is read or written.
+
+A file that is removed or replaced lives on for the program that has it open, and takes
+all that is written to it along when that ends.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from ..errors import StoreError, printable_text
+
+_OPEN_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_NOT_REGULAR_ERRNOS = {errno.ELOOP, errno.ENXIO, errno.EISDIR}
+"""How a link, a pipe that nobody reads and a folder refuse to be opened."""
+
+
+def open_regular_file(path: str | os.PathLike[str], flags: int, mode: int = 0o600) -> int:
+    """Open a file for `flags`, which do not cut it; return its descriptor.
+
+    Raises `StoreError` (`bad_store`, `foreign_owner`) as `check` does, and `OSError`.
+    """
+    try:
+        handle = os.open(path, flags | _OPEN_FLAGS, mode)
+    except OSError as error:
+        if error.errno in _NOT_REGULAR_ERRNOS:
+            raise _unsafe_file_error(path, "is not a regular file") from error
+        raise
+    try:
+        check_regular_file(path, os.fstat(handle))
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def check_regular_file(path: str | os.PathLike[str], found: os.stat_result) -> None:
+    """Refuse what is not a regular file of one name that is the user's.
+
+    Root may open anybody's file: it could read it anyway. Raises `StoreError` (`bad_store`,
+    `foreign_owner`).
+    """
+    if not stat.S_ISREG(found.st_mode):
+        raise _unsafe_file_error(path, "is not a regular file")
+    if os.geteuid() not in (0, found.st_uid):
+        raise _unsafe_file_error(path, "belongs to another user", "foreign_owner")
+    if found.st_nlink > 1:
+        raise _unsafe_file_error(path, "has another name elsewhere (a hard link)")
+
+
+def _unsafe_file_error(
+    path: str | os.PathLike[str], why: str, code: str = "bad_store"
+) -> StoreError:
+    folder, name = os.path.split(os.fspath(path))
+    return StoreError(
+        f"{printable_text(os.path.join(os.path.basename(folder), name))} {why}",
+        code=code,
+        hint="it was not made by this program: move it away, or copy the folder with `cp -r`",
+    )
+
+
+_DATABASE_SUFFIXES = ("", "-wal", "-shm")
+
+
+class FileIdentities:
+    """Remembers the files of the database at `path`, of none without one.
+
+    It looks at names alone and opens nothing.
+    """
+
+    def __init__(self, path: str = "") -> None:
+        self._paths = [path + side for side in _DATABASE_SUFFIXES] if path else []
+        self._identities: dict[str, tuple[int, int]] = {}
+
+    def remember(self) -> None:
+        """Remember the files that are there by now, which the database has open; then `check`."""
+        for file in self._paths:
+            if file not in self._identities and (found := _file_identity(file)):
+                self._identities[file] = found
+        self.check_unchanged()
+
+    def check_unchanged(self) -> None:
+        """Raise `StoreError` (`store_replaced`) if one of them is not in its place any more."""
+        for file, known in self._identities.items():
+            if _file_identity(file) != known:
+                raise StoreError(
+                    f"{os.path.basename(file)} was removed or replaced while it was open",
+                    code="store_replaced",
+                    hint="what was to be recorded now is not; end this program, start it again,"
+                    " and run `brain verify`",
+                )
+
+    def forget_wal(self) -> None:
+        """Forget the log, which the database is about to do without."""
+        for file in self._paths[1:]:
+            self._identities.pop(file, None)
+
+
+def _file_identity(file: str) -> tuple[int, int] | None:
+    try:
+        found = os.lstat(file)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino

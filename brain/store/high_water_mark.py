@@ -1,0 +1,96 @@
+"""The high-water mark: the last acknowledged operation, kept in a file beside the store.
+
+SQLite drops the end of a damaged log without a word, and with it what was
+acknowledged. So each commit notes its latest operation in the file `mark`, and a
+store that stands below its mark is known to have lost something. The note is not
+synchronised: a power cut may leave it behind the store, never ahead of it.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from blake3 import blake3
+
+from ..errors import StoreError
+from .file_checks import open_regular_file
+
+MARK_FILE_NAME = "mark"
+_CHECKSUM_BYTES = 8
+
+
+def write_mark(store: str, head: bytes) -> None:
+    """Note that the operation log of the file `store` stands at `head`, as `oplog.pack_head`.
+
+    What is noted is durable already, so a note that cannot be written is left out.
+    """
+    path = _mark_path(store)
+    with suppress(OSError, StoreError):  # of the latter the next transaction tells
+        fresh = not os.path.lexists(path)
+        handle = open_regular_file(path, os.O_WRONLY | os.O_CREAT)
+        try:
+            if fresh:
+                _set_owner(handle, os.path.dirname(path))
+            os.pwrite(handle, head + _mark_checksum(head), 0)
+        finally:
+            os.close(handle)
+
+
+def read_mark(store: str) -> bytes:
+    """Return the head that was noted last, b"" if there is no note or a damaged one.
+
+    Raises `StoreError` as `open_plain`.
+    """
+    try:
+        handle = open_regular_file(_mark_path(store), os.O_RDONLY)
+    except OSError:
+        return b""
+    try:
+        note = os.read(handle, 256)
+    finally:
+        os.close(handle)
+    head, check = note[:-_CHECKSUM_BYTES], note[-_CHECKSUM_BYTES:]
+    return head if check == _mark_checksum(head) else b""
+
+
+def marked_operation_number(marked_head: bytes) -> int:
+    """Return the number of the operation that was noted; 0 if none was."""
+    return int.from_bytes(marked_head[:8], "big")
+
+
+def describe_lost_operations(marked_head: bytes, head: bytes) -> str:
+    """Say what is lost if the log stands at `head`; "" if it is at or beyond what was `noted`."""
+    last, here = int.from_bytes(marked_head[:8], "big"), int.from_bytes(head[:8], "big")
+    if last > here:
+        return f"operations {here + 1} to {last} were acknowledged and are not in the store"
+    if last == here and marked_head != head:
+        return f"operation {last} is not the one that was acknowledged"
+    return ""
+
+
+def check_operations_not_lost(marked_head: bytes, head: bytes) -> None:
+    """Raise `StoreError` (`lost_operations`) if something is lost."""
+    if marked_head and (message := describe_lost_operations(marked_head, head)):
+        raise StoreError(
+            message,
+            code="lost_operations",
+            hint="bring the folder .brain back from a copy;"
+            " to go on without them, delete .brain/mark",
+        )
+
+
+def _set_owner(handle: int, folder: str) -> None:
+    """Give a new note the rights and the owner of the store, whoever runs this."""
+    os.fchmod(handle, 0o600)
+    if os.geteuid() == 0:
+        owner = os.stat(folder)
+        os.fchown(handle, owner.st_uid, owner.st_gid)
+
+
+def _mark_path(store: str) -> str:
+    return os.path.join(os.path.dirname(store), MARK_FILE_NAME)
+
+
+def _mark_checksum(head: bytes) -> bytes:
+    return blake3(head).digest(_CHECKSUM_BYTES)

@@ -1,0 +1,139 @@
+"""The table `objects`: reads of tree nodes, bundles and snapshots.
+
+They are stored as they are, uncompressed: mostly digests, they would hardly
+shrink, and commands that read only structure start faster without Zstandard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from ..digest import DIGEST_SIZE
+from ..errors import FormatError, StoreError
+from . import checksums
+from .blobs.blob_reader import missing_object_error
+from .blobs.codec import corrupt_object_error
+from .connection import ConnectionHolder
+from .object_ranges import ObjectRange, StoredObject, split_range
+from .protocol import ObjectKind
+from .schema import typed_columns
+
+MAX_SINGLE_LOOKUPS = 1024
+"""Up to so many ids are looked up one by one, whatever the size of the store."""
+FULL_SCAN_SHARE = 8
+"""Reading all ids beats looking single ones up when at least one in this many is wanted."""
+
+_OBJECT_COLUMNS = typed_columns("id BLOB, kind INTEGER, data BLOB, checksum BLOB")
+
+
+def object_checksum(id: bytes, kind: int, data: bytes) -> bytes:
+    """Return the checksum of a row of `objects`."""
+    return checksums.row_checksum(id, b"%d" % kind, data)
+
+
+class ObjectReader(ConnectionHolder):
+    """The part of `Reader` that deals with objects as such."""
+
+    def read_object(self, kind: int, id: bytes) -> bytes:
+        """See `Reader.get`."""
+        row = self._db.fetch_one(f"SELECT {_OBJECT_COLUMNS} FROM objects WHERE id = ?", (id,))
+        if row is None:
+            if kind != ObjectKind.BLOB and self.has_object(id):
+                raise _wrong_kind_error(id)
+            raise missing_object_error(id)
+        data = self._check_object_row(id, *row[1:])
+        if row[1] != kind:
+            raise _wrong_kind_error(id)
+        return data
+
+    def has_object(self, id: bytes) -> bool:
+        """See `Reader.has`."""
+        sql = "SELECT 1 FROM objects WHERE id = ?1 UNION ALL SELECT 1 FROM blobs WHERE id = ?1"
+        return self._db.fetch_one(sql, (id,)) is not None
+
+    def find_missing(self, ids: Iterable[bytes]) -> set[bytes]:
+        """See `Reader.missing`."""
+        remaining = set(ids)
+        for table in ("blobs", "objects"):
+            if self._should_scan_table(len(remaining), table):
+                rows = self._db.stream_rows(f"SELECT id FROM {table}")
+                remaining.difference_update(chain.from_iterable(rows))
+            else:
+                sql = f"SELECT id FROM {table} WHERE id IN ({{keys}})"
+                remaining.difference_update(
+                    id for (id,) in list(self._db.fetch_by_keys(sql, list(remaining)))
+                )
+        return remaining
+
+    def _should_scan_table(self, wanted: int, table: str) -> bool:
+        """Tell whether reading all ids of a table beats looking up so many of them."""
+        if wanted < MAX_SINGLE_LOOKUPS:  # counting would cost more than looking them up
+            return False
+        ((total,),) = self._db.fetch_all(f"SELECT count(*) FROM {table}")
+        return wanted * FULL_SCAN_SHARE >= int(total)
+
+    def count_objects(self) -> int:
+        """See `Reader.count_objects`."""
+        sql = "SELECT (SELECT count(*) FROM objects) + (SELECT count(*) FROM blobs)"
+        ((total,),) = self._db.fetch_all(sql)
+        return int(total)
+
+    def find_snapshots(self, prefix: str) -> list[tuple[int, bytes]]:
+        """See `Reader.find`."""
+        digits = 2 * DIGEST_SIZE
+        if not prefix or len(prefix) > digits or set(prefix) - set("0123456789abcdef"):
+            return []
+        rows = self._db.fetch_all(
+            "SELECT id FROM objects WHERE id BETWEEN ? AND ? AND kind = ? LIMIT 2",
+            (
+                bytes.fromhex(prefix.ljust(digits, "0")),
+                bytes.fromhex(prefix.ljust(digits, "f")),
+                ObjectKind.SNAPSHOT,
+            ),
+        )
+        return [(ObjectKind.SNAPSHOT, id) for (id,) in rows]
+
+    def stream_object_ids(self) -> Iterator[tuple[int, bytes]]:
+        """See `Reader.objects`."""
+        for kind, id in self._db.stream_rows(
+            f"SELECT {typed_columns('kind INTEGER, id BLOB')} FROM objects"
+        ):
+            yield kind, id
+        for (id,) in self._db.stream_rows(f"SELECT {typed_columns('id BLOB')} FROM blobs"):
+            yield ObjectKind.BLOB, id
+
+    def stream_objects(self, kind: int) -> Iterator[tuple[bytes, bytes]]:
+        """See `Reader.structured`."""
+        sql = f"SELECT {_OBJECT_COLUMNS} FROM objects WHERE kind = ? ORDER BY number"
+        for id, found, data, expected in self._db.stream_rows(sql, (kind,)):
+            yield id, self._check_object_row(id, found, data, expected)
+
+    def split_objects(self, size: int, max_ranges: int) -> list[ObjectRange]:
+        """See `Reader.parts`."""
+        sql = "SELECT ifnull(min(number), 1), ifnull(max(number), 0) FROM objects"
+        ((first, last),) = self._db.fetch_all(sql)
+        return split_range(first, last, size, max_ranges)
+
+    def read_object_range(self, object_range: ObjectRange) -> Iterator[StoredObject]:
+        """See `Reader.part`."""
+        sql = f"SELECT {_OBJECT_COLUMNS} FROM objects WHERE number BETWEEN ? AND ? ORDER BY number"
+        for id, kind, data, expected in self._db.stream_rows(sql, object_range):
+            yield (
+                kind,
+                id,
+                data if object_checksum(id, kind, data) == expected else _checksum_error(id),
+            )
+
+    def _check_object_row(self, id: bytes, kind: int, data: bytes, expected: bytes) -> bytes:
+        if object_checksum(id, kind, data) != expected:
+            raise _checksum_error(id)
+        return data
+
+
+def _checksum_error(id: bytes) -> StoreError:
+    return corrupt_object_error(id, "it does not fit its checksum")
+
+
+def _wrong_kind_error(id: bytes) -> FormatError:
+    return FormatError(f"object {id.hex()} is of another kind", code="wrong_type")

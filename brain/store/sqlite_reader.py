@@ -1,0 +1,157 @@
+"""The read side of the store on disk, put together from one reader for each table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from itertools import chain
+
+from . import high_water_mark, operation_log, ref_table, store_database
+from . import pending_table as notes
+from .blobs.blob_reader import BlobReader
+from .blobs.codec import BlobDecoder
+from .connection import Connection
+from .database_file import DATABASE_FILE_SUFFIXES
+from .object_table import ObjectReader
+from .protocol import (
+    BlobCheckResult,
+    BlobPredicate,
+    ExpectedSize,
+    OperationRow,
+    PendingWrite,
+    accept_claimed_size,
+)
+from .signature_table import SignatureReader
+
+DEFAULT_CACHE_KIB = 2000
+"""Page cache of a connection: what the engine takes by itself."""
+INTEGRITY_CACHE_KIB = 16 << 10
+"""Holds the index of some hundred thousand blobs, in which each row is looked up."""
+
+
+class SqliteReader(
+    ObjectReader,
+    BlobReader,
+    SignatureReader,
+):
+    """Answers from one SQLite file; see `Reader` for what each method promises."""
+
+    def __init__(self, db: Connection, path: str) -> None:
+        super().__init__(db)
+        self._path = path
+        self._decoder = BlobDecoder(db)
+
+    def _current_facts(self) -> dict[str, bytes]:
+        return ref_table.load_facts(self._db)
+
+    def read_ref(self, name: str) -> bytes | None:
+        """See `Reader.ref`."""
+        return self._current_facts().get(ref_table.REF_PREFIX + name)
+
+    def list_refs(self) -> dict[str, bytes]:
+        """See `Reader.refs`."""
+        return ref_table.select_refs(self._current_facts())
+
+    def read_meta(self, key: str) -> bytes | None:
+        """See `Reader.meta`."""
+        return self._current_facts().get(ref_table.META_PREFIX + key)
+
+    def removal_epoch(self) -> int:
+        """See `Reader.epoch`."""
+        return int.from_bytes(self._current_facts().get(ref_table.EPOCH_FACT, b""), "big")
+
+    def needs_compaction(self) -> bool:
+        """See `Reader.has_traces`."""
+        return ref_table.COMPACTION_FACT in self._current_facts()
+
+    def operation_count(self) -> int:
+        """See `Reader.operation_count`."""
+        return self._log_head()[0]
+
+    def read_operation(self, number: int) -> OperationRow:
+        """See `Reader.operation`."""
+        return operation_log.read_logged_operation(self._db, number, self._log_head())
+
+    def stream_operations(self) -> Iterator[OperationRow]:
+        """See `Reader.operations`."""
+        return operation_log.stream_log(self._db, self._log_head())
+
+    def _log_head(self) -> tuple[int, bytes]:
+        return operation_log.decode_log_head(self._current_facts().get(ref_table.OPERATIONS_FACT))
+
+    def list_pending_writes(self) -> list[PendingWrite]:
+        """See `Reader.pending`."""
+        return notes.load_pending_rows(self._db)
+
+    def inspect_pending_writes(self) -> tuple[list[PendingWrite], list[str]]:
+        """See `Reader.pending_notes`."""
+        return notes.inspect_pending_rows(self._db)
+
+    @contextmanager
+    def check_blobs(
+        self, predicate: BlobPredicate, expected: ExpectedSize = accept_claimed_size
+    ) -> Iterator[Iterator[BlobCheckResult]]:
+        """See `Reader.check_blobs`; large blobs come last."""
+        from pathlib import Path
+
+        from ..util.process_pool import processor_count
+        from .blobs import blob_checks
+
+        db, folder = self._db, Path(self._path).parent
+        processes = 1 if db.in_transaction else processor_count()  # none else sees what it wrote
+        large: list[bytes] = []
+        with blob_checks.check_small_blobs(
+            db,
+            lambda: store_database.open_store_database_readonly(folder),
+            large,
+            processes,
+            predicate,
+        ) as verdicts:
+            yield chain(verdicts, self.check_large_blobs(large, expected))
+
+    @contextmanager
+    def reopen_for_fork(self) -> Iterator[SqliteReader]:
+        """See `Reader.aside`."""
+        from pathlib import Path
+
+        with closing(store_database.open_store_database_readonly(Path(self._path).parent)) as db:
+            yield SqliteReader(db, self._path)
+
+    def check_stray_rows(self) -> list[str]:
+        """See `Reader.strays`."""
+        from . import stray_rows
+
+        return list(stray_rows.find_stray_rows(self._db, self._current_facts()))
+
+    def check_integrity(self) -> list[str]:
+        """See `Reader.integrity`."""
+        marked_head = high_water_mark.read_mark(self._path)  # before the log is, beside writers
+        self._db.execute(f"PRAGMA cache_size=-{INTEGRITY_CACHE_KIB}")
+        try:
+            found = [str(line) for (line,) in self._db.fetch_all("PRAGMA integrity_check")]
+        finally:
+            self._db.execute(f"PRAGMA cache_size=-{DEFAULT_CACHE_KIB}")
+        lost = (
+            high_water_mark.describe_lost_operations(
+                marked_head, self._log_head_at_mark(marked_head)
+            )
+            if marked_head
+            else ""
+        )
+        return [line for line in (*found, lost) if line not in ("ok", "")]
+
+    def _log_head_at_mark(self, marked_head: bytes) -> bytes:
+        """Return where the log stood when `noted` was, or stands if that is not so far."""
+        return operation_log.log_head_at(
+            self._db, high_water_mark.marked_operation_number(marked_head), self._log_head()
+        )
+
+    def size_on_disk(self) -> int:
+        """See `Reader.size_on_disk`."""
+        files = (self._path + side for side in DATABASE_FILE_SUFFIXES)
+        return sum(os.stat(file).st_size for file in files if os.path.exists(file))
+
+    def close(self) -> None:
+        """Close the store; closing twice does no harm."""
+        self._db.close()

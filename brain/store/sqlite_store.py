@@ -1,0 +1,109 @@
+"""The store on disk: one SQLite file, `store.db`, created and opened in the folder `.brain`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..errors import StoreError
+from . import store_database
+from .protocol import Store, TransactionContext
+from .sqlite_reader import SqliteReader
+from .sqlite_transaction import SqliteTransaction
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+BULK_LOAD_BYTES = 32 << 20
+"""Bytes of content from which on a load is worth a second thread."""
+
+
+class SqliteStore(SqliteReader):
+    """A store that can be written; see `Store`."""
+
+    def transaction(self, expected_bytes: int = 0) -> TransactionContext:
+        """See `Store.transaction`."""
+        if expected_bytes < BULK_LOAD_BYTES:
+            return SqliteTransaction(self._db, self._path)
+        from .bulk_transaction import BulkTransaction
+
+        return BulkTransaction(self._db, self._path)
+
+    def compact(self) -> bool:
+        """See `Store.compact`."""
+        from . import sweep
+
+        if not sweep.compact_database(self._db, self._path):
+            return False
+        if self.needs_compaction():
+            with SqliteTransaction(self._db, self._path) as transaction:
+                transaction.mark_compacted()
+        return True
+
+    def clear_pending_writes(self) -> None:
+        """See `Store.settle`."""
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        try:
+            self._db.execute("DELETE FROM pending")
+        finally:
+            self._db.execute("PRAGMA synchronous=FULL")
+
+
+class ReadOnlyStore(SqliteReader):
+    """A store that can only be read; writing raises `StoreError` (`read_only`)."""
+
+    def transaction(self, expected_bytes: int = 0) -> TransactionContext:
+        """Refuse; see `Store.transaction`."""
+        raise store_database.store_not_writable_error()
+
+    def compact(self) -> bool:
+        """Refuse; see `Store.compact`."""
+        raise store_database.store_not_writable_error()
+
+    def clear_pending_writes(self) -> None:
+        """Refuse; see `Store.settle`."""
+        raise store_database.store_not_writable_error()
+
+
+def create_store(folder: Path) -> SqliteStore:
+    """Make a new store in `folder` and open it; errors as for `database.create`."""
+    return SqliteStore(store_database.create_store_database(folder), _store_path(folder))
+
+
+def open_store(folder: Path, timeout: float = store_database.TRANSACTION_TIMEOUT) -> SqliteStore:
+    """Open the store in `folder` for writing; errors as for `database.open_writable`.
+
+    `timeout` is how many seconds to wait for another process's transaction.
+    """
+    return SqliteStore(store_database.open_store_database(folder, timeout), _store_path(folder))
+
+
+def open_store_reader(
+    folder: Path, timeout: float = store_database.TRANSACTION_TIMEOUT
+) -> SqliteReader:
+    """Open the store in `folder` for reading; errors as for `database.open_readonly`."""
+    return SqliteReader(
+        store_database.open_store_database_readonly(folder, timeout), _store_path(folder)
+    )
+
+
+def open_store_or_readonly(
+    folder: Path, timeout: float = store_database.TRANSACTION_TIMEOUT
+) -> Store:
+    """Open the store in `folder` for writing, for reading alone where it cannot be written.
+
+    Errors as for `open_store`, of which `read_only` then means that it cannot be read either.
+    """
+    try:
+        return open_store(folder, timeout)
+    except StoreError as error:
+        if error.code != "read_only":
+            raise
+    return ReadOnlyStore(
+        store_database.open_store_database_readonly(folder, timeout), _store_path(folder)
+    )
+
+
+def _store_path(folder: Path) -> str:
+    return os.path.join(folder, store_database.STORE_FILE_NAME)

@@ -1,0 +1,242 @@
+"""One write transaction on the store on disk."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from .. import limits
+from ..digest import blob_id
+from ..errors import BrainError, InvalidInput, StoreError
+from . import high_water_mark, operation_log, ref_table, signature_table
+from . import pending_table as notes
+from .annotation_protocol import FindStandalone
+from .blobs.chunk_list import ChunkList, encode_chunk_list
+from .blobs.codec import CODEC_CHUNK_LIST, CODEC_RAW, INSERT_BLOB_SQL
+from .connection import MAX_WAL_BYTES, Connection
+from .object_table import object_checksum
+from .protocol import LARGE_BLOB_BYTES, BlobPacking, BlobSource, PendingWrite
+from .sqlite_reader import SqliteReader
+
+MIN_COMPRESSED_BATCH_BYTES = 256 << 10
+"""Bytes of a batch from which on it is compressed."""
+
+
+class SqliteTransaction(SqliteReader):
+    """One transaction, used as a context; see `Transaction` for what each method promises."""
+
+    def __init__(self, db: Connection, path: str) -> None:
+        super().__init__(db, path)
+        self._facts_before: dict[str, bytes] = {}
+        self._facts_now: dict[str, bytes] = {}
+
+    def __enter__(self) -> Self:
+        if self._db.in_transaction:
+            raise StoreError("a transaction is open already", code="transaction_open")
+        try:
+            self._begin()
+        except BaseException:
+            self._roll_back()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self._roll_back()
+            return
+        try:
+            self._commit()
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def _begin(self) -> None:
+        self._db.begin()
+        self._load_facts()
+
+    def _load_facts(self) -> None:
+        self._facts_before = ref_table.load_facts(self._db)
+        self._facts_now = dict(self._facts_before)
+        noted = high_water_mark.read_mark(self._path)
+        high_water_mark.check_operations_not_lost(noted, self._log_head_at_mark(noted))
+
+    def _commit(self) -> None:
+        ref_table.save_facts(self._db, self._facts_before, self._facts_now)
+        self._db.commit()
+        head = self._facts_now.get(ref_table.OPERATIONS_FACT, b"")
+        if head != self._facts_before.get(ref_table.OPERATIONS_FACT, b""):
+            high_water_mark.write_mark(self._path, head)
+        self._truncate_wal()
+
+    def _truncate_wal(self) -> None:
+        """Copy a long log into the file now, since whoever opens the store reads it through.
+
+        The transaction is durable already, so trouble here is left to the next checkpoint.
+        """
+        with suppress(StoreError, FileNotFoundError):
+            if os.stat(f"{self._path}-wal").st_size > MAX_WAL_BYTES:
+                self._db.fetch_without_waiting("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _roll_back(self) -> None:
+        self._db.roll_back()
+
+    def _current_facts(self) -> dict[str, bytes]:
+        return self._facts_now
+
+    def put_object(self, kind: int, id: bytes, data: bytes) -> None:
+        """See `Transaction.put`; what stands under the id and is another thing is replaced."""
+        self._db.execute(
+            "INSERT INTO objects (id, kind, data, checksum) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, data = excluded.data,"
+            " checksum = excluded.checksum"
+            " WHERE data IS NOT excluded.data OR kind IS NOT excluded.kind",
+            (id, kind, data, object_checksum(id, kind, data)),
+        )
+
+    def put_blob(self, content: bytes) -> bytes:
+        """See `Transaction.put_blob`."""
+        if len(content) >= LARGE_BLOB_BYTES:
+            return self.put_blob_stream(io.BytesIO(content), len(content), None)
+        id = blob_id(content)
+        self.put_blobs([(id, content)])
+        return id
+
+    def put_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
+        """See `Transaction.put_blobs`."""
+        small = [row for row in batch if len(row[1]) < LARGE_BLOB_BYTES]
+        if len(small) < len(batch):
+            for _, content in batch:
+                if len(content) >= LARGE_BLOB_BYTES:
+                    self.put_blob(content)
+        self._insert_blobs(small)
+
+    def get_packing(self, samples: list[bytes]) -> BlobPacking | None:
+        """See `Transaction.packing`."""
+        return None
+
+    def put_blob_stream(self, source: BlobSource, size: int, base: bytes | None) -> bytes:
+        """See `Transaction.put_stream`."""
+        from .blobs import large_blob_writer
+
+        return large_blob_writer.write_large_blob(self, source, size, base)
+
+    def put_chunk_list(self, id: bytes, chunk_list: ChunkList) -> None:
+        """Keep a large blob whose chunks are here."""
+        if chunk_list.size > limits.MAX_FILE_BYTES:
+            raise InvalidInput(
+                f"a file of {chunk_list.size} bytes",
+                code="too_large",
+                hint=f"at most {limits.MAX_FILE_BYTES} bytes",
+            )
+        self._refuse_redacted_rows([(id,)])
+        self._db.execute(INSERT_BLOB_SQL, (id, CODEC_CHUNK_LIST, encode_chunk_list(id, chunk_list)))
+
+    def put_chunks(self, batch: list[tuple[bytes, bytes]]) -> None:
+        """Keep chunks of a large blob, given as (id, content)."""
+        self._insert_blobs(batch)
+
+    def _insert_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
+        """Insert blobs, packed if there is enough to make up for loading Zstandard."""
+        self._refuse_redacted_rows(batch)
+        if sum(len(content) for _, content in batch) < MIN_COMPRESSED_BATCH_BYTES:
+            before = self._db.total_changes
+            self._db.execute_many(
+                INSERT_BLOB_SQL, [(id, CODEC_RAW, content) for id, content in batch]
+            )
+            if self._db.total_changes - before < len(batch):
+                self._repair_blobs(batch)
+            return
+        from .blobs.encoder import BlobEncoder, insert_blobs
+
+        insert_blobs(self._db, BlobEncoder(self._db), batch)
+
+    def _repair_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
+        """Replace what stood under the ids of these blobs before and is not their content.
+
+        Somebody who knows what will be recorded may have put it there.
+        """
+        for id, content in batch:
+            try:
+                self.read_blob(id, len(content))
+            except BrainError:
+                sql = "UPDATE blobs SET codec = ?, data = ? WHERE id = ?"
+                self._db.execute(sql, (CODEC_RAW, content, id))
+
+    def _refuse_redacted_rows(self, rows: Sequence[tuple[bytes, *tuple[Any, ...]]]) -> None:
+        """Refuse rows, each of which begins with the id of a blob, that were redacted."""
+        if ref_table.REDACTIONS_FACT in self._facts_now:
+            self._refuse_redacted_blobs(self._connection, [row[0] for row in rows])
+
+    def update_ref(self, name: str, old: bytes | None, new: bytes | None) -> None:
+        """See `Transaction.set_ref`."""
+        ref_table.compare_and_swap_ref(self._facts_now, name, old, new)
+
+    def write_meta(self, key: str, value: bytes) -> None:
+        """See `Transaction.set_meta`."""
+        self._facts_now[ref_table.META_PREFIX + key] = value
+
+    def append_operation(self, data: bytes) -> bytes:
+        """See `Transaction.append_operation`."""
+        number, previous = self._log_head()
+        id = operation_log.chain_operation_id(previous, data)
+        self._db.execute(
+            "INSERT INTO operations (number, id, data) VALUES (?, ?, ?)", (number + 1, id, data)
+        )
+        self._facts_now[ref_table.OPERATIONS_FACT] = operation_log.encode_log_head(number + 1, id)
+        return id
+
+    def put_signature(self, snapshot: bytes, key: bytes, signature: bytes) -> None:
+        """See `Transaction.put_signature`."""
+        signature_table.put_signature_row(self._db, snapshot, key, signature)
+
+    def redact_blob(self, blob: bytes, snapshot: bytes, find_standalone: FindStandalone) -> None:
+        """See `Transaction.redact`."""
+        from . import redaction_table
+        from .blobs import erase
+
+        if self.has_object(blob):
+            erase.erase_blob(self, blob, find_standalone)
+        redaction_table.put_redaction_row(self._db, blob, snapshot)
+        self._new_redactions = {**self._new_redactions, blob: snapshot}
+        self._validity_cache = None
+        self._facts_now[ref_table.REDACTIONS_FACT] = ref_table.increment_counter(
+            self._facts_now, ref_table.REDACTIONS_FACT
+        )
+        self._facts_now[ref_table.EPOCH_FACT] = ref_table.increment_counter(
+            self._facts_now, ref_table.EPOCH_FACT
+        )
+        self._facts_now[ref_table.COMPACTION_FACT] = b"\x01"
+
+    def mark_compacted(self) -> None:
+        """Note that no old page holds what was redacted."""
+        self._facts_now.pop(ref_table.COMPACTION_FACT, None)
+
+    def sweep_objects(self, marked: set[bytes], max_count: int) -> int:
+        """See `Transaction.sweep`."""
+        from . import sweep
+
+        self._facts_now[ref_table.EPOCH_FACT] = ref_table.increment_counter(
+            self._facts_now, ref_table.EPOCH_FACT
+        )
+        return sweep.sweep_unmarked(self, marked, max_count)
+
+    def add_pending_writes(self, rows: Iterable[PendingWrite]) -> None:
+        """See `Transaction.set_pending`."""
+        rows = list(rows)
+        if ref_table.REDACTIONS_FACT in self._facts_now:
+            for blob in self.find_redactions([row.blob for row in rows if row.blob]):
+                raise self._missing_blob_error(blob)
+        notes.put_pending_rows(self._db, rows)
+
+    def remove_pending_writes(self, paths: Iterable[str]) -> None:
+        """See `Transaction.clear_pending`."""
+        notes.delete_pending_rows(self._db, paths)

@@ -1,0 +1,113 @@
+"""Create and open `store.db`: modes, versions, read-only media."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..errors import Conflict, StoreError
+from . import database_file, ref_table, schema
+from .connection import STORE_LABELS, Connection
+from .file_checks import FileIdentities
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STORE_FILE_NAME = "store.db"
+TRANSACTION_TIMEOUT = 5.0
+"""Seconds to wait for another process's transaction."""
+STORE_PAGE_BYTES = 8192
+"""Bytes in a page: 4096 costs a large load a quarter more time, 16384 costs each upsert more."""
+
+
+def create_store_database(folder: Path) -> Connection:
+    """Make an empty store in `folder`, which is made too, and open it.
+
+    Folder and file are for their owner alone, whatever the umask says. Raises
+    `Conflict` (`exists`) if there is a store, else as `open_writable`.
+    """
+    path = os.path.join(folder, STORE_FILE_NAME)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        os.chmod(folder, 0o700)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError as error:
+        raise Conflict("there is a store already", code="exists") from error
+    except OSError as error:
+        raise database_file.open_database_error(error, STORE_LABELS) from error
+    try:
+        os.fchmod(handle, 0o600)
+        os.close(handle)
+        _create_schema(path)
+        database_file.sync_folder(os.fspath(folder))
+        database_file.sync_folder(os.path.dirname(os.path.abspath(folder)))
+    except BaseException:
+        os.unlink(path)
+        raise
+    return open_store_database(folder)
+
+
+def _create_schema(path: str) -> None:
+    db = database_file.open_for_writing(path, TRANSACTION_TIMEOUT, STORE_LABELS)
+    try:
+        db.execute(f"PRAGMA page_size={STORE_PAGE_BYTES}")
+        db.execute("PRAGMA journal_mode=MEMORY")
+        db.begin()
+        schema.create_store_tables(db)
+        ref_table.create_seal(db)
+        db.commit()
+    finally:
+        db.close()
+
+
+def open_store_database(folder: Path, timeout: float = TRANSACTION_TIMEOUT) -> Connection:
+    """Open the store in `folder` for writing.
+
+    Raises `NotFound` (`no_store`), `StoreError` (`foreign_owner`, `bad_store`,
+    `unsupported_version`, `read_only`, `cannot_open`), `Locked`.
+    """
+    path = _check_store_files(folder)
+    if not os.access(path, os.W_OK) or not os.access(folder, os.W_OK):
+        raise store_not_writable_error()
+    db = database_file.open_for_writing(path, timeout, STORE_LABELS)
+    try:
+        schema.check_store_schema(db)
+        if db.fetch_all("PRAGMA journal_mode") != [("wal",)]:
+            db.execute("PRAGMA journal_mode=WAL")
+        db.file_identities = FileIdentities(path)
+        db.file_identities.remember()
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _check_store_files(folder: Path) -> str:
+    """Return the path of the store in `folder`, once nothing there leads elsewhere."""
+    if os.path.islink(folder):
+        raise StoreError(
+            "the folder .brain is a link",
+            hint="name the folder that holds the brain itself, or move .brain there",
+        )
+    path = os.path.join(folder, STORE_FILE_NAME)
+    database_file.check_database_files(path, STORE_LABELS)
+    return path
+
+
+def store_not_writable_error() -> StoreError:
+    """Return the error for a store that is on a read-only medium, or kept from us by its rights."""
+    return StoreError(
+        "the store cannot be written",
+        code="read_only",
+        hint="reading commands work; writing needs write access to the folder .brain",
+    )
+
+
+def open_store_database_readonly(folder: Path, timeout: float = TRANSACTION_TIMEOUT) -> Connection:
+    """Open the store in `folder` for reading, see `dbfile.readable`.
+
+    Errors as for `open_writable`.
+    """
+    return database_file.open_for_reading(
+        _check_store_files(folder), timeout, STORE_LABELS, schema.check_store_schema
+    )

@@ -1,0 +1,94 @@
+"""Verify all signatures of a brain in parallel.
+
+One takes about 150 µs, as long as all else that is done for a snapshot. It depends on
+nothing else, so forked children do it while their parent reads the lineage; then the
+parent takes its share of what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from ..util.process_pool import MAX_QUEUED_JOBS, share_jobs
+from . import ed25519
+from .signature_format import signature_message
+
+SignatureRow = tuple[bytes, bytes, bytes]
+"""Snapshot, key, signature."""
+
+_SIGNATURES_PER_JOB = 512
+"""Signatures that one process checks at a time."""
+_MAX_JOBS = MAX_QUEUED_JOBS // 2
+"""Leaves as many turns to who has other work to share with them."""
+
+
+class SnapshotSigners(NamedTuple):
+    """The keys whose signatures fit a snapshot, each once, and those whose do not."""
+
+    valid: tuple[bytes, ...]
+    invalid: tuple[bytes, ...]
+
+
+NO_SIGNERS = SnapshotSigners((), ())
+
+SignersBySnapshot = Mapping[bytes, SnapshotSigners]
+"""Who signed, by snapshot."""
+
+
+class SignatureBatch:
+    """Signatures to be checked for `brain`, in jobs that may be done in any order, anywhere.
+
+    Raises what `rows` raises.
+    """
+
+    def __init__(self, brain: bytes, rows: Iterable[SignatureRow]) -> None:
+        self._brain = brain
+        self._rows = list(rows)
+        self._size = max(_SIGNATURES_PER_JOB, len(self._rows) // (_MAX_JOBS - 1) + 1)
+        self.job_count = -(-len(self._rows) // self._size)
+
+    def verify_job(self, job: int) -> list[int]:
+        """Return which signatures of a job do not fit, by number."""
+        numbers = range(job * self._size, min((job + 1) * self._size, len(self._rows)))
+        return [
+            number for number in numbers if not _is_valid_signature(self._brain, self._rows[number])
+        ]
+
+    def collect_signers(self, answers: Iterable[list[int]]) -> SignersBySnapshot:
+        """Return who signed, from what `check` returned for all jobs."""
+        return _group_by_snapshot(self._rows, {number for answer in answers for number in answer})
+
+
+@contextmanager
+def verify_in_background(
+    brain: bytes, rows: Iterable[SignatureRow]
+) -> Iterator[Callable[[], SignersBySnapshot]]:
+    """Check signatures for `brain` while the block runs; yield what waits and returns who signed.
+
+    Raises what `rows` raises.
+    """
+    batch = SignatureBatch(brain, rows)
+    with share_jobs(batch.job_count, batch.verify_job) as finish:
+        yield lambda: batch.collect_signers(finish())
+
+
+def _is_valid_signature(brain: bytes, row: SignatureRow) -> bool:
+    snapshot, key, signature = row
+    return ed25519.verify_signature(key, signature_message(brain, snapshot), signature)
+
+
+def _group_by_snapshot(batch: list[SignatureRow], wrong: set[int]) -> SignersBySnapshot:
+    """Return who signed; keys are few, so each is kept once."""
+    out: dict[bytes, SnapshotSigners] = {}
+    interned: dict[SnapshotSigners, SnapshotSigners] = {}
+    for number, (snapshot, key, _) in enumerate(batch):
+        good, bad = out.get(snapshot, NO_SIGNERS)
+        if number in wrong:
+            bad = (*bad, *({key} - {*bad}))
+        else:
+            good = (*good, *({key} - {*good}))
+        now = SnapshotSigners(good, bad)
+        out[snapshot] = interned.setdefault(now, now)
+    return out

@@ -1,0 +1,58 @@
+"""Find the trust file of a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..digest import blob_id
+from ..errors import StoreError
+from ..objects import bundle as bundles
+from ..objects import paths
+from ..objects.bundle import Bundle
+from ..objects.node_cache import NodeCache
+from ..objects.snapshot import Snapshot
+from ..objects.tree_entry import LINK
+from .policy import MAX_POLICY_BYTES, POLICY_PATH, policy_error
+
+LocatePolicy = Callable[[Snapshot], bytes]
+"""Returns the blob id of the trust file in the bundle of a snapshot, b"" if there is none."""
+
+_MAX_CACHED_LOOKUPS = 4096
+
+
+def policy_locator(nodes: NodeCache, bundle: Callable[[bytes], Bundle]) -> LocatePolicy:
+    """Return what looks trust files up; `bundle` returns a bundle by its id.
+
+    Snapshots that share the files at the top share the answer. The answer raises
+    `InvalidInput` (`bad_trust`) if trust.json is a link or too large, and what `nodes` and
+    `bundle` raise.
+    """
+    blob_by_node: dict[bytes, bytes] = {}
+
+    def locate(snapshot: Snapshot) -> bytes:
+        files = bundle(snapshot.bundle)
+        top = files.get(paths.TOP_SECTION)
+        if top is None:
+            return b""
+        found = blob_by_node.get(top.node)
+        if found is None:
+            entry = bundles.get_entry(nodes, files, POLICY_PATH)
+            if entry and (entry.kind == LINK or entry.size > MAX_POLICY_BYTES):
+                raise policy_error("it is a link" if entry.kind == LINK else "it is too large")
+            if len(blob_by_node) >= _MAX_CACHED_LOOKUPS:
+                blob_by_node.clear()
+            found = blob_by_node[top.node] = entry.blob if entry else b""
+        return found
+
+    return locate
+
+
+def read_policy_blob(read_blob: Callable[[bytes], bytes], blob: bytes) -> bytes:
+    """Return the content of a trust file by its id, whatever the store holds under that.
+
+    Raises `StoreError` (`corrupt_object`) if it has another id, and what `read_blob` raises.
+    """
+    text = read_blob(blob)
+    if blob_id(text) != blob:
+        raise StoreError(f"blob {blob.hex()}: the content is another one", code="corrupt_object")
+    return text

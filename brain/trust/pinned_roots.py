@@ -1,0 +1,122 @@
+"""The root keys that the user has pinned, by brain.
+
+They are what a brain cannot say of itself, so they are kept with the user's settings, in
+one file for all brains:
+
+    {
+      "format": "brain v1 roots",
+      "brains": {"1f…": ["ed25519:3d40…"]}
+    }
+
+The keys of `brains` are brain ids. Which file that is, the caller says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+from ..errors import InvalidInput, error_from_os, printable_text
+from ..util import settings_file, strict_json
+from .signature_format import parse_key
+
+ROOTS_FORMAT = "brain v1 roots"
+MAX_ROOT_KEYS = 16
+"""Root keys of one brain."""
+
+_MAX_DEPTH = 4
+_MAX_VALUES = 1 << 16
+_ID_PATTERN = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+def load_pinned_roots(path: Path, brain: str) -> list[str]:
+    """Return the root keys of a brain, given by its id, in their order; none if none are pinned.
+
+    Raises `InvalidInput` (`bad_roots`) if the file is not one.
+    """
+    return _load_all_roots(path).get(brain, [])
+
+
+def pin_first_roots(path: Path, brain: str, keys: Collection[str]) -> bool:
+    """Pin the root keys of a brain for which none are pinned; tell whether that was so.
+
+    Raises as `change`.
+    """
+    if not keys or brain in _load_all_roots(path):
+        return False
+    with settings_file.exclusive_lock(path):
+        pins_by_brain = _load_all_roots(path)
+        if brain in pins_by_brain:
+            return False
+        _save_roots(path, pins_by_brain, brain, keys)
+        return True
+
+
+def change_pinned_roots(
+    path: Path, brain: str, add: Collection[str], remove: Collection[str]
+) -> list[str]:
+    """Pin further root keys of a brain and unpin others; return those that are pinned now.
+
+    Raises `InvalidInput`: `bad_key`, `bad_roots`, or `not_pinned` for one to be removed
+    that is not pinned.
+    """
+    with settings_file.exclusive_lock(path):
+        pins_by_brain = _load_all_roots(path)
+        before = pins_by_brain.get(brain, [])
+        for key in remove:
+            if key not in before:
+                raise InvalidInput(f"{printable_text(key)} is not pinned", code="not_pinned")
+        now = {*before, *add} - {*remove}
+        if now != {*before}:
+            _save_roots(path, pins_by_brain, brain, now)
+        return sorted(now)
+
+
+def _save_roots(
+    path: Path, pins_by_brain: dict[str, list[str]], brain: str, keys: Collection[str]
+) -> None:
+    for key in keys:
+        parse_key(key)
+    if len(keys) > MAX_ROOT_KEYS:
+        raise InvalidInput(f"more than {MAX_ROOT_KEYS} root keys", code="bad_roots")
+    rest = {name: pins for name, pins in pins_by_brain.items() if name != brain}
+    brains = {**rest, **({brain: sorted(keys)} if keys else {})}
+    settings_file.replace_settings_file(
+        path, {"format": ROOTS_FORMAT, "brains": dict(sorted(brains.items()))}
+    )
+
+
+def _load_all_roots(path: Path) -> dict[str, list[str]]:
+    try:
+        with path.open("rb") as file:
+            data = file.read(settings_file.MAX_SETTINGS_BYTES + 1)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise error_from_os(error) from error
+
+    def make_error(why: str, _: str = "") -> InvalidInput:
+        return InvalidInput(
+            f"the pinned root keys in {printable_text(path)}: {why}",
+            code="bad_roots",
+            hint="mend the file, or remove it and pin the keys that you know anew",
+        )
+
+    if len(data) > settings_file.MAX_SETTINGS_BYTES:
+        raise make_error("the file is too large")
+    document = strict_json.parse_json(data, _MAX_DEPTH, _MAX_VALUES, make_error)
+    if not isinstance(document, dict) or document.keys() != {"format", "brains"}:
+        raise make_error("not an object of format and brains")
+    brains = document["brains"]
+    if document["format"] != ROOTS_FORMAT or not isinstance(brains, dict):
+        raise make_error(f"not of the format {ROOTS_FORMAT!r}")
+    for brain, keys in brains.items():
+        if not _ID_PATTERN.fullmatch(brain) or not isinstance(keys, list) or not keys:
+            raise make_error("not lists of keys by the ids of brains")
+        for key in keys:
+            try:
+                parse_key(key if isinstance(key, str) else "")
+            except InvalidInput as error:
+                raise make_error(error.message) from error
+    return brains

@@ -1,0 +1,137 @@
+"""Check that the user's cache follows from the objects of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from ..cache.derived_cache import CacheUnusable, SkillHistoryRow
+from ..errors import FormatError, NotFound, StoreError, printable_text
+from ..repo.core import lineage_cache, skill_rows
+from ..repo.index import index_cache, index_update
+from ..repo.open.session import Session
+from ..repo.skills import skill_lookup
+from ..skills.skill_metadata import encode_skill_metadata, read_skill_metadata
+
+_CARDS_PER_BATCH = 4096
+"""Cards that are compared together."""
+
+_WRONG_INDEX = "the cache has another text of the index than its skills"
+
+CardCheck = Callable[[bytes, bytes], bool]
+"""Tells whether a blob, given with its content, is not what the cache says of it."""
+CacheDeviation = tuple[bytes, str]
+"""The snapshot that the cache is wrong about, empty for none, and what is wrong."""
+
+
+def build_card_check(session: Session) -> CardCheck:
+    """Return what tells whether the card that is kept of a blob is another one than its own."""
+    try:
+        cached = dict(session.cache.list_metadata())
+    except (CacheUnusable, FormatError, NotFound, StoreError):  # nobody can say whose cache it is
+        cached = {}
+
+    def differs(blob: bytes, content: bytes) -> bool:
+        card = cached.get(blob)
+        return card is not None and card != encode_skill_metadata(read_skill_metadata(content, ""))
+
+    return differs
+
+
+def card_deviations(wrong: Iterable[bytes]) -> Iterator[CacheDeviation]:
+    """Yield what is wrong with the blobs of which the cache has other cards."""
+    for blob in wrong:
+        yield b"", f"the cache has another card of blob {blob.hex()} than its content"
+
+
+def find_cache_deviations(session: Session) -> Iterator[CacheDeviation]:
+    """Yield where the cache deviates, but for its cards.
+
+    Its histories of skills, its merges, names and index are made anew and compared; of a
+    snapshot that changed very many skills, what it says of those that are still there.
+    """
+    try:
+        names = session.cache.list_skill_names()
+        yield from _check_lineages(session, names)
+        yield from _check_head(session, names)
+    except CacheUnusable as error:
+        yield b"", f"the cache cannot be read: {error}"
+
+
+def _check_head(session: Session, names: set[tuple[str, str]]) -> Iterator[CacheDeviation]:
+    """Compare what is said of the skills of one tree, reading their cards once."""
+    found = index_cache.read_cached_index(session)
+    if found is None and session.cache.read_index_note():
+        yield b"", _WRONG_INDEX
+    head = session.head()
+    bundle = found[0].bundle if found else session.bundle_of(head)
+    missing_names: list[str] = []
+
+    def places() -> Iterator[index_update.SkillWithCard]:
+        for place in skill_lookup.iter_skills(session, bundle):
+            path = f"{skill_rows.SKILLS_SECTION}/{place[0]}"
+            if any(
+                (slug, path) not in names
+                for slug in skill_rows.nonstandard_slugs(path, place[3].name)
+            ):
+                missing_names.append(path)
+            yield place
+
+    try:
+        cached = found[1] if found else index_cache.IndexLines([], 0)
+        if not index_update.is_built_from(session, cached, places()) and found:
+            yield b"", _WRONG_INDEX
+    except NotFound:  # it is of a tree that only another copy of the brain has
+        return
+    if missing_names and session.cache.has_snapshot(head):
+        yield b"", f"the cache lacks a name of {printable_text(missing_names[0])}"
+
+
+def repair_cache(session: Session) -> list[str]:
+    """Replace the cache if it deviates; return what was wrong with it."""
+    found = [
+        message
+        for _, message in (
+            *card_deviations(_find_wrong_cards(session)),
+            *find_cache_deviations(session),
+        )
+    ]
+    if found:
+        session.replace_cache()
+    return found
+
+
+def _find_wrong_cards(session: Session) -> Iterator[bytes]:
+    is_wrong_card = build_card_check(session)
+    try:
+        blobs = [blob for blob, _ in session.cache.list_metadata()]
+    except CacheUnusable:
+        return
+    here = sorted(set(blobs) - session.reader.find_missing(blobs))
+    for start in range(0, len(here), _CARDS_PER_BATCH):
+        contents = skill_rows.read_skill_contents(session, here[start : start + _CARDS_PER_BATCH])
+        yield from (blob for blob, content in contents if is_wrong_card(blob, content))
+
+
+def _check_lineages(session: Session, names: set[tuple[str, str]]) -> Iterator[CacheDeviation]:
+    cached: dict[bytes, list[SkillHistoryRow]] = {}
+    for row in session.cache.list_history_rows():
+        cached.setdefault(row.snapshot, []).append(row)
+    merges = dict(session.cache.list_merges())
+    seen: set[bytes] = set()
+    waiting = [
+        root for root in session.reader.list_refs().values() if session.cache.has_snapshot(root)
+    ]
+    while waiting:
+        here = waiting.pop()
+        if here in seen:
+            continue
+        seen.add(here)
+        waiting += session.load_snapshot(here).parents
+        expected = lineage_cache.build_brief_cache_entry(session, here)
+        expected_names = {(slug, row.path) for row in expected.rows for slug in row.slugs}
+        if (
+            sorted(expected.rows) != sorted(cached.get(here, []))
+            or merges.get(here) != expected.merge_generation
+            or not expected_names <= names
+        ):
+            yield here, "the cache has other changes of skills, or other parents, of it"

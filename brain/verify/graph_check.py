@@ -1,0 +1,208 @@
+"""Check the graph of snapshots, the refs and the operation log."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+
+from ..digest import NO_DIGEST, domain_hash
+from ..errors import BrainError
+from ..objects import ancestry, lineage, operation
+from ..objects.snapshot import Jump, Snapshot
+from ..repo.changes.undo import decode_log_entry
+from ..repo.open.session import Session, head_ref
+from ..results import Finding
+
+MAX_CLOCK_SKEW_MS = 5 * 60 * 1000
+"""Milliseconds by which the clocks of two writers may differ without remark."""
+MAX_AHEAD_MS = 24 * 60 * 60 * 1000
+"""Milliseconds by which a snapshot may be ahead of the clock here without remark."""
+
+_hash_operation = domain_hash("brain v1 operation")
+
+
+def check_refs(session: Session) -> tuple[list[bytes], list[Finding]]:
+    """Return the snapshots that refs lead to, and what is wrong with refs."""
+    try:
+        refs = session.reader.list_refs()
+        current = head_ref(session.current_branch())
+        session.read_brain_id()
+    except BrainError as error:
+        return [], [_error_finding(error.code, error.message)]
+    if current not in refs:
+        return list(refs.values()), [
+            _error_finding("bad_ref", f"the current branch {current} is not there")
+        ]
+    return list(dict.fromkeys(refs.values())), []
+
+
+def walk_reachable(
+    session: Session, starts: list[bytes]
+) -> Iterator[tuple[bytes, Snapshot | BrainError]]:
+    """Yield all snapshots from `starts` back, children first; an error where one cannot be read.
+
+    Memory grows with the width of the lineage alone.
+    """
+    queue: list[tuple[int, bytes]] = []
+    waiting: dict[bytes, Snapshot] = {}
+
+    def expect(snapshot_id: bytes) -> BrainError | None:
+        if snapshot_id in waiting:
+            return None
+        try:
+            snapshot = session.load_snapshot(snapshot_id)
+        except BrainError as error:
+            return error
+        waiting[snapshot_id] = snapshot
+        heapq.heappush(queue, (-snapshot.generation, snapshot_id))
+        return None
+
+    for start in starts:
+        if (fault := expect(start)) is not None:
+            yield start, fault
+    while queue:
+        _, here = heapq.heappop(queue)
+        snapshot = waiting.pop(here)
+        yield here, snapshot
+        for parent in snapshot.parents:
+            if (fault := expect(parent)) is not None:
+                yield parent, fault
+
+
+def check_graph_position(session: Session, here: bytes, snapshot: Snapshot) -> Iterator[Finding]:
+    """Check what a snapshot says of its place in the lineage."""
+    name, brain = here.hex(), session.read_brain_id()
+    if snapshot.is_genesis:
+        if here != brain:
+            message = f"a genesis that is not this brain's, {brain.hex()}"
+            yield Finding("foreign_genesis", "error", name, "", message)
+        yield from _check_fork_origin(session, name, snapshot)
+        return
+    if snapshot.brain != brain:
+        message = f"names another brain, {snapshot.brain.hex()}"
+        yield Finding("foreign_brain", "error", name, "", message)
+    try:
+        parents = [session.load_snapshot(parent) for parent in snapshot.parents]
+        jump = lineage.next_jump(session.load_snapshot, snapshot.parents[0], parents[0])
+    except BrainError as error:
+        yield Finding(error.code, "error", name, "", error.message)
+        return
+    if snapshot.generation != lineage.next_generation(parents):
+        yield Finding("bad_generation", "error", name, "", "its generation is not its parents' + 1")
+    if snapshot.jump != jump:
+        yield Finding("bad_jump", "error", name, "", _describe_jump_mismatch(snapshot.jump, jump))
+    if snapshot.operation[0] != "import":  # it keeps the times of its source
+        yield from _check_time(session, name, snapshot, parents)
+
+
+def _check_time(
+    session: Session, name: str, snapshot: Snapshot, parents: list[Snapshot]
+) -> Iterator[Finding]:
+    late = max(parent.time for parent in parents) - snapshot.time
+    if late > MAX_CLOCK_SKEW_MS:
+        message = f"is {late / 1000:.0f} s older than its parent"
+        yield Finding("time_backwards", "warning", name, "", message)
+    ahead = snapshot.time - session.timestamp_ms()
+    if ahead > MAX_AHEAD_MS:
+        message = f"is of a day that is {ahead // MAX_AHEAD_MS} days ahead of the clock here"
+        yield Finding("time_ahead", "warning", name, "", message)
+
+
+class MergeBaseCheck:
+    """Checks that merges name the best common ancestors; fed with the walk over a lineage."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._multi_parent: list[tuple[bytes, int]] = []
+        self._merges: list[bytes] = []
+
+    def add_snapshot(self, here: bytes, snapshot: Snapshot) -> None:
+        """Take the next snapshot."""
+        if len(snapshot.parents) > 1:
+            self._multi_parent.append((here, snapshot.generation))
+            if snapshot.operation[0] == "merge":
+                self._merges.append(here)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield which merges name others."""
+        load = self._session.load_snapshot
+        bases = ancestry.MergeBaseFinder(load, self._multi_parent)
+        for here in self._merges:
+            snapshot = load(here)
+            try:
+                right = bases.find(*snapshot.parents)
+            except BrainError:  # of an ancestor that is a finding already
+                continue
+            if right != list(snapshot.operation[1]):
+                names = ", ".join(base.hex()[:12] for base in right) or "none"
+                message = f"merges over other bases than its parents have: {names}"
+                yield Finding("bad_bases", "error", here.hex(), "", message)
+
+
+def _check_fork_origin(session: Session, name: str, genesis: Snapshot) -> Iterator[Finding]:
+    """Check that a fork begins with the bundle of the snapshot it came from, if that is here."""
+    origin = operation.fork_origin(genesis.operation)
+    if origin == NO_DIGEST or not session.reader.has_object(origin):
+        return
+    try:
+        bundle = session.load_snapshot(origin).bundle
+    except BrainError as error:
+        yield Finding(error.code, "error", name, "", error.message)
+        return
+    if bundle != genesis.bundle:
+        message = f"begins with another bundle than {origin.hex()}, which it says it came from"
+        yield Finding("bad_origin", "error", name, "", message)
+
+
+def _describe_jump_mismatch(found: Jump, right: Jump) -> str:
+    return (
+        f"jumps from depth {found.depth} to {found.target.hex()[:12]}, "
+        f"not from {right.depth} to {right.target.hex()[:12]}"
+    )
+
+
+def check_operation_log(session: Session) -> Iterator[Finding]:
+    """Check that the operation log is an unbroken chain whose end is where the refs stand."""
+    try:
+        ref_targets, last = _read_refs_and_last_operation(session)
+        newer: tuple[int, bytes, bytes] | None = None
+        for row in session.reader.stream_operations():
+            if row.number > last:  # of a writer that came since
+                continue
+            if newer is not None:
+                yield from _check_log_link(newer, row.id)
+            newer = (row.number, row.id, row.data)
+            for name, old, new in decode_log_entry(row).refs:
+                if ref_targets.get(name, NO_DIGEST) != new:
+                    message = f"operation {row.number} left {name} at {new.hex()[:12]}"
+                    yield _error_finding("ref_mismatch", f"{message}, not where it is found")
+                ref_targets[name] = old
+        if newer is not None:
+            yield from _check_log_link(newer, NO_DIGEST)
+    except BrainError as error:
+        yield _error_finding(error.code, error.message)
+        return
+    for name, old in ref_targets.items():
+        if old:
+            yield _error_finding("ref_mismatch", f"no operation set {name} to {old.hex()[:12]}")
+
+
+def _read_refs_and_last_operation(session: Session) -> tuple[dict[str, bytes], int]:
+    """Return the refs and the number of the last operation, of one moment between two writers."""
+    before = -1
+    while True:
+        refs = dict(session.reader.list_refs())
+        last = next((row.number for row in session.reader.stream_operations()), 0)
+        if last == before:
+            return refs, last
+        before = last
+
+
+def _check_log_link(newer: tuple[int, bytes, bytes], previous: bytes) -> Iterator[Finding]:
+    number, operation_id, data = newer
+    if _hash_operation(previous + data) != operation_id:
+        yield _error_finding("broken_log", f"operation {number} does not follow the one before it")
+
+
+def _error_finding(code: str, message: str) -> Finding:
+    return Finding(code, "error", "", "", message)

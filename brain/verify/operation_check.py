@@ -1,0 +1,280 @@
+"""Check that a snapshot changed only what its operation may change.
+
+The rules are those of FORMAT.md, "What an operation may change". They cost what the
+snapshot changed, but for a redaction, after which no file may hold the blob: for that
+the tree after it is read, once for all redactions that are checked together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from ..objects import bundle as bundles
+from ..objects import operation as operations
+from ..objects import paths
+from ..objects.bundle import Bundle
+from ..objects.tree_entry import TreeEntry
+from ..objects.tree_node import LEAF
+from ..repo.open.session import Session
+from ..results import Finding
+from ..skills import skill_layout
+from ..trust.policy import POLICY_PATH as TRUST
+from .tree_check import SectionDiff
+
+FALSE_OPERATION = "false_operation"
+_SKILLS = "skills"
+_KINDS_WITHOUT_CHANGES = ("task", *operations.BINDING_KINDS)
+"""Kinds that leave the bundle of the parent as it is."""
+_SINGLE_SKILL_KINDS = ("upsert", "delete", "absorb", *operations.DECISION_KINDS)
+LIMITED_KINDS = frozenset((*_KINDS_WITHOUT_CHANGES, *_SINGLE_SKILL_KINDS, "restore", "redact"))
+"""Kinds that may not change just anything."""
+
+
+class OperationDiff(NamedTuple):
+    """A snapshot whose operation limits what it changes: what is gone and what is new, by path."""
+
+    name: str
+    operation: operations.SnapshotOperation
+    before: Bundle
+    after: Bundle
+    old_entries: dict[str, TreeEntry]
+    new_entries: dict[str, TreeEntry]
+
+    @property
+    def changed_paths(self) -> list[str]:
+        """All paths that were added, removed or changed."""
+        return [
+            *self.old_entries,
+            *(path for path in self.new_entries if path not in self.old_entries),
+        ]
+
+    def report_paths(self, paths_: list[str], what: str) -> Iterator[Finding]:
+        """Yield one finding about `paths_`, if there are any."""
+        if paths_:
+            more = f", and {len(paths_) - 1} more" if len(paths_) > 1 else ""
+            kind = self.operation[0]
+            yield Finding(
+                FALSE_OPERATION, "error", self.name, paths_[0], f"says {kind}, but {what}{more}"
+            )
+
+
+def build_operation_diff(
+    session: Session,
+    name: str,
+    operation: operations.SnapshotOperation,
+    before: Bundle,
+    after: Bundle,
+    changes: Iterable[SectionDiff],
+) -> OperationDiff:
+    """Return an edge with its changes by full path; sections that are gone are read."""
+    gone: dict[str, TreeEntry] = {}
+    fresh: dict[str, TreeEntry] = {}
+    for section, was, now in changes:
+        for found, lines in ((gone, was), (fresh, now)):
+            for line in lines:
+                path = paths.join_section(section, line[0])
+                found[path] = TreeEntry(path, *line[1:])
+    for section in before.keys() - after.keys():
+        gone.update((e.path, e) for e in bundles.walk_section(session.nodes, before, section))
+    return OperationDiff(name, operation, before, after, gone, fresh)
+
+
+def check_operation_diff(session: Session, diff: OperationDiff) -> Iterator[Finding]:
+    """Yield what an edge changed that its operation does not say; raises `BrainError`."""
+    kind = diff.operation[0]
+    if kind in _KINDS_WITHOUT_CHANGES:
+        yield from diff.report_paths(diff.changed_paths, "the files are not those of its parent")
+    elif kind == "restore":
+        yield from _check_restore(session, diff)
+    elif kind == "redact":
+        yield from _check_redaction(diff)
+    elif kind in _SINGLE_SKILL_KINDS:
+        yield from _check_single_skill(session, diff)
+
+
+def _check_restore(session: Session, diff: OperationDiff) -> Iterator[Finding]:
+    """A source that is not here, or is without its files, tells nothing."""
+    source = diff.operation[1]
+    if not session.reader.has_object(source):
+        return
+    bundle_id = session.load_snapshot(source).bundle
+    if not session.reader.has_object(bundle_id):
+        return
+    then = session.load_bundle(bundle_id)
+    other = [
+        p
+        for p in diff.changed_paths
+        if bundles.get_entry(session.nodes, then, p) != diff.new_entries.get(p)
+    ]
+    yield from diff.report_paths(other, f"this is not as it was in {source.hex()[:12]}")
+
+
+def _check_redaction(diff: OperationDiff) -> Iterator[Finding]:
+    blob = diff.operation[2]
+    yield from diff.report_paths(list(diff.new_entries), "this is new or changed")
+    others = [path for path, was in diff.old_entries.items() if was.blob != blob]
+    yield from diff.report_paths(others, "this did not hold the blob")
+    if TRUST in diff.old_entries:
+        yield from diff.report_paths([TRUST], "it took away who may sign")
+
+
+def find_undestroyed_blobs(session: Session, edges: Iterable[OperationDiff]) -> Iterator[Finding]:
+    """Yield the files that still hold what redactions among `edges` destroyed."""
+    redactions = [diff for diff in edges if diff.operation[0] == "redact"]
+    holding = _find_held_blobs(session, redactions)
+    for diff in redactions:
+        blob = diff.operation[2]
+        if blob in holding:
+            found = [
+                e.path for e in bundles.walk_entries(session.nodes, diff.after) if e.blob == blob
+            ]
+            yield from diff.report_paths(found, "this still holds the blob")
+
+
+def _find_held_blobs(session: Session, redactions: list[OperationDiff]) -> set[bytes]:
+    """Return which of the redacted blobs any of the trees after them holds."""
+    wanted = {diff.operation[2] for diff in redactions}
+    waiting = [root.node for diff in redactions for root in diff.after.values()]
+    seen: set[bytes] = set()
+    held: set[bytes] = set()
+    while waiting:
+        here = waiting.pop()
+        if here in seen:
+            continue
+        seen.add(here)
+        node = session.nodes.get(here)
+        if node.kind == LEAF:
+            held.update(wanted.intersection(line[2] for line in node.entries))
+        else:
+            waiting.extend(line[1] for line in node.entries)
+    return held
+
+
+def _check_single_skill(session: Session, diff: OperationDiff) -> Iterator[Finding]:
+    kind, slug = diff.operation[:2]
+    owners = _SkillOwners(session, diff)
+    changed = diff.changed_paths
+    first = next(iter(diff.new_entries), "") if kind == "absorb" else changed[0] if changed else ""
+    unexplained = []
+    for own in owners.find_owned_paths(slug, changed, first):
+        others = [path for path in changed if path not in own]
+        if kind == "absorb" and others:
+            taken = owners.find_owned_paths(diff.operation[4], others, others[0])
+            gone = [path - diff.new_entries.keys() for path in taken]
+            others = min(([path for path in others if path not in g] for g in gone), key=len)
+        unexplained.append(others)
+    yield from diff.report_paths(min(unexplained, key=len), f"this is no file of {slug}")
+    if kind == "absorb" and not diff.new_entries:
+        yield from diff.report_paths([f"{_SKILLS}/{slug}"], "nothing of it was written")
+    if kind == "absorb" and not _find_removed_texts(diff, diff.operation[4]):
+        yield from diff.report_paths(
+            [f"{_SKILLS}/{diff.operation[4]}"], "that skill is not gone with it"
+        )
+    if kind == "delete":
+        yield from _check_deletion(session, diff)
+
+
+def _find_removed_texts(diff: OperationDiff, slug: str) -> list[str]:
+    """Return the texts of skills with a slug that are gone, shortest first."""
+    gone = (path for path in diff.old_entries if path not in diff.new_entries)
+    return sorted((path for path in gone if can_have_slug(skill_name_of_text(path), slug)), key=len)
+
+
+def _check_deletion(session: Session, diff: OperationDiff) -> Iterator[Finding]:
+    yield from diff.report_paths(list(diff.new_entries), "this is new or changed")
+    texts = _find_removed_texts(diff, diff.operation[1])
+    folder = _skill_folder(texts[0]) if texts else ""
+    if not texts:
+        yield from diff.report_paths([f"{_SKILLS}/{diff.operation[1]}"], "that skill is not gone")
+        return
+    outside = [
+        p for p in diff.old_entries if p != texts[0] and not (folder and p.startswith(folder))
+    ]
+    yield from diff.report_paths(outside, "this is of another skill")
+    if folder:
+        there = bundles.walk_below(session.nodes, diff.after, folder.rstrip("/"))
+        yield from diff.report_paths([entry.path for entry in there], "this is left of it")
+
+
+def skill_name_of_text(path: str) -> str:
+    """Return the name of the skill of which a full path would be the text, "" for no text."""
+    inner = _path_in_skills(path)
+    folder, slash, file = inner.rpartition("/")
+    if slash and file in skill_layout.SKILL_FILES:
+        return folder.rpartition("/")[2]
+    return file[:-3] if "/" not in folder and file[-3:].lower() == ".md" else ""
+
+
+def can_have_slug(name: str, slug: str) -> bool:
+    """Tell whether a skill of this name may have that slug.
+
+    A name of other than ASCII letters may have any, for that would hang on a version of
+    Unicode.
+    """
+    if not name.isascii():
+        return True
+    return (
+        name != "" and skill_layout.slug_from_path(f"{name}/{skill_layout.SKILL_FILES[0]}") == slug
+    )
+
+
+class _SkillOwners:
+    """Tells to which skills the paths of an edge belong."""
+
+    def __init__(self, session: Session, diff: OperationDiff) -> None:
+        self._session = session
+        self._edge = diff
+        self._skill_folders: dict[str, bool] = {}
+
+    def find_owned_paths(self, slug: str, changed: Iterable[str], first: str) -> list[set[str]]:
+        """Return those paths that may be the files of one skill with that slug.
+
+        If none has an ASCII name with that slug, it may be any one name that `first` has.
+        """
+        names = {path: self._owner_names(path) for path in changed}
+        sure = {
+            path
+            for path, own in names.items()
+            if any(name.isascii() and can_have_slug(name, slug) for name in own)
+        }
+        if sure or not first:
+            return [sure]
+        unsure = (name for name in dict.fromkeys(names[first]) if not name.isascii())
+        return [{path for path, own in names.items() if name in own} for name in unsure] or [set()]
+
+    def _owner_names(self, path: str) -> list[str]:
+        """Return the names of the skills that a path belongs to."""
+        *folders, _ = _path_in_skills(path).split("/")
+        names = [
+            folders[depth - 1]
+            for depth in range(1, len(folders) + 1)
+            if self._is_skill_folder("/".join(folders[:depth]))
+        ]
+        if len(folders) <= 1 and (name := skill_name_of_text(path)):
+            names.append(name)
+        return names
+
+    def _is_skill_folder(self, folder: str) -> bool:
+        """Tell whether a folder below skills/ holds a SKILL.md, before or after."""
+        known = self._skill_folders.get(folder)
+        if known is None:
+            diff, nodes = self._edge, self._session.nodes
+            names = [f"{_SKILLS}/{folder}/{name}" for name in skill_layout.SKILL_FILES]
+            known = any(
+                name in diff.old_entries or name in diff.new_entries for name in names
+            ) or any(bundles.has_entry(nodes, diff.after, name) for name in names)
+            self._skill_folders[folder] = known
+        return known
+
+
+def _path_in_skills(path: str) -> str:
+    """Return a full path within the section of skills, "" if it is in another."""
+    section, slash, inner = path.partition("/")
+    return inner if slash and section == _SKILLS else ""
+
+
+def _skill_folder(path: str) -> str:
+    """Return the folder of a SKILL.md with a `/` at its end, "" for a flat skill."""
+    folder, _, file = path.rpartition("/")
+    return folder + "/" if file in skill_layout.SKILL_FILES and folder != _SKILLS else ""

@@ -1,0 +1,122 @@
+"""Run the parts of a verification on all processors.
+
+The jobs are the parts of the store, then the signatures. Each depends on nothing but
+what is stored. Their answers are put together with what the walk reached, since what is
+wrong with a snapshot to which no ref leads is nobody's concern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..digest import DIGEST_SIZE, NO_DIGEST
+from ..errors import BrainError
+from ..objects.snapshot import Snapshot
+from ..repo.core.checkout import Progress, no_progress
+from ..repo.open.session import Session
+from ..results import Finding
+from ..util.process_pool import MAX_QUEUED_JOBS
+from . import object_check
+from .blob_check import ClaimedSizes
+from .parent_diff import EdgeChecker
+from .redaction_check import RedactionCheck
+from .signature_check import SignatureCheck, SignatureRequirements
+
+
+class ParallelCheck:
+    """The jobs of one verification, and what came of them.
+
+    Make it once the refs are read: what they lead to is stored by then. `sizes` takes
+    what entries say of blobs, if blobs are read too. `large` are the sizes that large blobs
+    have in the store.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        requirements: SignatureRequirements,
+        sizes: ClaimedSizes | None,
+        large: Mapping[bytes, int],
+        progress: Progress,
+    ) -> None:
+        self._session = session
+        self._sizes = sizes
+        self._known_sizes = {**large, **(sizes.true_sizes if sizes else {})}
+        self._progress = progress
+        self._brain_id = _read_brain_id(session)
+        self._parts = session.reader.split_objects(
+            object_check.OBJECTS_PER_PART, MAX_QUEUED_JOBS // 2
+        )
+        self._signature_check = SignatureCheck(session, requirements)
+        self._reached_ids = bytearray()
+        self._redaction_check = RedactionCheck(session, self._signature_check.has_requirements)
+        self._foreign_edges = EdgeChecker(session, self._known_sizes, sizes is not None)
+        self.job_count = len(self._parts) + self._signature_check.batch.job_count
+
+    def run_job(self, job: int) -> Any:
+        """Do a job, in whatever process."""
+        self._progress("parts", job, self.job_count)
+        count = len(self._parts)
+        if job < count:
+            part, noting = self._parts[job], self._sizes is not None
+            return object_check.check_part(
+                self._session, part, self._brain_id, self._known_sizes, noting
+            )
+        return self._signature_check.batch.verify_job(job - count)
+
+    @contextmanager
+    def reopen_for_fork(self) -> Iterator[None]:
+        """Be a forked child: read through a connection of its own, and show nothing."""
+        self._progress = no_progress
+        with self._session.reader.reopen_for_fork() as reader:
+            self._session.reader = reader
+            yield
+
+    def add_snapshot(self, snapshot_id: bytes, snapshot: Snapshot) -> None:
+        """Take the next snapshot that the walk reached, children before parents."""
+        self._reached_ids += snapshot_id
+        self._signature_check.add_snapshot(snapshot_id, snapshot)
+        self._redaction_check.add_snapshot(snapshot_id, snapshot)
+        if (snapshot.brain or snapshot_id) != self._brain_id:  # left out by the parts
+            self._foreign_edges.check_edge(snapshot_id, snapshot)
+
+    def findings(self, answers: Sequence[Any]) -> Iterator[Finding]:
+        """Yield what is wrong, from the answers to all jobs in their order."""
+        self._foreign_edges.flush()
+        edge_results = [self._foreign_edges.result]
+        count = len(self._parts)
+        for answer in answers[:count]:
+            found, edges = object_check.unpack_answer(answer)
+            yield from found
+            edge_results.append(edges)
+        policy_changes = {snapshot_id for one in edge_results for snapshot_id in one.policy_changes}
+        snapshots_with_findings = {
+            bytes.fromhex(finding.snapshot) for one in edge_results for finding in one.findings
+        }
+        reached = self._filter_reached(policy_changes | snapshots_with_findings)
+        for one in edge_results:
+            if self._sizes:
+                self._sizes.add_claims(one.claimed_sizes)
+            reached_findings = [f for f in one.findings if bytes.fromhex(f.snapshot) in reached]
+            yield from map(self._redaction_check.explain, reached_findings)
+        yield from self._redaction_check.findings()
+        signers = self._signature_check.batch.collect_signers(answers[count:])
+        yield from self._signature_check.findings(signers, not reached.isdisjoint(policy_changes))
+
+    def _filter_reached(self, snapshot_ids: set[bytes]) -> set[bytes]:
+        ids = memoryview(self._reached_ids)
+        places: Iterable[int] = range(0, len(ids), DIGEST_SIZE) if snapshot_ids else ()
+        return {
+            snapshot_id
+            for place in places
+            if (snapshot_id := bytes(ids[place : place + DIGEST_SIZE])) in snapshot_ids
+        }
+
+
+def _read_brain_id(session: Session) -> bytes:
+    try:
+        return session.read_brain_id()
+    except BrainError:  # a finding already
+        return NO_DIGEST

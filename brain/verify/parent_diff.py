@@ -1,0 +1,197 @@
+"""Check what snapshots changed against their first parents.
+
+The tree, the blobs, that nothing changed but what the operation says, and the versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from operator import itemgetter
+from typing import NamedTuple
+
+from ..errors import BrainError
+from ..objects import bundle as bundles
+from ..objects import paths, portability
+from ..objects.bundle import Bundle
+from ..objects.snapshot import Snapshot
+from ..repo.core.path_collisions import read_link_target
+from ..repo.open.session import Session
+from ..results import Finding
+from ..trust.policy import POLICY_PATH as TRUST
+from . import operation_check as truth
+from . import tree_check
+from .redaction_check import missing_blob_message
+from .tree_check import SectionDiff
+from .version_check import VersionChange, VersionCheck
+
+LOOKUP_BATCH_ENTRIES = 512
+"""Changed entries from which on blobs are looked up, for all edges that wait for it."""
+
+_MAX_PORTABILITY_FINDINGS = 100
+"""Of what no folder can hold, so much is told of one snapshot."""
+
+_entry_blob = itemgetter(2)
+_entry_blob_and_size = itemgetter(2, 3)
+
+
+class _PendingEdge(NamedTuple):
+    """A snapshot, and what waits to be looked up for it; `faults` are what is wrong already.
+
+    They wait too, so that findings come in the order of the snapshots.
+    """
+
+    name: str
+    changes: list[SectionDiff]
+    version_change: VersionChange | None
+    findings: list[Finding]
+
+
+class EdgeResult(NamedTuple):
+    """What came of some edges.
+
+    `trusting` are snapshots that brought another trust file, or a tree that cannot be read;
+    `said` is what new entries say of the sizes of blobs, if that was asked.
+    """
+
+    findings: list[Finding]
+    policy_changes: list[bytes]
+    claimed_sizes: list[tuple[bytes, int]]
+
+
+class EdgeChecker:
+    """Checks one edge after the other, and looks up what they need together.
+
+    `sizes` are known sizes of blobs, to which entries are held. If `noting`, what entries
+    say of all blobs is noted too. What comes of it stands in `told`.
+    """
+
+    def __init__(self, session: Session, sizes: Mapping[bytes, int], collect_sizes: bool) -> None:
+        self.result = EdgeResult([], [], [])
+        self._session = session
+        self._sizes = sizes
+        self._collects_sizes = collect_sizes
+        self._version_check = VersionCheck(session)
+        self._pending: list[_PendingEdge] = []
+        self._redactions: list[truth.OperationDiff] = []
+        self._pending_entries = 0
+
+    def check_edge(self, snapshot_id: bytes, snapshot: Snapshot) -> None:
+        """Check the next edge; a genesis is checked against nothing."""
+        session, name = self._session, snapshot_id.hex()
+        try:
+            after = session.load_bundle(snapshot.bundle)
+            before = (
+                session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
+            )
+            changes = list(tree_check.check_bundles(session.nodes, before, after))
+            edge = self._diff_if_limited(name, snapshot, before, after, changes)
+            faults = list(truth.check_operation_diff(session, edge)) if edge else []
+            faults += islice(
+                self._find_unportable(name, before, after, changes), _MAX_PORTABILITY_FINDINGS
+            )
+        except BrainError as error:
+            fault = Finding(error.code, "error", name, "", error.message)
+            self._pending.append(_PendingEdge(name, [], None, [fault]))
+            self.result.policy_changes.append(snapshot_id)
+            return
+        if any(
+            change.section == paths.TOP_SECTION and _is_policy_change(change) for change in changes
+        ):
+            self.result.policy_changes.append(snapshot_id)
+        if self._collects_sizes:
+            self.result.claimed_sizes.extend(
+                _entry_blob_and_size(line) for change in changes for line in change.new_entries
+            )
+        version_change = (
+            VersionChange.from_edge(name, snapshot, before, after, changes, edge)
+            if snapshot.parents
+            else None
+        )
+        self._pending.append(_PendingEdge(name, changes, version_change, faults))
+        self._pending_entries += sum(len(change.new_entries) for change in changes)
+        if (
+            self._pending_entries >= LOOKUP_BATCH_ENTRIES
+            or len(self._redactions) >= LOOKUP_BATCH_ENTRIES
+        ):
+            self.flush()
+
+    def _diff_if_limited(
+        self,
+        name: str,
+        snapshot: Snapshot,
+        before: Bundle,
+        after: Bundle,
+        changes: list[SectionDiff],
+    ) -> truth.OperationDiff | None:
+        """Return the edge by paths, if its operation limits what may have changed."""
+        kind = snapshot.operation[0]
+        if kind not in truth.LIMITED_KINDS:
+            return None
+        edge = truth.build_operation_diff(
+            self._session, name, snapshot.operation, before, after, changes
+        )
+        if kind == "redact":
+            self._redactions.append(edge)
+        return edge
+
+    def _find_unportable(
+        self, name: str, before: Bundle, after: Bundle, changes: list[SectionDiff]
+    ) -> Iterator[Finding]:
+        """Yield what no folder can hold of the tree after."""
+        session = self._session
+        came = chain.from_iterable(change.walk_new_entries() for change in changes)
+        new = [path for change in changes for path in change.walk_added_paths()]
+        for fault in portability.find_portability_faults(
+            session.nodes, before, after, came, new, lambda blob: read_link_target(session, blob)
+        ):
+            yield Finding(fault.code, "error", name, fault.path, fault.message)
+
+    def flush(self) -> None:
+        """Look up what edges wait for, and tell what is wrong with them."""
+        reader = self._session.reader
+        waiting, self._pending, self._pending_entries = self._pending, [], 0
+        missing = reader.find_missing(_new_blobs(waiting))
+        self._version_check.prefetch_cards(
+            edge.version_change for edge in waiting if edge.version_change
+        )
+        true_sizes = self._sizes
+        for edge in waiting:
+            self.result.findings.extend(edge.findings)
+            if missing or true_sizes:
+                self._check_blobs(edge, missing, true_sizes)
+            if edge.version_change:
+                self.result.findings.extend(self._version_check.check_versions(edge.version_change))
+        redactions, self._redactions = self._redactions, []
+        if redactions:
+            self.result.findings.extend(truth.find_undestroyed_blobs(self._session, redactions))
+
+    def _check_blobs(
+        self, edge: _PendingEdge, missing: set[bytes], true_sizes: Mapping[bytes, int]
+    ) -> None:
+        """Tell which new entries name a blob that is missing or of another size."""
+        for change in edge.changes:
+            for inner, _, blob, size in change.new_entries:
+                if blob in missing:
+                    message = missing_blob_message(blob)
+                    kind = ("missing_object", "error")
+                elif true_sizes.get(blob, size) != size:
+                    message = f"has {true_sizes[blob]} bytes, not {size}"
+                    kind = ("bad_size", "error")
+                else:
+                    continue
+                path = paths.join_section(change.section, inner)
+                self.result.findings.append(Finding(*kind, edge.name, path, message))
+
+
+def _is_policy_change(change: SectionDiff) -> bool:
+    return any(line[0] == TRUST for line in chain(change.old_entries, change.new_entries))
+
+
+def _new_blobs(edges: Iterable[_PendingEdge]) -> Iterable[bytes]:
+    return (
+        _entry_blob(line)
+        for edge in edges
+        for change in edge.changes
+        for line in change.new_entries
+    )

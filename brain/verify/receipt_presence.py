@@ -1,0 +1,82 @@
+"""Check that the receipts and documents which snapshots name are stored.
+
+Also that the document is there by which a snapshot says that something was decided.
+
+What a receipt says is checked by `actions.receipt_checks`, run by run. A snapshot stays
+what it is without its receipt, so nothing here is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .. import limits
+from ..digest import NO_DIGEST
+from ..errors import BrainError, FormatError
+from ..objects import operation
+from ..objects.snapshot import Snapshot
+from ..repo.open.session import Session
+from ..results import Finding
+
+LOOKUP_BATCH_RECEIPTS = 512
+"""Receipts that are looked up together."""
+_RECEIPT_MARKER = b'"format":"brain v1 receipt"'
+
+
+class ReceiptPresence:
+    """Checks one snapshot after the other. With `deeply` each receipt is read."""
+
+    def __init__(self, session: Session, deeply: bool) -> None:
+        self._session = session
+        self._deeply = deeply
+        self._pending: list[tuple[bytes, bytes, str]] = []
+
+    def add_snapshot(self, snapshot_id: bytes, snapshot: Snapshot) -> list[Finding]:
+        """Note the receipt of a snapshot; return what is wrong with those noted, now and then."""
+        if snapshot.receipt != NO_DIGEST:
+            self._pending.append((snapshot_id, snapshot.receipt, "receipt"))
+        if (document := operation.evidence_blob(snapshot.operation)) != NO_DIGEST:
+            self._pending.append((snapshot_id, document, "document"))
+        return self.flush() if len(self._pending) >= LOOKUP_BATCH_RECEIPTS else []
+
+    def flush(self) -> list[Finding]:
+        """Return what is wrong with the receipts noted since."""
+        waiting, self._pending = self._pending, []
+        return list(self._check_batch(waiting)) if waiting else []
+
+    def _check_batch(self, waiting: list[tuple[bytes, bytes, str]]) -> Iterator[Finding]:
+        reader = self._session.reader
+        missing = reader.find_missing(blob for _, blob, _ in waiting)
+        redacted = reader.find_redactions(list(missing))
+        for snapshot_id, blob, label in waiting:
+            if blob in redacted:
+                message = f"{label} redacted by snapshot {redacted[blob].hex()[:12]}; its id stays"
+                yield Finding("redacted", "note", snapshot_id.hex(), "", message)
+            elif blob in missing:
+                message = f"its {label} {blob.hex()} is missing"
+                yield Finding(f"missing_{label}", "warning", snapshot_id.hex(), "", message)
+            elif self._deeply and label == "receipt":
+                yield from self._check_receipt(snapshot_id, blob)
+
+    def _check_receipt(self, snapshot_id: bytes, blob: bytes) -> Iterator[Finding]:
+        from ..receipts import decode_receipt
+
+        reader = self._session.reader
+        try:
+            if reader.blob_size(blob) > limits.MAX_RECEIPT_BYTES:
+                yield Finding("foreign_receipt", "note", snapshot_id.hex(), "", _FOREIGN_MESSAGE)
+                return
+            data = reader.read_blob(blob)
+        except BrainError:  # told where every blob is read
+            return
+        try:
+            decode_receipt(data)
+        except FormatError as error:
+            if _RECEIPT_MARKER in data:
+                message = f"its receipt is none: {error.message}"
+                yield Finding("bad_receipt", "warning", snapshot_id.hex(), "", message)
+            else:
+                yield Finding("foreign_receipt", "note", snapshot_id.hex(), "", _FOREIGN_MESSAGE)
+
+
+_FOREIGN_MESSAGE = "carries a record of another format than receipts have"

@@ -1,0 +1,255 @@
+"""Verify a receipt against the lineage, in numbered steps.
+
+1. The receipt decodes, and a snapshot of the lineage carries it.
+2. The parts before it are there, one by one back to part 0, and tell of the same run.
+3. Each is carried by a descendant of the snapshot that carries the one before, the first
+   by one of the snapshot the run began at, whose bundle is `bundle_before`.
+4. `bundle_after` of each part is the bundle of the snapshot that carries it.
+5. What a snapshot changed against its first parent is what the steps of its part say they
+   wrote: no file more, none less, the same blobs, and the versions of skills.
+6. No other snapshot since the run began carries a receipt of this run.
+7. The run was closed, and its last snapshot says the same outcome.
+
+What others did in between is theirs: they have snapshots of their own. A receipt does not
+prove that a model or a tool said what it says; it proves what became of it, and that it
+was not written, shortened or moved afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..digest import NO_DIGEST, blob_id
+from ..errors import BrainError
+from ..objects import bundle as bundles
+from ..objects import lineage
+from ..objects import operation as operations
+from ..objects.snapshot import Snapshot
+from ..receipts import FileWrite, Receipt, RunStep, decode_receipt
+from ..repo.core.ancestor_set import AncestorSet
+from ..repo.open.session import Session
+from ..repo.receipts import write_steps
+from ..repo.receipts.read_receipts import (
+    ReceiptPart,
+    find_closing_snapshots,
+    iter_parts,
+    read_part,
+    read_part_at_revision,
+)
+from ..results import Finding, ReceiptVerified
+
+_RUN_FIELDS = ("run", "task", "agent", "model", "started", "snapshot_before", "bundle_before")
+_WRITE_KINDS = ("skill_create", "memory_write")
+
+
+class _PartSummary(NamedTuple):
+    """What a part says, without its texts, which need not stay in memory."""
+
+    snapshot: bytes
+    writes: int
+    steps: int
+
+
+def verify_receipt(session: Session, revision: str) -> ReceiptVerified:
+    """Check what a revision carries. Raises as `receipts.resolved` if that cannot be read."""
+    return _verify_run(session, read_part_at_revision(session, revision))
+
+
+def verify_receipt_file(session: Session, data: bytes) -> ReceiptVerified:
+    """Check a receipt in a file. Raises `FormatError` if it is none."""
+    blob = blob_id(data)
+    return _verify_run(
+        session, ReceiptPart(decode_receipt(data), blob, _find_carrier(session, blob))
+    )
+
+
+def _find_carrier(session: Session, blob: bytes) -> bytes:
+    """Return the snapshot that carries a receipt: of the head's lineage, or of another ref's."""
+    for start in dict.fromkeys([session.head(), *session.reader.list_refs().values()]):
+        for snapshot_id, snapshot in lineage.walk_ancestors(session.load_snapshot, start):
+            if snapshot.receipt == blob:
+                return snapshot_id
+    return NO_DIGEST
+
+
+def _verify_run(session: Session, last: ReceiptPart) -> ReceiptVerified:
+    findings: list[Finding] = []
+    summaries: list[_PartSummary] = []
+    # 1. A snapshot of the lineage carries it.
+    if not last.snapshot:
+        findings.append(
+            _error_finding("not_carried", NO_DIGEST, "no snapshot of this brain carries it")
+        )
+    elif not _is_reachable(session, last.snapshot):
+        message = "carried by a snapshot that no branch leads to"
+        findings.append(_error_finding("not_in_lineage", last.snapshot, message))
+    later = last
+    try:
+        for part in iter_parts(session, last):
+            findings += _check_continuation(session, part, later, last.receipt)
+            if part.snapshot:
+                findings += _check_part(session, part)
+            writes = sum(len(step.writes) for step in part.receipt.steps)
+            summaries.append(_PartSummary(part.snapshot, writes, len(part.receipt.steps)))
+            later = part
+        findings += _check_start(session, later)
+        findings += _find_unnamed_parts(session, last, {one.snapshot for one in summaries})
+    except BrainError as error:  # 2. A part is not there, or does not decode or follow.
+        findings.append(_error_finding(error.code, later.receipt.previous, error.message))
+    findings += _check_end(session, last)
+    return ReceiptVerified(
+        all(one.severity != "error" for one in findings),
+        last.blob.hex(),
+        last.receipt.run,
+        [one.snapshot.hex() for one in reversed(summaries) if one.snapshot],
+        sum(one.steps for one in summaries),
+        sum(one.writes for one in summaries),
+        findings,
+    )
+
+
+def _is_reachable(session: Session, snapshot_id: bytes) -> bool:
+    starts = dict.fromkeys([session.head(), *session.reader.list_refs().values()])
+    return any(snapshot_id in AncestorSet(session, start) for start in starts)
+
+
+def _check_continuation(
+    session: Session, part: ReceiptPart, later: ReceiptPart, last: Receipt
+) -> Iterator[Finding]:
+    # 2. It tells of the same run.
+    for name in _RUN_FIELDS:
+        if getattr(part.receipt, name) != getattr(last, name):
+            yield _error_finding(
+                "other_run", part.snapshot, f"part {part.receipt.part} has another {name}"
+            )
+    # 3. It is carried by an ancestor of what carries the next part.
+    if part is later or not later.snapshot:
+        return
+    if part.snapshot not in AncestorSet(session, later.snapshot):
+        message = f"{later.snapshot.hex()[:12]}, which carries the next part, does not descend"
+        yield _error_finding("not_in_lineage", part.snapshot, message)
+
+
+def _check_start(session: Session, first: ReceiptPart) -> Iterator[Finding]:
+    # 3. The run began at an ancestor, which had the bundle it says.
+    start = first.receipt.snapshot_before
+    if not start or not first.snapshot:
+        return
+    if start == first.snapshot or start not in AncestorSet(session, first.snapshot):
+        yield _error_finding(
+            "wrong_before", first.snapshot, "does not descend from where the run began"
+        )
+    if session.load_snapshot(start).bundle != first.receipt.bundle_before:
+        yield _error_finding(
+            "wrong_before", start, "where the run began, the bundle was another one"
+        )
+
+
+def _check_part(session: Session, part: ReceiptPart) -> Iterator[Finding]:
+    receipt, snapshot_id = part.receipt, part.snapshot
+    snapshot = session.load_snapshot(snapshot_id)
+    # 4. It names the bundle of its snapshot.
+    if receipt.bundle_after != snapshot.bundle:
+        yield _error_finding(
+            "wrong_after", snapshot_id, f"left bundle {snapshot.bundle.hex()[:12]}, not as told"
+        )
+    # 5. The steps wrote what changed.
+    parent = session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
+    after = session.load_bundle(snapshot.bundle)
+    changes = bundles.diff_bundles(session.nodes, parent, after)
+    actual = write_steps.build_write_steps(session, parent, after, changes, snapshot.operation)
+    yield from _check_writes(snapshot_id, receipt.steps, actual)
+    yield from _check_versions(session, snapshot_id, receipt.steps, actual)
+    ending = snapshot.operation[1:]
+    if operations.is_task_end(snapshot.operation) and ending != (receipt.run, receipt.outcome):
+        yield _error_finding("wrong_outcome", snapshot_id, "the snapshot tells of another end")
+
+
+def _check_writes(
+    snapshot_id: bytes, steps: tuple[RunStep, ...], actual: tuple[RunStep, ...]
+) -> Iterator[Finding]:
+    claimed = [write for step in steps for write in step.writes]
+    actual_writes = [write for step in actual for write in step.writes]
+    for write in sorted(set(actual_writes) - set(claimed)):
+        yield _error_finding(
+            "unnamed_write", snapshot_id, "changed, which no step says", write.path
+        )
+    for write in sorted(set(claimed) - set(actual_writes)):
+        yield _error_finding("unproven_write", snapshot_id, _describe_mismatch(write), write.path)
+    if len(claimed) != len(set(claimed)):
+        yield _error_finding("unproven_write", snapshot_id, "says twice that it wrote one file")
+    if sum(step.omitted for step in steps) != sum(step.omitted for step in actual):
+        yield _error_finding(
+            "wrong_count", snapshot_id, "another number of files changed than it says"
+        )
+    for step in steps:
+        if step.kind in _WRITE_KINDS and not step.writes and not step.omitted:
+            yield _error_finding(
+                "unproven_step", snapshot_id, f"a {step.kind} step that wrote nothing"
+            )
+
+
+def _describe_mismatch(write: FileWrite) -> str:
+    return "not removed, as a step says" if not write.blob else "not written so, as a step says"
+
+
+def _check_versions(
+    session: Session, snapshot_id: bytes, steps: tuple[RunStep, ...], actual: tuple[RunStep, ...]
+) -> Iterator[Finding]:
+    blobs = [write.blob for step in actual for write in step.writes if write.blob]
+    if session.reader.find_redactions(blobs):  # the versions in them cannot be read any more
+        return
+    actual_writes = {(s.kind, s.name, s.version, s.from_version) for s in actual}
+    for step in steps:
+        claimed_version = (step.kind, step.name, step.version, step.from_version)
+        if step.kind in _WRITE_KINDS and step.writes and claimed_version not in actual_writes:
+            message = f"not {step.name} from version {step.from_version!r} to {step.version!r}"
+            yield _error_finding("wrong_version", snapshot_id, message, step.writes[0].path)
+
+
+def _find_unnamed_parts(
+    session: Session, last: ReceiptPart, part_snapshots: set[bytes]
+) -> Iterator[Finding]:
+    # 6. Nothing else carries a receipt of this run.
+    start = last.receipt.snapshot_before
+    if not start or not last.snapshot:
+        return
+    since = session.load_snapshot(start).generation
+    name = last.receipt.run.encode()
+    for snapshot_id, snapshot in lineage.walk_ancestors(session.load_snapshot, last.snapshot):
+        if snapshot.generation <= since:
+            break
+        if (
+            snapshot_id in part_snapshots
+            or not snapshot.receipt
+            or not _has_run_name(session, snapshot, name)
+        ):
+            continue
+        if read_part(session, snapshot_id).receipt.run == last.receipt.run:
+            yield _error_finding(
+                "unnamed_snapshot", snapshot_id, "carries this run's receipt, which no part names"
+            )
+
+
+def _has_run_name(session: Session, snapshot: Snapshot, name: bytes) -> bool:
+    """Tell cheaply whether a record could be of a run, by its text."""
+    try:
+        return name in session.reader.read_blob(snapshot.receipt)
+    except BrainError:  # gone, which verification of the brain tells
+        return False
+
+
+def _check_end(session: Session, last: ReceiptPart) -> Iterator[Finding]:
+    # 7. The run was closed.
+    if last.receipt.is_closed or not last.snapshot:
+        return
+    since = session.load_snapshot(last.snapshot).generation
+    found = find_closing_snapshots(session, session.head(), {last.receipt.run}, since)
+    if not found:
+        message = "the run was not closed: what happened after this is not told"
+        yield Finding("still_open", "warning", last.snapshot.hex(), "", message)
+
+
+def _error_finding(code: str, snapshot: bytes, message: str, path: str = "") -> Finding:
+    return Finding(code, "error", snapshot.hex(), path, message)

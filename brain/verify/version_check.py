@@ -1,0 +1,183 @@
+"""Check that the versions of skills rise as the snapshots say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple, Self
+
+from ..errors import BrainError
+from ..objects import paths
+from ..objects.bundle import Bundle
+from ..objects.snapshot import Snapshot
+from ..objects.tree_diff import Difference
+from ..objects.tree_entry import LINK, TreeEntry
+from ..objects.tree_node import NodeEntry
+from ..repo.core import skill_rows
+from ..repo.open.session import Session
+from ..results import Finding
+from ..skills.skill_metadata import SkillMetadata
+from ..skills.skill_version import compare_versions
+from .operation_check import OperationDiff, can_have_slug, skill_name_of_text
+from .tree_check import SectionDiff
+
+_MANUAL_KINDS = ("snapshot", "merge")
+"""What may have changed skills without their versions; what was imported keeps its own."""
+_VERSIONED_KINDS = ("upsert", "absorb", "delete")
+"""What says a version of the skill that it wrote or removed."""
+_MAX_CACHED_CARDS = 4096
+"""Cards kept, since most skills change more than once."""
+
+
+class VersionChange(NamedTuple):
+    """An edge on which versions had to rise; `changed` are the changes of what may be skills."""
+
+    name: str
+    snapshot: Snapshot
+    before: Bundle
+    after: Bundle
+    differences: list[Difference]
+
+    @classmethod
+    def from_edge(
+        cls,
+        name: str,
+        snapshot: Snapshot,
+        before: Bundle,
+        after: Bundle,
+        changes: Iterable[SectionDiff],
+        edge: OperationDiff | None,
+    ) -> Self | None:
+        """Return what has to be looked at on an edge, None for nothing.
+
+        `edge` is the same by paths, where the operation limits what it may have changed.
+        """
+        kind = snapshot.operation[0]
+        if edge and kind in _VERSIONED_KINDS:
+            slug = snapshot.operation[1]
+            texts = (
+                path for path in edge.changed_paths if can_have_slug(skill_name_of_text(path), slug)
+            )
+            changed = [
+                Difference(p, edge.old_entries.get(p), edge.new_entries.get(p)) for p in texts
+            ]
+        elif kind in _MANUAL_KINDS and skill_rows.SKILLS_SECTION in before:
+            changed = [
+                difference
+                for change in changes
+                if change.section == skill_rows.SKILLS_SECTION
+                for difference in _skill_differences(change)
+                if difference.before and difference.after and difference.after.kind != LINK
+            ]
+        else:
+            return None  # nothing was there whose version could rise
+        return cls(name, snapshot, before, after, changed)
+
+    @property
+    def blobs(self) -> list[bytes]:
+        """The contents that have to be read."""
+        return [entry.blob for _, *both in self.differences for entry in both if entry]
+
+
+def _skill_differences(change: SectionDiff) -> Iterator[Difference]:
+    """Yield what came and what changed, of what may be a skill."""
+    was = {line[0]: line for line in change.old_entries}
+    for line in change.new_entries:
+        path = paths.join_section(change.section, line[0])
+        if skill_rows.may_be_skill(path):
+            old: NodeEntry | None = was.get(line[0])
+            yield Difference(path, old and TreeEntry(path, *old[1:]), TreeEntry(path, *line[1:]))
+
+
+class VersionCheck:
+    """Checks edges; what several of them need is read once."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._cards: dict[bytes, SkillMetadata] = {}
+
+    def prefetch_cards(self, version_changes: Iterable[VersionChange]) -> None:
+        """Read what some edges need. What fails is met again by the edge whose it is."""
+        if len(self._cards) >= _MAX_CACHED_CARDS:
+            self._cards.clear()
+        with suppress(BrainError):
+            self._read_cards(
+                [blob for version_change in version_changes for blob in version_change.blobs]
+            )
+
+    def check_versions(self, version_change: VersionChange) -> Iterator[Finding]:
+        """Yield what is wrong with the versions on an edge."""
+        try:
+            cards = self._read_cards(version_change.blobs)
+            kind = version_change.snapshot.operation[0]
+            if kind == "delete":
+                yield from _check_deletion(version_change, cards)
+            elif kind in _VERSIONED_KINDS:
+                yield from _check_upsert(version_change, cards)
+            else:
+                yield from self._check_manual_edit(version_change, cards)
+        except BrainError as error:
+            yield Finding(error.code, "error", version_change.name, "", error.message)
+
+    def _read_cards(self, blobs: Sequence[bytes]) -> dict[bytes, SkillMetadata]:
+        """Return the cards at hand, those of `blobs` among them."""
+        unknown = [blob for blob in dict.fromkeys(blobs) if blob not in self._cards]
+        if unknown:
+            self._cards.update(skill_rows.read_cards(self._session, unknown))
+        return self._cards
+
+    def _check_manual_edit(
+        self, version_change: VersionChange, cards: dict[bytes, SkillMetadata]
+    ) -> Iterator[Finding]:
+        """A skill changed by hand ought to have a higher version, but need not."""
+        if not version_change.differences:
+            return
+        was_skill = skill_rows.build_skill_predicate(
+            self._session, version_change.before, version_change.differences
+        )
+        is_skill = skill_rows.build_skill_predicate(
+            self._session, version_change.after, version_change.differences
+        )
+        for path, was, now in version_change.differences:
+            if not (was and now and was_skill(path) and is_skill(path)):
+                continue
+            old, new = cards[was.blob], cards[now.blob]
+            if "redacted" in (old.flags, new.flags):
+                continue
+            if compare_versions(new.version, old.version) <= 0:
+                both = f"{old.version} → {new.version}"
+                message = f"changed by hand without a higher version ({both})"
+                yield Finding("version_not_raised", "warning", version_change.name, path, message)
+
+
+def _check_upsert(
+    version_change: VersionChange, cards: dict[bytes, SkillMetadata]
+) -> Iterator[Finding]:
+    """A skill was written, from and to the versions that are said, upwards."""
+    slug, from_version, to_version = version_change.snapshot.operation[1:4]
+    if from_version and compare_versions(to_version, from_version) <= 0:
+        message = f"{slug} does not rise: {from_version} → {to_version}"
+        yield Finding("version_not_raised", "error", version_change.name, "", message)
+    if any(cards[blob].flags == "redacted" for blob in version_change.blobs):
+        return  # of the versions in it nothing can be said any more
+    if not any(
+        d.after and cards[d.after.blob].version == to_version for d in version_change.differences
+    ):
+        message = f"says {slug} became {to_version}, which its text does not"
+        yield Finding("version_mismatch", "error", version_change.name, "", message)
+    for path, was, now in version_change.differences:
+        if was and now and compare_versions(cards[now.blob].version, cards[was.blob].version) <= 0:
+            message = f"{cards[was.blob].version} → {cards[now.blob].version} is no rise"
+            yield Finding("version_not_raised", "error", version_change.name, path, message)
+
+
+def _check_deletion(
+    version_change: VersionChange, cards: dict[bytes, SkillMetadata]
+) -> Iterator[Finding]:
+    """A skill was removed at the version that is said."""
+    _, slug, version = version_change.snapshot.operation
+    gone = [cards[d.before.blob] for d in version_change.differences if d.before and not d.after]
+    if any(card.flags == "redacted" or card.version == version for card in gone):
+        return
+    message = f"says {slug} was removed at {version}, which its text was not"
+    yield Finding("version_mismatch", "error", version_change.name, "", message)

@@ -1,0 +1,133 @@
+"""The watching backend where there is no inotify: watchfiles.
+
+It does not say which files are still open, so that only quiet tells when a change is over,
+and it may lose changes when very many come at once: then all is looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import BrainError, InvalidInput, NoBrain, printable_text
+from ..worktree.ignore_rules import IGNORE_FILE_NAME, IgnoreRules
+from .change_events import ObservedChanges
+
+if TYPE_CHECKING:
+    from watchfiles import Change
+
+MAX_CHANGED_PATHS = 1000
+"""Changed paths at a time from which on all is looked at."""
+_BATCH_MILLISECONDS = 50
+"""Milliseconds in which what belongs together comes in."""
+
+
+class _StopEvent:
+    """What watchfiles asks for the end, again and again from when on it watches."""
+
+    def __init__(self) -> None:
+        self.is_watching = threading.Event()
+        self.is_requested = False
+
+    def is_set(self) -> bool:
+        """Tell whether to end."""
+        self.is_watching.set()
+        return self.is_requested
+
+
+class WatchfilesBackend:
+    """An `Events` of any system; see there."""
+
+    def __init__(self, root: Path, rules: IgnoreRules) -> None:
+        self._root = os.path.realpath(root)
+        self._rules = rules
+        self._change_queue: queue.SimpleQueue[set[tuple[Change, str]] | None] = queue.SimpleQueue()
+        self._listener_error: Exception | None = None
+        self._stop = _StopEvent()
+        self._thread = threading.Thread(target=self._listen, name="brain-watch", daemon=True)
+        self._thread.start()
+        self._stop.is_watching.wait()
+        self._raise_listener_error()
+
+    def wait(self, seconds: float | None) -> ObservedChanges:
+        """Return what changed, as soon as something does; nothing after `seconds` or `wake`."""
+        try:
+            news = self._change_queue.get(timeout=seconds)
+        except queue.Empty:
+            return ObservedChanges()
+        self._raise_listener_error()
+        return self._to_changes(path for _, path in news or ())
+
+    def wake(self) -> None:
+        """Let `wait` return."""
+        self._change_queue.put(None)
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._stop.is_requested = True
+        self._thread.join()
+
+    def _raise_listener_error(self) -> None:
+        if self._listener_error is not None:
+            raise _cannot_watch_error(self._listener_error) from self._listener_error
+
+    def _listen(self) -> None:
+        from watchfiles import watch
+
+        try:
+            for found in watch(
+                self._root,
+                watch_filter=None,
+                debounce=_BATCH_MILLISECONDS,
+                step=_BATCH_MILLISECONDS,
+                stop_event=self._stop,
+                rust_timeout=0,
+                debug=False,
+                force_polling=False,
+                ignore_permission_denied=True,
+            ):
+                self._change_queue.put(found)
+        except Exception as error:  # noqa: BLE001  told where it is waited for
+            self._listener_error = error
+            self._stop.is_watching.set()
+            self._change_queue.put(None)
+
+    def _to_changes(self, found: Iterable[str]) -> ObservedChanges:
+        paths = {os.path.relpath(path, self._root).replace(os.sep, "/") for path in found}
+        if "." in paths and not os.path.isdir(self._root):
+            raise NoBrain(f"the brain is gone from {printable_text(self._root)}")
+        paths = {path for path in paths if self._is_relevant(path)}
+        if IGNORE_FILE_NAME in paths:
+            self._reload_rules()
+        everything = IGNORE_FILE_NAME in paths or len(paths) > MAX_CHANGED_PATHS
+        return ObservedChanges(frozenset() if everything else frozenset(paths), everything)
+
+    def _is_relevant(self, path: str) -> bool:
+        """Tell whether the brain holds what is at `path`, which links may lead to."""
+        if path == "." or path.startswith("../"):
+            return False
+        parts = path.split("/")
+        for depth, name in enumerate(parts[:-1]):
+            above = "/".join(parts[: depth + 1])
+            if self._rules.is_ignored(above, name, True):
+                return False
+            if os.path.islink(os.path.join(self._root, above)):
+                return False
+        is_folder = os.path.isdir(os.path.join(self._root, path))
+        return not self._rules.is_ignored(path, parts[-1], is_folder)
+
+    def _reload_rules(self) -> None:
+        try:
+            self._rules = IgnoreRules.load(self._root)
+        except InvalidInput:
+            return
+
+
+def _cannot_watch_error(error: Exception) -> BrainError:
+    return BrainError(
+        f"the system cannot watch the folder: {printable_text(error)}", code="cannot_watch"
+    )

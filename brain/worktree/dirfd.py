@@ -1,0 +1,144 @@
+"""Open folders by descriptor, part by part, without following links."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from ..errors import BrainError, InvalidInput, printable_text
+
+RootPath = str | os.PathLike[str]
+"""The folder that holds a brain."""
+
+OPEN_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NOT_A_FOLDER_ERRNOS = {errno.ENOTDIR, errno.ELOOP}
+_DOT_NAMES = {"", ".", ".."}
+
+
+@contextmanager
+def open_root(root: RootPath) -> Iterator[int]:
+    """Open the folder of a brain; the path to it may lead through links, it is the user's.
+
+    Raises `InvalidInput` (`unreadable`).
+    """
+    try:
+        fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise unreadable_error(str(root), error) from error
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+OpenPart = Callable[[str, int], int]
+"""Opens one part of a path, given its name and its parent's descriptor."""
+
+
+class FolderHandles:
+    """Opens folders below a root and keeps the last one, with its parents, open.
+
+    Runs of files in one folder, or in neighbours, then cost little. `root_fd` stays
+    the caller's.
+    """
+
+    def __init__(self, root_fd: int) -> None:
+        self.root_fd = root_fd
+        self._open_chain = [("", root_fd)]
+
+    def open(self, folder: str) -> int:
+        """Return a descriptor of `folder` ("" is the root), valid until the next call.
+
+        Raises `FileNotFoundError` if it is not there, other `OSError`s, and
+        `InvalidInput` (`unsafe_path`) if a part is a link or no folder.
+        """
+        return self._descend(folder, _open_subfolder)
+
+    def open_or_make(self, folder: str) -> int:
+        """As `open`, making the folders that are missing."""
+        return self._descend(folder, _make_subfolder)
+
+    def find_missing_folder(self, folder: str) -> str:
+        """Return the topmost folder on the way to `folder` that is not there, "" if all are.
+
+        Raises as `open`, but for `FileNotFoundError`.
+        """
+        try:
+            self.open(folder)
+        except FileNotFoundError:
+            above = self._open_chain[-1][0]
+            return above + folder[len(above) :].partition("/")[0]
+        return ""
+
+    def close(self) -> None:
+        """Close every descriptor that was opened here."""
+        while len(self._open_chain) > 1:
+            os.close(self._open_chain.pop()[1])
+
+    def _descend(self, folder: str, step: OpenPart) -> int:
+        chain = self._open_chain
+        path = f"{folder}/" if folder else ""
+        above, fd = chain[-1]
+        if path == above:
+            return fd
+        while not path.startswith(above):
+            os.close(fd)
+            chain.pop()
+            above, fd = chain[-1]
+        for part in path[len(above) : -1].split("/") if path != above else ():
+            if part in _DOT_NAMES:
+                raise unsafe_path_error(folder)
+            try:
+                fd = step(part, fd)
+            except OSError as error:
+                if error.errno in _NOT_A_FOLDER_ERRNOS:
+                    raise unsafe_path_error(folder) from error
+                raise
+            above = f"{above}{part}/"
+            chain.append((above, fd))
+        return fd
+
+
+def _open_subfolder(name: str, above: int) -> int:
+    return os.open(name, OPEN_FOLDER_FLAGS, dir_fd=above)
+
+
+def _make_subfolder(name: str, above: int) -> int:
+    try:
+        return os.open(name, OPEN_FOLDER_FLAGS, dir_fd=above)
+    except FileNotFoundError:
+        with suppress(FileExistsError):
+            os.mkdir(name, dir_fd=above)
+        return os.open(name, OPEN_FOLDER_FLAGS, dir_fd=above)
+
+
+def unreadable_error(path: str, error: OSError) -> InvalidInput:
+    """Return the error for a file or folder that the system does not let us read."""
+    return InvalidInput(
+        f"cannot read {printable_text(path)}: {error.strerror}",
+        code="unreadable",
+        hint="make it readable, or name it in .brainignore",
+    )
+
+
+def unwritable_error(path: str, error: OSError) -> BrainError:
+    """Return the error for a file or folder that the system does not let us write."""
+    return BrainError(f"cannot write {printable_text(path)}: {error.strerror}", code="unwritable")
+
+
+def unsafe_path_error(path: str) -> InvalidInput:
+    """Return the error for a path that leads through a link, or through what is no folder."""
+    return InvalidInput(
+        f"a part of the path is a link or not a folder: {printable_text(path)}",
+        code="unsafe_path",
+        hint="move it out of the way",
+    )
+
+
+def write_all(fd: int, content: bytes) -> None:
+    """Write all of `content`; a write may take less than it is given."""
+    done = os.write(fd, content)
+    while done < len(content):
+        done += os.write(fd, memoryview(content)[done:])

@@ -1,0 +1,187 @@
+"""Read files: regular ones only, through no link, one consistent state or an error."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from typing import overload
+
+from .. import limits
+from ..errors import InvalidInput, printable_text
+from ..objects.tree_entry import LINK
+from . import file_fingerprint, symlinks
+from .dirfd import FolderHandles, RootPath, open_root, unreadable_error
+from .walk import CandidateFile, file_too_large_error
+
+STREAMED_FILE_BYTES = 256 << 10
+"""Files from this size on are not read into memory as a whole, in bytes."""
+
+_OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_MAX_READ_ATTEMPTS = 3
+_TYPE_CHANGED_ERRNOS = {errno.ELOOP, errno.EINVAL, errno.ENXIO, errno.EAGAIN, errno.EISDIR}
+
+
+class LargeFile:
+    """A large file, open for reading.
+
+    `raw` reads it, without a buffer; `size` is in bytes. What was read is one state of
+    the file if, and only if, `verify_unchanged` passes after the last read.
+    """
+
+    def __init__(self, path: str, fd: int, st: os.stat_result) -> None:
+        self.path = path
+        self.raw = io.FileIO(fd)
+        self.size = st.st_size
+        self._fields = file_fingerprint.stat_fields(st)
+
+    def verify_unchanged(self) -> None:
+        """Raise `InvalidInput` (`changed_while_reading`) if the file is not as it was opened."""
+        if file_fingerprint.stat_fields(os.fstat(self.raw.fileno())) != self._fields:
+            raise _changed_while_reading_error(self.path, "its size or times moved")
+
+
+ReadContent = bytes | LargeFile
+
+
+def read_candidates(
+    root: RootPath, candidates: Iterable[CandidateFile]
+) -> Iterator[tuple[CandidateFile, ReadContent]]:
+    """Read each file; yield it, as it was when it was read, with its content.
+
+    Files of `LARGE` bytes and more come as a `LargeFile`, which is closed when the next
+    file is asked for; the content of a link is its text. Fastest in the order of paths.
+    Raises `InvalidInput` (`changed_while_reading`, `unreadable`, `unsafe_path`,
+    `not_regular`, `link_outside`, `too_large`).
+    """
+    with open_root(root) as root_fd:
+        folders = FolderHandles(root_fd)
+        try:
+            for candidate in candidates:
+                found, content = _read_candidate(folders, candidate)
+                try:
+                    yield found, content
+                finally:
+                    if not isinstance(content, bytes):
+                        content.raw.close()
+        finally:
+            folders.close()
+
+
+@overload
+def read_working_file(root: RootPath, path: str) -> bytes: ...
+@overload
+def read_working_file(root: RootPath, path: str, limit: int) -> bytes | None: ...
+def read_working_file(
+    root: RootPath, path: str, limit: int = limits.MAX_FILE_BYTES
+) -> bytes | None:
+    """Return the content of the file at `path`, or None if it has more than `limit` bytes.
+
+    For a link, its text. Raises as `read_many` does.
+    """
+    for _, content in read_candidates(root, [lstat_candidate(root, path)]):
+        if isinstance(content, bytes):
+            return content if len(content) <= limit else None
+        if content.size > limit:
+            return None
+        whole = content.raw.readall()
+        content.verify_unchanged()
+        return whole
+    raise AssertionError("one candidate, one content")
+
+
+def lstat_candidate(root: RootPath, path: str) -> CandidateFile:
+    """Look at the file at `path`. Raises `InvalidInput` as `read_many` does."""
+    folder, _, name = path.rpartition("/")
+    with open_root(root) as root_fd:
+        folders = FolderHandles(root_fd)
+        try:
+            st = os.lstat(name, dir_fd=folders.open(folder))
+        except OSError as error:
+            raise _read_error(path, error) from error
+        finally:
+            folders.close()
+    return CandidateFile(
+        path,
+        file_fingerprint.entry_kind(st.st_mode),
+        st.st_size,
+        file_fingerprint.fingerprint_of(st),
+    )
+
+
+def _read_candidate(
+    folders: FolderHandles, candidate: CandidateFile
+) -> tuple[CandidateFile, ReadContent]:
+    path, kind, size, known = candidate
+    folder, _, name = path.rpartition("/")
+    try:
+        folder_fd = folders.open(folder)
+        if kind == LINK:
+            return _read_link(path, name, folder_fd)
+        fd = os.open(name, _OPEN_FLAGS, dir_fd=folder_fd)
+        try:
+            content = _read_if_unchanged(fd, size, known) if size < STREAMED_FILE_BYTES else None
+            found = (candidate, content) if content is not None else _read_stable(path, fd)
+        except BaseException:
+            os.close(fd)
+            raise
+    except OSError as error:
+        raise _read_error(path, error) from error
+    if isinstance(found[1], bytes):
+        os.close(fd)
+    return found
+
+
+def _read_if_unchanged(fd: int, size: int, known: bytes) -> bytes | None:
+    """Return the content if the file is still as the scan saw it, which is the usual case."""
+    content = os.read(fd, size + 1)
+    st = os.fstat(fd)
+    same = stat.S_ISREG(st.st_mode) and file_fingerprint.fingerprint_of(st) == known
+    return content if same and len(content) == size else None
+
+
+def _read_stable(path: str, fd: int) -> tuple[CandidateFile, ReadContent]:
+    """Read from the start until the file holds still."""
+    fields = file_fingerprint.stat_fields
+    for _ in range(_MAX_READ_ATTEMPTS):
+        st = os.fstat(fd)
+        if not stat.S_ISREG(st.st_mode):
+            raise InvalidInput(f"{printable_text(path)} is not a regular file", code="not_regular")
+        size = st.st_size
+        if size > limits.MAX_FILE_BYTES:
+            raise file_too_large_error(path, size)
+        now = CandidateFile(
+            path, file_fingerprint.entry_kind(st.st_mode), size, file_fingerprint.fingerprint_of(st)
+        )
+        os.lseek(fd, 0, os.SEEK_SET)
+        if size >= STREAMED_FILE_BYTES:
+            return now, LargeFile(path, fd, st)
+        content = os.read(fd, size + 1)
+        if len(content) == size and fields(os.fstat(fd)) == fields(st):
+            return now, content
+    raise _changed_while_reading_error(path, "it did not hold still")
+
+
+def _read_link(path: str, name: str, folder_fd: int) -> tuple[CandidateFile, bytes]:
+    st = os.lstat(name, dir_fd=folder_fd)
+    content = symlinks.encode_link_target(path, symlinks.read_symlink(name, folder_fd))
+    return CandidateFile(path, LINK, len(content), file_fingerprint.fingerprint_of(st)), content
+
+
+def _read_error(path: str, error: OSError) -> InvalidInput:
+    """Tell what vanished, or became something else, from what cannot be read."""
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return _changed_while_reading_error(path, "it is not there any more")
+    if error.errno in _TYPE_CHANGED_ERRNOS:
+        return _changed_while_reading_error(path, "it is something else now")
+    return unreadable_error(path, error)
+
+
+def _changed_while_reading_error(path: str, how: str) -> InvalidInput:
+    return InvalidInput(
+        f"{printable_text(path)} changed while it was read: {how}",
+        code="changed_while_reading",
+        hint="try again when nothing writes to it",
+    )

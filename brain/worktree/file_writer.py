@@ -1,0 +1,129 @@
+"""Write one file atomically, through no link, and remove temporary files of killed writers.
+
+A file is written under a temporary name in its own folder and renamed into place, so
+that it is there as it was or as it shall be. Nothing is synced to the disk: the store
+holds what matters, and what a power cut takes from the folder shows as a change.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import count
+
+from ..errors import BrainError, Conflict, InvalidInput, printable_text
+from ..objects.tree_entry import EXECUTABLE, LINK
+from . import symlinks
+from .dirfd import (
+    FolderHandles,
+    RootPath,
+    open_root,
+    unsafe_path_error,
+    unwritable_error,
+    write_all,
+)
+from .ignore_rules import TEMPORARY_PREFIX
+
+WriteContent = bytes | Iterator[bytes]
+"""Content at once or in pieces; for a link, its text."""
+
+_RUN_PREFIX = TEMPORARY_PREFIX + os.urandom(8).hex()
+_FILE_COUNTER = count()
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def replace_file(folders: FolderHandles, path: str, kind: int, content: WriteContent) -> None:
+    """Put a file or link at `path`, which `paths.check` let pass, in place of what is there.
+
+    Raises `BrainError` as `failure` says, and `InvalidInput` (`link_outside`).
+    """
+    folder, _, name = path.rpartition("/")
+    temporary = temporary_name()
+    try:
+        folder_fd = folders.open_or_make(folder)
+        try:
+            create_file(folder_fd, temporary, path, kind, content)
+            _rename(folder_fd, temporary, name)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary, dir_fd=folder_fd)
+            raise
+    except OSError as error:
+        raise write_error(path, error) from error
+
+
+def create_file(folder_fd: int, name: str, path: str, kind: int, content: WriteContent) -> None:
+    """Write a new file or link called `name`; `path` is where it will end up."""
+    if kind == LINK:
+        text = content if isinstance(content, bytes) else b"".join(content)
+        symlinks.check_link_inside(path, text)
+        os.symlink(text, name, dir_fd=folder_fd)
+        return
+    fd = os.open(name, _CREATE_FLAGS, 0o755 if kind == EXECUTABLE else 0o644, dir_fd=folder_fd)
+    try:
+        if isinstance(content, bytes):
+            write_all(fd, content)
+        else:
+            for piece in content:
+                write_all(fd, piece)
+    finally:
+        os.close(fd)
+
+
+def temporary_name() -> str:
+    """Return a name that no file has."""
+    return f"{_RUN_PREFIX}{next(_FILE_COUNTER):08x}"
+
+
+def write_error(path: str, error: OSError) -> BrainError:
+    """Return the error that tells why `path` could not be written or removed."""
+    if error.errno in (errno.EISDIR, errno.ENOTEMPTY, errno.EEXIST):
+        return Conflict(
+            f"a folder with something in it is in the way: {printable_text(path)}",
+            code="path_conflict",
+            hint="move the folder away",
+        )
+    return (
+        unsafe_path_error(path) if error.errno == errno.ENOTDIR else unwritable_error(path, error)
+    )
+
+
+def _rename(folder_fd: int, temporary: str, name: str) -> None:
+    try:
+        os.replace(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
+    except IsADirectoryError:
+        os.rmdir(name, dir_fd=folder_fd)
+        os.replace(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
+
+
+_TEMPORARY_NAME = re.compile(re.escape(TEMPORARY_PREFIX) + "[0-9a-f]{16,24}")
+
+
+def remove_temporary_files(root: RootPath, paths: Iterable[str] = ()) -> None:
+    """Remove temporary files and folders of ours where a writer of `paths` leaves them.
+
+    That is in the folders of those paths, at the top, and in `.brain`. To be called
+    while no other writer can be at work. What cannot be removed stays.
+    """
+    wanted = {path.rpartition("/")[0] for path in paths}
+    with open_root(root) as root_fd:
+        folders = FolderHandles(root_fd)
+        try:
+            for folder in sorted({"", ".brain", *wanted}):
+                with suppress(OSError, InvalidInput):  # gone, or a link: nothing of ours
+                    _remove_temporary_files_in(folders.open(folder))
+        finally:
+            folders.close()
+
+
+def _remove_temporary_files_in(folder_fd: int) -> None:
+    from shutil import rmtree
+
+    for name in filter(_TEMPORARY_NAME.fullmatch, os.listdir(folder_fd)):
+        try:
+            os.unlink(name, dir_fd=folder_fd)
+        except IsADirectoryError:
+            rmtree(name, ignore_errors=True, dir_fd=folder_fd)

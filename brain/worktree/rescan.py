@@ -1,0 +1,200 @@
+"""Rescan: compare the stat cache with the file system, and classify what differs.
+
+A part of the cache is compared at once: its paths go through lstat and the packed
+outcome is compared with what is stored. Only parts that differ are looked at closely.
+The links that such a path could lead through do no harm here: a folder that became a
+link differs itself, and whoever reads the result drops what lies below.
+
+lstat under one interpreter lock is slow, so children do it, in the folder of the brain
+as their own, which spares them `dir_fd`. They take groups of parts and answer with the
+places of what differs. Groups that none answers for are compared here.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import starmap
+
+from . import file_fingerprint
+from .dirfd import unreadable_error
+from .stat_cache import PATHS_PER_PART, ROOT_FOLDER_PATH, StatCache, StatCachePart
+from .walk import FolderWalk
+
+LstatCall = Callable[[bytes], os.stat_result]
+
+_ABSENT_FINGERPRINT = bytes(file_fingerprint.FINGERPRINT_BYTES)
+
+
+def make_lstat(root_fd: int) -> LstatCall:
+    """Return an lstat for paths relative to `root_fd`."""
+    return partial(os.lstat, dir_fd=root_fd)
+
+
+def compare_parts(numbers: Iterable[int], cache: StatCache, lstat: LstatCall) -> list[int]:
+    """Return the places of the entries that differ or are gone, in the parts `numbers`.
+
+    A place is part number << 16 | entry number.
+    """
+    places: list[int] = []
+    for number in numbers:
+        part = cache.parts[number]
+        now = _part_fingerprints(part, lstat)
+        if now != part.fingerprints:
+            places.extend(number << 16 | entry for entry in _find_unequal(part.fingerprints, now))
+    return places
+
+
+def read_entries_at(cache: StatCache, places: Iterable[int]) -> Iterator[tuple[str, bytes]]:
+    """Return path and known fingerprint of the entries at `places`."""
+    rows: list[tuple[bytes, bytes]] = []
+    last = -1
+    for place in places:
+        if place >> 16 != last:
+            last = place >> 16
+            rows = list(cache.parts[last].entries())
+        path, stored = rows[place & 0xFFFF]
+        yield path.decode(), stored
+
+
+def _part_fingerprints(part: StatCachePart, lstat: LstatCall) -> bytes:
+    paths = part.paths.split(b"\0")
+    try:
+        return b"".join(
+            starmap(
+                file_fingerprint.pack_fingerprint,
+                map(file_fingerprint.stat_fields, map(lstat, paths)),
+            )
+        )
+    except (OSError, struct.error):
+        return b"".join([_fingerprint_path(path, lstat) for path in paths])
+
+
+def _fingerprint_path(path: bytes, lstat: LstatCall) -> bytes:
+    """Return the fingerprint of one file; what cannot be looked at differs from anything."""
+    try:
+        return file_fingerprint.fingerprint_of(lstat(path))
+    except OSError:
+        return _ABSENT_FINGERPRINT
+
+
+def _find_unequal(before: bytes, now: bytes) -> list[int]:
+    size = file_fingerprint.FINGERPRINT_BYTES
+    starts = range(0, len(now), size)
+    return [at // size for at in starts if before[at : at + size] != now[at : at + size]]
+
+
+CountCallback = Callable[[int], None]
+
+_MIN_ENTRIES_TO_FORK = 20_000
+"""Below this the fork costs more than it saves."""
+_MIN_PARTS_PER_GROUP = 4
+_MAX_GROUPS = 1024
+
+
+def find_differing_entries(
+    cache: StatCache, root_fd: int, tick: CountCallback
+) -> list[tuple[str, bytes]]:
+    """Return path and known fingerprint of every entry that is gone or differs.
+
+    `tick` is told the number of entries compared so far, about.
+    """
+    size = max(_MIN_PARTS_PER_GROUP, -(-len(cache.parts) // _MAX_GROUPS))
+    groups = range(-(-len(cache.parts) // size))
+
+    def places_in(group: int, lstat: LstatCall) -> list[int]:
+        return compare_parts(
+            range(len(cache.parts))[group * size : (group + 1) * size], cache, lstat
+        )
+
+    def work(group: int) -> list[int]:
+        os.fchdir(root_fd)
+        return places_in(group, os.lstat)
+
+    remaining = dict.fromkeys(groups)
+    places: list[int] = []
+    if len(cache.parts) * PATHS_PER_PART >= _MIN_ENTRIES_TO_FORK:
+        from ..util.process_pool import helper_count, run_jobs_in_children
+
+        for group, answer in run_jobs_in_children(helper_count(), len(groups), work):
+            places += answer
+            del remaining[group]
+            tick((len(groups) - len(remaining)) * size * PATHS_PER_PART)
+    for done, group in enumerate(remaining, len(groups) - len(remaining) + 1):
+        places += places_in(group, make_lstat(root_fd))
+        tick(done * size * PATHS_PER_PART)
+    return list(read_entries_at(cache, sorted(places)))
+
+
+_EntryState = tuple[str, os.stat_result | None, bool]
+"""A path ("" is the root), what is there now, and whether a folder was there."""
+
+
+class Rescan:
+    """Sorts out what became of known files and folders; new ones go to the walk.
+
+    `removed` are paths that are no files of the brain any more, `lost` those that are no
+    folders any more.
+    """
+
+    def __init__(self) -> None:
+        self.removed: list[str] = []
+        self.lost: list[str] = []
+
+    def rescan_all(
+        self, root_fd: int, cache: StatCache, walk: FolderWalk, tick: CountCallback
+    ) -> None:
+        """Compare everything known, then look at what differs. Raises as `Walk` does."""
+        rows = [
+            _lstat_entry(root_fd, path, stored)
+            for path, stored in find_differing_entries(cache, root_fd, tick)
+        ]
+        linked = {path for path, st, was_folder in rows if was_folder and _is_link(st)}
+        hidden = dict(cache.entries_below(linked)) if linked else {}
+        for path, stored in hidden.items():
+            self._drop_entry(path, stat.S_ISDIR(file_fingerprint.fingerprint_mode(stored)), walk)
+        for row in rows:
+            if row[0] not in hidden:
+                self._classify_entry(row, cache, walk)
+
+    def _classify_entry(self, row: _EntryState, cache: StatCache, walk: FolderWalk) -> None:
+        path, st, was_folder = row
+        if st is None:
+            self._drop_entry(path, was_folder, walk)
+        elif was_folder and stat.S_ISDIR(st.st_mode):
+            walk.walk_folder(path, frozenset(map(_base_name, cache.children(path))))
+        elif was_folder or stat.S_ISDIR(st.st_mode):
+            self._drop_entry(path, was_folder, walk)
+            walk.visit_path(path, st)
+        elif not walk.add_file_if_included(path, st):
+            self._drop_entry(path, False, walk)
+
+    def _drop_entry(self, path: str, was_folder: bool, walk: FolderWalk) -> None:
+        if was_folder:
+            self.lost.append(path)
+        else:
+            self.removed.append(path)
+            walk.files -= 1
+
+
+def _lstat_entry(root_fd: int, path: str, stored: bytes) -> _EntryState:
+    was_folder = stat.S_ISDIR(file_fingerprint.fingerprint_mode(stored))
+    st: os.stat_result | None = None
+    try:
+        st = os.lstat(path, dir_fd=root_fd)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        raise unreadable_error(path, error) from error
+    return ("" if path == ROOT_FOLDER_PATH else path), st, was_folder
+
+
+def _is_link(st: os.stat_result | None) -> bool:
+    return st is not None and stat.S_ISLNK(st.st_mode)
+
+
+def _base_name(path: bytes) -> str:
+    return path[path.rfind(b"/") + 1 :].decode()

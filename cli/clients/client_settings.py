@@ -1,0 +1,190 @@
+"""Enter a brain in the settings file of a client, changing nothing else in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import tempfile
+import tomllib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from brain.errors import Conflict, InvalidInput, printable_text
+from brain.skills.strict_yaml import load_yaml_file
+
+from . import json_editor, toml_yaml_editor
+from .mcp_clients import PROJECT_SCOPE, McpClient
+
+MAX_CLIENT_SETTINGS_BYTES = 64 << 20
+"""Size of a settings file; that of Claude Code holds histories, too."""
+
+
+class _SettingsFormat(NamedTuple):
+    """How settings are read, and how an entry is put in."""
+
+    load: Callable[[str], dict[str, Any]]
+    set_entry: Callable[[str, str, str, dict[str, Any]], str]
+
+
+_SETTINGS_FORMATS = {
+    "json": _SettingsFormat(json_editor.load_json_object, json_editor.set_json_entry),
+    "toml": _SettingsFormat(tomllib.loads, toml_yaml_editor.set_toml_entry),
+    "yaml": _SettingsFormat(load_yaml_file, toml_yaml_editor.set_yaml_entry),
+}
+
+
+class SettingsChange(NamedTuple):
+    """What would be written where; `before` is None where there is no file.
+
+    `there` is what the file has under the name of the entry, None for nothing.
+    """
+
+    path: Path
+    name: str
+    entry: dict[str, Any]
+    existing: object
+    before: str | None
+    after: str
+
+
+def build_entry(client: McpClient, root: Path, project: Path | None, options: Sequence[str]) -> Any:
+    """Return how a client starts the server of the brain in `root`.
+
+    In a project that holds the brain nothing of this machine is named, so that others can
+    use the file: `brain` is then found on the path.
+    """
+    inside = project is not None and root.resolve().is_relative_to(project.resolve())
+    if inside and project is not None:
+        below = root.resolve().relative_to(project.resolve()).as_posix()
+        target = (
+            f"{client.project_variable}/{below}".removesuffix("/.")
+            if client.project_variable
+            else below
+        )
+        command = ["brain", "-C", target]
+    else:
+        command = [*_program_command(), "-C", str(root.resolve())]
+    entry: dict[str, Any] = {"type": "stdio"} if client.states_transport else {}
+    return {**entry, "command": command[0], "args": [*command[1:], "mcp", *options]}
+
+
+def plan_change(client: McpClient, path: Path, name: str, entry: dict[str, Any]) -> SettingsChange:
+    """Read a settings file and work out what becomes of it.
+
+    Raises `InvalidInput` (`bad_settings`) for one that cannot be read or changed safely.
+    """
+    before = _read_settings(path)
+    text = (before or "").removeprefix("\ufeff")
+    mark = "\ufeff" if before and before != text else ""
+    settings_format = _SETTINGS_FORMATS[client.file_format]
+    try:
+        after = mark + settings_format.set_entry(text, client.servers_key, name, entry)
+        existing = (settings_format.load(text).get(client.servers_key) or {}).get(name)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"{printable_text(path)} is left as it is: {printable_text(error)}",
+            code="bad_settings",
+            hint="--print shows what to enter by hand",
+        ) from error
+    return SettingsChange(path, name, entry, existing, before, after)
+
+
+def refuse_other_entry(change: SettingsChange) -> None:
+    """Raise `Conflict` (`entry_differs`) if the file has another entry of that name."""
+    if change.existing is None or change.existing == change.entry:
+        return
+    raise Conflict(
+        f"{printable_text(change.path)} has another '{change.name}': "
+        f"{_describe_difference(change.existing, change.entry)}",
+        code="entry_differs",
+        hint="--force replaces it, --name enters this brain under another name",
+    )
+
+
+def _describe_difference(existing: object, entry: dict[str, Any]) -> str:
+    """Tell what an entry would change; of what is not its own, which may be secret, the names."""
+    if not isinstance(existing, dict):
+        return "it is not a server"
+    other = [
+        f"{key} is {_printable_json(existing[key])}, not {_printable_json(value)}"
+        if key in existing
+        else f"it has no {key}"
+        for key, value in entry.items()
+        if key not in existing or existing[key] != value
+    ]
+    more = [printable_text(key) for key in existing if key not in entry]
+    return "; ".join([*other, *([f"{', '.join(more)} would be lost"] if more else [])])
+
+
+def _printable_json(value: object) -> str:
+    return printable_text(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def entry_snippet(client: McpClient, name: str, entry: dict[str, Any]) -> str:
+    """Return the entry alone, as it stands in an otherwise empty file."""
+    return _SETTINGS_FORMATS[client.file_format].set_entry("", client.servers_key, name, entry)
+
+
+def write_change(change: SettingsChange) -> None:
+    """Write what was planned, all or nothing.
+
+    Raises `Conflict` (`settings_changed`) if the file changed meanwhile, and `OSError`.
+    """
+    target = change.path.resolve()  # a link, as of dotfiles kept elsewhere, stays one
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(change.after)
+            file.flush()
+            os.fsync(handle)
+        if change.before is not None:
+            os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+        if _read_settings(target) != change.before:
+            raise Conflict(
+                f"{printable_text(change.path)} was changed by somebody else meanwhile",
+                code="settings_changed",
+                hint="try again",
+            )
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _read_settings(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_CLIENT_SETTINGS_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    if len(raw) > MAX_CLIENT_SETTINGS_BYTES:
+        raise InvalidInput(f"{printable_text(path)} is too large", code="bad_settings")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{printable_text(path)} is not text", code="bad_settings") from error
+
+
+def _program_command() -> list[str]:
+    """Return what starts this program wherever it is started."""
+    beside = Path(sys.executable).parent / ("brain.exe" if sys.platform == "win32" else "brain")
+    return [str(beside)] if beside.is_file() else [sys.executable, "-P", "-m", "brain_cli"]
+
+
+def settings_path(client: McpClient, scope: str, folder: Path) -> Path:
+    """Return the settings file of a scope. Raises `InvalidInput` (`no_scope`)."""
+    if scope != PROJECT_SCOPE:
+        return client.user_path()
+    if not client.project_path:
+        raise InvalidInput(
+            f"{client.title} has no settings of a project",
+            code="no_scope",
+            hint="leave --scope out",
+        )
+    return folder / client.project_path

@@ -1,0 +1,164 @@
+"""Set one member of a JSON file with comments, keeping every other byte."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+MAX_SETTINGS_DEPTH = 100
+
+_BLANKS_AND_COMMENTS = re.compile(r"(?:[ \t\r\n]|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_DECODER = json.JSONDecoder()
+_SCALAR = re.compile(r"-?\d[\d.eE+-]*|true|false|null")
+
+
+class JsonNode(NamedTuple):
+    """A value, and where its text begins and ends; an object also has its members by key."""
+
+    value: Any
+    start: int
+    end: int
+    members: dict[str, JsonNode] | None
+
+
+def parse_json_nodes(text: str) -> JsonNode:
+    """Return the one value of a text. Raises `ValueError`."""
+    node = _parse_value(text, skip_blanks(text, 0), 0)
+    if skip_blanks(text, node.end) != len(text):
+        raise ValueError("something follows the value")
+    return node
+
+
+def skip_blanks(text: str, at: int) -> int:
+    """Return where what comes after spaces and comments begins."""
+    found = _BLANKS_AND_COMMENTS.match(text, at)
+    return found.end() if found else at
+
+
+def _parse_value(text: str, at: int, depth: int) -> JsonNode:
+    if depth > MAX_SETTINGS_DEPTH:
+        raise ValueError("nested too deeply")
+    match text[at : at + 1]:
+        case "{":
+            return _parse_object(text, at, depth)
+        case "[":
+            return _parse_array(text, at, depth)
+        case '"':
+            value, end = _DECODER.raw_decode(text, at)
+            return JsonNode(value, at, end, None)
+    found = _SCALAR.match(text, at)
+    if found is None:
+        raise ValueError(f"no value at character {at}")
+    return JsonNode(json.loads(found[0]), at, found.end(), None)
+
+
+def _parse_object(text: str, start: int, depth: int) -> JsonNode:
+    members: dict[str, JsonNode] = {}
+    at = skip_blanks(text, start + 1)
+    while text[at : at + 1] != "}":
+        if text[at : at + 1] != '"':
+            raise ValueError(f"no key at character {at}")
+        key, at = _DECODER.raw_decode(text, at)
+        at = skip_blanks(text, at)
+        if text[at : at + 1] != ":" or key in members:
+            raise ValueError(f"no single value for a key at character {at}")
+        members[key] = _parse_value(text, skip_blanks(text, at + 1), depth + 1)
+        at = _next_element(text, members[key].end, "}")
+    value = {key: node.value for key, node in members.items()}
+    return JsonNode(value, start, at + 1, members)
+
+
+def _parse_array(text: str, start: int, depth: int) -> JsonNode:
+    values = []
+    at = skip_blanks(text, start + 1)
+    while text[at : at + 1] != "]":
+        node = _parse_value(text, at, depth + 1)
+        values.append(node.value)
+        at = _next_element(text, node.end, "]")
+    return JsonNode(values, start, at + 1, None)
+
+
+def _next_element(text: str, at: int, close: str) -> int:
+    """Return where the next element begins, or the closing character stands."""
+    at = skip_blanks(text, at)
+    if text[at : at + 1] == ",":
+        return skip_blanks(text, at + 1)
+    if text[at : at + 1] != close:
+        raise ValueError(f"no comma at character {at}")
+    return at
+
+
+_BLANK = " \t\r\n"
+
+
+def load_json_object(text: str) -> dict[str, Any]:
+    """Return the object that `text` holds, an empty one for none. Raises `ValueError`."""
+    value = parse_json_nodes(text).value if text.strip() else {}
+    if not isinstance(value, dict):
+        raise ValueError("it is not an object")
+    return value
+
+
+def set_json_entry(text: str, key: str, name: str, entry: dict[str, Any]) -> str:
+    """Return `text` with `entry` as the member `name` of the member `key`.
+
+    Raises `ValueError` where the text is not JSON, or not of that shape.
+    """
+    if not text.strip():
+        return json.dumps({key: {name: entry}}, indent=2, ensure_ascii=False) + "\n"
+    root = parse_json_nodes(text)
+    if root.members is None:
+        raise ValueError("it is not an object")
+    made = _edit_json(text, root, key, name, entry)
+    before = root.value
+    if parse_json_nodes(made).value != {**before, key: {**before.get(key, {}), name: entry}}:
+        raise ValueError(f"{key} is written in a form that is not changed here")
+    return made
+
+
+def _edit_json(text: str, root: JsonNode, key: str, name: str, entry: dict[str, Any]) -> str:
+    assert root.members is not None
+    unit = _find_indent(text, root)
+    servers = root.members.get(key)
+    if servers is None:
+        return _insert_member(text, root, key, {name: entry}, unit, 1)
+    if servers.members is None:
+        raise ValueError(f"{key} is not an object")
+    there = servers.members.get(name)
+    if there is None:
+        return _insert_member(text, servers, name, entry, unit, 2)
+    if there.value == entry:
+        return text
+    return text[: there.start] + _format_value(text, entry, unit, 2) + text[there.end :]
+
+
+def _insert_member(text: str, into: JsonNode, key: str, value: Any, unit: str, depth: int) -> str:
+    """Put a member at the end of an object."""
+    member = f"{json.dumps(key, ensure_ascii=False)}: {_format_value(text, value, unit, depth)}"
+    line = _find_line_end(text)
+    if not into.members:
+        filled = f"{line}{unit * depth}{member}{line}{unit * (depth - 1)}"
+        inside = text[into.start + 1 : into.end - 1]
+        kept = inside.rstrip(_BLANK)  # a comment
+        return text[: into.start + 1] + kept + filled + text[into.end - 1 :]
+    last = max(node.end for node in into.members.values())
+    comma = text[skip_blanks(text, last)] == ","
+    remarks = text[last : into.end - 1].rstrip(_BLANK)  # after the last member, which has them
+    blank = text[last + len(remarks) :]
+    return f"{text[:last]}{'' if comma else ','}{remarks}{line}{unit * depth}{member}{blank}"
+
+
+def _format_value(text: str, value: Any, unit: str, depth: int) -> str:
+    made = json.dumps(value, indent=unit, ensure_ascii=False)
+    return made.replace("\n", _find_line_end(text) + unit * depth)
+
+
+def _find_line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _find_indent(text: str, root: JsonNode) -> str:
+    """Return what the members of the top object are indented by."""
+    found = re.match(r"\{[ \t]*\r?\n([ \t]+)", text[root.start :])
+    return found[1] if found else "  "

@@ -1,0 +1,211 @@
+"""The commands of `brain chain` for ledgers on an EVM chain."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from brain.errors import InvalidInput
+
+from ..command import OVERWRITE_EXITS, brain_command
+from ..context import App
+from ..output import emit
+from ..params import CountType, NonEmptyType, OnceOption, TextType
+from ..render.costs import dry_run_option, pending_prefix, price_lines, transaction_lines
+from ..settings import evm_ledgers
+from ..settings.user_ledgers import chain_option
+from ..terminal import escape
+from ..user_files import read_input
+
+
+@brain_command(
+    "deploy",
+    examples=(
+        "brain chain deploy --ledger sepolia --dry-run",
+        "brain chain deploy --ledger sepolia",
+    ),
+    exits=(0, 1, 2, 11, 130),
+)
+@chain_option
+@dry_run_option
+def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
+    """Put the registry of brains on a chain.
+
+    Once for a chain is enough for everybody: the contract has no owner and cannot be
+    changed. Where the usual proxy for it is, it has the same address on all chains, and
+    if it is there already nothing is sent. Its address is kept in the settings.
+    """
+    chain = evm_ledgers.require_evm_ledger(app, ledger)
+    if dry_run:
+        price = evm_ledgers.quote_price(chain, chain.quote_deploy())
+        emit(app, price, price_lines(price))
+        return
+    done = chain.deploy()
+    evm_ledgers.save_ledger_settings(chain.name, contract=done.contract, since=done.since)
+    sent = done.sent
+    document = {
+        "ledger": chain.name,
+        "identity": f"eip155:{chain.config.chain_id}:{done.contract}",
+        "contract": done.contract,
+        "since": done.since,
+        "status": sent.status if sent else "finalized",
+        "transaction": sent.transaction if sent else None,
+        "gas": sent.gas if sent else None,
+        "fee": sent.fee if sent else None,
+    }
+    was = "is there already" if sent is None else f"deployed in block {done.since}"
+    emit(app, document, [escape(f"Contract {done.contract} {was}"), *transaction_lines(sent)])
+
+
+@brain_command(
+    "signer",
+    examples=(
+        "brain chain signer 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --ledger sepolia",
+        "brain chain signer --none --ledger sepolia",
+    ),
+    exits=(0, 1, 2, 10, 11, 130),
+)
+@click.argument("address", required=False, type=TextType("bad_address"))
+@click.option("--none", "nobody", is_flag=True, help="Let nobody but the owner commit.")
+@chain_option
+def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: str | None) -> None:
+    """Let another account commit this brain.
+
+    It takes the place of the one before, and can do nothing but commit. Only the owner
+    may say so; so the owner's key can stay in a safe.
+    """
+    if (address is None) != nobody:
+        raise click.UsageError("Give either ADDRESS or --none.")
+    chain = evm_ledgers.require_evm_ledger(app, ledger)
+    sent = chain.set_signer(bytes.fromhex(app.brain.id), address or "")
+    said = f"Signer is {address}" if address else "Nobody but the owner can commit"
+    lines = [escape(pending_prefix(sent, said)), *transaction_lines(sent)]
+    emit(app, evm_ledgers.transaction_document(chain, app.brain.id, sent), lines)
+
+
+@brain_command(
+    "transfer",
+    examples=(
+        "brain chain transfer 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --ledger sepolia",
+        "brain chain transfer --withdraw --ledger sepolia",
+    ),
+    exits=(0, 1, 2, 10, 11, 130),
+)
+@click.argument("address", required=False, type=TextType("bad_address"))
+@click.option("--withdraw", is_flag=True, help="Take an offer back.")
+@chain_option
+def chain_transfer_command(
+    app: App, address: str | None, withdraw: bool, ledger: str | None
+) -> None:
+    """Offer this brain to another owner.
+
+    It is theirs once they accept it, with `brain chain accept`, so that it cannot be
+    given to an account that nobody has. The signer goes with the old owner.
+    """
+    if (address is None) != withdraw:
+        raise click.UsageError("Give either ADDRESS or --withdraw.")
+    chain = evm_ledgers.require_evm_ledger(app, ledger)
+    sent = chain.offer(bytes.fromhex(app.brain.id), address or "")
+    said = f"Offered to {address}" if address else "The offer is withdrawn"
+    lines = [escape(pending_prefix(sent, said)), *transaction_lines(sent)]
+    emit(app, evm_ledgers.transaction_document(chain, app.brain.id, sent), lines)
+
+
+@brain_command(
+    "accept", examples=("brain chain accept --ledger sepolia",), exits=(0, 1, 2, 10, 11, 130)
+)
+@chain_option
+def chain_accept_command(app: App, ledger: str | None) -> None:
+    """Take over a brain that was offered.
+
+    The settings of the ledger have to name its creator, for that is part of the brain's
+    name there, whoever owns it: `brain config ledger NAME --creator ADDRESS`.
+    """
+    chain = evm_ledgers.require_evm_ledger(app, ledger)
+    sent = chain.accept(bytes.fromhex(app.brain.id))
+    said = pending_prefix(sent, "The brain is yours")
+    emit(
+        app,
+        evm_ledgers.transaction_document(chain, app.brain.id, sent),
+        [said, *transaction_lines(sent)],
+    )
+
+
+@brain_command(
+    "authorize",
+    examples=("brain chain authorize -o permit.json --ledger sepolia --hours 2",),
+    exits=(*OVERWRITE_EXITS[:3], 3, *OVERWRITE_EXITS[3:]),
+)
+@click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
+@chain_option
+@click.option(
+    "--hours", cls=OnceOption, type=CountType(), help="How long it may be sent.  [default: 24]"
+)
+@click.option(
+    "-o", "--output", cls=OnceOption, metavar="FILE", help="Write it to FILE, not to the screen."
+)
+def chain_authorize_command(
+    app: App, rev: str | None, ledger: str | None, hours: int | None, output: str | None
+) -> None:
+    """Sign a commitment that somebody else may send.
+
+    The owner or the signer of the brain signs, and whoever has the file pays, with
+    `brain chain relay`. It is good for this one commitment, on this one chain, until
+    its time is over or another commitment comes first.
+    """
+    if hours == 0:
+        raise click.UsageError("--hours has to be 1 or more.")
+    chain = evm_ledgers.require_evm_ledger(app, ledger)
+    wish = app.brain.wish_for(chain, rev or "@")
+    deadline = int(time.time()) + (24 if hours is None else hours) * 3600
+    said = chain.authorize(*wish, deadline)
+    text = json.dumps(said, indent=2) + "\n"
+    if output is not None:
+        Path(output).write_text(text, "utf-8")
+    document = {**said, "ledger": chain.name, "file": output}
+    emit(app, document, [f"Signed, in {escape(output)}"] if output else [text.rstrip("\n")])
+
+
+_MAX_PERMIT_BYTES = 64 << 10
+
+
+@brain_command(
+    "relay",
+    examples=("brain chain relay permit.json --ledger sepolia",),
+    exits=(0, 1, 2, 11, 12, 130),
+)
+@click.argument("file")
+@chain_option
+@dry_run_option
+def chain_relay_command(app: App, file: str, ledger: str | None, dry_run: bool) -> None:
+    """Send a commitment that was signed elsewhere.
+
+    FILE is what `brain chain authorize` wrote; - is standard input. No brain is needed,
+    and no right to it: the signature has them, your key only pays.
+    """
+    chain = evm_ledgers.require_evm_ledger(app, ledger)
+    said = _parse_permit(read_input(file, _MAX_PERMIT_BYTES, "the permit"))
+    if dry_run:
+        price = evm_ledgers.quote_price(chain, chain.quote_relay(said))
+        emit(app, price, price_lines(price))
+        return
+    sent = chain.relay(said)
+    document = evm_ledgers.transaction_document(
+        chain, str(said["brain"]), sent, str(said["snapshot"])
+    )
+    told = pending_prefix(sent, f"Relayed commitment {said['seq']}")
+    emit(app, document, [told, *transaction_lines(sent)])
+
+
+def _parse_permit(data: bytes) -> dict[str, Any]:
+    try:
+        said = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("not an authorization: not JSON", code="bad_authorization") from error
+    if not isinstance(said, dict):
+        raise InvalidInput("not an authorization: not an object", code="bad_authorization")
+    return said

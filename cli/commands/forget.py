@@ -1,0 +1,138 @@
+"""Commands that find and remove content: secrets, redact, gc."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from brain.errors import BrainError
+
+from ..command import OVERWRITE_EXITS, WRITE_EXITS, brain_command
+from ..context import App
+from ..output import emit
+from ..params import CountType, NonEmptyType, OnceOption, TextType
+from ..progress_bar import ProgressBar
+from ..render.human_format import colorize, pluralize, short_id
+from ..terminal import escape
+
+if TYPE_CHECKING:
+    from brain.results import RecordedSecret, Redacted, SecretScan
+
+
+@brain_command(
+    "secrets",
+    examples=("brain secrets", "brain secrets memory --rev @~3", "brain secrets --history"),
+)
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
+@click.option(
+    "--rev",
+    cls=OnceOption,
+    type=NonEmptyType("bad_revision"),
+    metavar="REV",
+    help="A revision.  [default: @]",
+)
+@click.option("--history", is_flag=True, help="Look at all that was ever recorded.")
+def secrets_command(app: App, paths: tuple[str, ...], rev: str | None, history: bool) -> None:
+    """Look for keys, tokens and passwords in what is recorded.
+
+    PATH is a file or folder of the brain. What is found ends with exit status 1; it is
+    named by place, rule and id, never shown. `brain redact` destroys a file that holds
+    a secret. What is none is accepted by its id in manifest.yaml:
+
+    \b
+        secrets:
+          accepted: ["0123456789abcdef"]
+    """
+    with ProgressBar(app) as bar:
+        done = app.brain.secrets(paths, rev or "@", history=history, progress=bar)
+    emit(app, done, _secret_lines(done, history))
+    if not done.ok:
+        raise BrainError(
+            f"{pluralize(len(done.findings), 'finding')}",
+            code="secrets",
+            hint="destroy what is a secret with `brain redact PATH --history --reason TEXT`, "
+            "and have it changed; accept the id of what is none in manifest.yaml",
+        )
+
+
+def _secret_lines(done: SecretScan, history: bool) -> Iterator[str]:
+    for leak in done.findings:
+        yield _secret_line(leak, history)
+    also = f", {done.accepted} accepted" if done.accepted else ""
+    if done.ok:
+        yield f"No secrets in {pluralize(done.files, 'file')}{also}."
+
+
+def _secret_line(leak: RecordedSecret, history: bool) -> str:
+    place = f"{leak.path or '(message)'}:{leak.line}:{leak.column}"
+    where = f" in {short_id(leak.snapshot)}" if history else ""
+    return f"{escape(place)}: {colorize(leak.rule, 'red')} {leak.id}{where}"
+
+
+@brain_command(
+    "redact",
+    examples=(
+        'brain redact memory/2026-11-20.md --reason "holds a password"',
+        'brain redact memory/keys.md --history --reason "asked for by the customer"',
+    ),
+    exits=OVERWRITE_EXITS,
+)
+@click.argument("path", type=TextType("bad_path"))
+@click.option(
+    "--reason", cls=OnceOption, required=True, type=TextType(), help="Why; this is recorded."
+)
+@click.option(
+    "--rev", cls=OnceOption, type=NonEmptyType(), help="The snapshot to look in.  [default: @]"
+)
+@click.option("--history", is_flag=True, help="All that PATH held in any snapshot.")
+def redact_command(app: App, path: str, reason: str, rev: str | None, history: bool) -> None:
+    """Destroy the content of a file for good.
+
+    Its id stays in the lineage, which still verifies and says who redacted it,
+    when and why. Files of the head with this content are removed. It cannot be
+    undone, and the same content is refused from then on.
+    """
+    if history and rev is not None:
+        raise click.UsageError("--history and --rev exclude each other.")
+    done = app.brain.redact(path, reason=reason, rev=rev or "@", history=history)
+    emit(app, done, _redaction_lines(done))
+
+
+def _redaction_lines(done: Redacted) -> Iterator[str]:
+    contents = pluralize(len(done.blobs), "content")
+    yield f"Redacted {escape(done.path)}: {contents} destroyed, snapshot {short_id(done.snapshot)}"
+    for path in done.removed:
+        yield f"  removed {escape(path)}"
+    for branch in done.branches:
+        yield f"  branch {escape(branch)} still lists it, without its content"
+    if not done.scrubbed:
+        yield "  old pages of the store are still in use; 'brain gc' clears them later"
+
+
+@brain_command("gc", examples=("brain gc", "brain gc --grace 0"), exits=WRITE_EXITS)
+@click.option(
+    "--grace",
+    cls=OnceOption,
+    type=CountType(),
+    metavar="DAYS",
+    help="Keep what operations of so many days went from and to.  [default: 30]",
+)
+def gc_command(app: App, grace: int | None) -> None:
+    """Remove what nothing needs any more, and give its space back.
+
+    Kept is what branches reach, what operations of the last days went from and
+    to, and what a merge waits for. Nothing is removed from a damaged store.
+    """
+    with ProgressBar(app) as bar:
+        done = app.brain.gc(30 if grace is None else grace, progress=bar)
+    emit(
+        app,
+        done,
+        [
+            f"Removed {pluralize(done.removed, 'object')}, kept {done.kept}",
+            f"{done.before / 1e6:.1f} MB before, {done.after / 1e6:.1f} MB after",
+            *([] if done.compacted else ["The space could not be given back yet; try again later"]),
+        ],
+    )

@@ -1,0 +1,244 @@
+"""Commands that record: init, status, snapshot, watch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from brain.errors import BrainError
+
+from .. import signals
+from ..command import WRITE_EXITS, brain_command
+from ..context import App
+from ..error_report import USAGE, Failure, describe_error, print_error
+from ..output import emit, emit_line
+from ..params import OnceOption, SecondsType, TextType
+from ..progress_bar import ProgressBar
+from ..render.changes import conflict_line, notice_lines
+from ..render.human_format import colorize, pluralize, short_id
+from ..settings import user_roots
+from ..settings.user_ledgers import commitment_lines, raise_if_not_committed
+from ..std_streams import write_stderr
+from ..terminal import escape
+
+if TYPE_CHECKING:
+    from brain.results import Recorded, Status, Watched
+    from brain.watching import WatchFailure
+
+
+@brain_command(
+    "init",
+    examples=("brain init my-agent", "brain init --name auditor --layout flat"),
+    exits=(0, 1, 2, 130),
+)
+@click.argument("directory", metavar="[DIR]", required=False)
+@click.option(
+    "--name", cls=OnceOption, type=TextType(), metavar="TEXT", help="Name of the brain, for people."
+)
+@click.option(
+    "--layout",
+    cls=OnceOption,
+    type=click.Choice(["directory", "flat"]),
+    help="Where new skills go: skills/SLUG/SKILL.md (directory) or skills/SLUG.md (flat).",
+)
+def init_command(app: App, directory: str | None, name: str | None, layout: str | None) -> None:
+    """Make a brain of a folder.
+
+    DIR is made if it is not there (default: the folder of -C, else the current
+    one). Files it already holds are left as they are; 'brain snapshot' records them.
+    A key that signs the first snapshot is pinned as a root key: see 'brain key roots'.
+    """
+    from brain import Brain
+    from brain.results import Init
+
+    if directory == "":
+        raise click.BadParameter("the folder is empty text", param_hint="DIR")
+    path = Path(directory or app.directory or ".").absolute()
+    brain = Brain.init(
+        path,
+        name=name or "",
+        layout=layout or "directory",
+        author=app.author,
+        sign_with=app.signing_key(),
+    )
+    with brain:
+        made = Init(brain.id, brain.head, str(brain.root))
+        user_roots.pin_and_report_roots(app, brain.id, [one.key for one in brain.signatures()])
+    emit(app, made, [f"Brain {short_id(made.brain)} created in {escape(made.path)}"])
+    _warn_outer_brain(app, path)
+
+
+def _warn_outer_brain(app: App, path: Path) -> None:
+    """Say where a brain lies in another one: they share files, and which is meant depends."""
+    from brain import NoBrain, find_brain
+
+    try:
+        outer = find_brain(path.parent)
+    except (NoBrain, OSError):
+        return
+    app.print_note(f"Note: it lies in the brain in {outer}, which records the same files")
+
+
+@brain_command("status", examples=("brain status", "brain -C my-agent status --json"))
+def status_command(app: App) -> None:
+    """Show what changed since the last snapshot.
+
+    A is added, M modified, D removed.
+    """
+    with ProgressBar(app) as bar:
+        found = app.brain.status(progress=bar)
+    for line in notice_lines(found.notices):
+        app.print_note(line)
+    emit(app, found, _status_lines(found, str(app.brain.root)))
+
+
+def _status_lines(found: Status, root: str) -> Iterator[str]:
+    yield f"On {escape(found.branch)} at {short_id(found.head)} in {escape(root)}"
+    if found.merging is not None:
+        left = sum(row.choice is None for row in found.conflicts)
+        yield f"Merging {escape(found.merging)}: {pluralize(left, 'conflict')} to decide"
+        yield from map(conflict_line, found.conflicts)
+    if found.clean:
+        yield "Nothing changed since the last snapshot."
+    for letter, colour, paths in (
+        ("A", "green", found.added),
+        ("M", "yellow", found.modified),
+        ("D", "red", found.removed),
+    ):
+        for path in paths:
+            yield f"{colorize(letter, colour)} {escape(path)}"
+
+
+@brain_command(
+    "snapshot",
+    examples=(
+        "brain snapshot",
+        'brain snapshot -m "Lessons of the week"',
+        "brain snapshot memory/memories.jsonl",
+    ),
+    exits=WRITE_EXITS,
+)
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=TextType("bad_path"))
+@click.option(
+    "-m",
+    "--message",
+    cls=OnceOption,
+    type=TextType(),
+    metavar="TEXT",
+    help="Say what was done and why.",
+)
+def snapshot_command(app: App, paths: tuple[str, ...], message: str | None) -> None:
+    """Record the folder as it is.
+
+    PATH is a file or folder, from the top of the brain; only these are then looked
+    at and recorded, and the rest stays as it was. Nothing is recorded where nothing
+    changed since the last snapshot. What looks like a secret is named; where
+    more than 4 MiB changed, it is said how many files are left to `brain secrets`.
+    """
+    with ProgressBar(app) as bar:
+        done = app.brain.snapshot(message or "", paths, progress=bar)
+    for line in notice_lines(done.notices):
+        app.print_note(line)
+    emit(app, done, _recorded_lines(done))
+    raise_if_not_committed(done.commitment)
+
+
+def _recorded_lines(done: Recorded) -> Iterator[str]:
+    if not done.changed:
+        yield f"Nothing changed since snapshot {short_id(done.snapshot)}."
+        return
+    counts = f"{done.added} added, {done.modified} modified, {done.removed} removed"
+    yield f"Snapshot {short_id(done.snapshot)}: {counts}"
+    yield f"Bundle   {short_id(done.bundle)}"
+    yield from commitment_lines(done.commitment)
+
+
+DEFAULT_DEBOUNCE_SECONDS = 0.5
+DEFAULT_MAX_WAIT_SECONDS = 10.0
+
+
+@brain_command(
+    "watch",
+    examples=("brain watch", "brain watch --quiet 2 --longest 60", "brain watch --json"),
+    exits=WRITE_EXITS,
+    json_help="Print one JSON document a line, for each snapshot.",
+)
+@click.option(
+    "--quiet",
+    cls=OnceOption,
+    type=SecondsType(),
+    metavar="SECONDS",
+    help=f"Record when nothing changed for so long.  [{DEFAULT_DEBOUNCE_SECONDS}]",
+)
+@click.option(
+    "--longest",
+    cls=OnceOption,
+    type=SecondsType(),
+    metavar="SECONDS",
+    help=f"Record at the latest so long after a change.  [{DEFAULT_MAX_WAIT_SECONDS:g}]",
+)
+def watch_command(app: App, quiet: float | None, longest: float | None) -> None:
+    """Record what any program changes, as it changes.
+
+    What changed while nobody watched is recorded first. Then a snapshot is made
+    whenever files changed, by an editor, an agent or anything else, and its message
+    says what. Ctrl-C or SIGTERM ends it, when what waits is recorded. What cannot be
+    recorded is told on stderr and tried again with the next change.
+    """
+    from brain.watching import Watch, WatchFailure
+
+    _refuse_output_into_brain(app.brain.root)
+    wait = DEFAULT_DEBOUNCE_SECONDS if quiet is None else quiet
+    with (
+        Watch(app.brain, wait, DEFAULT_MAX_WAIT_SECONDS if longest is None else longest) as watch,
+        signals.stop_on_signal(watch.stop),
+    ):
+        _print_watched(app, watch.catch_up())
+        app.print_note(f"Watching {escape(str(app.brain.root))}; Ctrl-C ends it")
+        for step in watch.run():
+            if isinstance(step, WatchFailure):
+                _print_watch_failure(app, step)
+            else:
+                _print_watched(app, step)
+
+
+def _refuse_output_into_brain(root: Path) -> None:
+    """Refuse to print into a file of the brain: each line would be a change to record."""
+    for number in (1, 2):
+        try:
+            printed = Path(os.readlink(f"/proc/self/fd/{number}"))
+        except OSError:  # a system that does not say
+            continue
+        if printed.is_file() and printed.is_relative_to(root.resolve()):
+            raise Failure(
+                "prints_into_brain",
+                f"what it prints would go into the brain it watches: {escape(str(printed))}",
+                "write to a file outside of the brain",
+                USAGE,
+            )
+
+
+def _print_watched(app: App, done: Watched | None) -> None:
+    if done is not None:
+        for line in notice_lines(done.notices):
+            app.print_note(line)
+        emit_line(app, done, _watched_lines(done))
+        try:
+            raise_if_not_committed(done.commitment)
+        except BrainError as error:
+            print_error(describe_error(error), as_json=app.as_json)
+
+
+def _print_watch_failure(app: App, failed: WatchFailure) -> None:
+    print_error(describe_error(failed.error), as_json=app.as_json)
+    if not app.as_json:
+        write_stderr("It is tried again with the next change.")
+
+
+def _watched_lines(done: Watched) -> Iterator[str]:
+    yield f"Snapshot {short_id(done.snapshot)}: {escape(done.message)}"
+    yield from commitment_lines(done.commitment)

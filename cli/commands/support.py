@@ -1,0 +1,78 @@
+"""Commands that help the user: doctor, completion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import click
+
+from brain.errors import BrainError
+
+from ..command import WRITE_EXITS, brain_command
+from ..context import App
+from ..output import emit
+from ..render.human_format import colorize, pluralize
+from ..shell_completion import SHELLS, completion_script
+from ..terminal import escape
+
+if TYPE_CHECKING:
+    from brain.results import DoctorCheck
+
+
+@brain_command(
+    "doctor",
+    examples=("brain doctor", "brain doctor --repair"),
+    exits=WRITE_EXITS,
+)
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="First drop files that cannot be written, and empty a cache that is wrong.",
+)
+def doctor_command(app: App, repair: bool) -> None:
+    """Check that this brain and this machine are in order.
+
+    Without --repair it changes nothing. A check that fails says what to do.
+    """
+    repaired = app.brain.repair() if repair else []
+    checks = app.brain.doctor()
+    failed = sum(not check.ok for check in checks)
+    document = {"ok": not failed, "checks": checks, "repaired": repaired}
+    emit(app, document, chain(_repair_lines(repaired), _check_lines(checks)))
+    if failed:
+        raise BrainError(f"{pluralize(failed, 'check')} failed", code="checks_failed")
+
+
+def _repair_lines(repaired: list[DoctorCheck]) -> Iterator[str]:
+    for done in repaired:
+        yield f"{colorize('done', 'green')}  {escape(done.check)}: {escape(done.message)}"
+        yield f"      {escape(done.hint)}"
+
+
+def _check_lines(checks: list[DoctorCheck]) -> Iterator[str]:
+    for check in checks:
+        mark = colorize("ok  ", "green") if check.ok else colorize("FAIL", "red")
+        yield f"{mark}  {escape(check.check)}: {escape(check.message)}"
+        if check.hint and not check.ok:
+            yield f"      {escape(check.hint)}"
+
+
+@brain_command(
+    "completion",
+    examples=(
+        'eval "$(brain completion bash)"  (in ~/.bashrc; zsh alike)',
+        "brain completion fish > ~/.config/fish/completions/brain.fish",
+        "brain completion powershell | Out-String | Invoke-Expression  (in $PROFILE)",
+    ),
+    exits=(0, 1, 2, 130),
+)
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion_command(app: App, shell: str) -> None:
+    """Print a completion script for a shell.
+
+    Commands, options and the slugs of the brain at hand are completed.
+    """
+    text = completion_script(shell)
+    emit(app, {"shell": shell, "script": text}, [text.rstrip("\n")])

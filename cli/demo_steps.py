@@ -1,0 +1,174 @@
+"""The steps of `brain demo`: real calls of the command line and what each must show.
+
+Everything happens in a copy of the example. The last step damages that copy on
+purpose, and is as it should be when verification says so.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from brain.errors import BrainError
+
+DEMO_SLUG = "oracle-manipulation"
+
+LESSON_BODY = """
+# Prices that an attacker can move
+
+Use this when a contract reads a price, an exchange rate or a pool's reserves.
+
+1. List every place where a price enters. Follow each one to its source.
+2. Anything that mints, lends or liquidates on a spot price is a finding: a flash loan
+   moves it within one transaction. Ask for a TWAP over thirty minutes or more.
+3. For a feed, compare the limit on its age with the heartbeat of this very pair.
+4. On a roll-up, read the sequencer's uptime feed too, with a grace period after a restart.
+5. Try zero, a negative answer, a revert. Count decimals on both sides of each product.
+"""
+"""What the auditor learned: the body of version 2."""
+
+DAMAGED_TEXT = b"grace period after a restart"
+"""Words of `BODY` that are looked for in the store, to damage them there."""
+
+
+class DemoStep(NamedTuple):
+    """A step: the call, what it printed, and whether that is what the step is about."""
+
+    title: str
+    command: str
+    status: int
+    output: str
+    ok: bool
+
+
+def example_folder() -> Path:
+    """Return the folder of the example: beside the package, or in the source tree.
+
+    Raises `BrainError` (`no_example`) where it was not installed.
+    """
+    here = Path(__file__).resolve().parent
+    for folder in (here / "_auditor", here.parent / "examples" / "auditor"):
+        if folder.is_dir():
+            return folder
+    raise BrainError("the example of the demo is not installed", code="no_example")
+
+
+def run_demo(workshop: Path) -> Iterator[DemoStep]:
+    """Tell the story in the empty folder `workshop`, one step at a time."""
+    auditor = workshop / "auditor"
+    shutil.copytree(example_folder(), auditor, ignore=shutil.ignore_patterns("__pycache__"))
+    (workshop / "lesson.md").write_text(LESSON_BODY, "utf-8")
+
+    yield _run_step(auditor, "A folder of plain files becomes a brain", "init", says="created in")
+    first = _run_step(
+        auditor,
+        "Its state is recorded; the bundle hash stands for every byte of it",
+        *("snapshot", "-m", "What the auditor knows"),
+        says="Bundle",
+    )
+    yield first
+    second = _run_step(
+        auditor,
+        "The agent learns: the same skill rises to version 2, and the hash moves",
+        *("skill", "upsert", DEMO_SLUG, "-f", "../lesson.md", "-m", "Roll-ups have a sequencer"),
+        says=f"{DEMO_SLUG} upgraded 1 → 2",
+    )
+    yield second._replace(ok=second.ok and _printed_bundle(first) != _printed_bundle(second))
+    yield _run_step(
+        auditor, "The difference, in words", "diff", "@~1", "@", says=f"{DEMO_SLUG} upgraded 1 → 2"
+    )
+    yield _run_step(auditor, "The lineage", "log", says="Roll-ups have a sequencer")
+    yield _run_step(
+        auditor,
+        "The Level-0 index: one line per skill, no bodies",
+        "index",
+        says=f"▸ {DEMO_SLUG}: ",
+    )
+    yield _run_step(auditor, "The system prompt that it feeds", "prompt", says=f"▸ {DEMO_SLUG}: ")
+    yield _run_step(
+        auditor, "Everything hashes to what it claims", "verify", "--deep", says="Verified"
+    )
+    yield _run_step(
+        auditor,
+        "The head is committed to a ledger: here the log of this machine, which needs no set-up",
+        *("chain", "commit"),
+        says="as commitment 1",
+    )
+    yield _run_step(
+        auditor,
+        "One file proves it: this skill is in the snapshot that was committed",
+        *("chain", "evidence", "--path", f"skills/{DEMO_SLUG}/SKILL.md", "-o", "../evidence.json"),
+        says="Evidence in ../evidence.json",
+    )
+    shutil.copy(auditor / "skills" / DEMO_SLUG / "SKILL.md", workshop / "SKILL.md")
+    at = flip_bit(auditor / ".brain", DAMAGED_TEXT)
+    yield _run_step(
+        auditor,
+        f"One bit of byte {at:,} of .brain/store.db is flipped: found, and named",
+        *("verify", "--deep"),
+        says=DEMO_SLUG,
+        status=3,
+    )
+    yield _run_step(
+        workshop,
+        "The evidence holds all the same: it is checked offline, with no brain at hand",
+        *("chain", "check", "evidence.json", "--content", "SKILL.md"),
+        says=f"skills/{DEMO_SLUG}/SKILL.md is in snapshot",
+    )
+
+
+def flip_bit(control: Path, mark: bytes) -> int:
+    """Flip the lowest bit of the first byte of `mark` in the store; return its offset.
+
+    The write-ahead log is folded into the file first, as writers do from time to time.
+    Raises `BrainError` (`not_in_store`) if the file does not hold `mark`.
+    """
+    from brain.store.store_database import STORE_FILE_NAME, open_store_database
+
+    store = open_store_database(control)
+    store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.close()
+    with (control / STORE_FILE_NAME).open("r+b") as file:
+        at = file.read().find(mark)
+        if at < 0:
+            raise BrainError("the text to damage is not in the store", code="not_in_store")
+        file.seek(at)
+        file.write(bytes([mark[0] ^ 1]))
+    return at
+
+
+def _printed_bundle(told: DemoStep) -> str:
+    found = re.findall(r"bundle +([0-9a-f]{12})", told.output, re.IGNORECASE)
+    return found[-1] if found else ""
+
+
+def _run_step(folder: Path, title: str, *arguments: str, says: str, status: int = 0) -> DemoStep:
+    """Run `brain` with `arguments` in `folder`; it must end with `status` and print `says`."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "brain_cli", *arguments],
+        cwd=folder,
+        env=_demo_environment(folder.parent),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+    words = [f'"{word}"' if " " in word else word for word in arguments]
+    ok = done.returncode == status and says in done.stdout
+    return DemoStep(title, " ".join(["brain", *words]), done.returncode, done.stdout, ok)
+
+
+def _demo_environment(workshop: Path) -> dict[str, str]:
+    """Return the environment without the user's settings of `brain`, for UTF-8 in pipes."""
+    kept = {name: value for name, value in os.environ.items() if "BRAIN_" not in name}
+    mine = {"BRAIN_AUTHOR": "auditor", "BRAIN_LEDGERS": str(workshop / "ledgers")}
+    mine["BRAIN_ROOTS"] = str(workshop / "roots.json")
+    return {**kept, **mine, "PYTHONIOENCODING": "utf-8"}

@@ -1,0 +1,139 @@
+"""Turn an exception into an error message and an exit status."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from typing import Any
+
+import click
+
+from brain.errors import ACCESS_HINT, BrainError, printable_text
+
+from . import std_streams
+from .signals import Terminated
+from .terminal import escape_lines, has_color
+
+OK = 0
+FAILURE = 1
+USAGE = 2
+NO_BRAIN = 10
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+"""What a shell reports for a program that SIGPIPE ended."""
+
+GLOBAL_OPTIONS = ("-C", "--author", "--no-color", "--version")
+"""Options of `brain` itself, which its commands do not have."""
+
+
+class Failure(Exception):
+    """What is told about an error: `status` is the exit status, `quiet` says nothing at all."""
+
+    def __init__(
+        self, code: str, message: str, hint: str = "", status: int = FAILURE, quiet: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.status = status
+        self.quiet = quiet
+
+
+_ERRNO_CODES = {
+    errno.ENOSPC: "disk_full",
+    errno.EDQUOT: "disk_full",
+    errno.EMFILE: "too_many_open_files",
+    errno.ENFILE: "too_many_open_files",
+    errno.EACCES: "permission_denied",
+    errno.EPERM: "permission_denied",
+    errno.EROFS: "read_only",
+    errno.ENOENT: "no_such_file",
+    errno.EISDIR: "is_a_folder",
+    errno.ENOTDIR: "not_a_folder",
+}
+
+
+def describe_error(problem: BaseException) -> Failure:
+    """Return what to tell about `problem`; an unknown exception is an internal error."""
+    match problem:
+        case Failure():
+            return problem
+        case BrainError():
+            return Failure(problem.code, problem.message, problem.hint, problem.exit_status)
+        case click.ClickException():
+            return _usage_failure(problem)
+        case BrokenPipeError():
+            return Failure("broken_pipe", "the reader is gone", status=BROKEN_PIPE, quiet=True)
+        case Terminated():
+            return Failure("terminated", "terminated", status=128 + problem.number)
+        case KeyboardInterrupt() | click.Abort() | EOFError():
+            return Failure("interrupted", "interrupted", status=INTERRUPTED)
+        case MemoryError():
+            return Failure("out_of_memory", "not enough memory")
+        case RecursionError():
+            return Failure("too_deep", "the input is nested too deeply")
+        case OSError():
+            return _os_failure(problem)
+    what = f"{type(problem).__name__}: {problem}".rstrip(": ")
+    return Failure(
+        "internal",
+        f"internal error: {printable_text(what)}",
+        "BRAIN_DEBUG=1 shows where; please report it",
+    )
+
+
+def print_error(failure: Failure, *, as_json: bool, problem: BaseException | None = None) -> None:
+    """Tell the failure on stderr, as two lines or as one JSON document."""
+    if problem is not None and os.environ.get("BRAIN_DEBUG") == "1":
+        _print_traceback(problem)
+    if failure.quiet:
+        return
+    if as_json:
+        std_streams.write_stderr(_error_document(failure))
+        return
+    colour = has_color(sys.stderr)
+    for label, text, paint in (("Error", failure.message, "red"), ("Hint", failure.hint, "cyan")):
+        if text:
+            shown = click.style(f"{label}:", fg=paint, bold=True) if colour else f"{label}:"
+            std_streams.write_stderr(f"{shown} {escape_lines(text)}")
+
+
+def _error_document(failure: Failure) -> str:
+    import json
+
+    from .output import to_json
+
+    fields: dict[str, Any] = {
+        "code": failure.code,
+        "message": failure.message,
+        "hint": failure.hint or None,
+    }
+    return json.dumps({"error": to_json(fields)})
+
+
+def _usage_failure(problem: click.ClickException) -> Failure:
+    """A call that cannot be understood: what is wrong, and where the help is."""
+    context = getattr(problem, "ctx", None)
+    path = context.command_path if context is not None else "brain"
+    message = " ".join(problem.format_message().split())
+    hint = f"see '{path} --help'"
+    if isinstance(problem, click.NoSuchOption) and problem.option_name in GLOBAL_OPTIONS:
+        hint = f"{problem.option_name} stands before the command"
+    return Failure("usage", printable_text(message, limit=400), hint, USAGE)
+
+
+def _os_failure(problem: OSError) -> Failure:
+    code = _ERRNO_CODES.get(problem.errno or 0, "io_error")
+    reason = problem.strerror or str(problem) or type(problem).__name__
+    named = isinstance(problem.filename, str | bytes | os.PathLike)  # it may be a descriptor
+    name = f": {printable_text(os.fsdecode(problem.filename))}" if named else ""
+    hint = ACCESS_HINT if named and code == "permission_denied" else ""
+    return Failure(code, f"{printable_text(reason)}{name}", hint)
+
+
+def _print_traceback(problem: BaseException) -> None:
+    import traceback
+
+    std_streams.write_stderr("".join(traceback.format_exception(problem)).rstrip("\n"))

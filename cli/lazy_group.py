@@ -1,0 +1,91 @@
+"""A click group that imports a command only when it is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .context import App
+from .registry import CommandEntry, CommandTable
+from .std_streams import write_stderr
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+
+class LazyGroup(click.Group):
+    """A group over a table of the registry."""
+
+    def __init__(self, *args: Any, table: CommandTable, **kwargs: Any) -> None:
+        kwargs.setdefault("context_settings", HELP_SETTINGS)
+        super().__init__(*args, **kwargs)
+        self.table = table
+        self.entries: dict[str, CommandEntry] = {
+            name: entry for part in table.values() for name, entry in part.items()
+        }
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse `args`; none at all is an error that shows the commands."""
+        if not args and not ctx.resilient_parsing:
+            app = ctx.find_object(App)
+            if app is None or not app.as_json:
+                write_stderr(ctx.get_help() + "\n")
+            raise click.UsageError("Missing command.", ctx=ctx)
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order of the table."""
+        return list(self.entries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of a command and return what it holds."""
+        entry = self.entries.get(cmd_name)
+        if entry is None:
+            return None
+        found = import_module(f".commands.{entry.module}", __package__).command
+        assert isinstance(found, click.Command)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that `args` begin with, or say which one may be meant."""
+        name = args[0]
+        if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
+            group = ctx.command_path.partition(" ")[2]
+            raise click.UsageError(self._unknown_command_message(name, group), ctx=ctx)
+        return super().resolve_command(ctx, args)
+
+    def _unknown_command_message(self, name: str, group: str) -> str:
+        import difflib
+
+        from .synonyms import SYNONYMS
+
+        meant = SYNONYMS.get(group, {}).get(name)
+        close = meant or difflib.get_close_matches(name[:80], self.entries)
+        ask = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+        return f"No such command {name[:80]!r}.{ask}"
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Offer the commands of the table, then the options."""
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=entry.summary)
+            for name, entry in self.entries.items()
+            if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands under their headings from the table alone."""
+        longest = max(map(len, self.entries))
+        for heading, part in self.table.items():
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [(name.ljust(longest), entry.summary) for name, entry in part.items()]
+                )

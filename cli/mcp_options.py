@@ -1,0 +1,159 @@
+"""Options of `brain mcp serve`: address, access rules, and a private standard output."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from brain import Brain
+
+from .context import App
+from .error_report import USAGE, Failure
+from .params import ParamOfText
+from .std_streams import OutputFailed
+
+if TYPE_CHECKING:
+    from brain.serve.mcp.brain_pool import BrainPool
+    from brain.serve.mcp.http_auth import AccessRules
+
+DEFAULT_INDEX_TOKENS = 2000
+_LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
+_HTTP_PORT = 80
+_STDERR_FD = 2
+"""Its descriptor, which is the null device where it was closed: `streams.prepare`."""
+
+
+class ListenAddress(NamedTuple):
+    """Where to listen."""
+
+    host: str
+    port: int
+
+    def url(self, sockets: Sequence[socket.socket]) -> str:
+        """Return where clients find the server that listens on `sockets`."""
+        return f"http://{_bracket_ipv6(self.host)}:{_bound_port(sockets)}/mcp"
+
+
+class ListenAddressType(ParamOfText):
+    """`[HOST:]PORT`; an IPv6 address stands in brackets."""
+
+    name = "address"
+
+    def convert(  # type: ignore[override]
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> ListenAddress:
+        """Return the address."""
+        host, _, port = str(value).rpartition(":")
+        host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
+        if not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 1 << 16):
+            self.fail(f"{port[:40]!r} is not a port, a number up to 65535", param, ctx)
+        if not host.isascii() or not host.isprintable() or "/" in host or " " in host:
+            self.fail(f"{host[:80]!r} is not a host", param, ctx)
+        return ListenAddress(host, int(port))
+
+
+@contextmanager
+def open_brain_pool(
+    app: App, read_only: bool, approve: bool, budget: int | None
+) -> Iterator[BrainPool]:
+    """Open the brain for clients; each writes under its own name, unless one is given."""
+    from brain.serve.mcp.brain_pool import PROPOSE_MODE, READ_MODE, WRITE_MODE, BrainPool
+
+    folder = app.brain_folder()
+
+    def opened(author: str) -> Brain:
+        author = author if app.author_is_login else app.author
+        return Brain.open(
+            folder,
+            author=author,
+            sign_with=app.signing_key(),
+            ledgers=app.open_ledger,
+            embedder=app.open_embedder,
+            roots=app.pinned_roots,
+        )
+
+    mode = READ_MODE if read_only else PROPOSE_MODE if approve else WRITE_MODE
+    made = BrainPool(opened, mode, DEFAULT_INDEX_TOKENS if budget is None else budget)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def access_rules(
+    address: ListenAddress,
+    sockets: Sequence[socket.socket],
+    token_file: Path | None,
+    hosts: Sequence[str],
+    origins: Sequence[str],
+) -> AccessRules:
+    """Return who is let in. Raises `Failure` for an open door beyond this machine."""
+    from brain.serve.mcp.bearer_token import load_or_create_token
+    from brain.serve.mcp.http_auth import AccessRules
+
+    near = address.host in _LOOPBACK_HOSTS
+    if token_file is None and not near:
+        raise Failure(
+            "token_needed",
+            f"{address.host} can be reached from other machines",
+            "leave --no-token out, or serve at 127.0.0.1",
+            USAGE,
+        )
+    port = _bound_port(sockets)
+    names = {_bracket_ipv6(host.lower()) for host in (*_LOOPBACK_HOSTS, address.host)}
+    known = {f"{name}:{port}" for name in names}
+    if port == _HTTP_PORT:  # clients leave it out
+        known |= names
+    own = {f"http://{name}" for name in known}
+    token = "" if token_file is None else load_or_create_token(token_file)
+    return AccessRules(
+        frozenset({*known, *(host.lower() for host in hosts)}),
+        frozenset({*own, *(origin.rstrip("/").lower() for origin in origins)}),
+        token,
+    )
+
+
+def token_path(brain: str) -> Path:
+    """Return where the token of a brain, given by its id, is: with the user's settings."""
+    import platformdirs
+
+    folder = platformdirs.user_config_path("brain") / "tokens"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder / brain
+
+
+@contextmanager
+def reserve_stdout() -> Iterator[int]:
+    """Yield a descriptor of standard output that nothing else knows.
+
+    Whatever prints meanwhile, in this program, in what it uses, in what it starts,
+    prints to standard error. Raises `OutputFailed` where it is closed.
+    """
+    if sys.stdout is None:
+        raise OutputFailed("standard output is closed")
+    sys.stdout.flush()
+    shown = sys.stdout.fileno()
+    kept = os.dup(shown)
+    os.dup2(_STDERR_FD, shown)
+    try:
+        yield kept
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, shown)
+        os.close(kept)
+
+
+def _bound_port(sockets: Sequence[socket.socket]) -> int:
+    port: int = sockets[0].getsockname()[1]
+    return port
+
+
+def _bracket_ipv6(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,154 @@
+"""Changes, conflicts, notices and merges in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from brain.errors import Conflict
+from brain.results import text_format
+
+from ..context import App
+from ..output import emit
+from ..settings.user_ledgers import commitment_lines, raise_if_not_committed
+from ..terminal import escape
+from .human_format import pluralize, short_id
+
+if TYPE_CHECKING:
+    from brain.results import (
+        FileState,
+        MergeConflict,
+        Merged,
+        MergedSkill,
+        Notice,
+        PathChange,
+        Restored,
+        SkillChange,
+        UndiffableFile,
+        Upserted,
+    )
+
+
+_MAX_NAMED_PATHS = 12
+"""Paths that are named in one line."""
+FILE_TYPE_NAMES = {"file": "a file", "executable": "an executable file", "link": "a link"}
+"""What a path may hold."""
+_UNDIFFABLE_REASONS = {"binary": "no text", "too_large": "too large", "redacted": "redacted"}
+
+
+def skill_change_line(change: SkillChange) -> str:
+    """Say what became of a skill: "oracle-manipulation upgraded 1 → 2"."""
+    return escape(text_format.format_skill_change(change))
+
+
+def upsert_line(result: Upserted) -> str:
+    """Say what an upsert or a revert did."""
+    if not result.changed:
+        done = f"unchanged at version {result.version}"
+    elif result.previous_version is None:
+        done = f"added at version {result.version}"
+    else:
+        done = f"upgraded {result.previous_version} → {result.version}"
+    return escape(f"{result.slug} {done}")
+
+
+def operation_text(fields: dict[str, Any]) -> str:
+    """Say what a snapshot did; `fields` are those of `SnapshotInfo.operation`."""
+    return escape(text_format.format_operation(fields))
+
+
+def merged_skill_line(skill: MergedSkill) -> str:
+    """Say what became of a skill that both sides had changed."""
+    ours, theirs = ("removed" if side == "" else side for side in (skill.ours, skill.theirs))
+    return escape(f"{skill.slug} merged {ours} + {theirs} → {skill.version}")
+
+
+def conflict_line(row: MergeConflict) -> str:
+    """Return a conflict with why it is one, and what was decided or can be edited."""
+    reason = row.reason.replace("_", " ")
+    if row.choice:
+        note = "edited" if row.choice == "content" else row.choice
+        return escape(f"C {row.path}: {reason}, decided: {note}")
+    where = f", markers in {row.file}" if row.file else ""
+    return escape(f"C {row.path}: {reason}{where}")
+
+
+def path_change_line(change: PathChange) -> str:
+    """Return a changed path with its letter: A, M, D, or R with both names."""
+    return escape(text_format.format_path_change(change))
+
+
+def undiffable_line(one: UndiffableFile) -> str:
+    """Say what a change is that is not shown as text."""
+    path = f"{one.from_path} → {one.path}" if one.from_path else one.path
+    if one.before is None or one.after is None:
+        done = "removed" if one.after is None else "added"
+        sides = f"{done}, {_content_text(one.before or one.after)}"
+    else:
+        sides = f"{_content_text(one.before)} → {_content_text(one.after)}"
+    return escape(f"  {path}: {_UNDIFFABLE_REASONS[one.reason]}; {sides}")
+
+
+def _content_text(content: FileState | None) -> str:
+    if content is None:
+        return "nothing"
+    return (
+        f"{FILE_TYPE_NAMES[content.type]} of {pluralize(content.size, 'byte')}, blob {content.blob}"
+    )
+
+
+def notice_lines(found: Sequence[Notice]) -> Iterator[str]:
+    """Say what was left out or looks odd."""
+    for notice in found:
+        place = f"{escape(notice.path)}: " if notice.path else ""
+        yield f"Note: {place}{escape(notice.message)}"
+
+
+def skipped_lines(found: list[Notice]) -> Iterator[str]:
+    """Say what was left out, one line a reason."""
+    by_reason: dict[str, list[str]] = {}
+    for notice in found:
+        by_reason.setdefault(notice.message, []).append(escape(notice.path) or "at the top")
+    for reason, paths in by_reason.items():
+        more = f" and {len(paths) - _MAX_NAMED_PATHS} more" if len(paths) > _MAX_NAMED_PATHS else ""
+        yield f"{escape(reason)}: {', '.join(paths[:_MAX_NAMED_PATHS])}{more}"
+
+
+def restore_line(done: Restored) -> str:
+    """Say where the head is after a restore, an undo or a redo."""
+    files = f"{pluralize(len(done.written), 'file')} written, {len(done.removed)} removed"
+    return f"Head is {short_id(done.snapshot)}; {files}{redacted_suffix(done.redacted)}"
+
+
+def redacted_suffix(redacted: list[str]) -> str:
+    """Say which files could not be written, for their content was redacted."""
+    return f"; redacted: {', '.join(map(escape, redacted))}" if redacted else ""
+
+
+def report_merge(app: App, done: Merged) -> None:
+    """Print what a merge did. Raises `Conflict` (`merge_conflict`) for what is to decide."""
+    emit(app, done, _merge_lines(done))
+    if done.conflicts:
+        left = sum(row.choice is None for row in done.conflicts)
+        raise Conflict(
+            f"{pluralize(left, 'conflict')} to decide; nothing was merged yet",
+            code="merge_conflict",
+            hint="decide with `brain resolve`, then `brain merge --continue`, or `--abort`",
+        )
+    raise_if_not_committed(done.commitment)
+
+
+def _merge_lines(done: Merged) -> Iterator[str]:
+    for row in done.conflicts:
+        yield conflict_line(row)
+    if done.conflicts:
+        return
+    for skill in done.skills:
+        yield merged_skill_line(skill)
+    if not done.changed:
+        yield f"Nothing to merge: the head, {short_id(done.snapshot)}, has it all"
+        return
+    files = f"{done.added} added, {done.modified} modified, {done.removed} removed"
+    how = "Went forward to" if done.fast_forward else "Merged as"
+    yield f"{how} {short_id(done.snapshot)}; {escape(files)}"
+    yield from commitment_lines(done.commitment)

@@ -1,0 +1,64 @@
+"""The cost of transactions on a chain, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from brain.chain.evm.fees import Quote
+    from brain.chain.evm.ledger_base import SentTransaction
+    from brain.results import CostQuote
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+_WEI_PER_GWEI = 10**9
+
+
+def dry_run_option(function: Decorated) -> Decorated:
+    """Add --dry-run to a command."""
+    return click.option("--dry-run", is_flag=True, help="Tell what it would cost, and stop.")(
+        function
+    )
+
+
+def price_lines(price: CostQuote) -> Iterator[str]:
+    """Say what something would cost."""
+    if not price.gas:
+        yield "It costs nothing"
+        return
+    yield cost_line(price)
+
+
+def transaction_lines(sent: SentTransaction | None) -> Iterator[str]:
+    """Say which transaction it was, and what it cost."""
+    if sent is None:
+        return
+    where = f" in block {sent.block}" if sent.block is not None else ""
+    yield f"Transaction {sent.transaction}, {sent.status}{where}"
+    if sent.gas is not None and sent.fee is not None:
+        yield f"Gas {sent.gas:,}, {format_ether(sent.fee)}"
+
+
+def pending_prefix(sent: SentTransaction, what: str) -> str:
+    """Return what a transaction did, or will have done once it is in a block."""
+    from brain.chain.ledger_protocol import PENDING
+
+    return f"Not yet in a block: {what}" if sent.status == PENDING else what
+
+
+def cost_line(price: CostQuote | Quote) -> str:
+    """Return a price as one line."""
+    return (
+        f"About {format_ether(price.expected)} for {price.expected_gas:,} gas at"
+        f" {price.base_fee / _WEI_PER_GWEI:g} gwei; at most {format_ether(price.worst)}"
+    )
+
+
+def format_ether(wei: int) -> str:
+    """Return an amount in ether, as exactly as it is."""
+    whole, rest = divmod(wei, 10**18)
+    digits = f"{rest:018d}".rstrip("0")
+    return f"{whole}.{digits} ETH" if digits else f"{whole} ETH"

@@ -1,0 +1,92 @@
+"""A recorded run and its steps in words, and receipts read from files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..output import iso_time
+from ..terminal import escape
+from ..user_files import read_input
+from .human_format import align_columns, first_line, pluralize, short_id
+
+if TYPE_CHECKING:
+    from brain.results import RunInfo
+
+_MAX_STEP_CHARS = 70
+"""Characters of a text of a step that are shown."""
+
+
+def read_receipt_file(name: str) -> bytes | None:
+    """Return the receipt in the file `name` ("-": standard input), None if there is no file."""
+    from brain.limits import MAX_RECEIPT_BYTES
+
+    return (
+        read_input(name, MAX_RECEIPT_BYTES, "the receipt")
+        if name == "-" or os.path.isfile(name)
+        else None
+    )
+
+
+def run_lines(found: RunInfo) -> Iterator[str]:
+    """Yield a run with its steps."""
+    yield from align_columns(_run_header(found))
+    yield ""
+    yield from align_columns(
+        ((str(number), *_step_row(step)) for number, step in enumerate(found.steps, 1)), limit=200
+    )
+
+
+def _run_header(found: RunInfo) -> Iterator[tuple[str, str]]:
+    yield "task", first_line(found.task)
+    yield "run", found.run
+    for name in ("agent", "model"):
+        if getattr(found, name):
+            yield name, getattr(found, name)
+    if found.started:
+        yield "began", iso_time(found.started)
+    if found.ended:
+        yield "took", f"{(found.ended - found.started) / 1000:.1f} s"
+    yield "outcome", ": ".join(filter(None, (found.outcome or "still open", found.reason)))
+    if found.snapshots:
+        yield "snapshots", " ".join(map(short_id, found.snapshots))
+    for name, skills in (("loaded", found.skills_loaded), ("made", found.skills_created)):
+        if skills:
+            yield name, " ".join(skills)
+    if found.tools:
+        yield "tools", counts_text(found.tools)
+    if found.tokens_in or found.tokens_out:
+        yield "tokens", f"{found.tokens_in} in, {found.tokens_out} out"
+    if found.source is not None:
+        yield "read from", source_text(found.source)
+
+
+def source_text(source_fields: Mapping[str, Any]) -> str:
+    """Return what an imported receipt was read from."""
+    unknown = source_fields.get("unknown", 0)
+    rest = f", {unknown} not understood" if unknown else ""
+    return f"{source_fields['format']}, {pluralize(source_fields['records'], 'record')}{rest}"
+
+
+def counts_text(counts: Mapping[str, int]) -> str:
+    """Return how often each of some things was done."""
+    return ", ".join(f"{name} {often}" if often > 1 else name for name, often in counts.items())
+
+
+def _step_row(step: Mapping[str, Any]) -> tuple[str, str, str]:
+    version = f"@{step['version']}" if step.get("version") else ""
+    name = f"{step.get('name', '')}{version}"
+    if step.get("error"):
+        return step["kind"], name, f"failed: {_shorten(step['error'])}"
+    writes = [write["path"] for write in step.get("writes", ())]
+    if writes:
+        more = len(writes) + step.get("omitted", 0) - 1
+        return step["kind"], name, f"{writes[0]} and {more} more" if more else writes[0]
+    said = [_shorten(step[side].get("excerpt", "")) for side in ("input", "output") if side in step]
+    return step["kind"], name, " -> ".join(said)
+
+
+def _shorten(text: str) -> str:
+    line = first_line(escape(text[: 4 * _MAX_STEP_CHARS]))
+    return line if len(line) <= _MAX_STEP_CHARS else f"{line[:_MAX_STEP_CHARS]}…"

@@ -1,0 +1,99 @@
+"""Verification findings and proof claims in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..terminal import escape
+from .changes import FILE_TYPE_NAMES
+from .human_format import align_columns, colorize, format_size, pluralize, short_id
+
+if TYPE_CHECKING:
+    from brain.results import EquivocationResult, Finding, Proof
+
+
+_SEVERITY_COLORS = {"error": "red", "warning": "yellow", "note": "cyan"}
+
+
+def finding_line(found: Finding) -> str:
+    """Return a finding as one line."""
+    parts = [
+        colorize(found.severity, _SEVERITY_COLORS[found.severity]),
+        found.code,
+        *([f"snapshot {short_id(found.snapshot)}"] if found.snapshot else []),
+        *([escape(found.path)] if found.path else []),
+    ]
+    return f"{': '.join(parts)}: {escape(found.message)}"
+
+
+_ID_FIELDS = ("blob", "root", "ancestor", "ancestor_brain", "bundle", "snapshot", "brain")
+
+
+def claim_text(proof: Proof) -> str:
+    """Say what is shown."""
+    return escape(_CLAIMS[proof.kind](proof))
+
+
+def _path_claim(proof: Proof) -> str:
+    kind = FILE_TYPE_NAMES[proof.type or "file"]
+    return f"{proof.path} is in the snapshot, {kind} of {format_size(proof.size or 0)}"
+
+
+def _absence_claim(proof: Proof) -> str:
+    return f"no file is at {proof.path} in the snapshot"
+
+
+def _section_claim(proof: Proof) -> str:
+    name = "the section ." if proof.section == "." else f"{proof.section}/"
+    return f"{name} is in the snapshot, {pluralize(proof.files or 0, 'file')}, {format_size(proof.size or 0)}"
+
+
+def _descent_claim(proof: Proof) -> str:
+    if proof.ancestor_brain != proof.brain:
+        return "the snapshot descends from the ancestor, which is of another brain"
+    if proof.ancestor != proof.snapshot:
+        return "the snapshot descends from the ancestor"
+    return "the snapshot is the ancestor itself"
+
+
+_CLAIMS = {
+    "path": _path_claim,
+    "absence": _absence_claim,
+    "section": _section_claim,
+    "descent": _descent_claim,
+}
+
+
+def proof_id_lines(proof: Proof) -> list[str]:
+    """Return the ids that the proof ties together, in full."""
+    rows = ((name.replace("_", "'s "), getattr(proof, name)) for name in _ID_FIELDS)
+    return align_columns((name, value) for name, value in rows if value)
+
+
+PROOF_ADVICE = (
+    "To rely on it, know the snapshot besides: compare its id with one from a signature, a",
+    "ledger or somebody you trust, or name that one with --snapshot.",
+)
+ABSENCE_CAUTION = (
+    "It is certain that nothing is there if somebody you trust has verified the snapshot."
+)
+
+
+def proof_caveat_lines(proof: Proof, snapshot: str) -> Iterator[str]:
+    """Say what has to be known besides; `snapshot` is the one that was asked for, if any."""
+    if snapshot:
+        yield "It is about the snapshot you named."
+    else:
+        yield from PROOF_ADVICE
+    if proof.kind == "absence":
+        yield ABSENCE_CAUTION
+
+
+def equivocation_lines(found: EquivocationResult) -> Iterator[str]:
+    """Say what a proof of equivocation shows, and what it does not."""
+    yield "Proven: one key signed two continuations of one snapshot"
+    first, second = found.snapshots
+    rows = (("key", found.key), ("signed", first), ("and", second), ("after", found.parent))
+    yield from align_columns((*rows, ("brain", found.brain)))
+    yield "It may be a branch that was made on purpose, which looks the same."

@@ -1,0 +1,77 @@
+"""The command `brain` itself and its global options."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from .context import App
+from .lazy_group import LazyGroup
+from .params import OnceOption, TextType
+from .registry import ROOT_COMMANDS
+from .terminal import NO_COLOR_VARIABLE
+
+PROGRAM_NAME = "brain"
+
+
+def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from brain._version import __version__
+
+        from .std_streams import write_stdout
+
+        write_stdout(f"{PROGRAM_NAME} {__version__}\n")
+        ctx.exit()
+
+
+def _disable_color(_ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    """Say it by the variable, which usage errors, rich and child processes obey too."""
+    if value:
+        os.environ[NO_COLOR_VARIABLE] = "1"
+
+
+@click.command(
+    PROGRAM_NAME,
+    cls=LazyGroup,
+    table=ROOT_COMMANDS,
+    epilog="'brain COMMAND --help' tells more, with examples.",
+)
+@click.option(
+    "-C",
+    "directory",
+    cls=OnceOption,
+    metavar="DIR",
+    help="Work on the brain in DIR.  [env: BRAIN_DIR]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option(
+    "--no-color",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_disable_color,
+    help="Print without colour.  [env: NO_COLOR]",
+)
+@click.option(
+    "--author",
+    cls=OnceOption,
+    type=TextType(),
+    metavar="NAME",
+    help="Record NAME as the author (default: the login name).  [env: BRAIN_AUTHOR]",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Print the version.",
+)
+@click.pass_context
+def root_group(
+    ctx: click.Context, directory: str | None, as_json: bool, author: str | None
+) -> None:
+    """Version control for the brain of an AI agent: its skills, memory and prompts."""
+    ctx.obj = App(directory=directory, author=author, as_json=as_json)
+    ctx.call_on_close(ctx.obj.close)

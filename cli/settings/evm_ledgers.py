@@ -1,0 +1,289 @@
+"""Ledgers on a chain: their settings, and opening them with the user's key."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brain.errors import InvalidInput, NotFound, printable_text
+
+from ..render.human_format import pluralize
+from ..terminal import escape
+from . import user_keys
+from .user_ledgers import LOCAL_LEDGER, ledger_settings_path, ledgers_folder, open_local_log
+
+if TYPE_CHECKING:
+    from brain.chain.evm.account import Account
+    from brain.chain.evm.evm_ledger import EvmLedger
+    from brain.chain.evm.fees import Quote
+    from brain.chain.evm.ledger_base import SentTransaction
+    from brain.chain.ledger_protocol import Ledger
+    from brain.results import CostQuote
+
+    from ..context import App
+
+
+TRANSACTION_TIMEOUT_SECONDS = 120.0
+"""Seconds to wait until a transaction is in a block; then it is pending, and goes on alone."""
+_MAX_KEYSTORE_BYTES = 64 << 10
+_PASSPHRASE_HINT = "set BRAIN_LEDGER_PASSPHRASE_FILE"
+
+
+def open_evm_ledger(app: App, name: str) -> EvmLedger:
+    """Open a ledger; its key is asked for when something is to be signed, and not before.
+
+    Raises `NotFound` (`no_ledger`) or `InvalidInput` (`bad_ledger`).
+    """
+    fields, keystore = split_keystore(name, _read_ledger_settings(name))
+    from brain.chain.evm.evm_config import parse_config
+    from brain.chain.evm.evm_ledger import EvmLedger
+
+    config = parse_config(name, fields)
+    if not config.creator and keystore:
+        config = config._replace(creator=_keystore_address(keystore))
+    has_key = keystore or os.environ.get("BRAIN_LEDGER_KEY")
+    account = partial(_load_account, keystore) if has_key else None
+    return EvmLedger(
+        config,
+        ledgers_folder(),
+        account,
+        approve=partial(_print_cost, app),
+        patience=TRANSACTION_TIMEOUT_SECONDS,
+    )
+
+
+def resolve_anchored_log(app: App, ledger: Ledger) -> Ledger:
+    """Return what holds this brain on a chain: the contract, or a log anchored in it."""
+    from brain.chain import anchored_log
+    from brain.chain.evm.evm_ledger import EvmLedger
+
+    if not isinstance(ledger, EvmLedger):
+        return ledger
+    return anchored_log.find_holding_ledger(bytes.fromhex(app.brain.id), ledger, open_local_log())
+
+
+def require_evm_ledger(app: App, name: str | None) -> EvmLedger:
+    """Open the ledger that is named, which has to be on a chain."""
+    if name is None or name == LOCAL_LEDGER:
+        raise InvalidInput(
+            "this is for a ledger on a chain",
+            code="bad_ledger",
+            hint="name it with --ledger; `brain config list` shows which there are",
+        )
+    return open_evm_ledger(app, name)
+
+
+def save_creator(chain: Ledger, sender: str | None) -> None:
+    """Keep who opens brains in a ledger on a chain: their names there are bound to it."""
+    from brain.chain.evm.evm_ledger import EvmLedger
+
+    if (
+        isinstance(chain, EvmLedger)
+        and sender
+        and "creator" not in _read_ledger_settings(chain.name)
+    ):
+        save_ledger_settings(chain.name, creator=sender)
+
+
+def _read_ledger_settings(name: str) -> Mapping[str, Any]:
+    from brain.chain import ledger_config as settings
+
+    return settings.find_ledger(ledger_settings_path(), name)
+
+
+def save_ledger_settings(name: str, **changed: object) -> None:
+    """Keep what became known of a ledger."""
+    from brain.chain import ledger_config as settings
+
+    settings.save_ledger(ledger_settings_path(), name, {**_read_ledger_settings(name), **changed})
+
+
+def quote_price(chain: Ledger, quote: Quote | None) -> CostQuote:
+    """Return a price of something that is about no brain."""
+    from brain.repo.ledgers import commit
+
+    return commit.describe_quote(chain, b"", b"", quote)
+
+
+def transaction_document(
+    chain: EvmLedger, brain: str, sent: SentTransaction, snapshot: str | None = None
+) -> dict[str, Any]:
+    """Return what was sent about a brain, as JSON has it."""
+    return {
+        "ledger": chain.name,
+        "identity": chain.identity,
+        "brain": brain,
+        "snapshot": snapshot,
+        "status": sent.status,
+        "transaction": sent.transaction,
+        "block": sent.block,
+        "gas": sent.gas,
+        "fee": sent.fee,
+    }
+
+
+def _print_cost(app: App, quote: Quote) -> None:
+    from ..render.costs import cost_line
+
+    app.print_note(f"Sending: {cost_line(quote)}")
+
+
+def _load_account(keystore: str) -> Account:
+    """Return the key of a keystore file, else that of BRAIN_LEDGER_KEY.
+
+    Raises `InvalidInput`, and `NotFound` (`no_key`).
+    """
+    from brain.chain.evm import account
+
+    if not keystore:
+        try:
+            return account.account_from_hex(os.environ["BRAIN_LEDGER_KEY"])
+        except InvalidInput as error:
+            raise InvalidInput(
+                f"BRAIN_LEDGER_KEY: {error.message}", code=error.code, hint=error.hint
+            ) from error
+    named = os.environ.get("BRAIN_LEDGER_PASSPHRASE_FILE")
+    if named:
+        passphrase = user_keys.read_passphrase(named)
+    else:
+        passphrase = user_keys.ask_passphrase(
+            f"Passphrase of {printable_text(keystore)}", _PASSPHRASE_HINT, twice=False
+        )
+    try:
+        return account.account_from_keystore(_read_keystore(keystore), passphrase.decode())
+    except UnicodeDecodeError as error:
+        raise InvalidInput("the passphrase is not UTF-8", code="wrong_passphrase") from error
+
+
+def _keystore_address(keystore: str) -> str:
+    """Return the address that a keystore file names, "" if it names none."""
+    try:
+        document = json.loads(_read_keystore(keystore))
+        digits = str(document["address"]).lower().removeprefix("0x")
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return ""
+    return f"0x{digits}" if re.fullmatch("[0-9a-f]{40}", digits) else ""
+
+
+def _read_keystore(keystore: str) -> bytes:
+    try:
+        with Path(keystore).open("rb") as file:
+            return file.read(_MAX_KEYSTORE_BYTES + 1)
+    except FileNotFoundError as error:
+        raise NotFound(
+            f"no keystore at {printable_text(keystore)}",
+            code="no_key",
+            hint="name another with `brain config ledger NAME --keystore FILE`",
+        ) from error
+
+
+KEYSTORE_FIELD = "keystore"
+"""The one setting that is not the ledger's, but of who sends."""
+_PLACEHOLDER_CHAIN = {"chain_id": 1, "genesis": "0x" + "0" * 64}
+_DIGITS = re.compile(r"[0-9]{1,40}", re.ASCII)
+
+
+def merge_ledger_settings(
+    name: str, before: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return settings with what is given changed, and what pins the chain filled in.
+
+    Raises `InvalidInput` (`bad_ledger`, `wrong_chain`) or `LedgerError`.
+    """
+    from brain.chain.evm.evm_config import config_to_mapping, parse_config
+
+    changed = {key: value for key, value in given.items() if value not in (None, ())}
+    if "rpc" in changed:
+        changed["rpc"] = list(changed["rpc"])
+    for key in ("finality", "max_cost_wei"):
+        if _DIGITS.fullmatch(str(changed.get(key, ""))):
+            changed[key] = int(changed[key])
+    if KEYSTORE_FIELD in changed:
+        changed[KEYSTORE_FIELD] = os.path.abspath(os.path.expanduser(changed[KEYSTORE_FIELD]))
+    fields, keystore = split_keystore(name, {**before, **changed})
+    _pin_chain(name, fields)
+    kept = config_to_mapping(parse_config(name, fields))
+    return {**kept, KEYSTORE_FIELD: keystore} if keystore else kept
+
+
+def split_keystore(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return what is the ledger's of settings, and the file of the key that sends, or "".
+
+    Raises `InvalidInput` (`bad_ledger`).
+    """
+    fields = dict(settings)
+    keystore = fields.pop(KEYSTORE_FIELD, "")
+    if not isinstance(keystore, str) or "\0" in keystore:
+        raise InvalidInput(
+            f"the ledger {name}: {KEYSTORE_FIELD} is not the name of a file",
+            code="bad_ledger",
+            hint=f"name it with `brain config ledger {name} --keystore FILE`",
+        )
+    return fields, keystore
+
+
+def _pin_chain(name: str, fields: dict[str, Any]) -> None:
+    """Fill in chain id and genesis: of a known chain, else as its nodes say.
+
+    Whatever else is wrong with the settings is said before a node is asked.
+    """
+    from brain.chain.evm.chain_identity import PUBLIC_NETWORKS
+    from brain.chain.evm.evm_config import parse_config
+
+    if name in PUBLIC_NETWORKS:
+        fields.setdefault("chain_id", PUBLIC_NETWORKS[name].chain_id)
+        fields.setdefault("genesis", PUBLIC_NETWORKS[name].genesis)
+    wanted = parse_config(name, {**_PLACEHOLDER_CHAIN, **fields})
+    if "chain_id" in fields and "genesis" in fields:
+        return
+    from brain.chain.evm.chain_identity import fetch_chain_identity
+
+    found = dict(zip(_PLACEHOLDER_CHAIN, fetch_chain_identity(wanted.urls), strict=True))
+    for key, value in found.items():
+        if fields.setdefault(key, value) != value:
+            raise InvalidInput(
+                f"the nodes are of another chain: its {key} is {value}",
+                code="wrong_chain",
+                hint="name nodes of one chain, or leave out what pins it",
+            )
+
+
+def describe_ledger(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what may be shown of settings."""
+    from brain.chain.evm.evm_config import parse_config, url_host
+
+    fields, keystore = split_keystore(name, settings)
+    config = parse_config(name, fields)
+    return {
+        "ledger": name,
+        "identity": config.identity,
+        "chain_id": config.chain_id,
+        "genesis": config.genesis,
+        "contract": config.contract or None,
+        "creator": config.creator or None,
+        "nodes": [url_host(url) for url in config.urls],
+        "quorum": config.quorum,
+        "finality": config.finality,
+        "max_fee": config.max_fee,
+        "max_cost": config.max_cost,
+        "keystore": keystore or None,
+    }
+
+
+def ledger_lines(description: Mapping[str, Any]) -> Iterator[str]:
+    """Say what a ledger is."""
+    from ..render.costs import format_ether
+
+    nodes = ", ".join(description["nodes"])
+    contract = description["contract"] or "none yet: `brain chain deploy`"
+    yield escape(f"{description['ledger']}: chain {description['chain_id']}, contract {contract}")
+    final = description["finality"]
+    if isinstance(final, int):
+        final = f"what has {pluralize(final, 'block')} on top"
+    yield escape(f"  nodes {nodes}; {description['quorum']} must agree; final is {final}")
+    yield f"  at most {description['max_fee'] / 10**9:g} gwei a gas, {format_ether(description['max_cost'])} a call"

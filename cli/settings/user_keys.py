@@ -1,0 +1,145 @@
+"""The user's own keys: where they are kept, which one signs, how it is unlocked."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brain.errors import InvalidInput, NotFound
+
+from ..terminal import is_terminal
+
+if TYPE_CHECKING:
+    from brain.repo.open.session import SigningKeyProvider
+
+DEFAULT_KEY_NAME = "default"
+"""The name of a key that is made without one."""
+PASSPHRASE_FILE_HINT = "give --passphrase-file FILE, or set BRAIN_PASSPHRASE_FILE"
+
+
+def keys_folder() -> Path:
+    """Return the folder of keys: BRAIN_KEYS, else `brain/keys` where the user's settings are."""
+    named = os.environ.get("BRAIN_KEYS")
+    if named:
+        return Path(named)
+    import platformdirs
+
+    return platformdirs.user_config_path("brain") / "keys"
+
+
+def resolve_public_key(text: str) -> str:
+    """Return a public key that is given as `ed25519:…` or as the name of an own key."""
+    if text.startswith("ed25519:"):
+        return text
+    from brain.trust import keyfile
+    from brain.trust.signature_format import format_key
+
+    try:
+        return format_key(keyfile.describe_key(keys_folder(), text).key)
+    except (NotFound, InvalidInput) as error:
+        if error.code not in ("no_key", "bad_name"):
+            raise
+        raise type(error)(
+            error.message,
+            code=error.code,
+            hint="name one of your own (`brain key list`), or write it as `ed25519:…`"
+            " (`brain key trusted` shows those of this brain)",
+        ) from error
+
+
+def choose_signing_key(name: str | None) -> str | None:
+    """Return the own key to sign with: `name`, else BRAIN_SIGN_KEY, else the only one.
+
+    None if there is none at all. Raises `InvalidInput` (`which_key`) if there are several.
+    """
+    named = name or os.environ.get("BRAIN_SIGN_KEY")
+    if named:
+        return named
+    from brain.trust import keyfile
+
+    names = keyfile.list_key_names(keys_folder())
+    if len(names) > 1:
+        raise InvalidInput(
+            f"which of your {len(names)} keys shall sign?",
+            code="which_key",
+            hint=f"name one with --key or BRAIN_SIGN_KEY: {', '.join(names[:8])}",
+        )
+    return names[0] if names else None
+
+
+def find_own_key(trusted: Sequence[str]) -> str | None:
+    """Return the name of the first own key that is among public keys, None if none is."""
+    from brain.trust import keyfile
+    from brain.trust.signature_format import format_key
+
+    found = (key.name for key in keyfile.list_keys(keys_folder()) if format_key(key.key) in trusted)
+    return next(found, None)
+
+
+def require_signing_key(name: str | None) -> str:
+    """Return the own key to sign with; raises as `chosen`, and `NotFound` (`no_key`)."""
+    found = choose_signing_key(name)
+    if found is None:
+        raise NotFound("you have no key yet", code="no_key", hint="make one with `brain key new`")
+    return found
+
+
+def load_private_key(name: str, passphrase_file: str | None) -> bytes:
+    """Return an own private key; its passphrase is read from a file, or asked for."""
+    from brain.trust import keyfile
+
+    folder = keys_folder()
+    passphrase = read_passphrase(passphrase_file)
+    if not passphrase and keyfile.describe_key(folder, name).encrypted:
+        passphrase = ask_passphrase(
+            f"Passphrase of the key {name}", PASSPHRASE_FILE_HINT, twice=False
+        )
+    return keyfile.load_key(folder, name, passphrase)
+
+
+def private_key_loader(name: str) -> SigningKeyProvider:
+    """Return what gives an own private key, once it is needed, without asking for anything."""
+    return cache(partial(_load_without_prompt, name))
+
+
+def _load_without_prompt(name: str) -> bytes:
+    from brain.trust import keyfile
+
+    return keyfile.load_key(keys_folder(), name, read_passphrase(None))
+
+
+def read_passphrase(passphrase_file: str | None) -> bytes:
+    """Return the passphrase in a file, or in that of BRAIN_PASSPHRASE_FILE; b"" without.
+
+    It is the first line. Raises `InvalidInput` (`no_passphrase`) if that is empty.
+    """
+    path = passphrase_file or os.environ.get("BRAIN_PASSPHRASE_FILE")
+    if not path:
+        return b""
+    with open(path, "rb") as file:
+        line = file.readline(4096)
+    passphrase = line.rstrip(b"\r\n")
+    if not passphrase:
+        raise InvalidInput("the file of the passphrase begins with no text", code="no_passphrase")
+    return passphrase
+
+
+def ask_passphrase(what: str, otherwise: str, *, twice: bool) -> bytes:
+    """Ask for a passphrase at the terminal; `otherwise` is how to give it without one.
+
+    Raises `InvalidInput` (`passphrase_needed`) if nobody is there.
+    """
+    if not is_terminal(sys.stdin):
+        raise InvalidInput(
+            "a passphrase is needed, and there is no terminal to ask at",
+            code="passphrase_needed",
+            hint=otherwise,
+        )
+    import click
+
+    text: str = click.prompt(what, hide_input=True, confirmation_prompt=twice, err=True)
+    return text.encode()

@@ -1,0 +1,102 @@
+"""Change the trust file: signing options, signing, and the rights in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from .context import App
+from .output import emit
+from .params import OnceOption, TextType
+from .render.human_format import align_columns, pluralize, short_id
+from .settings import user_keys
+from .terminal import escape
+
+if TYPE_CHECKING:
+    from brain import Brain
+    from brain.results import TrustChanged, Trusted, TrustedKey
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def signing_options(function: Decorated) -> Decorated:
+    """Add --key and --passphrase-file to a command."""
+    key = click.option(
+        "--key",
+        "own",
+        cls=OnceOption,
+        type=TextType(),
+        metavar="NAME",
+        help="Your key to sign with (default: the only one).  [env: BRAIN_SIGN_KEY]",
+    )
+    passphrase = click.option(
+        "--passphrase-file",
+        cls=OnceOption,
+        type=TextType(),
+        metavar="FILE",
+        help="Where its passphrase is, if it has one.  [env: BRAIN_PASSPHRASE_FILE]",
+    )
+    return key(passphrase(function))
+
+
+def change_trust(
+    app: App,
+    own: str | None,
+    passphrase_file: str | None,
+    action: Callable[[Brain], TrustChanged],
+) -> TrustChanged:
+    """Change the trust file, sign the change with an own key if there is one, and say so."""
+    name = user_keys.choose_signing_key(own)
+    if name is not None:
+        seed = user_keys.load_private_key(name, passphrase_file)
+        app.sign_with = lambda: seed
+    done = action(app.brain)
+    emit(app, done, _trust_change_lines(done))
+    if done.changed and done.signature is None:
+        app.print_note("Note: not signed; it counts once those who may have run 'brain sign'")
+    return done
+
+
+def _trust_change_lines(done: TrustChanged) -> Iterator[str]:
+    if not done.changed:
+        yield "Nothing to change"
+        return
+    yield from rights_lines(done.threshold, done.keys)
+    yield f"Snapshot {short_id(done.snapshot)}{', signed' if done.signature else ''}"
+
+
+def signing_advice(trusted: Trusted, command: str, signed: Iterable[str] = ()) -> str:
+    """Say who has to run a command that signs; `signed` are the keys that have signed already."""
+    may = [key for key in trusted.keys if not (key.until or key.revoked)]
+    missing = [key for key in may if key.key not in signed]
+    more = trusted.threshold - (len(may) - len(missing))
+    mine = user_keys.find_own_key([key.key for key in missing])
+    names = ", ".join(escape(key.name) for key in missing)
+    if not mine:
+        return f"have {_count_word(more)} of {names} run `{command}`"
+    rest = f", and have {_count_word(more - 1)} more of {names} do so" if more > 1 else ""
+    return f"run `{command} --key {mine}`{rest}"
+
+
+def _count_word(number: int) -> str:
+    return "one" if number == 1 else str(number)
+
+
+def rights_lines(threshold: int, trusted: list[TrustedKey]) -> Iterator[str]:
+    """Say who may sign."""
+    yield f"{pluralize(threshold, 'signature')} needed, of:"
+    yield from align_columns((key.key, key.name, _rights_note(key)) for key in trusted)
+
+
+def _rights_note(key: TrustedKey) -> str:
+    notes = []
+    if key.from_:
+        notes.append(f"from {short_id(key.from_)}")
+    if key.until:
+        notes.append(f"until {short_id(key.until)}")
+    if key.revoked:
+        since = f" since {short_id(key.revoked.since)}" if key.revoked.since else ""
+        notes.append(escape(f"revoked{since}: {key.revoked.reason}"))
+    return ", ".join(notes)

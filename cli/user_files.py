@@ -1,0 +1,73 @@
+"""Read and write the files that a user names; `-` is standard input."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import click
+
+from brain.errors import Conflict, InvalidInput, printable_text
+
+from . import std_streams
+from .terminal import is_terminal
+
+
+def read_input(name: str, max_bytes: int, what: str) -> bytes:
+    """Return the bytes of the file `name` ("-": standard input), at most `most` of them.
+
+    At a terminal it is said `what` is waited for, such as "the skill".
+    """
+    if name != "-":
+        with open(name, "rb") as source:
+            data = source.read(max_bytes + 1)
+    else:
+        given = open_standard_input()
+        if is_terminal(sys.stdin):
+            end = "Ctrl-Z and Enter" if os.name == "nt" else "Ctrl-D"
+            std_streams.write_stderr(f"Reading {what} from standard input; end with {end}")
+        data = given.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise InvalidInput(
+            f"{printable_text(name)} is larger than {max_bytes} bytes", code="too_large"
+        )
+    return data
+
+
+def open_standard_input() -> BinaryIO:
+    """Return standard input. Raises `InvalidInput` (`no_input`) where it is closed."""
+    if sys.stdin is None:
+        raise InvalidInput("standard input is closed", code="no_input")
+    return sys.stdin.buffer
+
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def overwrite_option(function: Decorated) -> Decorated:
+    """Add --overwrite to a command that has --output."""
+    text = "Replace FILE, whatever it holds by now."
+    return click.option("--overwrite", is_flag=True, help=text)(function)
+
+
+def write_output_file(name: str, data: bytes, overwrite: bool) -> None:
+    """Write `data` to the file `name`, which is not there or holds just that.
+
+    Raises `Conflict` (`file_exists`) for another file, unless `overwrite`, and `OSError`.
+    """
+    place = Path(name)
+    if not overwrite and place.is_file() and not _has_content(place, data):
+        raise Conflict(
+            f"{printable_text(name)} holds something else",
+            code="file_exists",
+            hint="name another file, or replace it with --overwrite",
+        )
+    place.write_bytes(data)
+
+
+def _has_content(place: Path, data: bytes) -> bool:
+    with place.open("rb") as file:
+        return file.read(len(data) + 1) == data

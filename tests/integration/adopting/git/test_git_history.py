@@ -1,0 +1,371 @@
+"""A git repository of skills: its commits become snapshots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brain import Brain, results
+from brain.adopting import adopt, preview_adoption
+from brain.adopting.git import repository
+from brain.errors import InvalidInput
+from tests.support.git_repositories import (
+    EXECUTABLE_MODE,
+    LINK_MODE,
+    SUBMODULE_MODE,
+    GitEntry,
+    GitFiles,
+    GitRepository,
+)
+
+HEAD = b"---\nname: a\ndescription: About a\nversion: %d\n---\n\nBody %d.\n"
+SKILL = "skills/a/SKILL.md"
+
+
+def skill(version: int) -> bytes:
+    return HEAD % (version, version)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> GitRepository:
+    return GitRepository(tmp_path / "repo")
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "brain"
+
+
+def taken(repo: GitRepository, target: Path) -> results.Adopted:
+    done = adopt(repo.path, target)
+    assert done.kind == "git"
+    with Brain.open(target) as brain:
+        verified = brain.verify(deep=True)
+        assert verified.ok and [f.code for f in verified.findings] == []
+        assert brain.status().clean
+    return done
+
+
+def history(target: Path) -> list[results.SnapshotInfo]:
+    """Return what was taken in, oldest first."""
+    with Brain.open(target) as brain:
+        return [s for s in list(brain.log())[::-1] if s.operation["kind"] == "import"]
+
+
+def files(target: Path) -> set[str]:
+    return {
+        path.relative_to(target).as_posix()
+        for path in target.rglob("*")
+        if (path.is_file() or path.is_symlink()) and ".brain" not in path.parts
+    }
+
+
+def codes(done: results.Adopted) -> dict[str, str]:
+    return {notice.path: notice.code for notice in done.left_out}
+
+
+def test_commits_become_snapshots_with_author_time_message_and_commit_id(
+    repo: GitRepository, target: Path
+) -> None:
+    one = repo.commit({SKILL: skill(1)}, message=b"First\n\nMore.\n", when=b"1600000000 -0500")
+    two = repo.commit({SKILL: skill(2)}, one, author=b"Eve <e@x.org>", when=b"1600000100 +0000")
+    done = taken(repo, target)
+    assert done.steps == 2
+    first, second = history(target)
+    assert (first.author, first.time) == ("Ada <ada@example.org>", 1_600_000_000_000)
+    assert (first.message, first.operation["revision"]) == ("First\n\nMore.", one)
+    assert (second.author, second.operation["revision"]) == ("Eve <e@x.org>", two)
+    assert second.parents == [first.snapshot]
+    assert (target / SKILL).read_bytes() == skill(2)
+
+
+def test_the_versions_of_authors_stay_and_the_next_upsert_goes_on_from_the_last(
+    repo: GitRepository, target: Path
+) -> None:
+    one = repo.commit({SKILL: skill(7)})
+    two = repo.commit({SKILL: skill(7) + b"More.\n"}, one)
+    repo.commit({SKILL: skill(3)}, two)
+    taken(repo, target)
+    with Brain.open(target) as brain:
+        assert [row.version for row in brain.skill_history("a")] == [3, 7, 7]
+        assert brain.upsert_skill("a", body="Better.\n").version == 4
+
+
+def test_merges_have_all_their_parents(repo: GitRepository, target: Path) -> None:
+    base = repo.commit({SKILL: skill(1)})
+    left = repo.commit({SKILL: skill(1), "skills/l.md": b"l"}, base)
+    right = repo.commit({SKILL: skill(1), "skills/r.md": b"r"}, base)
+    both: GitFiles = {SKILL: skill(1), "skills/l.md": b"l", "skills/r.md": b"r"}
+    repo.commit(both, left, right, message=b"Merge")
+    taken(repo, target)
+    by_revision = {s.operation["revision"]: s.snapshot for s in history(target)}
+    assert history(target)[-1].parents == [by_revision[left], by_revision[right]]
+
+
+def test_an_octopus_of_more_arms_than_a_snapshot_has_loses_none(
+    repo: GitRepository, target: Path
+) -> None:
+    base = repo.commit({SKILL: skill(1)})
+    arms = [repo.commit({SKILL: skill(1), f"skills/x{n}.md": b"x"}, base) for n in range(20)]
+    everything: GitFiles = {SKILL: skill(1), **{f"skills/x{n}.md": b"x" for n in range(20)}}
+    repo.commit(everything, *arms)
+    taken(repo, target)
+    revisions = {s.operation["revision"] for s in history(target)}
+    assert revisions >= {base, *arms}
+    assert len(files(target) - {"manifest.yaml"}) == 21
+
+
+def test_adopting_again_takes_only_what_is_new(repo: GitRepository, target: Path) -> None:
+    one = repo.commit({SKILL: skill(1)})
+    assert taken(repo, target).steps == 1
+    before = history(target)
+    assert (done := adopt(repo.path, target)).steps == 0 and not done.changed
+    side = repo.commit({SKILL: skill(1), "skills/s.md": b"s"}, one)
+    two = repo.commit({SKILL: skill(2)}, one)
+    repo.commit({SKILL: skill(2), "skills/s.md": b"s"}, two, side)
+    assert taken(repo, target).steps == 3
+    assert history(target)[0] == before[0]
+    assert (target / "skills/s.md").read_text() == "s"
+
+
+def test_what_the_brain_learned_meanwhile_is_merged(repo: GitRepository, target: Path) -> None:
+    one = repo.commit({SKILL: skill(1)})
+    taken(repo, target)
+    with Brain.open(target) as brain:
+        brain.upsert_skill("own", body="Learned.\n", description="Own")
+    repo.commit({SKILL: skill(2)}, one)
+    assert taken(repo, target).steps == 1
+    assert (target / SKILL).read_bytes() == skill(2)
+    assert (target / "skills/own/SKILL.md").exists()
+
+
+def test_a_rewritten_history_is_taken_beside_the_old_one(repo: GitRepository, target: Path) -> None:
+    one = repo.commit({SKILL: skill(1)})
+    repo.commit({SKILL: skill(2)}, one)
+    taken(repo, target)
+    other = repo.commit({SKILL: skill(1), "skills/b.md": b"b"}, one)
+    assert taken(repo, target).steps == 1
+    with Brain.open(target) as brain:
+        assert other in {s.operation.get("revision") for s in brain.log()}
+
+
+def test_empty_commits_of_a_brain_are_snapshots_too(repo: GitRepository, target: Path) -> None:
+    state: GitFiles = {SKILL: skill(1), "memory/m.md": b"m"}
+    one = repo.commit(state)
+    two = repo.commit(state, one, message=b"Nothing")
+    repo.commit({**state, "prompts/system.md": b"s"}, two)
+    assert taken(repo, target).steps == 3
+    first, second, _ = history(target)
+    assert second.bundle == first.bundle and second.message == "Nothing"
+
+
+def test_commits_that_say_nothing_about_skills_are_left_out(
+    repo: GitRepository, target: Path
+) -> None:
+    one = repo.commit({"README.md": b"r", SKILL: skill(1)})
+    two = repo.commit({"README.md": b"R", SKILL: skill(1)}, one)
+    repo.commit({"README.md": b"R", SKILL: skill(2)}, two)
+    assert taken(repo, target).steps == 2
+    assert files(target) == {"manifest.yaml", SKILL}
+
+
+def test_skills_at_the_top_of_a_repository_go_into_skills(
+    repo: GitRepository, target: Path
+) -> None:
+    repo.commit(
+        {"a/SKILL.md": skill(1), "a/scripts/x.sh": GitEntry(b"x", EXECUTABLE_MODE), "LICENSE": b"l"}
+    )
+    repo.check_out()
+    taken(repo, target)
+    assert files(target) == {"manifest.yaml", SKILL, "skills/a/scripts/x.sh"}
+    assert (target / "skills/a/scripts/x.sh").stat().st_mode & 0o100
+
+
+def test_a_project_of_a_program_goes_where_the_program_has_its_files(
+    repo: GitRepository, target: Path
+) -> None:
+    one = repo.commit({".claude/skills/a/SKILL.md": skill(1), "src/main.py": b"1"})
+    two = repo.commit({".claude/skills/a/SKILL.md": skill(1), "src/main.py": b"2"}, one)
+    repo.commit({".claude/skills/a/SKILL.md": skill(2), "CLAUDE.md": b"Be kind."}, two)
+    repo.check_out()
+    assert adopt(repo.path, target, "git").steps == 2
+    assert files(target) == {"manifest.yaml", SKILL, "CLAUDE.md"}
+
+
+def test_a_repository_of_skills_is_one_though_a_program_has_notes_in_it(
+    repo: GitRepository, target: Path
+) -> None:
+    repo.commit({SKILL: skill(1), "CLAUDE.md": b"How to work here."})
+    repo.check_out()
+    taken(repo, target)
+    assert files(target) == {"manifest.yaml", SKILL}
+
+
+def test_a_bare_repository_is_adopted_too(tmp_path: Path, target: Path) -> None:
+    repo = GitRepository(tmp_path / "repo.git", "--bare")
+    repo.commit({SKILL: skill(1)})
+    assert taken(repo, target).steps == 1
+
+
+def test_ids_of_sha_256_are_kept_as_revisions(tmp_path: Path, target: Path) -> None:
+    repo = GitRepository(tmp_path / "repo", "--object-format=sha256")
+    one = repo.commit({SKILL: skill(1)})
+    repo.commit({SKILL: skill(2)}, one)
+    taken(repo, target)
+    assert len(one) == 64 and history(target)[0].operation["revision"] == one
+
+
+@pytest.mark.parametrize(
+    ("when", "milliseconds"),
+    [
+        (b"-86400 +0000", 0),
+        (b"0 +0000", 0),
+        (b"253402300800 +0000", 253_402_300_799_999),
+        (b"99999999999999999999999 +0000", 0),
+        (b"now", 0),
+        (b"", 0),
+    ],
+)
+def test_times_that_a_snapshot_cannot_hold_become_the_nearest(
+    repo: GitRepository, target: Path, when: bytes, milliseconds: int
+) -> None:
+    repo.commit({SKILL: skill(1)}, when=when)
+    taken(repo, target)
+    assert history(target)[0].time == milliseconds
+
+
+@pytest.mark.parametrize(
+    ("author", "told"),
+    [
+        (b"\x1b[31mRed\x07 <r@x>", "[31mRed <r@x>"),
+        (b"A\xc3\xa9 <>", "Aé"),
+        (b"Latin \xe9 <l@x>", "Latin � <l@x>"),
+        (b"No mail", ""),
+        (b"<only@mail>", "<only@mail>"),
+        (b"\xe2\x80\xaeBidi <b@x>", "Bidi <b@x>"),
+    ],
+)
+def test_authors_lose_what_cannot_be_seen(
+    repo: GitRepository, target: Path, author: bytes, told: str
+) -> None:
+    repo.commit({SKILL: skill(1)}, author=author)
+    taken(repo, target)
+    assert history(target)[0].author == told
+
+
+def test_a_message_of_another_encoding_is_read_by_it(repo: GitRepository, target: Path) -> None:
+    repo.commit({SKILL: skill(1)}, message=b"Caf\xe9\x1b[2J", more=b"encoding ISO-8859-1\n")
+    taken(repo, target)
+    assert history(target)[0].message == "Café[2J"
+
+
+def test_a_message_longer_than_a_snapshot_holds_is_cut(repo: GitRepository, target: Path) -> None:
+    repo.commit({SKILL: skill(1)}, message="é".encode() * 100_000)
+    taken(repo, target)
+    assert history(target)[0].message.endswith("é […]")
+
+
+def test_what_a_brain_cannot_hold_is_left_out_and_named(repo: GitRepository, target: Path) -> None:
+    repo.commit(
+        {
+            SKILL: skill(1),
+            "skills/a/sub": GitEntry(b"1" * 40, SUBMODULE_MODE),
+            "skills/a/out": GitEntry(b"../../../etc/passwd", LINK_MODE),
+            "skills/a/in": GitEntry(b"SKILL.md", LINK_MODE),
+            b"skills/a/\xff.md": b"x",
+            "skills/a/\x01.md": b"x",
+            "skills/a/.git/hooks/post-checkout": b"x",
+            "skills/a/.env": b"X=1",
+            "skills/a/data.sqlite": b"x",
+            "skills/a/node_modules/x.js": b"x",
+            "skills/a/huge.bin": b"x" * (17 << 20),
+            "skills/a/crlf.md": b"a\r\nb\r\n",
+        }
+    )
+    done = taken(repo, target)
+    assert files(target) == {"manifest.yaml", SKILL, "skills/a/in", "skills/a/crlf.md"}
+    assert (target / "skills/a/crlf.md").read_bytes() == b"a\r\nb\r\n"
+    left = codes(done)
+    assert left["skills/a/sub"] == "submodule"
+    assert left["skills/a/out"] == "link_outside"
+    assert left["skills/a/huge.bin"] == "too_large"
+    assert left["skills/a/data.sqlite"] == left["skills/a/.env"] == "left_out"
+    assert left["skills/a/node_modules"] == "left_out"
+    assert len(left) >= 7, left
+
+
+def test_spellings_that_one_folder_cannot_hold_are_kept_apart(
+    repo: GitRepository, target: Path
+) -> None:
+    one = repo.commit({SKILL: skill(1), "skills/a/Note.md": b"1"})
+    two = repo.commit({SKILL: skill(1), "skills/a/Note.md": b"1", "skills/a/note.md": b"2"}, one)
+    repo.commit({SKILL: skill(1), "skills/A/x.md": b"3", "skills/a/Note.md": b"1"}, two)
+    done = taken(repo, target)
+    assert files(target) == {"manifest.yaml", SKILL, "skills/a/Note.md"}
+    assert codes(done)["skills/a/note.md"] == codes(done)["skills/A/x.md"] == "case_collision"
+
+
+def test_a_file_renamed_in_its_case_alone_is_followed(repo: GitRepository, target: Path) -> None:
+    one = repo.commit({SKILL: skill(1), "skills/a/Note.md": b"1"})
+    repo.commit({SKILL: skill(1), "skills/a/note.md": b"1"}, one)
+    taken(repo, target)
+    assert "skills/a/note.md" in files(target)
+
+
+def test_a_file_that_becomes_a_folder_is_followed(repo: GitRepository, target: Path) -> None:
+    one = repo.commit({SKILL: skill(1), "skills/a/x": b"1"})
+    two = repo.commit({SKILL: skill(1), "skills/a/x/y": b"1"}, one)
+    repo.commit({SKILL: skill(1), "skills/a/x": b"2"}, two)
+    taken(repo, target)
+    assert (target / "skills/a/x").read_bytes() == b"2"
+
+
+def test_a_repository_without_a_skill_says_so(repo: GitRepository, target: Path) -> None:
+    repo.commit({"README.md": b"r"})
+    with pytest.raises(InvalidInput) as caught:
+        adopt(repo.path, target, "git")
+    assert caught.value.code == "unknown_source"
+
+
+def test_a_damaged_repository_changes_nothing(repo: GitRepository, target: Path) -> None:
+    one = repo.commit({SKILL: skill(1)})
+    lost = repo.run_git("rev-parse", f"{one}^{{tree}}").decode().strip()
+    repo.commit({SKILL: skill(2)}, one)
+    repo.check_out()
+    (repo.path / ".git/objects" / lost[:2] / lost[2:]).unlink()
+    with pytest.raises(InvalidInput) as caught:
+        adopt(repo.path, target)
+    assert caught.value.code == "bad_repository"
+    assert not target.exists()
+
+
+def test_what_is_said_to_be_taken_is_what_the_last_commit_has(
+    repo: GitRepository, target: Path
+) -> None:
+    one = repo.commit({SKILL: skill(1), "skills/a/old.md": b"o", "skills/a/back.md": b"b"})
+    side = repo.commit({SKILL: skill(1), "skills/a/old.md": b"o"}, one)
+    two = repo.commit({SKILL: skill(2), "skills/a/back.md": b"b"}, one)
+    repo.commit({SKILL: skill(2), "skills/a/back.md": b"b"}, two, side)
+    look_like = {placed.path for placed in preview_adoption(repo.path, target).taken}
+    done = taken(repo, target)
+    assert {placed.path for placed in done.taken} == {SKILL, "skills/a/back.md"} == look_like
+    assert files(target) == {"manifest.yaml", SKILL, "skills/a/back.md"}
+
+
+def test_more_commits_than_are_taken_are_refused_and_a_clone_of_the_newest_is_taken(
+    repo: GitRepository, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    for number in range(1, 5):
+        made.append(repo.commit({SKILL: skill(number)}, *made[-1:]))
+    monkeypatch.setattr(repository, "MAX_COMMITS", 3)
+    with pytest.raises(InvalidInput) as caught:
+        adopt(repo.path, target)
+    assert caught.value.code == "too_many" and "--depth" in caught.value.hint
+    assert not target.exists()
+    clone = target.parent / "clone"
+    repo.run_git("clone", "--quiet", "--depth", "3", f"file://{repo.path}", str(clone))
+    done = adopt(clone, target)
+    assert done.steps == 3
+    assert [row.operation["revision"] for row in history(target)] == made[1:]

@@ -1,0 +1,181 @@
+"""An adoption that fails leaves what was there before, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.adopting import Owner, adopt, preview_adoption
+from brain.errors import BrainError, InvalidInput
+from tests.support.agent_homes import make_hermes_home, skill_text, write_files
+from tests.support.git_repositories import GitRepository
+from tests.support.planted_secrets import SECRET_MAKERS
+
+
+def empty_repository(place: Path) -> str:
+    GitRepository(place)
+    return "no_commit"
+
+
+def damaged_repository(place: Path) -> str:
+    repo = GitRepository(place)
+    one = repo.commit({"skills/a/SKILL.md": b"1"})
+    two = repo.commit({"skills/a/SKILL.md": b"2"}, one)
+    repo.commit({"skills/a/SKILL.md": b"3"}, two)
+    name = repo.run_git("rev-parse", f"{two}^{{tree}}").decode().strip()
+    (place / ".git/objects" / name[:2] / name[2:]).unlink()
+    return "bad_repository"
+
+
+def repository_of_nothing(place: Path) -> str:
+    GitRepository(place).commit({"README.md": b"r"})
+    return "unknown_source"
+
+
+def broken_agent_file(place: Path) -> str:
+    place.write_text('{"agents": [')
+    return "bad_agent_file"
+
+
+def agent_file_of_nothing(place: Path) -> str:
+    place.write_text('{"agents": [{"system": 3, "messages": [1]}]}')
+    return "nothing_to_take"
+
+
+def project_of_settings(place: Path) -> str:
+    write_files(place, {".claude/settings.json": "{}"})
+    return "nothing_to_take"
+
+
+def skills_with_secrets(place: Path) -> str:
+    write_files(place, {"a/SKILL.md": SECRET_MAKERS["github-token"](random.Random(11))})
+    return "nothing_to_take"
+
+
+SOURCES: dict[Callable[[Path], str], tuple[str, str]] = {
+    empty_repository: ("repo", "git"),
+    damaged_repository: ("repo", "git"),
+    repository_of_nothing: ("repo", "git"),
+    broken_agent_file: ("x.af", ""),
+    agent_file_of_nothing: ("x.af", ""),
+    project_of_settings: ("project", ""),
+    skills_with_secrets: ("skills", ""),
+}
+
+
+@pytest.fixture
+def before(tmp_path: Path) -> Callable[[], dict[str, bytes]]:
+    def seen() -> dict[str, bytes]:
+        paths = [path for path in tmp_path.rglob("*") if ".git" not in path.parts]
+        return {str(path): path.read_bytes() if path.is_file() else b"" for path in paths}
+
+    return seen
+
+
+@pytest.mark.parametrize("make", SOURCES)
+def test_a_source_that_cannot_be_taken_leaves_no_brain(
+    tmp_path: Path, make: Callable[[Path], str], before: Callable[[], dict[str, bytes]]
+) -> None:
+    name, kind = SOURCES[make]
+    (tmp_path / "empty").mkdir()
+    code = make(tmp_path / name)
+    was = before()
+    for target in ("new/deeper/brain", "empty"):
+        with pytest.raises(InvalidInput) as caught:
+            adopt(tmp_path / name, tmp_path / target, kind or None)
+        assert caught.value.code == code and before() == was
+    if code == "nothing_to_take":
+        done = preview_adoption(tmp_path / name, tmp_path / "brain", kind or None)
+        assert done.left_out and not done.taken
+
+
+def test_a_source_refused_on_the_way_leaves_no_brain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: Callable[[], dict[str, bytes]]
+) -> None:
+    home = make_hermes_home(tmp_path / "home")
+    was = before()
+    monkeypatch.setattr("brain.adopting.scan_home.MAX_HOME_FILES", 3)
+    for target in (tmp_path / "a/brain", None):
+        with pytest.raises(InvalidInput) as caught:
+            adopt(home, target)
+        assert caught.value.code == "too_many" and before() == was
+
+
+@pytest.mark.parametrize("rules", [b"[z-a]\n", b"\xff\n", b"#" * (64 << 10)])
+def test_rules_of_a_home_that_cannot_be_read_stay_as_they_are(
+    tmp_path: Path, rules: bytes, before: Callable[[], dict[str, bytes]]
+) -> None:
+    home = make_hermes_home(tmp_path / "home")
+    (home / ".brainignore").write_bytes(rules)
+    was = before()
+    with pytest.raises(InvalidInput) as caught:
+        adopt(home)
+    assert caught.value.code == "bad_ignore" and "name a folder" in caught.value.hint
+    assert before() == was
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_brain_that_cannot_be_made_is_taken_back(
+    tmp_path: Path, in_place: bool, before: Callable[[], dict[str, bytes]]
+) -> None:
+    def no_key() -> bytes:
+        raise BrainError("no key", code="no_key")
+
+    home = make_hermes_home(tmp_path / "home")
+    write_files(home, {".brainignore": "# mine\n"})
+    was = before()
+    for _ in range(2):
+        with pytest.raises(BrainError) as caught:
+            adopt(home, None if in_place else tmp_path / "x/brain", owner=Owner(sign_with=no_key))
+        assert caught.value.code == "no_key" and before() == was
+
+
+def test_a_brain_that_is_there_stays_what_it_was(tmp_path: Path) -> None:
+    adopt(make_hermes_home(tmp_path / "home"), tmp_path / "brain")
+    damaged_repository(tmp_path / "repo")
+    with Brain.open(tmp_path / "brain") as brain:
+        was = brain.head, len(brain.operations()), [row.name for row in brain.branches().branches]
+    with pytest.raises(InvalidInput):
+        adopt(tmp_path / "repo", tmp_path / "brain", "git")
+    with Brain.open(tmp_path / "brain") as brain:
+        now = brain.head, len(brain.operations()), [row.name for row in brain.branches().branches]
+        assert now == was and brain.verify(deep=True).ok
+
+
+def test_what_was_recorded_before_it_failed_stays_and_the_hint_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = make_hermes_home(tmp_path / "home")
+
+    def full(*_: object, **__: object) -> None:
+        raise BrainError("no space left", code="no_space", hint="free some space")
+
+    with monkeypatch.context() as patched, pytest.raises(BrainError) as caught:
+        patched.setattr(Brain, "merge", full)
+        adopt(home, tmp_path / "brain")
+    assert "free some space; what was read is in " in caught.value.hint
+    done = adopt(home, tmp_path / "brain")
+    assert done.changed and len(done.taken) == 7
+    with Brain.open(tmp_path / "brain") as brain:
+        assert brain.status().clean and brain.verify(deep=True).ok
+        assert sum(row.operation["kind"] == "import" for row in brain.log()) == 1
+
+
+def test_what_somebody_else_put_there_meanwhile_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> None:
+        write_files(tmp_path / "brain", {"skills/other/SKILL.md": skill_text("other", "Not ours.")})
+        raise BrainError("broke")
+
+    with monkeypatch.context() as patched, pytest.raises(BrainError) as caught:
+        patched.setattr(Brain, "import_steps", failing)
+        adopt(make_hermes_home(tmp_path / "home"), tmp_path / "brain")
+    assert sorted(os.listdir(tmp_path / "brain")) == ["skills"]
+    assert (tmp_path / "brain/skills/other/SKILL.md").exists()
+    assert "what is left can be removed" in caught.value.hint

@@ -1,0 +1,113 @@
+"""`kill -9` at any point of the adoption of a repository."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.adopting import adopt
+from tests.support import killed_adoption
+from tests.support.agent_homes import make_hermes_home, write_files
+from tests.support.git_repositories import GitFiles, GitRepository
+from tests.support.killed_adoption import KNOWN_SOURCE_KILL_POINTS, NEW_BRAIN_KILL_POINTS
+
+IN_PLACE = """
+import os, signal, sys
+from pathlib import Path
+from brain.adopting import adopt
+from brain.worktree import writing
+
+usual, left = writing._rename, int(sys.argv[2])
+
+def last(*args):
+    global left
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    usual(*args)
+
+writing._rename = last
+adopt(Path(sys.argv[1]))
+"""
+"""Adopts a home in place, and is killed before so many files have their name."""
+
+
+def state(number: int) -> GitFiles:
+    """Return the files of a commit."""
+    head = b"---\nname: a\ndescription: About a\nversion: %d\n---\n" % number
+    more = {f"skills/s{n}/SKILL.md": b"%d\n" % n for n in range(number)}
+    return {"skills/a/SKILL.md": head, **more}
+
+
+def killed(repo: GitRepository, jobs: list[tuple[Path, str]]) -> list[int]:
+    """Run the jobs; return how the processes ended."""
+    told = json.dumps([(str(folder), point) for folder, point in jobs])
+    command = [sys.executable, killed_adoption.__file__, str(repo.path), told]
+    done = subprocess.run(command, check=True, capture_output=True)
+    return [int(status) for status in json.loads(done.stdout)]
+
+
+def revisions(folder: Path) -> list[str]:
+    """Return the commits that the head has, after a verification of everything."""
+    with Brain.open(folder) as brain:
+        verified = brain.verify(deep=True)
+        assert verified.ok and not [row for row in verified.findings if row.severity == "error"]
+        log = [row.operation for row in brain.log() if row.operation["kind"] == "import"]
+        return [str(done["revision"]) for done in log]
+
+
+@pytest.mark.parametrize("known", [0, 2], ids=["a new brain", "a brain that knows some commits"])
+def test_a_killed_adoption_leaves_the_old_or_the_new_and_the_next_one_finishes_it(
+    tmp_path: Path, known: int
+) -> None:
+    repo = GitRepository(tmp_path / "repo")
+    made: list[str] = []
+    for number in range(1, 6):
+        made.append(repo.commit(state(number), *made[-1:]))
+        if number == known:
+            adopt(repo.path, tmp_path / "known", "git")
+            with Brain.open(tmp_path / "known") as brain:
+                brain.upsert_skill("own", "Learned here.\n", description="Own")
+    jobs = [
+        (tmp_path / f"{n}", point)
+        for n, point in enumerate(KNOWN_SOURCE_KILL_POINTS if known else NEW_BRAIN_KILL_POINTS)
+    ]
+    for folder, _ in jobs:
+        if known:
+            shutil.copytree(tmp_path / "known", folder)
+    assert set(killed(repo, jobs)) == {-signal.SIGKILL}
+
+    merged = []
+    for folder, point in jobs:
+        there = revisions(folder) if (folder / ".brain").exists() else []
+        assert there in (made[:known][::-1], made[::-1]), point
+        merged.append(len(there) == 5)
+        done = adopt(repo.path, folder, "git")
+        assert not done.conflicts and revisions(folder) == made[::-1], point
+        with Brain.open(folder) as brain:
+            assert brain.status().clean, point
+            paths = {info.path for info in brain.files()} - {"manifest.yaml"}
+        assert paths - {"skills/own/SKILL.md"} == state(5).keys(), point
+        assert ("skills/own/SKILL.md" in paths) == bool(known), point
+    assert merged == sorted(merged) and merged[-1] and not merged[0]
+    assert not adopt(repo.path, jobs[-1][0], "git").changed
+
+
+@pytest.mark.parametrize("number", [1, 2], ids=[".brainignore", "manifest.yaml"])
+def test_what_a_killed_adoption_in_place_left_half_written_goes_with_the_next(
+    tmp_path: Path, number: int
+) -> None:
+    home = make_hermes_home(tmp_path / "home")
+    write_files(home, {".brain-tmp-notes": "Somebody else's."})
+    ended = subprocess.run([sys.executable, "-c", IN_PLACE, str(home), str(number)], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert len(list(home.glob(".brain-tmp-*"))) == 2 and not (home / ".brain").exists()
+    assert adopt(home).changed
+    assert [path.name for path in home.glob(".brain-tmp-*")] == [".brain-tmp-notes"]

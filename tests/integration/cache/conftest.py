@@ -1,0 +1,43 @@
+"""A brain with derived data of every kind, and where the caches of it lie."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.derived_data import answer_all_questions, make_brain
+
+
+class CachedBrain(NamedTuple):
+    """The folder of a brain, and what it answers without any cache."""
+
+    root: Path
+    truth: dict[str, object]
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> CachedBrain:
+    """A brain that nobody changes."""
+    place = tmp_path_factory.mktemp("grown")
+    (place / "no-cache").write_text("in the way")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BRAIN_CACHE_DIR", str(place / "no-cache"))
+        make_brain(place / "agent")
+        return CachedBrain(place / "agent", answer_all_questions(place / "agent"))
+
+
+@pytest.fixture
+def grown(model: CachedBrain, tmp_path: Path) -> CachedBrain:
+    """A copy of it that may be changed."""
+    shutil.copytree(model.root, tmp_path / "agent", symlinks=True)
+    return model._replace(root=tmp_path / "agent")
+
+
+@pytest.fixture
+def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of all caches of the user."""
+    monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "caches"))
+    return tmp_path / "caches"

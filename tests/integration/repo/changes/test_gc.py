@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from brain import Brain, BrainError, InvalidInput, NotFound, StoreError
+from brain.receipts import Receipt, encode_receipt
+from brain.repo.open.session import Session
+from brain.worktree import file_fingerprint
+from tests.integration.repo.conftest import skill_text, write_file
+from tests.support.derived_data import cache_folder
+
+DAY = 86_400_000
+
+
+def code_of(action: Callable[[], object], kind: type[BrainError]) -> str:
+    with pytest.raises(kind) as error:
+        action()
+    return error.value.code
+
+
+def sound(brain: Brain) -> bool:
+    return brain.verify(deep=True).findings == []
+
+
+def later(brain: Brain, days: int) -> None:
+    """Set the clock of the brain forward."""
+    now = Session(brain.root, brain._session.store).clock()
+    brain._session.clock = lambda: now + days * DAY
+
+
+def test_nothing_goes_that_a_branch_or_a_late_operation_needs(brain: Brain) -> None:
+    brain.upsert_skill("A", "One.\n")
+    brain.create_branch("idea")
+    brain.upsert_skill("A", "Two.\n", receipt=encode_receipt(Receipt("How it was learnt")))
+    brain.upsert_skill("A", "Undone.\n")
+    brain.undo()
+    count = brain.verify().objects
+    done = brain.gc()
+    assert (done.removed, done.kept) == (0, count)
+    brain.redo()
+    assert brain.view_skill("a").version == 3
+    assert sound(brain)
+
+
+def test_what_was_undone_goes_once_the_grace_period_is_over(brain: Brain) -> None:
+    brain.upsert_skill("A", "One.\n")
+    brain.upsert_skill("A", "A thing to be forgotten.\n")
+    gone = brain.head
+    brain.undo()
+    later(brain, 29)
+    assert brain.gc().removed == 0
+    later(brain, 31)
+    done = brain.gc()
+    assert done.removed > 0
+    assert code_of(lambda: brain.show(gone), NotFound) == "no_revision"
+    assert code_of(brain.redo, NotFound) == "collected"
+    assert sound(brain)
+    assert brain.upsert_skill("A", "Two.\n").version == 2
+    assert [row.version for row in brain.skill_history("a")] == [2, 1]
+    assert brain.gc().removed == 0
+    assert sound(brain)
+
+
+def test_a_shorter_grace_period_lets_go_for_good_and_a_longer_one_does_not_mind(
+    brain: Brain,
+) -> None:
+    brain.upsert_skill("A", "One.\n")
+    brain.upsert_skill("A", "Two.\n")
+    brain.undo()
+    assert brain.gc(grace=0).removed > 0
+    assert brain.gc(grace=1000).removed == 0
+    assert sound(brain)
+    assert code_of(lambda: brain.gc(grace=-1), InvalidInput) == "bad_grace"
+
+
+def test_a_deleted_branch_gives_its_space_back(brain: Brain) -> None:
+    chance = random.Random(1)
+    brain.create_branch("large")
+    brain.switch("large")
+    for number in range(3):
+        write_file(
+            brain, f"memory/{number}.bin", "".join(f"{chance.random()}" for _ in range(40_000))
+        )
+        brain.snapshot()
+    brain.switch("main")
+    brain.merge("large")
+    brain.undo()
+    merged = brain.operations()[1].refs["heads/main"][1]
+    brain.create_branch("keep", merged)
+    brain.delete_branch("large")
+    assert brain.gc(grace=0).removed == 0
+    with brain._session.store.transaction() as tx:
+        tx.update_ref("heads/keep", bytes.fromhex(merged), None)
+    done = brain.gc(grace=0)
+    assert done.compacted
+    assert done.bytes == done.before - done.after > 1_000_000
+
+
+def test_a_merge_that_waits_keeps_what_it_needs(brain: Brain) -> None:
+    write_file(brain, "prompts/a.md", "One.\n")
+    brain.snapshot()
+    brain.create_branch("idea")
+    write_file(brain, "prompts/a.md", "Ours.\n")
+    brain.snapshot()
+    brain.switch("idea")
+    write_file(brain, "prompts/a.md", "Theirs.\n")
+    brain.snapshot()
+    brain.switch("main")
+    assert brain.merge("idea").conflicts
+    file = brain.root / ".brain/conflicts/prompts/a.md"
+    file.write_text("Decided by hand.\n")
+    brain.resolve(["prompts/a.md"], "content")
+    brain.gc(grace=0)
+    brain.continue_merge()
+    assert (brain.root / "prompts/a.md").read_text() == "Decided by hand.\n"
+    assert sound(brain)
+
+
+def test_a_fork_keeps_the_lineage_it_came_from(brain: Brain, tmp_path: Path) -> None:
+    brain.upsert_skill("A", "One.\n")
+    first = brain.head
+    brain.upsert_skill("A", "Two.\n")
+    brain.fork(tmp_path / "child")
+    with Brain.open(tmp_path / "child") as child:
+        assert child.gc(grace=0).removed == 0
+        child.upsert_skill("A", "Three.\n")
+        child.undo()
+        assert child.gc(grace=0).removed > 0
+        assert child.ancestry(first).descends
+        assert sound(child)
+
+
+@pytest.mark.parametrize("table", ["blobs", "objects"])
+def test_nothing_is_removed_from_a_store_that_lacks_something(brain: Brain, table: str) -> None:
+    for number in range(3):
+        write_file(brain, f"skills/s{number}/SKILL.md", skill_text(f"s{number}"))
+        brain.snapshot()
+    brain.upsert_skill("A", "Undone.\n")
+    brain.undo()
+    db = brain._session.store._db  # type: ignore[attr-defined]
+    db.run(f"DELETE FROM {table} WHERE number = (SELECT min(number) + 1 FROM {table})")
+    before = brain._session.store.count_objects()
+    assert code_of(lambda: brain.gc(grace=0), StoreError) == "incomplete"
+    assert brain._session.store.count_objects() == before
+
+
+def test_another_opening_of_the_brain_goes_on_after_a_collection(brain: Brain) -> None:
+    brain.upsert_skill("A", "One.\n")
+    with Brain.open(brain.root) as other:
+        write_file(other, "memory/a.md", "Undone.\n")
+        other.snapshot()
+        gone = other.head
+        other.undo()
+        brain.gc(grace=0)
+        assert code_of(lambda: other.merge(gone), NotFound) == "no_revision"
+        other.snapshot()
+        other.upsert_skill("A", "Two.\n")
+        assert sound(other)
+    assert sound(brain)
+
+
+def test_verifying_begins_again_if_something_is_taken_out_meanwhile(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from brain.verify import graph_check
+
+    brain.upsert_skill("A", "One.\n")
+    brain.upsert_skill("A", "Two.\n")
+    first = brain.log().__next__().parents[0]
+    real, calls = graph_check.check_refs, []
+
+    def heads(session: Session) -> object:
+        calls.append(1)
+        if len(calls) == 1:
+            with Brain.open(brain.root) as other:
+                other.redact("skills/a/SKILL.md", rev=first, reason="x")
+            return [bytes(32)], []
+        return real(session)
+
+    monkeypatch.setattr(graph_check, "check_refs", heads)
+    found = brain.verify()
+    assert found.ok and len(calls) == 2
+
+
+def test_a_file_whose_content_went_is_recorded_anew_though_nobody_touched_it(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_fingerprint, "is_racy", lambda *_: False)  # as after a while
+    write_file(brain, "memory/notes.md", "What was undone, and is still in the folder.\n")
+    brain.snapshot()
+    brain.undo()
+    assert brain.gc(grace=0).removed > 0
+    assert brain.snapshot().added == 1
+    assert sound(brain)
+
+
+def test_the_next_scan_goes_by_the_last_one_where_nothing_of_it_went(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_fingerprint, "is_racy", lambda *_: False)
+    brain.upsert_skill("A", "Undone.\n")
+    brain.undo()
+    write_file(brain, "memory/notes.md", "Text.\n")
+    brain.snapshot()
+    (file,) = cache_folder(brain).glob("stat-*")
+    known = file.read_bytes()
+    assert brain.gc(grace=0).removed > 0
+    assert file.read_bytes() == known

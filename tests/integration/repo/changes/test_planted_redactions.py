@@ -1,0 +1,191 @@
+"""What a row of the store calls redacted is so only if a snapshot of the lineage says it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.errors import BrainError
+from brain.objects import bundle as bundles
+from brain.repo.core.transaction import log_operation
+from brain.results import Finding
+from brain.store import checksums
+from brain.trust.signature_format import format_key
+from tests.integration.repo.conftest import write_file
+from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS
+
+
+def planted(brain: Brain, path: str, said: str, at: str = "") -> bytes:
+    """Take the content of a file out of the store, and let a row say that it was redacted."""
+    session = brain._session
+    held = bytes.fromhex(at) if at else session.head()
+    entry = bundles.get_entry(session.nodes, session.bundle_of(held), path)
+    assert entry is not None
+    db = session.store._db  # type: ignore[attr-defined]
+    snapshot = bytes.fromhex(said)
+    with session.store.transaction() as tx:
+        tx.redact_blob(entry.blob, snapshot, lambda others: others)
+    db.run("DELETE FROM redactions")
+    row = (entry.blob, snapshot, checksums.row_checksum(entry.blob, snapshot))
+    db.run("INSERT INTO redactions VALUES (?, ?, ?)", row)
+    session.clear_loaded()
+    session.loaded_cards.clear()
+    return entry.blob
+
+
+def errors(brain: Brain) -> list[Finding]:
+    return [one for one in brain.verify().findings if one.severity == "error"]
+
+
+@pytest.fixture
+def robbed(brain: Brain) -> Brain:
+    """A brain with one honest redaction, whose snapshot a planted row names for another blob."""
+    brain.upsert_skill("Oracle", "Ask.\n", description="d")
+    write_file(brain, "memory/a.md", "a secret\n")
+    write_file(brain, "memory/b.md", "no secret\n")
+    brain.snapshot()
+    said = brain.redact("memory/a.md", reason="a name").snapshot
+    planted(brain, "memory/b.md", said)
+    return brain
+
+
+def test_verification_calls_it_missing_and_names_the_row(robbed: Brain) -> None:
+    codes = [one.code for one in errors(robbed)]
+    assert "missing_object" in codes and "false_redaction" in codes
+    (missing,) = [one for one in errors(robbed) if one.code == "missing_object"]
+    assert missing.path == "memory/b.md"
+
+
+def test_nothing_that_needs_the_content_takes_it_for_redacted(
+    robbed: Brain, tmp_path: Path
+) -> None:
+    (robbed.root / "memory/b.md").unlink()
+    for ask in (
+        lambda: robbed.restore("@~1"),
+        robbed.gc,
+        lambda: robbed.fork(tmp_path / "fork"),
+        lambda: robbed.read_file("memory/b.md"),
+    ):
+        with pytest.raises(BrainError) as caught:
+            ask()
+        assert caught.value.code in ("missing_object", "incomplete")
+
+
+def test_a_merge_does_not_take_its_base_for_redacted(brain: Brain) -> None:
+    write_file(brain, "memory/a.md", "a secret\n")
+    write_file(brain, "notes.txt", "one\ntwo\nthree\n")
+    brain.snapshot()
+    said = brain.redact("memory/a.md", reason="a name").snapshot
+    brain.create_branch("idea")
+    write_file(brain, "notes.txt", "one\ntwo\n3\n")
+    brain.snapshot()
+    brain.switch("idea")
+    write_file(brain, "notes.txt", "1\ntwo\nthree\n")
+    brain.snapshot()
+    planted(brain, "notes.txt", said, at=said)
+    with pytest.raises(BrainError) as caught:
+        brain.merge("main")
+    assert caught.value.code == "missing_object"
+
+
+def test_a_skill_is_not_shown_as_redacted(brain: Brain) -> None:
+    brain.upsert_skill("Oracle", "Ask.\n", description="d")
+    write_file(brain, "memory/a.md", "a secret\n")
+    brain.snapshot()
+    said = brain.redact("memory/a.md", reason="a name").snapshot
+    planted(brain, "skills/oracle/SKILL.md", said)
+    with pytest.raises(BrainError) as caught:
+        brain.view_skill("oracle")
+    assert caught.value.code == "missing_object"
+    assert "missing_object" in {one.code for one in errors(brain)}
+
+
+def test_content_is_not_refused_for_a_planted_row(robbed: Brain) -> None:
+    write_file(robbed, "memory/c.md", "no secret\n")
+    robbed.snapshot()
+    assert robbed.read_file("memory/c.md") == b"no secret\n"
+
+
+def test_a_redaction_that_the_store_has_forgotten_is_named(brain: Brain) -> None:
+    write_file(brain, "memory/a.md", "a secret\n")
+    brain.snapshot()
+    said = brain.redact("memory/a.md", reason="a name").snapshot
+    assert brain.verify().ok
+    brain._session.store._db.run("DELETE FROM redactions")  # type: ignore[attr-defined]
+    (found,) = errors(brain)
+    assert (found.code, found.snapshot) == ("unknown_redaction", said)
+
+
+def test_a_redaction_on_a_branch_that_nothing_leads_to_any_more_counts_for_nothing(
+    brain: Brain,
+) -> None:
+    write_file(brain, "memory/a.md", "a secret\n")
+    head = bytes.fromhex(brain.snapshot().snapshot)
+    said = bytes.fromhex(brain.redact("memory/a.md", reason="a name").snapshot)
+    session = brain._session
+    with session.store.transaction() as tx:
+        tx.update_ref("heads/main", said, head)
+        log_operation(session, tx, "undo", "back", [("heads/main", said, head)])
+    assert {one.code for one in errors(brain)} == {"missing_object", "false_redaction"}
+
+
+def test_who_demands_signatures_is_told_of_a_redaction_beside_the_head(brain: Brain) -> None:
+    write_file(brain, "memory/a.md", "a secret\n")
+    brain.snapshot()
+    brain.create_branch("idea")
+    brain.switch("idea")
+    brain.redact("memory/a.md", reason="a name")
+    brain.switch("main")
+    assert brain.verify().ok
+    strict = brain.verify(require_signatures=True)
+    assert "redacted_elsewhere" in {one.code for one in strict.findings}
+    brain.merge("idea")
+    strict = brain.verify(require_signatures=True)
+    assert "redacted_elsewhere" not in {one.code for one in strict.findings}
+
+
+def test_who_has_pinned_a_root_demands_signatures(brain: Brain) -> None:
+    brain._session.sign_with = lambda: KEY_SEEDS[0]
+    brain.trust_key(format_key(PUBLIC_KEYS[0]), "me")
+    write_file(brain, "memory/a.md", "a secret\n")
+    brain.snapshot()
+    brain._session.sign_with = None
+    brain.create_branch("idea")
+    brain.switch("idea")
+    brain.redact("memory/a.md", reason="a name")
+    brain.switch("main")
+    assert brain.verify().ok
+    brain._session.pinned_roots_provider = lambda _: [format_key(PUBLIC_KEYS[0])]
+    assert {one.code for one in errors(brain)} == {"redacted_elsewhere"}
+
+
+def test_a_redaction_before_a_fork_counts_in_the_fork(brain: Brain, tmp_path: Path) -> None:
+    write_file(brain, "memory/a.md", "a secret\n")
+    brain.snapshot()
+    brain.redact("memory/a.md", reason="a name")
+    brain.fork(tmp_path / "fork")
+    with Brain.open(tmp_path / "fork") as fork:
+        assert fork.verify(deep=True).findings == []
+        (fork.root / "memory").mkdir(exist_ok=True)
+        (fork.root / "memory/b.md").write_text("a secret\n")
+        with pytest.raises(BrainError) as caught:
+            fork.snapshot()
+        assert caught.value.code == "redacted"
+
+
+def test_a_redaction_is_found_behind_a_merge(brain: Brain) -> None:
+    write_file(brain, "memory/a.md", "a secret\n")
+    brain.snapshot()
+    brain.create_branch("idea")
+    brain.switch("idea")
+    brain.redact("memory/a.md", reason="a name")
+    brain.upsert_skill("Idea", "i\n", description="d")
+    brain.switch("main")
+    brain.upsert_skill("Main", "m\n", description="d")
+    brain.merge("idea")
+    brain.delete_branch("idea")
+    assert [(one.code, one.severity) for one in brain.verify().findings] == [("redacted", "note")]
+    brain.gc(grace=0)
+    assert brain.restore("@~2").redacted == ["memory/a.md"]

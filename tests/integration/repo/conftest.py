@@ -1,0 +1,29 @@
+"""A brain in a fresh folder, for tests of what one can do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Iterator[Brain]:
+    with Brain.init(tmp_path / "agent", name="agent", author="tester") as made:
+        yield made
+
+
+def write_file(brain: Brain, path: str, text: str) -> Path:
+    """Write a file of the brain by hand."""
+    target = brain.root / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, "utf-8", newline="")
+    return target
+
+
+def skill_text(name: str, version: object = 1, body: str = "Do it.\n") -> str:
+    """Return the text of a SKILL.md."""
+    return f"---\nname: {name}\ndescription: About {name}\nversion: {version}\n---\n{body}"

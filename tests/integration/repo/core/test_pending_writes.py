@@ -1,0 +1,190 @@
+"""Files that could not be written, refused before anything is recorded: no writer waits for one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from brain import Brain, InvalidInput, NotFound
+from brain.digest import blob_id
+from brain.repo.changes.import_source import ImportSource, ImportStep, SourceFile
+from brain.worktree.symlinks import encode_link_target
+from tests.support.store_tampering import execute_in_store
+
+SOURCE = ImportSource("git", "skills", "adopted/skills")
+NAME = f"{'x' * 300}.md"
+LONG = f"memory/new/{NAME}"
+
+
+def take_in(brain: Brain, *paths: str, kind: int = 0, text: bytes = b"text") -> None:
+    files = [(path, SourceFile(kind, text)) for path in paths]
+    brain.import_steps(SOURCE, [ImportStep(files, is_complete=True)])
+
+
+def is_well(brain: Brain) -> bool:
+    return brain.upsert_skill("well", "It is.\n").changed and brain.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("path", [LONG, f"memory/{NAME}", f"memory/{NAME}/a.md", f"{'ü' * 130}.md"])
+def test_a_file_of_a_name_too_long_is_refused_and_nothing_waits_to_be_written(
+    brain: Brain, path: str
+) -> None:
+    head = brain.head
+    with pytest.raises(InvalidInput) as raised:
+        brain.edit_file(path, lambda _: b"text")
+    assert raised.value.code == "name_too_long"
+    assert brain.head == head and is_well(brain)
+
+
+def test_one_of_a_skill_is_refused_also_in_a_proposal(brain: Brain) -> None:
+    brain.upsert_skill("alpha", "Alpha.\n")
+    with brain.proposal("agent") as proposed:
+        for one in (brain, proposed):
+            with pytest.raises(InvalidInput) as raised:
+                one.edit_skill("alpha", lambda _: b"text", file=f"scripts/{NAME}")
+            assert raised.value.code == "name_too_long"
+    assert is_well(brain)
+
+
+def test_one_is_refused_where_it_would_be_imported(brain: Brain) -> None:
+    head = brain.head
+    with pytest.raises(InvalidInput) as raised:
+        take_in(brain, LONG, "memory/new/a.md")
+    assert raised.value.code == "name_too_long"
+    assert brain.head == head and is_well(brain)
+
+
+def test_a_name_that_this_folder_alone_cannot_hold_is_refused_where_it_would_be_written(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_in(brain, "memory/new/a.md", "memory/new/a-longer-name.md")
+    head = brain.head
+    with monkeypatch.context() as here, pytest.raises(InvalidInput) as raised:
+        here.setattr(os, "pathconf", lambda *_: 13)
+        brain.merge(SOURCE.branch)
+    assert raised.value.code == "name_too_long"
+    assert brain.head == head and not (brain.root / "memory/new").exists() and is_well(brain)
+
+
+def a_link(place: Path) -> None:
+    place.symlink_to("../memory")
+
+
+def a_file(place: Path) -> None:
+    place.write_text("mine")
+
+
+@pytest.mark.parametrize("put", [a_link, a_file, os.mkfifo])
+def test_what_stands_in_the_way_of_a_folder_is_told_before_anything_is_recorded(
+    brain: Brain, put: Callable[[Path], None]
+) -> None:
+    take_in(brain, "skills/new/SKILL.md")
+    head, place = brain.head, brain.root / "skills/new"
+    put(place)
+    with pytest.raises(InvalidInput) as raised:
+        brain.merge(SOURCE.branch)
+    assert (raised.value.code, raised.value.hint) == ("unsafe_path", "move it out of the way")
+    assert brain.head == head and is_well(brain)
+    place.unlink()
+    brain.merge(SOURCE.branch)
+    assert (place / "SKILL.md").read_bytes() == b"text"
+
+
+@pytest.mark.parametrize("was", ["file", "link"])
+def test_a_recorded_file_gives_way_to_a_folder(brain: Brain, was: str) -> None:
+    place = brain.root / "memory/new"
+    place.write_text("text") if was == "file" else place.symlink_to("../skills")
+    brain.snapshot()
+    before = brain.head
+    place.unlink()
+    place.mkdir()
+    (place / "a.md").write_text("a")
+    brain.snapshot()
+    after = brain.head
+    brain.restore(before)
+    assert not place.is_dir() or place.is_symlink()
+    brain.restore(after)
+    assert (place / "a.md").read_text() == "a" and is_well(brain)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "text"),
+    [
+        ("skills/a/.git/config", 0, b"text"),
+        ("skills/a/.Brain-Tmp-1", 0, b"text"),
+        ("skills/a/link", 2, b"../../../x"),
+        ("skills/a/link", 2, b"../../.brain/store.db"),
+        ("skills/a/link", 2, b"a\0b"),
+        ("skills/a/link", 2, b""),
+    ],
+)
+def test_what_no_brain_writes_is_refused_before_it_is_recorded(
+    brain: Brain, path: str, kind: int, text: bytes
+) -> None:
+    head = brain.head
+    with pytest.raises(InvalidInput) as raised:
+        take_in(brain, path, kind=kind, text=text)
+    assert raised.value.code in ("reserved_name", "link_outside")
+    assert brain.head == head and is_well(brain)
+
+
+def test_a_fork_leaves_out_what_this_folder_alone_cannot_hold_and_may_drop_it(
+    brain: Brain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "memory/new/a-longer-name.md"
+    take_in(brain, long, "memory/new/a.md")
+    with monkeypatch.context() as here:
+        here.setattr(os, "pathconf", lambda *_: 13)
+        brain.fork(tmp_path / "fork", SOURCE.branch)
+        with Brain.open(tmp_path / "fork") as fork:
+            assert (fork.root / "memory/new/a.md").read_bytes() == b"text"
+            assert fork.status().removed == [long]
+            assert fork.snapshot().removed == 1
+            assert fork.undo() and fork.status().removed == [long]
+            fork.snapshot()
+            with pytest.raises(InvalidInput):
+                fork.restore("@~1")
+            assert is_well(fork)
+
+
+def test_a_link_as_long_as_the_system_takes_can_be_written(brain: Brain) -> None:
+    longest = b"a/" * 2047 + b"b"
+    take_in(brain, "memory/link", kind=2, text=longest)
+    brain.merge(SOURCE.branch)
+    assert (brain.root / "memory/link").readlink().as_posix() == longest.decode()
+    with pytest.raises(InvalidInput):
+        encode_link_target("memory/link", longest.decode() + "c")
+    assert is_well(brain)
+
+
+@pytest.mark.parametrize("act", ["switch", "restore", "merge"])
+def test_what_is_not_in_the_store_is_missed_before_anything_is_recorded(
+    brain: Brain, act: str
+) -> None:
+    brain.upsert_skill("here", "Text.\n")
+    brain.create_branch("other")
+    brain.switch("other")
+    blob = blob_id(b"the content that goes missing\n")
+    (brain.root / "memory").mkdir(exist_ok=True)
+    (brain.root / "memory/gone.md").write_bytes(b"the content that goes missing\n")
+    kept = brain.snapshot().snapshot
+    if act in ("switch", "merge"):
+        brain.switch("main")
+    else:
+        (brain.root / "memory/gone.md").unlink()
+        brain.snapshot()
+    execute_in_store(brain.root, ("DELETE FROM blobs WHERE id = ?", (blob,)))
+    before = brain.head, brain.status().branch
+    acts = {
+        "switch": lambda: brain.switch("other"),
+        "restore": lambda: brain.restore(kept),
+        "merge": lambda: brain.merge("other"),
+    }
+    with pytest.raises(NotFound) as caught:
+        acts[act]()
+    assert caught.value.code == "missing_object"
+    assert (brain.head, brain.status().branch) == before
+    brain.upsert_skill("here", "More.\n")

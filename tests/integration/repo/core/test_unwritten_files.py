@@ -1,0 +1,53 @@
+"""What is recorded, but could not be written into the folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from tests.support.processes import TIMEOUT_SECONDS
+
+SCRIPT = """
+import shutil, tempfile
+from pathlib import Path
+
+from brain import Brain
+from brain.errors import BrainError
+
+root = Path(tempfile.mkdtemp())
+with Brain.init(root, name="agent", author="tester") as brain:
+    made = brain.upsert_skill("a", "one\\n", description="d")
+    file = brain.root / made.path
+    file.parent.chmod(0o555)
+    try:
+        brain.upsert_skill("a", "two\\n")
+    except BrainError as error:
+        print(f"{error.code}: {error.hint}")
+    print(brain.skills()[0].version)
+    found = brain.status()
+    print(found.clean, *(f"{one.code} {one.path}: {one.message}" for one in found.notices))
+    print(*(one.check for one in brain.doctor() if not one.ok and one.check != "disk"))
+    file.write_text("mine")
+    print(brain.status().modified, brain.status().notices)
+    file.parent.chmod(0o755)
+shutil.rmtree(root)
+"""
+
+
+def test_it_is_said_to_be_recorded_and_what_somebody_wrote_since_is_no_part_of_it() -> None:
+    command = [sys.executable, "-c", SCRIPT]
+    if os.geteuid() == 0:  # root may write everything
+        command = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *command]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=True
+    )
+    path = "skills/a/SKILL.md"
+    assert done.stdout.splitlines() == [
+        "unwritable: it is recorded; the next command that writes tries again",
+        "2",
+        f"True unwritten {path}: recorded, but not yet written; the next command that writes "
+        "does so",
+        "unfinished writes",
+        f"['{path}'] []",
+    ]

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import pytest
+
+from brain import Brain
+from brain.cache.cache_folder import DERIVATION_VERSION
+from tests.integration.repo.conftest import skill_text, write_file
+from tests.support.derived_data import cache_folder
+
+
+def test_the_diff_says_in_words_what_happened_to_skills(brain: Brain) -> None:
+    brain.upsert_skill("a", "one\n", description="d")
+    brain.upsert_skill("b", "one\n", description="d")
+    brain.upsert_skill("c", "one\n", description="d")
+    start = brain.head
+    brain.upsert_skill("a", "two\n")
+    brain.delete_skill("b")
+    brain.upsert_skill("new", "x\n", description="d")
+    write_file(brain, "skills/c/notes.md", "n\n")
+    brain.snapshot()
+    found = brain.diff(start, "@").skills
+    assert [(s.slug, s.change, s.from_version, s.to_version) for s in found] == [
+        ("a", "upgraded", 1, 2),
+        ("b", "removed", 1, None),
+        ("c", "changed", 1, 1),
+        ("new", "added", None, 1),
+    ]
+
+
+def test_the_diff_with_the_folder_reads_skills_from_the_folder(brain: Brain) -> None:
+    brain.upsert_skill("a", "one\n", description="d")
+    write_file(brain, "skills/a/SKILL.md", skill_text("a", 5))
+    write_file(brain, "skills/x/SKILL.md", skill_text("x", 2))
+    found = brain.diff()
+    assert found.to == ""
+    assert [(s.slug, s.change, s.to_version) for s in found.skills] == [
+        ("a", "upgraded", 5),
+        ("x", "added", 2),
+    ]
+
+
+def test_what_a_diff_with_the_folder_worked_out_is_still_stored_by_a_snapshot(brain: Brain) -> None:
+    write_file(brain, "skills/x/SKILL.md", skill_text("x", 2))
+    brain.diff()
+    brain.snapshot()
+    assert brain.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("name", ["SKILL.md", "skill.md"])
+def test_a_file_of_a_category_is_no_skill_once_the_category_is_one(brain: Brain, name: str) -> None:
+    write_file(brain, "skills/tools/search.md", skill_text("search", 1))
+    brain.snapshot()
+    write_file(brain, "skills/tools/search.md", skill_text("search", 2))
+    write_file(brain, f"skills/tools/{name}", skill_text("tools", 1))
+    brain.snapshot()
+    expected = [("search", "removed"), ("tools", "added")]
+    assert [(s.slug, s.change) for s in brain.diff("@~1", "@").skills] == expected
+    assert [line.change for line in brain.skill_history("search")] == ["removed", "added"]
+
+
+def test_a_file_of_a_category_is_a_skill_again_once_the_category_is_none(brain: Brain) -> None:
+    write_file(brain, "skills/tools/search.md", skill_text("search", 1))
+    path = write_file(brain, "skills/tools/SKILL.md", skill_text("tools", 1))
+    brain.snapshot()
+    write_file(brain, "skills/tools/search.md", skill_text("search", 2))
+    path.unlink()
+    brain.snapshot()
+    expected = [("search", "added"), ("tools", "removed")]
+    assert [(s.slug, s.change) for s in brain.diff("@~1", "@").skills] == expected
+
+
+def test_a_moved_file_is_a_rename(brain: Brain) -> None:
+    path = write_file(brain, "memory/a.md", "same\n")
+    brain.snapshot()
+    path.rename(brain.root / "memory/b.md")
+    brain.snapshot()
+    (change,) = brain.diff("@~1", "@").changes
+    assert (change.change, change.from_path, change.path) == (
+        "renamed",
+        "memory/a.md",
+        "memory/b.md",
+    )
+
+
+def test_the_patch_is_unified_text_and_names_binary_files(brain: Brain) -> None:
+    write_file(brain, "memory/a.md", "one\ntwo\nthree\n")
+    write_file(brain, "memory/b.bin", "\0\1\2")
+    brain.snapshot()
+    write_file(brain, "memory/a.md", "one\n2\nthree\n")
+    write_file(brain, "memory/b.bin", "\0\1\3")
+    text = "".join(brain.patch(brain.diff()))
+    assert "--- a/memory/a.md\n+++ b/memory/a.md\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n" in text
+    assert "Binary files a/memory/b.bin and b/memory/b.bin differ\n" in text
+
+
+def test_memory_lines_are_counted(brain: Brain) -> None:
+    write_file(brain, "memory/log.jsonl", "".join(f'{{"n": {i}}}\n' for i in range(50_000)))
+    brain.snapshot()
+    with (brain.root / "memory/log.jsonl").open("a") as file:
+        file.write('{"n": "new"}\n')
+    (stat,) = brain.stat(brain.diff())
+    assert (stat.added, stat.removed) == (1, 0)
+
+
+def test_the_history_of_a_skill_lists_its_versions(brain: Brain) -> None:
+    for i in range(3):
+        brain.upsert_skill("a", f"{i}\n", description="d")
+        brain.upsert_skill("b", f"{i}\n", description="d")
+    brain.delete_skill("a")
+    found = brain.skill_history("a")
+    assert [(entry.version, entry.change) for entry in found] == [
+        (3, "removed"),
+        (3, "upgraded"),
+        (2, "upgraded"),
+        (1, "added"),
+    ]
+    assert len(list(brain.log(skill="b"))) == 3
+    assert brain.view_skill("b@2").body.strip() == "1"
+
+
+def test_what_was_undone_is_not_in_the_history(brain: Brain) -> None:
+    brain.upsert_skill("a", "0\n", description="d")
+    brain.upsert_skill("a", "1\n")
+    brain.undo()
+    assert [entry.version for entry in brain.skill_history("a")] == [1]
+
+
+def test_the_index_is_one_line_per_skill_from_the_head(brain: Brain) -> None:
+    assert brain.index().index == "(no skills yet)"
+    brain.upsert_skill("b", "x\n", description="Second")
+    brain.upsert_skill("a", "x\n", description="First")
+    write_file(brain, "skills/c/SKILL.md", skill_text("c"))
+    found = brain.index()
+    assert found[:3] == ("▸ a: First\n▸ b: Second", 2, 0)
+    assert found.selected_by is None
+
+
+def test_the_index_is_the_same_when_the_cards_are_lost(brain: Brain) -> None:
+    brain.upsert_skill("a", "x\n", description="First")
+    before = brain.index()
+    brain._session.cache._db.execute("DELETE FROM cards")
+    brain._session.loaded_cards.clear()
+    brain._session.rendered_indexes.clear()
+    assert brain.index() == before
+    assert brain.index("@") == before
+    brain._session.cache._db.execute("DELETE FROM note")
+    brain._session.rendered_indexes.clear()
+    assert brain.index() == before
+    assert [found.version for found in brain.skills()] == [1]
+
+
+def test_the_prompt_holds_system_fragments_index_and_chosen_memory(brain: Brain) -> None:
+    write_file(brain, "prompts/system.md", "You audit.\u202e\n")
+    write_file(brain, "prompts/fragments/20-b.md", "Second fragment.\n")
+    write_file(brain, "prompts/fragments/10-a.md", "First fragment.\n")
+    write_file(brain, "MEMORY.md", "remember " * 100)
+    write_file(
+        brain, "manifest.yaml", "prompt:\n  memory:\n    - path: MEMORY.md\n      limit: 20\n"
+    )
+    brain.upsert_skill("a", "BODY\n", description="First")
+    brain.snapshot()
+    made = brain.prompt()
+    order = [
+        made.prompt.index(part)
+        for part in ("You audit.", "First fr", "Second fr", "▸ a", "remember")
+    ]
+    assert order == sorted(order)
+    assert "\u202e" not in made.prompt and "BODY" not in made.prompt
+    assert made.cut == ["MEMORY.md"] and made.prompt.count("remember") == 2
+
+
+def test_the_operation_log_names_what_was_done_and_moved(brain: Brain) -> None:
+    done = brain.upsert_skill("a", "x\n", description="d")
+    newest = brain.operations(1)[0]
+    assert (newest.kind, newest.author) == ("upsert", "tester")
+    assert newest.refs == {"heads/main": [brain.id, done.snapshot]}
+
+
+def test_the_doctor_finds_nothing_in_a_healthy_brain(brain: Brain) -> None:
+    assert all(check.ok for check in brain.doctor() if check.check != "disk")
+
+
+def test_the_doctor_finds_a_manifest_that_cannot_be_read(brain: Brain) -> None:
+    write_file(brain, "manifest.yaml", "layout: sideways\n")
+    brain.snapshot()
+    (found,) = [check for check in brain.doctor() if not check.ok and check.check != "disk"]
+    assert found.check == "manifest" and "layout" in found.message and found.hint
+
+
+def test_the_check_reports_broken_rules_and_shared_slugs(brain: Brain) -> None:
+    write_file(brain, "skills/x/good/SKILL.md", skill_text("good"))
+    write_file(brain, "skills/y/good/SKILL.md", skill_text("good"))
+    write_file(brain, "skills/bad/SKILL.md", "no front matter\n")
+    brain.snapshot()
+    codes = {(problem.path, problem.code) for problem in brain.check_skills()}
+    assert ("skills/bad/SKILL.md", "no_frontmatter") in codes
+    assert ("skills/x/good/SKILL.md", "duplicate_slug") in codes
+
+
+def test_skills_with_one_slug_and_unlike_versions_are_listed_side_by_side(brain: Brain) -> None:
+    write_file(brain, "skills/x/twin/SKILL.md", skill_text("twin", 2))
+    write_file(brain, "skills/y/twin/SKILL.md", skill_text("twin", "1.4.0"))
+    brain.snapshot()
+    assert [(s.slug, s.version) for s in brain.skills()] == [("twin", 2), ("twin", "1.4.0")]
+    write_file(brain, "skills/x/twin/SKILL.md", skill_text("twin", "2.0.1"))
+    write_file(brain, "skills/y/twin/SKILL.md", skill_text("twin", 3))
+    assert [change.slug for change in brain.diff().skills] == ["twin"]
+
+
+def test_a_skill_that_came_with_very_many_others_has_its_history(brain: Brain) -> None:
+    for number in range(600):
+        write_file(brain, f"skills/group/s{number}.md", skill_text(f"s{number}", 3))
+    write_file(brain, "skills/folder/SKILL.md", skill_text("Real name", 5))
+    brain.snapshot("many")
+    brain.upsert_skill("s77", "better\n")
+    brain.delete_skill("s78")
+    assert [(e.version, e.change) for e in brain.skill_history("s77")] == [
+        (4, "upgraded"),
+        (3, "added"),
+    ]
+    assert brain.view_skill("s77@3").body == "Do it.\n"
+    assert brain.view_skill("real-name").path == "skills/folder/SKILL.md"
+    assert [e.message for e in brain.log(skill="s5")] == ["many"]
+    assert brain.upsert_skill("s78", "again\n", description="d").version == 4
+
+
+@pytest.mark.parametrize("who", ["a reader", "a writer"])
+def test_derived_data_of_another_version_are_made_anew(
+    brain: Brain, who: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(600):
+        write_file(brain, f"skills/group/s{number}.md", skill_text(f"s{number}", 3))
+    write_file(brain, "skills/folder/SKILL.md", skill_text("Real name", 5))
+    brain.snapshot("many")
+    brain.upsert_skill("s77", "better\n")
+    before = brain.skills(), brain.skill_history("s77"), brain.index()
+    inode = (cache_folder(brain) / "derived.db").stat().st_ino
+    monkeypatch.setattr("brain.repo.open.session.DERIVATION_VERSION", DERIVATION_VERSION + 1)
+    with Brain.open(brain.root) as other:
+        if who == "a writer":
+            write_file(other, "memory/a.md", "a\n")
+            other.snapshot()
+        assert (other.skills(), other.skill_history("s77"), other.index()) == before
+        assert other.view_skill("real-name").path == "skills/folder/SKILL.md"
+        assert (cache_folder(other) / "derived.db").stat().st_ino != inode
+    assert (brain.skills(), brain.skill_history("s77"), brain.index()) == before

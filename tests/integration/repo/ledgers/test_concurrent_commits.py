@@ -1,0 +1,85 @@
+"""Several writers of one brain that all commit: none is told of a conflict that is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.chain.ledger_protocol import Commitment
+from brain.chain.tlog.embedded_ledger import EmbeddedLedger
+from brain.results import Committed
+
+WRITERS, ROUNDS = 6, 4
+
+
+class Overtaken(EmbeddedLedger):
+    """The real log, in which somebody else commits just before the next commitment."""
+
+    def __init__(self, folder: Path, first: Callable[[], object]) -> None:
+        super().__init__(folder)
+        self._first: Callable[[], object] | None = first
+
+    def commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Commitment:
+        if self._first is not None:
+            first, self._first = self._first, None
+            first()
+        return super().commit(brain, snapshot, parent)
+
+
+def test_who_is_overtaken_by_an_older_snapshot_commits_after_it(
+    brain: Brain, tmp_path: Path
+) -> None:
+    log = EmbeddedLedger(tmp_path / "log")
+    brain.commit(log)
+    older = brain.upsert_skill("A", "One.\n").snapshot
+    overtaken = Overtaken(tmp_path / "log", lambda: brain.commit(log, older))
+    made = brain.upsert_skill("A", "Two.\n", commit_to=overtaken).commitment
+    assert isinstance(made, Committed)
+    assert (made.seq, made.parent, made.snapshot) == (3, older, brain.head)
+
+
+def test_who_is_overtaken_by_a_newer_snapshot_is_covered_by_it(
+    brain: Brain, tmp_path: Path
+) -> None:
+    log = EmbeddedLedger(tmp_path / "log")
+    brain.commit(log)
+
+    def newer() -> None:
+        with Brain.open(brain.root) as other:
+            other.upsert_skill("B", "Two.\n", commit_to=log)
+
+    done = brain.upsert_skill("A", "One.\n", commit_to=Overtaken(tmp_path / "log", newer))
+    assert isinstance(done.commitment, Committed)
+    assert done.commitment.snapshot == brain.head != done.snapshot
+    assert [one.seq for one in brain.ledger_status(log).commitments] == [1, 2]
+
+
+@pytest.mark.parametrize("by_manifest", [False, True])
+def test_writers_that_commit_at_once_all_succeed_and_all_is_covered(
+    brain: Brain, tmp_path: Path, by_manifest: bool
+) -> None:
+    folder = tmp_path / "log"
+    if by_manifest:
+        (brain.root / "manifest.yaml").write_text("name: agent\ncommit:\n  every: 1\n")
+        brain.snapshot()
+
+    def write(number: int) -> list[object]:
+        log = EmbeddedLedger(folder)
+        commit_to = None if by_manifest else log
+        with log, Brain.open(brain.root, ledgers=lambda name: log) as mine:
+            return [
+                mine.upsert_skill(f"S{number}", f"{turn}.\n", commit_to=commit_to).commitment
+                for turn in range(ROUNDS)
+            ]
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        made = [one for some in pool.map(write, range(WRITERS)) for one in some]
+    assert [one for one in made if not isinstance(one, Committed)] == []
+    assert {skill.version for skill in brain.skills()} == {ROUNDS}
+    log = EmbeddedLedger(folder)
+    assert brain.ledger_status(log).behind == 0
+    assert brain.verify_against([log]).findings == []

@@ -1,0 +1,22 @@
+"""What was last seen in a ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from brain import Brain
+from brain.chain.tlog.embedded_ledger import EmbeddedLedger
+from brain.repo.ledgers import last_seen_head
+
+
+def test_an_older_commitment_that_is_noted_late_takes_no_later_ones_place(
+    brain: Brain, tmp_path: Path
+) -> None:
+    log = EmbeddedLedger(tmp_path / "log")
+    brain.commit(log)
+    brain.upsert_skill("a", "One.\n")
+    brain.commit(log)
+    first, second = log.history(bytes.fromhex(brain.id))
+    last_seen_head.record_last_seen_head(brain._session, first)
+    (seen,) = last_seen_head.read_last_seen_heads(brain._session.reader).values()
+    assert (seen.seq, seen.snapshot) == (second.seq, second.snapshot) == (2, second.snapshot)

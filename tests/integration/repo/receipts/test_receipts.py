@@ -1,0 +1,366 @@
+"""A receipt holds if the lineage is what became of it, and tells where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from brain import Brain, FormatError, NotFound
+from brain.objects import operation
+from brain.receipts import FileWrite, Receipt, RunStep, decode_receipt, encode_receipt, keep_text
+from brain.repo.core.transaction import locked_write_transaction
+from tests.integration.repo.conftest import write_file
+
+OTHER = b"\x07" * 32
+
+
+@pytest.fixture
+def run(brain: Brain) -> Brain:
+    """A brain in which a task improved a skill and remembered something."""
+    brain.upsert_skill("oracle", "Check.\n", description="Prices")
+    with brain.task("Audit", agent="auditor", model="m-1") as task:
+        task.tool("bash", "ls", "a")
+        task.skill_load("oracle")
+        task.upsert_skill("oracle", "Check twice.\n")
+        task.memory_write("MEMORY.md", "The door is green.\n")
+        task.llm(output="Done")
+    return brain
+
+
+def codes(brain: Brain, rev: str = "@") -> set[str]:
+    found = brain.verify_receipt(rev)
+    assert found.ok == all(one.severity != "error" for one in found.findings)
+    return {one.code for one in found.findings}
+
+
+def last(brain: Brain, rev: str = "@") -> Receipt:
+    return decode_receipt(brain.receipt_bytes(rev))
+
+
+def close_with(brain: Brain, receipt: Receipt) -> None:
+    """Record a snapshot that closes a run with a receipt of our own making."""
+    with locked_write_transaction(brain._session, "task", "forged") as mine:
+        blob = mine.store_tx.put_blob(encode_receipt(receipt))
+        mine.record_snapshot({}, operation.task_operation(receipt.run, receipt.outcome), "", blob)
+
+
+def learn_with(brain: Brain, receipt: Receipt) -> None:
+    """Improve a skill with a receipt of our own making, as it is."""
+    brain.upsert_skill("oracle", "Forged.\n", receipt=encode_receipt(receipt))
+
+
+def test_a_run_holds(run: Brain) -> None:
+    found = run.verify_receipt()
+    assert (found.ok, found.findings, found.steps, found.writes) == (True, [], 5, 2)
+    carriers = [info.snapshot for info in run.log(limit=3)][::-1]
+    assert found.snapshots == carriers
+    assert run.receipt().snapshots == carriers
+    assert run.receipt().skills_created == ["oracle@2"]
+    assert run.receipt("@~1").outcome == "" and len(run.receipt("@~2").steps) == 3
+
+
+def test_each_part_holds_by_itself_up_to_there(run: Brain) -> None:
+    assert codes(run, "@~1") == codes(run, "@~2") == set()
+
+
+def test_a_file_of_it_holds(run: Brain) -> None:
+    data = run.receipt_bytes("@~1")
+    assert run.verify_receipt_file(data) == run.verify_receipt("@~1")
+
+
+def test_it_holds_with_the_work_of_others_in_between(brain: Brain) -> None:
+    with brain.task("Mine") as task:
+        task.upsert_skill("a", "x\n", description="d")
+        with Brain.open(brain.root) as other, other.task("Theirs") as theirs:
+            theirs.upsert_skill("a", "y\n")
+        write_file(brain, "notes.md", "By hand\n")
+        task.upsert_skill("b", "x\n", description="d")
+        task.upsert_skill("a", "z\n")
+    assert codes(brain) == set()
+    assert [step["name"] for step in brain.receipt().steps] == ["a", "b", "a"]
+
+
+def test_it_holds_through_merges_restores_and_removals(brain: Brain) -> None:
+    brain.upsert_skill("a", "x\n", description="d")
+    start = brain.head
+    brain.create_branch("idea")
+    brain.upsert_skill("b", "x\n", description="d")
+    brain.switch("idea")
+    with brain.task("Much") as task:
+        brain.upsert_skill("c", "x\n", description="d")
+        write_file(brain, "skills/c/data.csv", "1\n")
+        brain.snapshot()
+        brain.merge("main")
+        brain.delete_skill("c")
+        brain.restore(start, ["skills"])
+        brain.revert_skill("a", "1")
+    assert codes(brain) == set()
+    assert brain.verify_receipt().writes > 5
+    assert task.snapshot == brain.head
+
+
+def test_it_holds_though_a_file_was_redacted(run: Brain) -> None:
+    run.redact("skills/oracle/SKILL.md", reason="Held a key", history=True)
+    assert codes(run, "@~2") == set()
+
+
+def test_a_receipt_made_elsewhere_holds_with_what_it_caused(brain: Brain) -> None:
+    made = Receipt("elsewhere", "Learn", steps=(RunStep("tool", name="bash"),), outcome="success")
+    done = brain.upsert_skill("oracle", "Check.\n", description="Prices", receipt=made)
+    assert codes(brain, done.snapshot) == set()
+    assert codes_of_file(brain, encode_receipt(made)) == {"not_carried"}
+
+
+def codes_of_file(brain: Brain, data: bytes) -> set[str]:
+    return {one.code for one in brain.verify_receipt_file(data).findings}
+
+
+def test_a_run_that_was_killed_is_still_open(brain: Brain) -> None:
+    task = brain.task("Killed")
+    with task.going_on():
+        brain.upsert_skill("a", "x\n", description="d")
+    found = brain.verify_receipt()
+    assert found.ok and [one.code for one in found.findings] == ["still_open"]
+    task.close()
+    assert codes(brain, "@~1") == set()
+
+
+def test_what_was_undone_is_in_no_lineage(run: Brain) -> None:
+    tip = run.head
+    run.undo()
+    assert "not_in_lineage" in codes(run, tip)
+    assert codes(run) == {"still_open"}
+
+
+def test_a_run_goes_on_after_what_it_undid(brain: Brain) -> None:
+    with brain.task("Try") as task:
+        task.upsert_skill("a", "x\n", description="d")
+        task.upsert_skill("b", "x\n", description="d")
+        brain.undo()
+        task.upsert_skill("c", "x\n", description="d")
+    assert codes(brain) == set()
+    assert brain.receipt().skills_created == ["a@1", "c@1"]
+    with brain.task("Try again") as task:
+        task.upsert_skill("d", "x\n", description="d")
+        brain.undo()
+        task.tool("look")
+    assert codes(brain) == set()
+    assert [step["kind"] for step in brain.receipt().steps] == ["tool"]
+
+
+def test_a_snapshot_without_one_says_so(run: Brain) -> None:
+    with pytest.raises(NotFound) as caught:
+        run.verify_receipt("@~3")
+    assert caught.value.code == "no_receipt"
+    run.upsert_skill("oracle", "x\n", receipt=b"A letter")
+    with pytest.raises(FormatError):
+        run.receipt()
+
+
+Forge = Callable[[Brain, Receipt], Receipt]
+CLOSING: dict[str, tuple[Forge, set[str]]] = {
+    "nothing": (lambda brain, r: r, set()),
+    "another task": (lambda brain, r: r._replace(task="Harmless"), {"other_run"}),
+    "another model": (lambda brain, r: r._replace(model="m-2"), {"other_run"}),
+    "another start": (
+        lambda brain, r: r._replace(snapshot_before=bytes.fromhex(brain.id)),
+        {"other_run"},
+    ),
+    "another bundle before": (lambda brain, r: r._replace(bundle_before=OTHER), {"other_run"}),
+    "another bundle after": (lambda brain, r: r._replace(bundle_after=OTHER), {"wrong_after"}),
+    "no bundle after": (lambda brain, r: r._replace(bundle_after=b""), {"wrong_after"}),
+    "a part too few": (
+        lambda brain, r: r._replace(part=1, previous=last(brain).previous),
+        {"unnamed_snapshot"},
+    ),
+    "a part too many": (lambda brain, r: r._replace(part=3), {"broken_chain"}),
+    "a part that is not there": (lambda brain, r: r._replace(previous=OTHER), {"missing_object"}),
+    "a part without receipt": (
+        lambda brain, r: r._replace(previous=r.snapshot_before),
+        {"no_receipt"},
+    ),
+    "a write that was none": (
+        lambda brain, r: r._replace(
+            steps=(RunStep("memory_write", name="a", writes=(FileWrite("a.md", OTHER),)),)
+        ),
+        {"unproven_write", "wrong_version"},
+    ),
+    "a removal that was none": (
+        lambda brain, r: r._replace(
+            steps=(RunStep("memory_write", name="a", writes=(FileWrite("a.md", b""),)),)
+        ),
+        {"unproven_write", "wrong_version"},
+    ),
+    "a skill that was not made": (
+        lambda brain, r: r._replace(steps=(RunStep("skill_create", name="b", version="1"),)),
+        {"unproven_step"},
+    ),
+    "files left out": (
+        lambda brain, r: r._replace(steps=(RunStep("memory_write", name="a", omitted=2),)),
+        {"wrong_count"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CLOSING)
+def test_a_forged_end_does_not_hold(run: Brain, name: str) -> None:
+    forge, wanted = CLOSING[name]
+    true = last(run)
+    run.undo()
+    forged = forge(run, true)
+    close_with(run, forged)
+    assert codes(run) == wanted
+
+
+def test_an_outcome_that_the_snapshot_does_not_tell_does_not_hold(run: Brain) -> None:
+    true = last(run)
+    run.undo()
+    with locked_write_transaction(run._session, "task", "forged") as mine:
+        blob = mine.store_tx.put_blob(encode_receipt(true._replace(outcome="failure")))
+        mine.record_snapshot({}, operation.task_operation(true.run, "success"), "", blob)
+    assert codes(run) == {"wrong_outcome"}
+
+
+def _claim(**changes: Any) -> Forge:
+    """Return what makes a receipt of the upsert that is to come, with some of it changed."""
+
+    def forge(brain: Brain, _: Receipt) -> Receipt:
+        before = brain.head
+        done = brain.upsert_skill("oracle", "Forged.\n")
+        blob = last_blob(brain, done.path)
+        brain.undo()
+        assert brain.head == before
+        step = RunStep("skill_create", 0, "oracle", "3", "2", writes=(FileWrite(done.path, blob),))
+        steps = (step._replace(**changes),)
+        return Receipt("forged", bundle_after=bytes.fromhex(done.bundle), steps=steps)
+
+    return forge
+
+
+def last_blob(brain: Brain, path: str) -> bytes:
+    from brain.digest import blob_id
+
+    return blob_id((brain.root / path).read_bytes())
+
+
+MADE: dict[str, tuple[Forge, set[str]]] = {
+    "nothing": (_claim(), {"still_open"}),
+    "no write": (_claim(writes=()), {"still_open", "unnamed_write", "unproven_step"}),
+    "another content": (
+        _claim(writes=(FileWrite("skills/oracle/SKILL.md", OTHER),)),
+        {"still_open", "unnamed_write", "unproven_write"},
+    ),
+    "another version": (_claim(version="4"), {"still_open", "wrong_version"}),
+    "another version before": (_claim(from_version="1"), {"still_open", "wrong_version"}),
+    "another name": (_claim(name="harmless"), {"still_open", "wrong_version"}),
+    "another kind": (_claim(kind="memory_write"), {"still_open", "wrong_version"}),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_forged_write_does_not_hold(run: Brain, name: str) -> None:
+    forge, wanted = MADE[name]
+    learn_with(run, forge(run, last(run)))
+    assert codes(run) == wanted
+
+
+def test_a_write_that_is_said_twice_does_not_hold(run: Brain) -> None:
+    made = _claim()(run, last(run))
+    learn_with(run, made._replace(steps=made.steps * 2))
+    assert codes(run) == {"still_open", "unproven_write"}
+
+
+def test_a_part_on_another_branch_does_not_hold(run: Brain) -> None:
+    true = last(run)
+    run.create_branch("aside", "@~3")
+    run.switch("aside")
+    close_with(run, true._replace(bundle_after=bytes.fromhex(run.show().info.bundle)))
+    assert "not_in_lineage" in codes(run)
+
+
+def test_a_start_that_is_no_ancestor_does_not_hold(brain: Brain) -> None:
+    brain.create_branch("aside")
+    other = brain.upsert_skill("a", "x\n", description="d")
+    brain.switch("aside")
+    bundle = bytes.fromhex(brain.show().info.bundle)
+    start = bytes.fromhex(other.snapshot)
+    forged = Receipt("r", snapshot_before=start, bundle_before=bundle, bundle_after=bundle)
+    close_with(brain, forged._replace(outcome="success", steps=(RunStep("llm"),)))
+    assert codes(brain) == {"wrong_before"}
+
+
+def test_very_many_files_are_counted_past_the_limit(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("brain.limits.MAX_RECEIPT_WRITES", 3)
+    with brain.task("Many"):
+        for number in range(5):
+            write_file(brain, f"memory/{number}.md", "x\n")
+        brain.snapshot()
+    assert codes(brain) == set()
+    (step,) = brain.receipt().steps
+    assert (len(step["writes"]), step["omitted"]) == (3, 2)
+
+
+def test_why_tells_the_work_behind_each_version(run: Brain) -> None:
+    run.upsert_skill("oracle", "x\n", receipt=b"A letter")
+    letter, improved, first = run.why("oracle").versions
+    assert (letter.version, letter.state, letter.work) == (3, "foreign", None)
+    assert (first.version, first.state, first.receipt) == (1, "none", None)
+    work = improved.work
+    assert work is not None and improved.state == "kept"
+    assert (work.task, work.agent, work.model) == ("Audit", "auditor", "m-1")
+    assert work.steps == {"tool": 1, "skill_load": 1, "skill_create": 1}
+    assert (work.tools, work.skills_loaded) == ({"bash": 1}, ["oracle@1"])
+    assert (work.outcome, work.end) == ("success", run.show("@~1").info.snapshot)
+    assert [one.version for one in run.why("oracle@2").versions] == [2]
+    for name, code in (("oracle@9", "no_version"), ("none", "no_skill")):
+        with pytest.raises(NotFound) as caught:
+            run.why(name)
+        assert caught.value.code == code
+
+
+def test_why_tells_of_a_run_that_failed_or_is_open(brain: Brain) -> None:
+    with pytest.raises(ZeroDivisionError), brain.task("Divide") as task:
+        task.tool("divide", error="by nought")
+        task.upsert_skill("a", "x\n", description="d")
+        raise ZeroDivisionError("at last")
+    with brain.task("Go on").going_on():
+        brain.upsert_skill("a", "y\n")
+    open_, failed = (one.work for one in brain.why("a").versions)
+    assert open_ is not None and (open_.outcome, open_.end) == ("", "")
+    assert failed is not None and failed.errors == 1
+    assert (failed.outcome, failed.reason) == ("failure", "ZeroDivisionError: at last")
+
+
+def delete_blob(brain: Brain, blob: str) -> None:
+    db = brain._session.store._db  # type: ignore[attr-defined]
+    db.run("DELETE FROM blobs WHERE id = ?", (bytes.fromhex(blob),))
+
+
+def test_a_receipt_that_is_gone_is_said_to_be(run: Brain) -> None:
+    receipt = run.show("@~2").info.receipt or ""
+    delete_blob(run, receipt)
+    run._session.clear_loaded()
+    found = run.verify()
+    assert found.ok
+    assert [(one.code, one.severity, one.snapshot) for one in found.findings] == [
+        ("missing_receipt", "warning", run.show("@~2").info.snapshot)
+    ]
+    assert codes(run) == {"missing_object"}
+    assert run.why("oracle").versions[0].state == "missing"
+
+
+def test_deep_verification_says_what_is_no_receipt(run: Brain) -> None:
+    run.upsert_skill("oracle", "x\n", receipt=b"A letter")
+    bad = encode_receipt(Receipt("r", steps=(RunStep("tool", input=keep_text("x")),)))
+    run.upsert_skill("oracle", "y\n", receipt=bad.replace(b'"size":1', b'"size":2'))
+    assert run.verify().findings == []
+    found = run.verify(deep=True)
+    assert found.ok
+    assert {(one.code, one.severity) for one in found.findings} == {
+        ("foreign_receipt", "note"),
+        ("bad_receipt", "warning"),
+    }

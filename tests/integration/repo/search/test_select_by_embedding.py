@@ -1,0 +1,153 @@
+"""Selection by meaning in a brain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from brain import Brain
+from brain.errors import ModelError, NotFound
+from tests.support.derived_data import cache_folder
+
+if TYPE_CHECKING:
+    from brain.search.embedding.embedder import Matrix
+
+MEANINGS = [("penguin", "bird", "feather"), ("whale", "fish", "sea"), ("oven", "bread", "loaf")]
+
+
+class Toy:
+    """An embedder for which a few words mean the same."""
+
+    identity = "toy"
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.broken = self.uneven = False
+        self.more = 0
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        if self.broken:
+            raise ModelError("it is broken", code="unreachable")
+        self.texts += texts
+        self.more += self.uneven
+        rows = [
+            [0.1, *(sum(w in text for w in ws) for ws in MEANINGS), *[0] * self.more]
+            for text in texts
+        ]
+        matrix = np.array(rows, np.float32)
+        return np.asarray(matrix / np.linalg.norm(matrix, axis=1, keepdims=True), np.float32)
+
+
+@pytest.fixture
+def toy() -> Toy:
+    return Toy()
+
+
+@pytest.fixture
+def library(brain: Brain, toy: Toy) -> Brain:
+    brain.upsert_skill("antarctica", "Do.", description="Count each penguin")
+    brain.upsert_skill("ocean", "Do.", description="Count each whale")
+    brain.upsert_skill("baking", "Do.", description="Heat the oven")
+    brain._session.open_embedder = lambda: toy
+    return brain
+
+
+def found(brain: Brain, task: str, by: str = "", limit: int = 1) -> list[str]:
+    return [one.slug for one in brain.select(task, limit, by=by)]
+
+
+def test_a_skill_is_found_though_no_word_is_the_same(library: Brain) -> None:
+    assert found(library, "which bird has feathers", "bm25") == []
+    assert found(library, "which bird has feathers", "embedding") == ["antarctica"]
+    assert found(library, "a loaf of bread", "hybrid") == ["baking"]
+    assert found(library, "fish of the sea") == ["ocean"]
+
+
+def test_each_skill_is_embedded_once_and_after_a_change_again(library: Brain, toy: Toy) -> None:
+    found(library, "bird")
+    assert len(toy.texts) == 4
+    found(library, "fish")
+    assert toy.texts[4:] == ["fish"]
+    library.upsert_skill("ocean", description="Feed each penguin")
+    assert set(found(library, "bird", limit=2)) == {"antarctica", "ocean"}
+    assert toy.texts[5:] == ["bird", "ocean: Feed each penguin"]
+    with Brain.open(library.root, embedder=lambda: toy) as another:
+        found(another, "whale")
+    assert toy.texts[7:] == ["whale"]
+
+
+def test_of_the_vectors_of_redacted_skills_nothing_is_kept(library: Brain) -> None:
+    found(library, "bird")
+    (file,) = cache_folder(library).glob("vectors-*.bin")
+    library.redact("skills/ocean/SKILL.md", reason="x")
+    assert not file.exists()
+    assert found(library, "bird", "embedding") == ["antarctica"]
+
+
+def test_a_limit_from_zero_down_takes_all(library: Brain) -> None:
+    assert len(found(library, "bird", "embedding", 0)) == 3
+    assert len(found(library, "bird", "hybrid", 0)) == 3
+
+
+def test_without_skills_there_is_nothing_to_select(brain: Brain, toy: Toy) -> None:
+    brain._session.open_embedder = lambda: toy
+    assert found(brain, "bird", "embedding") == found(brain, "bird") == []
+
+
+@pytest.mark.parametrize("by", ["embedding", "hybrid"])
+def test_without_an_embedder_it_is_said_what_to_do(brain: Brain, by: str) -> None:
+    with pytest.raises(NotFound) as error:
+        brain.select("x", by=by)
+    assert error.value.code == "no_embedder" and "config embedder" in error.value.hint
+
+
+@pytest.mark.parametrize("by", ["", "hybrid"])
+def test_where_an_embedder_fails_words_decide_and_it_is_said(
+    library: Brain, toy: Toy, by: str
+) -> None:
+    assert library.selection("penguin", by=by)[1:] == (by or "embedding", None)
+    toy.broken = True
+    chosen = library.selection("penguin", by=by)
+    assert [one.slug for one in chosen.skills] == found(library, "penguin", by) == ["antarctica"]
+    assert (chosen.by, chosen.fallback) == ("bm25", "it is broken")
+    for made in (library.index(task="penguin", by=by), library.prompt(task="penguin", by=by)):
+        assert "antarctica" in made.index
+        assert (made.selected_by, made.fallback) == ("bm25", "it is broken")
+    toy.broken = False
+    assert library.index(task="bird", by=by).fallback is None
+
+
+def test_an_embedder_that_is_asked_for_by_name_fails_aloud(library: Brain, toy: Toy) -> None:
+    toy.broken = True
+    for ask in (library.index, library.prompt):
+        with pytest.raises(ModelError):
+            ask(task="penguin", by="embedding")
+
+
+def test_a_model_of_other_dimensions_under_the_same_name_is_noticed(
+    library: Brain, toy: Toy
+) -> None:
+    found(library, "bird")
+    toy.more = 3
+    del toy.texts[:]
+    assert found(library, "bird", "embedding") == ["antarctica"]
+    assert len(toy.texts) == 4
+    library.upsert_skill("desert", description="Count each camel")
+    assert found(library, "a loaf", "embedding") == ["baking"]
+
+
+def test_vectors_that_do_not_go_together_are_no_answer(library: Brain, toy: Toy) -> None:
+    toy.uneven = True
+    with pytest.raises(ModelError) as error:
+        library.select("bird", by="embedding")
+    assert error.value.code == "bad_answer"
+    assert found(library, "penguin") == ["antarctica"]
+
+
+def test_vectors_are_kept_in_the_users_cache(library: Brain, tmp_path: Path) -> None:
+    found(library, "bird")
+    assert [path.name[:8] for path in sorted(cache_folder(library).glob("*.bin"))] == ["vectors-"]

@@ -1,0 +1,261 @@
+"""The trust file, changed by the library: one snapshot each, signed where it is recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import count, islice
+
+import pytest
+
+from brain import Brain
+from brain.errors import BrainError, InvalidInput, NotFound
+from brain.trust import ed25519, policy_edit
+from brain.trust.signature_format import format_key
+from tests.integration.repo.conftest import write_file
+from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS, trust_file_text
+
+NAMES = [format_key(key) for key in PUBLIC_KEYS]
+
+
+def test_the_first_trusted_key_makes_the_trust_file(brain: Brain) -> None:
+    assert brain.trusted() == (brain.head, 0, [])
+    done = brain.trust_key(NAMES[0], "ada")
+    assert (done.changed, done.signature, done.snapshot) == (True, None, brain.head)
+    assert (brain.root / "trust.json").read_bytes() == policy_edit.create_policy(
+        "ada", PUBLIC_KEYS[0]
+    )
+    assert [(key.name, key.key) for key in brain.trusted().keys] == [("ada", NAMES[0])]
+    assert brain.status().clean
+    newest = next(brain.log())
+    assert (newest.message, newest.operation["kind"]) == ("Trust ada", "snapshot")
+    assert brain.operations(1)[0].kind == "trust"
+
+
+def test_a_change_is_signed_in_the_transaction_that_records_it(brain: Brain) -> None:
+    with Brain.open(brain.root, sign_with=lambda: KEY_SEEDS[0]) as signing:
+        done = signing.trust_key(NAMES[0], "ada")
+    (row,) = brain.signatures()
+    assert row == (NAMES[0], done.snapshot, done.signature)
+
+
+def test_a_key_that_cannot_be_had_records_nothing(brain: Brain) -> None:
+    def locked_away() -> bytes:
+        raise InvalidInput("no", code="passphrase_needed")
+
+    before = brain.head
+    with Brain.open(brain.root, sign_with=locked_away) as signing:
+        with pytest.raises(InvalidInput):
+            signing.upsert_skill("x", "y\n")
+        assert signing.head == before
+    assert not (brain.root / "skills/x").exists()
+
+
+def test_an_edit_by_hand_is_recorded_first(brain: Brain) -> None:
+    brain.trust_key(NAMES[0], "ada")
+    text = (brain.root / "trust.json").read_text()
+    write_file(brain, "trust.json", text.replace("ada", "Ada"))
+    write_file(brain, "memory/other.md", "not of this\n")
+    brain.trust_key(NAMES[1], "bob")
+    assert [key.name for key in brain.trusted().keys] == ["Ada", "bob"]
+    assert [one.message for one in brain.log(limit=2)] == [
+        "Trust bob",
+        "Record changes made by hand",
+    ]
+    assert brain.status().added == ["memory/other.md"]
+
+
+def test_an_edit_by_hand_that_is_no_trust_file_stops_a_change(brain: Brain) -> None:
+    brain.trust_key(NAMES[0], "ada")
+    before = brain.head
+    write_file(brain, "trust.json", "keys: everybody\n")
+    with pytest.raises(InvalidInput) as caught:
+        brain.trust_key(NAMES[1], "bob")
+    assert caught.value.code == "bad_trust" and brain.head == before
+    assert "brain key repair" in caught.value.hint
+    assert (brain.root / "trust.json").read_text() == "keys: everybody\n"
+
+
+def test_a_change_that_says_what_is_said_already_records_nothing(brain: Brain) -> None:
+    brain.trust_key(NAMES[0], "ada")
+    before = brain.head
+    assert brain.set_threshold(1).changed is False and brain.head == before
+
+
+def test_a_change_can_be_undone(brain: Brain) -> None:
+    brain.trust_key(NAMES[0], "ada")
+    brain.undo()
+    assert brain.trusted().keys == [] and not (brain.root / "trust.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda brain: brain.trust_key("ed25519:00", "x"), "bad_key"),
+        (lambda brain: brain.trust_key(f"ed25519:02{'00' * 31}", "no point"), "bad_key"),
+        (lambda brain: brain.trust_key(f"ed25519:{'00' * 32}", "small order"), "bad_key"),
+        (lambda brain: brain.trust_key(f"ed25519:{'ff' * 31}7f", "not reduced"), "bad_key"),
+        (lambda brain: brain.trust_key(NAMES[0], "again"), "bad_trust"),
+        (lambda brain: brain.trust_key(NAMES[1], "ada"), "bad_trust"),
+        (lambda brain: brain.trust_key(NAMES[1], "a\nb"), "bad_trust"),
+        (lambda brain: brain.set_threshold(0), "bad_trust"),
+        (lambda brain: brain.set_threshold(2), "bad_trust"),
+        (lambda brain: brain.revoke_key(NAMES[0], "the only one"), "bad_trust"),
+        (lambda brain: brain.revoke_key(NAMES[3], "unknown"), "bad_trust"),
+        (lambda brain: brain.end_key(NAMES[0]), "bad_trust"),
+        (lambda brain: brain.end_key(NAMES[0], "no revision"), "bad_revision"),
+        (lambda brain: brain.sign("ffffffff", key=KEY_SEEDS[0]), "no_revision"),
+    ],
+)
+def test_a_change_that_cannot_be_is_refused_and_records_nothing(
+    brain: Brain, change: object, code: str
+) -> None:
+    brain.trust_key(NAMES[0], "ada")
+    before = brain.head
+    assert callable(change)
+    with pytest.raises(BrainError) as caught:
+        change(brain)
+    assert caught.value.code == code and brain.head == before
+
+
+def test_without_a_trust_file_there_is_nothing_to_revoke(brain: Brain) -> None:
+    for change in (
+        lambda: brain.revoke_key(NAMES[0], "why"),
+        lambda: brain.end_key(NAMES[0]),
+        lambda: brain.set_threshold(1),
+    ):
+        with pytest.raises(NotFound, match="no trust file"):
+            change()
+
+
+def test_a_merge_of_two_trust_files_is_one_by_lines(brain: Brain) -> None:
+    brain.trust_key(NAMES[0], "ada")
+    brain.create_branch("idea")
+    brain.switch("idea")
+    brain.trust_key(NAMES[1], "bob")
+    brain.switch("main")
+    brain.upsert_skill("x", "y\n")
+    brain.merge("idea")
+    assert [key.name for key in brain.trusted().keys] == ["ada", "bob"]
+
+
+def test_a_merge_that_would_break_the_trust_file_is_a_conflict(brain: Brain) -> None:
+    """Each side retires the key that the other keeps: by lines, nobody would be left."""
+    for number in range(2):
+        brain.trust_key(NAMES[number], f"key {number}")
+    brain.create_branch("idea")
+    brain.end_key(NAMES[0])
+    brain.switch("idea")
+    brain.end_key(NAMES[1])
+    before = brain.head
+    (found,) = brain.merge("main").conflicts
+    assert (found.path, found.reason) == ("trust.json", "broken_trust") and brain.head == before
+    brain.resolve(["trust.json"], "theirs")
+    brain.continue_merge()
+    assert [key.until is None for key in brain.trusted().keys] == [False, True]
+
+
+def test_signing_twice_changes_nothing_and_a_wrong_signature_is_replaced(brain: Brain) -> None:
+    assert brain.sign(key=KEY_SEEDS[0]) == brain.sign(key=KEY_SEEDS[0])
+    assert len(brain.signatures()) == 1
+    with brain._session.store.transaction() as tx:
+        tx.put_signature(bytes.fromhex(brain.head), PUBLIC_KEYS[1], bytes(64))
+    made = brain.sign(key=KEY_SEEDS[1])
+    assert made in brain.signatures() and made.signature != bytes(64).hex()
+    assert brain.verify().ok
+
+
+@pytest.mark.parametrize("kind", ["text", "link", "size"])
+def test_a_broken_trust_file_is_repaired_by_those_whom_the_last_good_one_entitles(
+    brain: Brain, kind: str
+) -> None:
+    brain._session.sign_with = lambda: KEY_SEEDS[0]
+    brain.trust_key(NAMES[0], "ada")
+    good = (brain.root / "trust.json").read_bytes()
+    (brain.root / "trust.json").unlink()
+    if kind == "link":
+        (brain.root / "trust.json").symlink_to("memory")
+    else:
+        write_file(brain, "trust.json", "keys: everybody\n" if kind == "text" else " " * 600_000)
+    brain.snapshot()
+    brain.upsert_skill("x", "y\n")
+    assert not brain.verify(roots=[NAMES[0]]).ok
+    done = brain.repair_trust()
+    assert done.changed and done.signature and [key.name for key in done.keys] == ["ada"]
+    assert (brain.root / "trust.json").read_bytes() == good
+    assert not (brain.root / "trust.json").is_symlink() and brain.status().clean
+    found = brain.verify(roots=[NAMES[0]])
+    assert found.ok and [one.code for one in found.findings] == ["bad_trust"]
+    before = brain.head
+    assert brain.repair_trust().changed is False and brain.head == before
+
+
+def test_a_repair_by_somebody_else_does_not_count(brain: Brain) -> None:
+    brain._session.sign_with = lambda: KEY_SEEDS[0]
+    brain.trust_key(NAMES[0], "ada")
+    write_file(brain, "trust.json", "[]")
+    brain.snapshot()
+    brain._session.sign_with = lambda: KEY_SEEDS[1]
+    brain.repair_trust()
+    found = brain.verify()
+    assert not found.ok and {"unknown_key"} < {one.code for one in found.findings}
+
+
+def test_a_first_trust_file_that_is_broken_has_no_good_one_before(brain: Brain) -> None:
+    write_file(brain, "trust.json", "[]")
+    brain.snapshot()
+    before = brain.head
+    with pytest.raises(NotFound) as caught:
+        brain.repair_trust()
+    assert caught.value.code == "no_trust" and brain.head == before
+    (brain.root / "trust.json").unlink()
+    brain.snapshot()
+    brain._session.sign_with = lambda: KEY_SEEDS[0]
+    brain.trust_key(NAMES[0], "ada")
+    assert brain.verify(roots=[NAMES[0]]).ok
+
+
+def test_a_key_that_was_revoked_is_not_trusted_again(brain: Brain) -> None:
+    brain.trust_key(NAMES[0], "ada")
+    brain.trust_key(NAMES[1], "bob")
+    brain.revoke_key(NAMES[1], "stolen")
+    write_file(brain, "trust.json", policy_edit.create_policy("ada", PUBLIC_KEYS[0]).decode())
+    brain.snapshot()
+    before = brain.head
+    with pytest.raises(InvalidInput) as caught:
+        brain.trust_key(NAMES[1], "bob")
+    assert caught.value.code == "revoked_key" and brain.head == before
+
+
+def test_a_key_that_was_revoked_is_listed_as_that_though_the_file_forgot_it(brain: Brain) -> None:
+    brain.trust_key(NAMES[0], "ada")
+    brain.trust_key(NAMES[1], "bob")
+    brain.revoke_key(NAMES[1], "stolen")
+    write_file(brain, "trust.json", trust_file_text(0, 1).decode())
+    brain.snapshot()
+    assert [key.revoked for key in brain.trusted().keys] == [None, (None, "stolen")]
+    assert [key.revoked for key in brain.trusted("@~2").keys] == [None, None]
+
+
+def test_a_signature_that_does_not_fit_is_not_shown_as_one(brain: Brain) -> None:
+    brain.sign(key=KEY_SEEDS[0])
+    with brain._session.store.transaction() as tx:
+        tx.put_signature(bytes.fromhex(brain.head), PUBLIC_KEYS[1], bytes(64))
+    assert [one.key for one in brain.show().signatures] == [NAMES[0]]
+
+
+def test_a_stolen_key_among_the_most_there_can_be_is_revoked(brain: Brain) -> None:
+    keys = [
+        f"ed25519:{key.hex()}" for key in islice(filter(ed25519.is_usable_key, _numbers()), 255)
+    ]
+    rows = [{"name": f"k{number}", "key": key} for number, key in enumerate([NAMES[0], *keys])]
+    document = {"format": "brain v1 trust", "threshold": 1, "keys": rows}
+    write_file(brain, "trust.json", json.dumps(document))
+    brain.snapshot()
+    for key in keys[:3]:
+        assert brain.revoke_key(key, "é" * 128).changed
+    assert sum(key.revoked is not None for key in brain.trusted().keys) == 3
+
+
+def _numbers() -> Iterator[bytes]:
+    return (y.to_bytes(32, "little") for y in count(3))

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from brain import Brain, ToolFailure
+from brain.serve.mcp.brain_pool import (
+    MAX_CLIENTS,
+    PROPOSE_MODE,
+    READ_MODE,
+    WRITE_MODE,
+    BrainPool,
+    SkillChanges,
+    client_slug,
+)
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Iterator[Brain]:
+    with Brain.init(tmp_path / "agent") as made:
+        made.upsert_skill("Oracle", "One.\n", description="Check the oracle")
+        yield made
+
+
+def opened(brain: Brain, mode: str) -> BrainPool:
+    return BrainPool(lambda author: Brain.open(brain.root, author=author), mode)
+
+
+def test_what_moved_is_told_once_with_what_changed(brain: Brain) -> None:
+    desk = opened(brain, WRITE_MODE)
+    assert desk.poll_changes() is None
+    assert desk.poll_changes() is None
+    brain.upsert_skill("Oracle", "Two.\n")
+    assert desk.poll_changes() == SkillChanges(frozenset({"oracle"}), False)
+    assert desk.poll_changes() is None
+    brain.upsert_skill("Fresh", "F.\n")
+    brain.delete_skill("oracle")
+    assert desk.poll_changes() == SkillChanges(frozenset({"fresh", "oracle"}), True)
+    desk.close()
+
+
+def test_what_is_proposed_and_rejected_moves_too(brain: Brain) -> None:
+    desk = opened(brain, PROPOSE_MODE)
+    desk.call("claude", "skills_list", {})
+    assert desk.poll_changes() is None
+    desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
+    assert desk.poll_changes() == SkillChanges(frozenset({"x"}), True)
+    brain.reject_proposal("claude")
+    assert desk.poll_changes() == SkillChanges(frozenset({"x"}), True)
+    desk.close()
+
+
+def test_a_proposal_that_somebody_works_on_keeps_nobody_from_being_told(brain: Brain) -> None:
+    desk = opened(brain, PROPOSE_MODE)
+    desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
+    desk.poll_changes()
+    brain.switch("proposed/claude")
+    assert desk.poll_changes() is not None
+    with pytest.raises(ToolFailure) as caught:
+        desk.call("claude", "skill_manage", {"action": "create", "name": "y", "content": "Y."})
+    assert caught.value.code == "proposal_is_current"
+    desk.close()
+
+
+def test_only_so_many_brains_stay_open(brain: Brain) -> None:
+    desk = opened(brain, WRITE_MODE)
+    first = desk.brain("client 0")
+    for number in range(MAX_CLIENTS):
+        desk.brain(f"client {number + 1}")
+    assert desk.brain("client 0") is not first
+    desk.close()
+
+
+def test_for_reading_all_share_one_brain_and_write_tools_are_not_there(brain: Brain) -> None:
+    desk = opened(brain, READ_MODE)
+    assert desk.brain("a") is desk.brain("b")
+    assert desk.tools and all(tool.read_only for tool in desk.tools)
+    with pytest.raises(ToolFailure) as caught:
+        desk.call("a", "skill_manage", {"action": "delete", "name": "oracle"})
+    assert caught.value.code == "read_only"
+    assert brain.view_skill("oracle").version == 1
+    desk.close()
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        ("Claude Code", "claude-code"),
+        ("", "agent"),
+        ("../..", "agent"),
+        ("\x00", "agent"),
+        ("x" * 500, "x" * 64),
+        ("Ünï", "uni"),
+    ],
+)
+def test_a_client_writes_under_the_slug_of_its_name(told: str, name: str) -> None:
+    assert client_slug(told) == name
+
+
+def files(brain: Brain) -> dict[str, bytes]:
+    found = (file for file in brain.root.rglob("*") if file.is_file())
+    return {str(file): file.read_bytes() for file in found if ".brain" not in file.parts}
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("memory", {"action": "add", "target": "memory", "content": "Proposed."}),
+        (
+            "skill_manage",
+            {
+                "action": "write_file",
+                "name": "oracle",
+                "file_path": "references/a.md",
+                "file_content": "A.",
+            },
+        ),
+        ("skill_manage", {"action": "delete", "name": "oracle", "absorbed_into": ""}),
+        ("skill_manage", {"action": "create", "name": "new", "content": "N.", "category": "dev"}),
+    ],
+)
+def test_whatever_is_proposed_leaves_the_folder_alone_and_can_be_accepted(
+    brain: Brain, tool: str, given: dict[str, str]
+) -> None:
+    desk = opened(brain, PROPOSE_MODE)
+    before, head = files(brain), brain.head
+    assert desk.call("claude", tool, given).changed
+    assert (files(brain), brain.head) == (before, head)
+    (found,) = brain.proposals()
+    brain.accept_proposal(found.snapshot)
+    assert files(brain) != before and brain.status().clean
+    assert brain.verify(deep=True).ok
+    desk.close()
+
+
+def test_there_is_nothing_to_snapshot_in_a_proposal(brain: Brain) -> None:
+    desk = opened(brain, PROPOSE_MODE)
+    with pytest.raises(ToolFailure) as caught:
+        desk.call("claude", "brain_snapshot", {})
+    assert caught.value.code == "no_folder"
+    for tool in ("brain_log", "brain_verify", "skills_list"):
+        assert desk.call("claude", tool, {}).text
+    assert desk.call("claude", "brain_diff", {"from": "@~1", "to": "@"}).text
+    desk.close()
+
+
+def test_what_a_client_read_before_it_wrote_goes_with_what_it_wrote(brain: Brain) -> None:
+    desk = opened(brain, WRITE_MODE)
+    head = brain.head
+    desk.call("claude", "skill_view", {"name": "oracle"})
+    assert brain.head == head  # reading adds nothing
+    desk.call("claude", "skill_manage", {"action": "edit", "name": "oracle", "content": "Two."})
+    run = brain.receipt()
+    assert (run.agent, run.task) == ("claude", "A session of claude")
+    assert run.skills_loaded == ["oracle@1"]
+    assert brain.verify_receipt().ok
+    desk.close()
+
+
+def test_the_record_of_a_session_is_closed_when_it_is_over(brain: Brain) -> None:
+    desk = opened(brain, WRITE_MODE)
+    create = {"action": "create", "name": "x", "content": "X."}
+    for session in ("a", "b", "c"):
+        desk.call("claude", "skill_view", {"name": "oracle"}, session)
+    for session in ("a", "b"):
+        assert desk.call("claude", "skill_manage", create, session).changed
+    first, second = brain.receipt("@~1"), brain.receipt()
+    assert first.run != second.run and {first.outcome, second.outcome} == {""}
+    desk.end_session("a")
+    desk.end_session("nobody's")
+    ended = brain.receipt()
+    assert (ended.run, ended.outcome) == (first.run, "unknown")
+    desk.call("claude", "brain_log", {}, "b")
+    desk.close()  # of three sessions two wrote, one of which is over already
+    ended = brain.receipt()
+    assert (ended.run, ended.outcome, ended.reason) == (second.run, "unknown", "the session ended")
+    assert ended.tools["brain_log"] == 1 and brain.status().clean
+    assert brain.verify_receipt().findings == []
+    assert [info.operation["kind"] for info in brain.log(limit=3)] == ["task", "task", "upsert"]
+
+
+def test_a_session_that_ends_opens_no_proposal_that_was_accepted(brain: Brain) -> None:
+    desk = opened(brain, PROPOSE_MODE)
+    create = {"action": "create", "name": "x", "content": "X."}
+    desk.call("claude", "skill_manage", create)
+    brain.accept_proposal(brain.proposals()[0].snapshot)
+    head = brain.head
+    desk.call("codex", "skill_manage", {**create, "name": "y"})
+    desk.close()
+    (found,) = brain.proposals()
+    assert (found.name, brain.head) == ("codex", head)
+    assert brain.receipt(found.snapshot).outcome == "unknown"
+
+
+def test_a_session_whose_end_cannot_be_recorded_ends_all_the_same(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from brain.repo.core import transaction
+    from brain.store.writer_lock import writer_lock
+
+    desk = opened(brain, WRITE_MODE)
+    desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
+    head = brain.head
+    monkeypatch.setattr(transaction, "LOCK_TIMEOUT_SECONDS", 0.0)
+    with writer_lock(brain.root / ".brain", 1.0):
+        desk.close()
+    assert brain.head == head
+
+
+def test_a_client_that_comes_back_after_a_pause_begins_a_new_session(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from brain.serve.mcp import client_session as module
+
+    desk = opened(brain, WRITE_MODE)
+    runs = []
+    for pause in (module.SESSION_IDLE_SECONDS, module.SESSION_IDLE_SECONDS, -1.0):
+        monkeypatch.setattr(module, "SESSION_IDLE_SECONDS", pause)
+        desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
+        runs.append(brain.receipt().run)
+    assert runs[0] == runs[1] != runs[2]
+    desk.close()
+
+
+def test_a_session_that_only_reads_is_begun_anew_before_it_holds_too_much(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from brain.serve.mcp import client_session as module
+
+    monkeypatch.setattr(module, "MAX_UNRECORDED_CALLS", 3)
+    desk = opened(brain, WRITE_MODE)
+    for _ in range(10):
+        assert desk.call("claude", "skills_list", {}).text
+    desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
+    assert brain.receipt().tools["skills_list"] <= 3
+    desk.close()

@@ -1,0 +1,339 @@
+"""memory: entries added, changed, removed; nothing of anybody else is lost."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brain import Brain
+from brain.serve.tools import Toolbox, memory_entries
+from tests.integration.serve.tools.conftest import ToolCaller
+
+
+def add(agent: ToolCaller, content: str, target: str = "memory", **given: Any) -> Any:
+    return agent("memory", action="add", target=target, content=content, **given)
+
+
+def write(agent: ToolCaller, path: str, text: str) -> None:
+    file = agent.brain.root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode())
+
+
+def test_entries_are_joined_as_hermes_joins_them(agent: ToolCaller) -> None:
+    add(agent, "Wants tabs.")
+    answer = add(agent, "  Two lines\nof it.\n")
+    assert agent.read_text("memory/MEMORY.md") == "Wants tabs.\n§\nTwo lines\nof it.\n"
+    assert answer.changed and answer.data["snapshot"] == agent.brain.head
+    assert (answer.data["entries"], answer.data["characters"]) == (2, 30)
+    assert agent.brain.status().clean
+
+
+def test_a_change_is_one_snapshot_of_that_file_alone(agent: ToolCaller) -> None:
+    write(agent, "notes.txt", "not recorded")
+    add(agent, "Wants tabs.")
+    assert [change.path for change in agent.brain.diff("@~1", "@").changes] == ["memory/MEMORY.md"]
+    assert agent.brain.status().added == ["notes.txt"]
+
+
+def test_what_is_there_already_is_not_added_again(agent: ToolCaller) -> None:
+    add(agent, "Wants tabs.")
+    assert not add(agent, "Wants tabs.").changed
+    assert agent.read_text("memory/MEMORY.md") == "Wants tabs.\n"
+
+
+def test_an_entry_is_replaced_and_removed_by_a_piece_of_it(agent: ToolCaller) -> None:
+    for entry in ("Wants tabs.", "Lives in Bern.", "Has a cat."):
+        add(agent, entry)
+    agent("memory", action="replace", target="memory", old_text="tabs", content="Wants spaces.")
+    agent("memory", action="remove", target="memory", old_text="Bern")
+    assert agent.read_text("memory/MEMORY.md") == "Wants spaces.\n§\nHas a cat.\n"
+    agent("memory", action="remove", target="memory", old_text="spaces")
+    assert agent.read_text("memory/MEMORY.md") == "Has a cat.\n"
+    agent("memory", action="remove", target="memory", old_text="cat")
+    assert agent.read_text("memory/MEMORY.md") == ""
+
+
+def test_a_miss_shows_the_entries_and_an_ambiguous_piece_those_it_is_in(agent: ToolCaller) -> None:
+    for entry in ("Wants tabs.", "Wants tea.", "Has a cat."):
+        add(agent, entry)
+    given = {"target": "memory", "action": "remove"}
+    miss = agent.expect_failure("memory", **given, old_text="dog")
+    assert miss.code == "no_match" and "3. Has a cat." in miss.text
+    both = agent.expect_failure("memory", **given, old_text="Wants")
+    assert both.code == "ambiguous" and "Wants tea." in both.text and "cat" not in both.text
+
+
+def test_operations_are_done_together_or_not_at_all(agent: ToolCaller) -> None:
+    add(agent, "Wants tabs.")
+    steps: list[dict[str, Any]] = [
+        {"action": "remove", "old_text": "tabs", "content": None},
+        {"action": "add", "content": "Tea.", "old_text": None},
+    ]
+    agent("memory", target="memory", operations=steps)
+    assert agent.read_text("memory/MEMORY.md") == "Tea.\n"
+    failure = agent.expect_failure("memory", target="memory", operations=steps)
+    assert failure.text.startswith("Operation 1 of 2") and "None was done" in failure.text
+    assert agent.read_text("memory/MEMORY.md") == "Tea.\n"
+
+
+def test_a_full_memory_says_what_is_in_it_and_takes_a_batch_that_makes_room(
+    agent: ToolCaller,
+) -> None:
+    add(agent, "a" * 1999, target="user")
+    failure = agent.expect_failure("memory", action="add", target="user", content="More.")
+    assert failure.code == "memory_full" and "2007 of 2000 characters" in failure.text
+    assert "1. aaa" in failure.text
+    steps = [{"action": "add", "content": "More."}, {"action": "remove", "old_text": "aaa"}]
+    agent("memory", target="user", operations=steps)
+    assert agent.read_text("memory/USER.md") == "More.\n"
+
+
+def test_the_manifest_states_the_limit_and_the_place(agent: ToolCaller) -> None:
+    limits = "prompt:\n  memory:\n    - path: core/MEMORY.md\n      limit: 10\n"
+    write(agent, "manifest.yaml", limits)
+    agent.brain.snapshot()
+    assert agent.expect_failure("memory", action="add", target="memory", content="x" * 11)
+    assert add(agent, "x" * 10).data["path"] == "core/MEMORY.md"
+
+
+def test_what_is_remembered_is_in_the_prompt_unless_the_manifest_says_otherwise(
+    agent: ToolCaller,
+) -> None:
+    add(agent, "Wants tabs.", target="user")
+    assert "# Memory\n\n[memory " in agent.brain.prompt().prompt
+    assert "\nWants tabs.\n" in agent.brain.prompt().prompt
+    write(agent, "manifest.yaml", "prompt:\n  memory: []\n")
+    agent.brain.snapshot()
+    assert "Wants tabs." not in agent.brain.prompt().prompt
+
+
+def test_a_memory_past_its_limit_can_still_be_made_shorter(agent: ToolCaller) -> None:
+    write(agent, "memory/USER.md", "a" * 3000 + "\n§\n" + "b" * 3000)
+    given = {"target": "user", "action": "replace"}
+    agent("memory", **given, old_text="aaa", content="a")
+    assert (
+        agent.expect_failure("memory", **given, old_text="bbb", content="b" * 3001).code
+        == "memory_full"
+    )
+
+
+@pytest.mark.parametrize("path", ["MEMORY.md", "memory/MEMORY.md", "memories/MEMORY.md"])
+@pytest.mark.parametrize("recorded", [True, False])
+def test_memory_stays_where_it_is(agent: ToolCaller, path: str, recorded: bool) -> None:
+    write(agent, path, "By hand.")
+    if recorded:
+        agent.brain.snapshot()
+    assert add(agent, "Mine.").data["path"] == path
+    assert agent.read_text(path) == "By hand.\n§\nMine.\n"
+    assert add(agent, "Ann", target="user").data["path"] == path.replace("MEMORY", "USER")
+
+
+def test_an_edit_by_hand_is_recorded_before_a_change(agent: ToolCaller) -> None:
+    add(agent, "Wants tabs.")
+    write(agent, "memory/MEMORY.md", "Wants tabs.\n§\nBy hand.\n")
+    add(agent, "Tea.")
+    assert agent.read_text("memory/MEMORY.md") == "Wants tabs.\n§\nBy hand.\n§\nTea.\n"
+    assert next(iter(agent.brain.log("@~1"))).message == "Record changes made by hand"
+    assert agent.brain.read_file("memory/MEMORY.md", "@~1").endswith(b"By hand.\n")
+
+
+def test_notes_that_a_person_began_are_changed_block_by_block(agent: ToolCaller) -> None:
+    notes = (
+        "# About\r\n\r\n- Wants tabs.\r\n- Has a\r\n  cat.\r\n\r\nA paragraph\r\nof two lines.\r\n"
+    )
+    write(agent, "MEMORY.md", notes)
+    agent("memory", action="remove", target="memory", old_text="cat")
+    agent("memory", action="replace", target="memory", old_text="two", content="One line.")
+    add(agent, "Tea.\n\nTwo paragraphs.")
+    assert agent.read_text("MEMORY.md") == (
+        "# About\r\n\r\n- Wants tabs.\r\n\r\nOne line.\r\n§\r\nTea.\r\n\r\nTwo paragraphs.\r\n"
+    )
+    agent("memory", action="remove", target="memory", old_text="Tea.\n\nTwo para")
+    assert agent.read_text("MEMORY.md").endswith("One line.\r\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "step", "after"),
+    [
+        (
+            "\ufeff\r\nA.\r\n§\r\nB.\r\n\r\n\r\n",
+            {"action": "add", "content": "C\nc."},
+            "\ufeff\r\nA.\r\n§\r\nB.\r\n§\r\nC\r\nc.\r\n\r\n\r\n",
+        ),
+        (
+            "\ufeff\r\nA.\r\n§\r\nB.\r\n \r\n",
+            {"action": "replace", "old_text": "A", "content": "C\nc."},
+            "\ufeff\r\nC\r\nc.\r\n§\r\nB.\r\n \r\n",
+        ),
+        (
+            "\n A.\n§\nB.\n\n\n",
+            {"action": "remove", "old_text": "A"},
+            "\nB.\n\n\n",
+        ),
+        ("A.\n§\nB.", {"action": "replace", "old_text": "A", "content": "C."}, "C.\n§\nB."),
+        ("A.\n§\nB.", {"action": "add", "content": "C."}, "A.\n§\nB.\n§\nC.\n"),
+        ("A\r\na.\r\n", {"action": "add", "content": "A\na."}, "A\r\na.\r\n"),
+    ],
+)
+def test_line_ends_and_blank_lines_around_entries_stay(
+    agent: ToolCaller, before: str, step: dict[str, Any], after: str
+) -> None:
+    write(agent, "MEMORY.md", before)
+    agent("memory", target="memory", **step)
+    assert agent.read_text("MEMORY.md") == after
+
+
+def test_json_lines_keep_the_line_ends_and_blank_lines_they_have(agent: ToolCaller) -> None:
+    write(agent, "memory/a.jsonl", '{"n": 1}\r\n\r\n{"n": 2}\r\n\r\n')
+    add(agent, '{"n": 3}', target="a.jsonl")
+    agent("memory", target="a.jsonl", action="replace", old_text="1", content='{"n": 0}')
+    kept = '{"n": 0}\r\n\r\n{"n": 2}\r\n{"n": 3}\r\n\r\n'
+    assert agent.read_text("memory/a.jsonl") == kept
+
+
+@given(st.text(st.sampled_from("a§#-1. \r\n\t\ufeff{}"), max_size=60))
+def test_what_is_not_changed_stays_byte_for_byte(text: str) -> None:
+    for kind in (memory_entries.NOTE_FORMAT, memory_entries.JSONL_FORMAT):
+        found = memory_entries.parse_memory(text, kind)
+        last = found.entries[-1].text if found.entries else ""
+        assert memory_entries.format_memory(found, last) == text or not found.entries
+        grown = memory_entries.format_memory(
+            memory_entries.add_entry(found, '{"new": 1}', kind), last
+        )
+        assert grown.startswith(text.rstrip())
+        assert grown.endswith(found.trailing or found.line_end)
+        assert memory_entries.parse_memory(grown, kind).entries[-1].text == '{"new": 1}'
+
+
+def test_a_memory_of_blank_lines_is_cut_in_no_time() -> None:
+    for text in ("a" + "\n" * 200_000 + "b", "# a" + " \n" * 100_000 + "b", "-" * 200_000):
+        for kind in (memory_entries.NOTE_FORMAT, memory_entries.JSONL_FORMAT):
+            assert len(memory_entries.parse_memory(text, kind).entries) <= 2
+
+
+def test_a_separator_does_not_enter_an_entry(agent: ToolCaller) -> None:
+    assert agent.expect_failure("memory", action="add", target="memory", content="a\n§\nb").text
+    assert agent.brain.skills() == [] and not (agent.brain.root / "memory/MEMORY.md").exists()
+
+
+def test_json_lines_take_one_object_a_line(agent: ToolCaller) -> None:
+    answer = add(agent, '{"lesson": "é",\n "n": 1.5}', target="lessons.jsonl")
+    assert answer.data["path"] == "memory/lessons.jsonl"
+    add(agent, '{"lesson": "b"}', target="memory/lessons.jsonl")
+    lines = agent.read_text("memory/lessons.jsonl").splitlines()
+    assert [json.loads(line) for line in lines] == [{"lesson": "é", "n": 1.5}, {"lesson": "b"}]
+    agent("memory", action="remove", target="lessons.jsonl", old_text="é")
+    assert agent.read_text("memory/lessons.jsonl") == '{"lesson": "b"}\n'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "word",
+        "[1]",
+        "1",
+        '{"a": NaN}',
+        '{"a": 1, "a": 2}',
+        '{"a": [{"b": 1, "b": 1}]}',
+        '{"a": 1e999}',
+        '{"a": "\\ud800"}',
+        "{" * 9999,
+        '{"a"',
+        "\x01",
+    ],
+)
+def test_json_lines_take_nothing_else(agent: ToolCaller, content: str) -> None:
+    failure = agent.expect_failure("memory", action="add", target="a.jsonl", content=content)
+    assert failure.code == "bad_arguments" and "JSON" in failure.text
+
+
+@pytest.mark.parametrize(
+    "target", ["notes", "../a.jsonl", "skills/a.jsonl", "/tmp/a.jsonl", "a\\b.jsonl", "a\n.jsonl"]
+)
+def test_nothing_but_memory_is_a_target(agent: ToolCaller, target: str) -> None:
+    add(agent, '{"a": 1}', target="findings.jsonl")
+    failure = agent.expect_failure("memory", action="add", target=target, content='{"a": 1}')
+    assert failure.code in ("no_memory", "bad_path", "bad_char")
+    if target == "notes":
+        assert "findings.jsonl" in failure.text
+
+
+def test_a_link_is_not_written_through(agent: ToolCaller) -> None:
+    outside = agent.brain.root.parent / "outside"
+    outside.mkdir()
+    (agent.brain.root / "memory").rmdir()
+    (agent.brain.root / "memory").symlink_to(outside)
+    add = {"action": "add", "target": "a.jsonl", "content": '{"a": 1}'}
+    assert agent.expect_failure("memory", **add).code == "unsafe_path"
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"action": "add"},
+        {"action": "add", "content": " "},
+        {"action": "replace", "content": "a"},
+        {"action": "remove"},
+        {"action": "read", "operations": [{"action": "add", "content": "a"}]},
+        {"operations": [{"action": "read"}]},
+        {"operations": [{"action": "add"}]},
+        {"operations": []},
+    ],
+)
+def test_what_is_missing_is_named(agent: ToolCaller, arguments: dict[str, Any]) -> None:
+    assert agent.expect_failure("memory", target="memory", **arguments).code == "bad_arguments"
+
+
+def test_memory_can_be_read(agent: ToolCaller) -> None:
+    read = {"action": "read", "target": "memory"}
+    assert agent("memory", **read).data["content"] == ""
+    add(agent, "Wants tabs.")
+    answer = agent("memory", **read)
+    assert answer.data["content"] == "Wants tabs.\n" and not answer.changed
+    assert "1 entry, 11 of 4000 characters" in answer.text
+
+
+def test_two_agents_that_add_at_once_lose_nothing(agent: ToolCaller) -> None:
+    def work(name: str) -> None:
+        with Brain.open(agent.brain.root, author=name) as mine:
+            tools = Toolbox(mine)
+            for number in range(8):
+                tools.call(
+                    "memory", {"action": "add", "target": "memory", "content": f"{name} {number}"}
+                )
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in ("a", "b", "c")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = agent.read_text("memory/MEMORY.md").rstrip("\n").split("\n§\n")
+    assert sorted(found) == sorted(f"{name} {number}" for name in "abc" for number in range(8))
+    assert agent.brain.status().clean and agent.brain.verify().ok
+
+
+def test_what_two_branches_added_is_merged_entry_by_entry(agent: ToolCaller) -> None:
+    add(agent, "Start.")
+    agent.brain.create_branch("other")
+    add(agent, "- ours\n- more of ours")
+    agent.brain.switch("other")
+    add(agent, "- theirs\n- more of theirs")
+    agent.brain.merge("main")
+    found = agent("memory", action="read", target="memory")
+    assert found.data["entries"] == 3
+    assert found.data["content"].startswith("Start.\n§\n- ")
+
+
+def test_a_redacted_memory_is_told_of(agent: ToolCaller, tmp_path: Path) -> None:
+    add(agent, "A secret.")
+    agent.brain.redact("memory/MEMORY.md", reason="leaked")
+    assert add(agent, "Tea.").data["entries"] == 1

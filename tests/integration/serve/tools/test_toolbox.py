@@ -1,0 +1,222 @@
+"""Whatever a model calls, it gets an answer or a failure that it can act on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brain import Brain
+from brain.serve.tools import TOOLS, Toolbox, ToolFailure, ToolResult
+from tests.integration.serve.tools.conftest import ToolCaller
+from tests.unit.serve.tools.test_arguments import JSON, objects
+
+ODD = ["../x", "/etc/passwd", "C:\\x", "a/../b", ".brain/x", "", " ", "\x00", "\u202e", "SKILL.md"]
+NAMES = st.sampled_from(["a", "b", "A b", "c++", "memory", "user", "x.jsonl", *ODD]) | st.text()
+PATHS = st.sampled_from(
+    ["references/a.md", "scripts/x", "references/SKILL.md", "assets", *ODD]
+) | st.text(max_size=20)
+
+
+def call_of(tool: Any) -> st.SearchStrategy[tuple[str, Any]]:
+    known: dict[str, st.SearchStrategy[Any]] = {}
+    for name, schema in tool.parameters["properties"].items():
+        if "enum" in schema:
+            known[name] = st.sampled_from(schema["enum"])
+        elif name == "file_path":
+            known[name] = PATHS
+        elif schema["type"] == "string":
+            known[name] = NAMES
+    usual = st.fixed_dictionaries({}, optional=known)
+    return st.tuples(st.just(tool.name), usual | objects(tool.parameters))
+
+
+CALLS = st.one_of(*map(call_of, TOOLS), st.tuples(st.text(), JSON), st.tuples(st.text(), NAMES))
+
+
+def outside(brain: Brain) -> dict[str, bytes]:
+    """Return all files but those below skills/, memory/ and memories/."""
+    top = brain.root.parent
+    return {
+        str(path.relative_to(top)): path.read_bytes()
+        for path in top.rglob("*")
+        if path.is_file()
+        and path.relative_to(brain.root if path.is_relative_to(brain.root) else top).parts[0]
+        not in (".brain", "skills", "memory", "memories")
+    }
+
+
+@given(calls=st.lists(CALLS, min_size=1, max_size=8))
+@settings(
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_any_call_gives_an_answer_or_a_failure_and_writes_nowhere_else(
+    calls: list[tuple[str, Any]], agent: ToolCaller
+) -> None:
+    before = outside(agent.brain)
+    for name, arguments in calls:
+        head = agent.brain.head
+        try:
+            answer = agent.tools.call(name, arguments)
+        except ToolFailure as failure:
+            said = failure.text
+            assert failure.code and agent.brain.head == head
+        else:
+            said = answer.text
+            assert isinstance(answer, ToolResult) and answer.changed == (agent.brain.head != head)
+            assert "Traceback" not in said
+        assert str(agent.brain.root.parent) not in said
+        said.encode()
+    assert outside(agent.brain) == before
+    assert agent.brain.status().clean and agent.brain.verify().ok
+
+
+@pytest.mark.parametrize("tool", [tool.name for tool in TOOLS])
+def test_arguments_that_fit_no_schema_are_a_failure(agent: ToolCaller, tool: str) -> None:
+    names = {"name": "../x", "target": "../x", "limit": -1, "more": {"deep": [1]}}
+    for value in (names, {"limit": 10**9}, {"name": ["a"]}, {"extra": 1}, [], None, 3, "[1]"):
+        with pytest.raises(ToolFailure) as caught:
+            agent.tools.call(tool, value)  # type: ignore[arg-type]
+        assert caught.value.code == "bad_arguments"
+        assert str(agent.brain.root) not in caught.value.text
+
+
+def test_arguments_may_be_a_json_text(agent: ToolCaller) -> None:
+    agent.tools.call("skill_manage", '{"action": "create", "name": "a", "content": "Do."}')
+    assert [skill.slug for skill in agent.brain.skills()] == ["a"]
+
+
+def test_an_unknown_tool_is_a_failure_that_names_the_nearest(agent: ToolCaller) -> None:
+    assert "skill_view" in agent.expect_failure("skil_view").text
+    assert "brain_log" in agent.expect_failure("\x1b[2Jno such tool").text
+
+
+KEY = "-----BEGIN OPENSSH PRIVATE " + "KEY-----\n" + "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAE\n" * 6
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("skill_manage", {"action": "create", "name": "b", "content": KEY}),
+        ("skill_manage", {"action": "create", "name": "b", "content": "x", "description": KEY}),
+        ("skill_manage", {"action": "patch", "name": "a", "old_string": "rest", "new_string": KEY}),
+        (
+            "skill_manage",
+            {"action": "write_file", "name": "a", "file_path": "assets/k", "file_content": KEY},
+        ),
+        ("memory", {"action": "add", "target": "memory", "content": KEY}),
+        ("memory", {"target": "user", "operations": [{"action": "add", "content": KEY}]}),
+        ("brain_snapshot", {"message": KEY}),
+    ],
+)
+def test_a_secret_is_not_written_down(agent: ToolCaller, tool: str, given: dict[str, Any]) -> None:
+    agent("skill_manage", action="create", name="a", content="Do it.\nThen rest.\n")
+    failure = agent.expect_failure(tool, **given)
+    assert failure.code == "secret" and "b3BlbnNzaC1" not in failure.text
+    accepted = failure.text.split()[-5]
+    (agent.brain.root / "manifest.yaml").write_text(f"secrets:\n  accepted: ['{accepted}']\n")
+    agent.brain.snapshot()
+    if given.get("description") is None:
+        assert agent(tool, **given).text
+
+
+LETTERS = "Q7ZK2WX9M4TB8VNR"  # of a key of AWS, which begins with AKIA
+HALVES = "AK" + "IA" + LETTERS[:8], LETTERS[8:]
+
+
+@pytest.mark.parametrize(
+    ("tool", "before", "given"),
+    [
+        ("skill_manage", {"action": "create", "content": f"Use {HALVES[0]}_ for it.\n"}, {}),
+        (
+            "skill_manage",
+            {"action": "write_file", "file_path": "assets/k", "file_content": f"{HALVES[0]}_\n"},
+            {"file_path": "assets/k"},
+        ),
+    ],
+)
+def test_a_secret_put_together_by_a_patch_is_not_written_down(
+    agent: ToolCaller, tool: str, before: dict[str, Any], given: dict[str, Any]
+) -> None:
+    agent(tool, action="create", name="a", content="Do it.\n")
+    agent(tool, name="a", **before)
+    patch = {"action": "patch", "name": "a", "old_string": "_", **given}
+    failure = agent.expect_failure(tool, **patch, new_string=HALVES[1])
+    assert failure.code == "secret" and LETTERS[:8] not in failure.text
+    assert "of what comes out looks like a secret (aws-access-key)" in failure.text
+    assert agent(tool, **patch, new_string="-").changed
+
+
+def test_a_secret_in_the_name_that_a_skill_keeps_is_not_written_down(agent: ToolCaller) -> None:
+    failure = agent.expect_failure(
+        "skill_manage", action="create", name="".join(HALVES), content="x"
+    )
+    assert failure.code == "secret"
+
+
+def test_a_secret_in_disguise_is_not_remembered(agent: ToolCaller) -> None:
+    line = '{"key": "\\u0041' + "".join(HALVES)[1:] + '"}'
+    given = {"action": "add", "target": "a.jsonl", "content": line}
+    assert agent.expect_failure("memory", **given).code == "secret"
+
+
+def test_a_secret_that_a_person_wrote_does_not_stand_in_the_way(agent: ToolCaller) -> None:
+    agent("skill_manage", action="create", name="a", content="Do it.\n")
+    agent("memory", action="add", target="memory", content="One.")
+    for path in ("skills/a/SKILL.md", "memory/MEMORY.md"):
+        with (agent.brain.root / path).open("a") as file:
+            file.write("".join(HALVES) + "\n")
+    patch = {"action": "patch", "name": "a", "old_string": "\nDo", "new_string": "\nTry"}
+    assert agent("skill_manage", **patch).changed
+    assert agent("memory", action="add", target="memory", content="Two.").changed
+
+
+def test_a_brain_that_another_writer_holds_is_a_failure(
+    agent: ToolCaller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from brain.repo.core import transaction
+    from brain.store.writer_lock import writer_lock
+
+    monkeypatch.setattr(transaction, "LOCK_TIMEOUT_SECONDS", 0.0)
+    with writer_lock(agent.brain.root / ".brain", 1.0):
+        failure = agent.expect_failure("skill_manage", action="create", name="a", content="x")
+    assert failure.code == "locked"
+
+
+@pytest.mark.parametrize("way", ["file", "link"])
+def test_where_no_skill_can_be_written_none_is_recorded(agent: ToolCaller, way: str) -> None:
+    skills = agent.brain.root / "skills"
+    skills.rmdir()
+    if way == "file":
+        skills.write_bytes(b"")
+    else:
+        skills.symlink_to(agent.brain.root.parent)
+    failure = agent.expect_failure("skill_manage", action="create", name="a", content="x")
+    assert failure.code == "unsafe_path" and agent.brain.skills() == []
+
+
+def test_the_same_tools_work_on_a_proposal(agent: ToolCaller, tmp_path: Path) -> None:
+    agent("skill_manage", action="create", name="a", content="Do it.\nThen this.\n")
+    with agent.brain.proposal("agent-7", author="agent-7") as beside:
+        tools = Toolbox(beside)
+        for given in (
+            {"action": "patch", "name": "a", "old_string": "this", "new_string": "that"},
+            {"action": "write_file", "name": "a", "file_path": "assets/x", "file_content": "x"},
+            {"action": "create", "name": "b", "content": "New.\n", "category": "more"},
+        ):
+            assert tools.call("skill_manage", given).changed
+        tools.call("memory", {"action": "add", "target": "user", "content": "Tea."})
+        assert "that" in tools.call("skill_view", {"name": "a"}).text
+    assert (
+        agent.read_text("skills/a/SKILL.md").endswith("Then this.\n") and agent.brain.status().clean
+    )
+    proposed = agent.brain.show_proposal("agent-7")
+    agent.brain.accept_proposal(proposed.snapshot)
+    assert (
+        agent.read_text("skills/a/assets/x") == "x"
+        and agent.read_text("memory/USER.md") == "Tea.\n"
+    )

@@ -1,0 +1,143 @@
+"""What is put in the place of a file of `.brain` is not read, written, or waited for."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.errors import InvalidInput, NoBrain, StoreError
+from brain.verify.verification import verify_folder
+
+FILES = ["store.db", "store.db-wal", "store.db-shm", "store.db-journal", "mark", "lock"]
+
+
+@pytest.fixture(autouse=True)
+def no_waiting() -> Iterator[None]:
+    """End a test that waits for somebody at the other end of a pipe."""
+    signal.alarm(30)
+    yield
+    signal.alarm(0)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    with Brain.init(tmp_path / "agent", author="tester") as made:
+        made.upsert_skill("alpha", "Alpha.\n")
+        return made.root
+
+
+def pipe(place: Path, _: Path) -> None:
+    os.mkfifo(place)
+
+
+def link(place: Path, aside: Path) -> None:
+    place.symlink_to(aside)
+
+
+def dangling(place: Path, aside: Path) -> None:
+    place.symlink_to(aside.with_name("nowhere"))
+
+
+def second_name(place: Path, aside: Path) -> None:
+    os.link(aside, place)
+
+
+def folder(place: Path, _: Path) -> None:
+    place.mkdir()
+
+
+def write(root: Path) -> None:
+    with Brain.open(root, author="tester") as brain:
+        brain.upsert_skill("beta", "Beta.\n")
+
+
+@pytest.mark.parametrize("put", [pipe, link, dangling, second_name, folder])
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_no_plain_file_of_one_name_is_refused_by_writers(
+    root: Path, tmp_path: Path, name: str, put: Callable[[Path, Path], None]
+) -> None:
+    place, aside = root / ".brain" / name, tmp_path / "aside"
+    if place.exists():
+        place.rename(aside)
+    else:
+        aside.write_bytes(b"foreign")
+    before = aside.read_bytes()
+    put(place, aside)
+    with pytest.raises((StoreError, NoBrain)) as caught:
+        write(root)
+    assert caught.value.hint and (name == "store.db" or name in caught.value.message)
+    assert aside.read_bytes() == before and not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("put", [pipe, link, second_name])
+@pytest.mark.parametrize("name", FILES)
+def test_verification_ends_and_names_it(
+    root: Path, tmp_path: Path, name: str, put: Callable[[Path, Path], None]
+) -> None:
+    place, aside = root / ".brain" / name, tmp_path / "aside"
+    aside.write_bytes(place.read_bytes() if place.exists() else b"")
+    place.unlink(missing_ok=True)
+    put(place, aside)
+    found = verify_folder(root, deep=False)
+    assert found.ok is (name == "lock")  # which no reader looks at
+    assert name == "lock" or any(f".brain/{name}" in one.message for one in found.findings)
+
+
+def test_a_folder_of_the_store_that_is_a_link_is_refused(root: Path, tmp_path: Path) -> None:
+    (root / ".brain").rename(tmp_path / "elsewhere")
+    (root / ".brain").symlink_to(tmp_path / "elsewhere")
+    for ask in (write, Brain.open):
+        with pytest.raises(StoreError, match="is a link"):
+            ask(root)
+    assert not verify_folder(root, deep=False).ok
+
+
+def conflict(root: Path) -> Brain:
+    """Return a brain with two branches that cannot be merged without a decision."""
+    brain = Brain.open(root, author="tester")
+    file = root / "memory" / "notes.md"
+    file.parent.mkdir(exist_ok=True)
+    for text in ("base\n", None, "ours\n"):
+        if text is None:
+            brain.create_branch("other")
+            brain.switch("other")
+            file.write_text("theirs\n")
+            brain.snapshot()
+            brain.switch("main")
+        else:
+            file.write_text(text)
+            brain.snapshot()
+    return brain
+
+
+def test_texts_with_markers_are_written_through_no_link(root: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "memory").mkdir(parents=True)
+    (outside / "memory" / "notes.md").write_text("not to be touched\n")
+    (root / ".brain" / "conflicts").symlink_to(outside)
+    with conflict(root) as brain:
+        brain.merge("other")
+        assert len(brain.conflicts()) == 1
+        assert (outside / "memory" / "notes.md").read_text() == "not to be touched\n"
+        assert "<<<" in (root / ".brain/conflicts/memory/notes.md").read_text()
+
+
+@pytest.mark.parametrize("where", ["memory", "memory/notes.md"])
+def test_a_text_with_markers_is_read_through_no_link(
+    root: Path, tmp_path: Path, where: str
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "notes.md").write_text("a secret of the user\n")
+    with conflict(root) as brain:
+        brain.merge("other")
+        place = root / ".brain/conflicts" / where
+        place.rename(tmp_path / "moved")
+        place.symlink_to(outside if where == "memory" else outside / "notes.md")
+        with pytest.raises(InvalidInput):
+            brain.resolve(["memory/notes.md"], "content")

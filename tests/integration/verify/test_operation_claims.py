@@ -1,0 +1,317 @@
+"""Verification names each snapshot that changed what its operation does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.digest import blob_id
+from brain.errors import BrainError
+from brain.objects import bundle as bundles
+from brain.objects import lineage
+from brain.objects import snapshot as snapshots
+from brain.objects import tree_node as nodes
+from brain.objects.operation import SnapshotOperation
+from brain.objects.snapshot import Snapshot
+from brain.objects.tree_entry import FILE, TreeEntry
+from brain.objects.tree_node import TreeNode
+from brain.repo.core.transaction import log_operation
+from brain.results import Finding
+from brain.store.object_table import object_checksum
+from brain.store.protocol import ObjectKind
+
+ID = blob_id(b"somewhere")
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Iterator[Brain]:
+    with Brain.init(tmp_path / "agent", author="tester") as made:
+        for name in ("Oracle", "Seer", "Trader"):
+            made.upsert_skill(name, f"{name}\n", description="d")
+        yield made
+
+
+def skill(version: int) -> bytes:
+    return f"---\nname: oracle\ndescription: d\nversion: {version}\n---\nMore.\n".encode()
+
+
+def forged(
+    brain: Brain,
+    edits: dict[str, bytes | None],
+    operation: SnapshotOperation,
+    *others: bytes,
+    change: Callable[[Snapshot], Snapshot] = lambda made: made,
+) -> bytes:
+    """Put a snapshot on the head with all that belongs to it; return its id."""
+    session = brain._session
+    head = session.head()
+    parents = [session.load_snapshot(one) for one in (head, *others)]
+    with session.store.transaction() as tx:
+        session.reader = tx
+        entries: dict[str, TreeEntry | None] = {}
+        for path, text in edits.items():
+            known = None if text is None else TreeEntry(path, FILE, tx.put_blob(text), len(text))
+            entries[path] = known
+        after = bundles.update_bundle(session.nodes, session.bundle_of(head), entries)
+        for node_id, node in session.nodes.unstored.items():
+            tx.put_object(ObjectKind.NODE, node_id, node)
+        session.nodes.mark_stored()
+        tx.put_object(ObjectKind.BUNDLE, bundles.bundle_id(after), bundles.encode_bundle(after))
+        made = parents[0]._replace(
+            brain=session.brain_id(),
+            bundle=bundles.bundle_id(after),
+            parents=(head, *others),
+            generation=lineage.next_generation(parents),
+            jump=lineage.next_jump(session.load_snapshot, head, parents[0]),
+            operation=operation,
+        )
+        data = snapshots.encode_snapshot(change(made))
+        here = snapshots.snapshot_id(data)
+        tx.put_object(ObjectKind.SNAPSHOT, here, data)
+        tx.update_ref("heads/main", head, here)
+        log_operation(session, tx, "snapshot", "forged", [("heads/main", head, here)])
+    session.reader = session.store
+    session.clear_loaded()
+    return here
+
+
+def errors(brain: Brain) -> list[Finding]:
+    return [one for one in brain.verify().findings if one.severity == "error"]
+
+
+def codes(brain: Brain) -> set[str]:
+    return {one.code for one in errors(brain)}
+
+
+TEXT = "skills/oracle/SKILL.md"
+UPSERT = ("upsert", "oracle", "1", "2")
+
+
+def test_what_was_slipped_in_beside_an_upsert_is_named_with_its_path(brain: Brain) -> None:
+    here = forged(brain, {TEXT: skill(2), "skills/seer/SKILL.md": b"Obey.\n"}, UPSERT)
+    (found,) = errors(brain)
+    assert (found.code, found.snapshot) == ("false_operation", here.hex())
+    assert found.path == "skills/seer/SKILL.md"
+
+
+LIES: dict[str, tuple[dict[str, bytes | None], SnapshotOperation, str]] = {
+    "an upsert that removes memory": (
+        {TEXT: skill(2), "manifest.yaml": None},
+        UPSERT,
+        "false_operation",
+    ),
+    "an upsert whose text says another version": ({TEXT: skill(3)}, UPSERT, "version_mismatch"),
+    "an upsert that changes files alone": (
+        {"skills/oracle/a.py": b"a"},
+        UPSERT,
+        "version_mismatch",
+    ),
+    "a delete of another skill": (
+        {"skills/seer/SKILL.md": None},
+        ("delete", "oracle", "1"),
+        "false_operation",
+    ),
+    "a delete at another version": ({TEXT: None}, ("delete", "oracle", "7"), "version_mismatch"),
+    "the end of a task that writes": (
+        {"SOUL.md": b"stern"},
+        ("task", "a run", "success"),
+        "false_operation",
+    ),
+    "a redaction that writes": (
+        {"SOUL.md": b"stern"},
+        ("redact", "SOUL.md", ID, "why"),
+        "false_operation",
+    ),
+    "an absorption of what stays": (
+        {TEXT: skill(2)},
+        ("absorb", "oracle", "1", "2", "seer", "1"),
+        "false_operation",
+    ),
+    "an absorption that raises nothing": (
+        {TEXT: skill(1), "skills/seer/SKILL.md": None},
+        ("absorb", "oracle", "1", "1", "seer", "1"),
+        "version_not_raised",
+    ),
+    "an admission of another skill": (
+        {"skills/seer/SKILL.md": b"Obey.\n"},
+        ("admit", "oracle", "1", "1", ID),
+        "false_operation",
+    ),
+    "a binding that writes": ({"SOUL.md": b"x"}, ("bind", ID, "x", ID), "false_operation"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_an_operation_that_lies_fails_verification(brain: Brain, lie: str) -> None:
+    edits, done, code = LIES[lie]
+    forged(brain, edits, done)
+    assert code in codes(brain)
+
+
+def test_a_restore_is_held_to_its_source_if_that_is_here(brain: Brain) -> None:
+    source = bytes.fromhex(list(brain.log())[1].snapshot)
+    forged(brain, {TEXT: skill(9)}, ("restore", source))
+    assert codes(brain) == {"false_operation"}
+
+
+def test_a_restore_from_a_source_that_is_not_here_is_valid(brain: Brain) -> None:
+    forged(brain, {"SOUL.md": b"stern"}, ("restore", ID))
+    assert errors(brain) == []
+    usable(brain)
+
+
+def usable(brain: Brain) -> None:
+    """A brain is usable if it goes on recording, collects, and tells of itself."""
+    brain.upsert_skill("Oracle", "On.\n")
+    (brain.root / "new.md").write_text("new\n")
+    brain.snapshot("by hand")
+    brain.gc()
+    assert list(brain.log()) and brain.skills() and errors(brain) == []
+
+
+VALID: dict[str, tuple[SnapshotOperation, Callable[[Snapshot], Snapshot]]] = {
+    "a redaction of what never was": (("redact", "a.md", ID, "why"), lambda made: made),
+    "an admission": (("admit", "oracle", "1", "1", ID), lambda made: made),
+    "a retirement": (("retire", "oracle", "1", "", ID), lambda made: made),
+    "a binding": (("bind", ID, "eip155:1:0x00", ID), lambda made: made),
+    "a later kind": (("graft", 2**64 - 1, {"k": (b"",)}), lambda made: made),
+    "a kind that a terminal must not see": (("\x1b[2J\u202e",), lambda made: made),
+    "the end of time": (("snapshot",), lambda made: made._replace(time=snapshots.MAX_TIME_MS)),
+    "the beginning of time": (("snapshot",), lambda made: made._replace(time=0)),
+    "a receipt that is nowhere": (("snapshot",), lambda made: made._replace(receipt=ID)),
+    "the greatest texts": (
+        ("redact", "/".join(["a" * 255] * 4), ID, "x" * 65_536),
+        lambda made: made._replace(author="é" * 512, message="é" * 32_768),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", VALID)
+def test_what_is_valid_can_be_gone_on_from(brain: Brain, what: str) -> None:
+    done, change = VALID[what]
+    forged(brain, {}, done, change=change)
+    if done[0] == "redact":
+        session = brain._session
+        with session.store.transaction() as tx:
+            tx.redact_blob(ID, session.head(), lambda others: others)
+    assert errors(brain) == []
+    usable(brain)
+
+
+def test_a_time_far_ahead_is_reported_and_not_refused(brain: Brain) -> None:
+    forged(brain, {}, ("snapshot",), change=lambda made: made._replace(time=snapshots.MAX_TIME_MS))
+    found = brain.verify()
+    assert found.ok and [one.code for one in found.findings] == ["time_ahead"]
+
+
+def test_a_document_that_an_operation_names_is_kept_and_missed(brain: Brain) -> None:
+    session = brain._session
+    with session.store.transaction() as tx:
+        verdict = tx.put_blob(b"a verdict")
+    forged(brain, {}, ("admit", "oracle", "1", "1", verdict))
+    brain.gc(grace=0)
+    assert brain.verify(deep=True).findings == []
+    session.store._db.run("DELETE FROM blobs WHERE id = ?", (verdict,))  # type: ignore[attr-defined]
+    found = brain.verify()
+    assert found.ok and [one.code for one in found.findings] == ["missing_document"]
+
+
+def merged(brain: Brain) -> list[bytes]:
+    """Make two branches that differ; return the genesis, the point they share, and the other."""
+    base = brain.head
+    assert base
+    brain.create_branch("idea")
+    brain.switch("idea")
+    brain.upsert_skill("Idea", "i\n", description="d")
+    other = brain.head
+    brain.switch("main")
+    brain.upsert_skill("Main", "m\n", description="d")
+    assert other
+    return [brain._session.brain_id(), bytes.fromhex(base), bytes.fromhex(other)]
+
+
+@pytest.mark.parametrize("named", ["genesis", "nowhere", "a side", "both"])
+def test_a_merge_over_other_bases_is_named(brain: Brain, named: str) -> None:
+    genesis, base, other = merged(brain)
+    bases = {
+        "genesis": [genesis],
+        "nowhere": [ID],
+        "a side": [other],
+        "both": sorted([base, genesis]),
+    }[named]
+    forged(brain, {}, ("merge", tuple(bases), ()), other)
+    assert codes(brain) == {"bad_bases"}
+
+
+def test_a_merge_over_its_bases_is_valid(brain: Brain) -> None:
+    _, base, other = merged(brain)
+    forged(brain, {}, ("merge", (base,), ()), other)
+    assert errors(brain) == []
+    usable(brain)
+
+
+def test_a_tag_is_a_ref_like_others(brain: Brain) -> None:
+    session = brain._session
+    tagged = forged(brain, {"SOUL.md": b"stern"}, ("snapshot",))
+    with session.store.transaction() as tx:
+        tx.update_ref("tags/v1", None, tagged)
+        log_operation(session, tx, "tag", "tag v1", [("tags/v1", b"", tagged)])
+        parent = session.load_snapshot(tagged).parents[0]
+        tx.update_ref("heads/main", tagged, parent)
+        log_operation(session, tx, "undo", "back", [("heads/main", tagged, parent)])
+    brain.gc(grace=0)
+    assert session.store.has_object(tagged) and errors(brain) == []
+    usable(brain)
+
+
+def test_a_skill_brought_back_from_under_another_name_keeps_its_name(brain: Brain) -> None:
+    brain.upsert_skill("Oracle", "Two.\n")
+    (brain.root / "skills/oracle").rename(brain.root / "skills/prophet")
+    text = (brain.root / "skills/prophet/SKILL.md").read_text()
+    (brain.root / "skills/prophet/SKILL.md").write_text(text)
+    brain.snapshot("renamed")
+    done = brain.revert_skill("oracle", "1")
+    assert done.path == "skills/prophet/SKILL.md"
+    assert not (brain.root / "skills/oracle").exists()
+    assert "Oracle" in (brain.root / done.path).read_text()
+    assert errors(brain) == []
+
+
+def test_a_skill_that_lies_beside_the_others_is_deleted_alone(brain: Brain) -> None:
+    (brain.root / "skills/SKILL.md").write_text("---\nname: skill\ndescription: d\n---\nx\n")
+    brain.snapshot()
+    brain.delete_skill("skill")
+    assert [one.slug for one in brain.skills()] == ["oracle", "seer", "trader"]
+    assert errors(brain) == []
+
+
+def test_a_node_that_is_replaced_while_an_owner_writes_does_not_get_into_the_lineage(
+    brain: Brain,
+) -> None:
+    session = brain._session
+    root = session.bundle_of(session.head())["skills"].node
+    honest = session.store.read_object(ObjectKind.NODE, root)
+    node = nodes.decode_node(honest)
+    evil = session.store.read_blob(node.entries[0][2]).replace(b"Oracle", b"Obey__")
+    with session.store.transaction() as tx:
+        blob = tx.put_blob(evil)
+    lines = [(*line[:2], blob, *line[3:]) if "seer" in line[0] else line for line in node.entries]
+    sizes = [(*line[:3], len(evil)) if "seer" in line[0] else line for line in lines]
+    replace(brain, root, TreeNode(node.kind, tuple(sizes)).encode())
+    head = brain.head
+    with suppress(BrainError):
+        brain.upsert_skill("Oracle", "Honest.\n")
+    replace(brain, root, honest)
+    assert brain.head == head or "false_operation" in codes(brain)
+
+
+def replace(brain: Brain, id: bytes, data: bytes) -> None:
+    """Let another text stand under an id, as somebody who knows all checksums would."""
+    db = brain._session.store._db  # type: ignore[attr-defined]
+    row = (data, object_checksum(id, ObjectKind.NODE, data), id)
+    db.run("UPDATE objects SET data = ?, checksum = ? WHERE id = ?", row)
+    brain._session.clear_loaded()

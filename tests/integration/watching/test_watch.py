@@ -1,0 +1,130 @@
+"""The loop, in this process: what it does when recording fails."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from brain import Brain
+from brain.errors import Locked, StoreError
+from brain.results import Watched
+from brain.store.writer_lock import writer_lock
+from brain.watching import Watch, WatchFailure
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Iterator[Brain]:
+    with Brain.init(tmp_path / "agent", author="tester") as made:
+        yield made
+
+
+@pytest.fixture
+def watch(brain: Brain) -> Iterator[Watch]:
+    with Watch(brain, quiet=0, longest=60) as made:
+        assert made.catch_up() is None
+        yield made
+
+
+def write(brain: Brain, path: str, text: str = "x\n") -> None:
+    target = brain.root / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text)
+
+
+def last_of(watch: Watch) -> list[Watched | WatchFailure]:
+    """Return what is recorded of what waits, and end."""
+    watch.stop()
+    return list(watch.run())
+
+
+def test_what_changes_is_recorded_with_what_changed_as_message(brain: Brain, watch: Watch) -> None:
+    steps = watch.run()
+    write(brain, "SOUL.md", "a\nb\n")
+    first = next(steps)
+    assert isinstance(first, Watched)
+    assert (first.message, first.added, first.snapshot) == ("SOUL.md added", 1, brain.head)
+    write(brain, "SOUL.md", "a\nb\nc\n")
+    second = next(steps)
+    assert isinstance(second, Watched)
+    assert (second.message, second.parents) == ("SOUL.md +1 line", [first.snapshot])
+
+
+def test_what_waits_is_recorded_at_the_end(brain: Brain) -> None:
+    with Watch(brain, quiet=3600, longest=3600) as watch:
+        write(brain, "SOUL.md")
+        (done,) = last_of(watch)
+    assert isinstance(done, Watched) and done.message == "SOUL.md added"
+
+
+def test_nothing_changed_means_nothing_recorded(watch: Watch) -> None:
+    assert last_of(watch) == []
+
+
+def test_a_write_through_the_brain_makes_no_second_snapshot(brain: Brain, watch: Watch) -> None:
+    brain.upsert_skill("oracles", "Ask two.\n", description="About oracles")
+    head = brain.head
+    assert last_of(watch) == []
+    assert brain.head == head
+
+
+def test_a_bad_file_is_told_once_and_holds_up_no_other(brain: Brain, watch: Watch) -> None:
+    steps = watch.run()
+    write(brain, "memory/Notes.md")
+    assert isinstance(next(steps), Watched)
+    write(brain, "memory/notes.md")
+    failed = next(steps)
+    assert isinstance(failed, WatchFailure) and failed.error.code == "case_collision"
+    write(brain, "memory/other.md")
+    done = next(steps)
+    assert isinstance(done, Watched) and done.message == "memory/other.md added"
+    (brain.root / "memory/notes.md").unlink()
+    write(brain, "SOUL.md")
+    done = next(steps)
+    assert isinstance(done, Watched) and done.message == "SOUL.md added"
+    assert last_of(watch) == []
+
+
+def test_wrong_ignore_rules_are_told_and_nothing_is_lost(brain: Brain, watch: Watch) -> None:
+    steps = watch.run()
+    (brain.root / ".brainignore").write_bytes(b"\xff")
+    failed = next(steps)
+    assert isinstance(failed, WatchFailure) and failed.error.code == "bad_ignore"
+    write(brain, "SOUL.md")
+    (brain.root / ".brainignore").write_text("*.log\n")
+    done = next(steps)
+    assert isinstance(done, Watched) and done.added == 2
+
+
+def test_there_is_one_watcher_a_brain(brain: Brain, watch: Watch) -> None:
+    with pytest.raises(Locked, match="by pid") as caught:
+        Watch(brain)
+    assert caught.value.code == "watched"
+
+
+def test_no_lock_is_taken_through_a_link(brain: Brain, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (brain.root / ".brain/watch").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match="is a link"):
+        Watch(brain)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_brain_can_be_watched_again(brain: Brain) -> None:
+    for number in range(2):
+        with Watch(brain, quiet=0) as watch:
+            write(brain, f"{number}.md")
+            assert len(last_of(watch)) == 1
+
+
+def test_it_waits_for_another_writer(brain: Brain, watch: Watch) -> None:
+    write(brain, "SOUL.md")
+    done: list[Watched | WatchFailure] = []
+    with writer_lock(brain.root / ".brain", 0):
+        thread = threading.Thread(target=lambda: done.extend(last_of(watch)))
+        thread.start()
+        assert not done
+    thread.join()
+    assert [type(step) for step in done] == [Watched]

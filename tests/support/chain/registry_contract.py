@@ -1,0 +1,145 @@
+"""BrainRegistry on a real node, called by eth-abi with unlocked accounts."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import eth_abi.abi
+import pytest
+from eth_account import Account
+from eth_account.signers.local import LocalAccount
+from eth_utils.crypto import keccak
+
+from brain.chain import contracts
+from tests.support.anvil_node import Anvil, RpcError
+
+ZERO_WORD = bytes(32)
+ZERO_ADDRESS = "0x" + "00" * 20
+ENOUGH_GAS = hex(500_000)
+"""Gas for any call of a test, given so that the node sends also what will revert."""
+
+
+class ContractEvent(NamedTuple):
+    name: str
+    fields: tuple[Any, ...]
+
+
+class BrainHead(NamedTuple):
+    """What `brain(id)` returns."""
+
+    owner: str
+    seq: int
+    head: bytes
+    signer: str
+
+
+class Reverted(Exception):
+    """The contract refused: `error` is the name and the fields of its error."""
+
+    def __init__(self, data: bytes) -> None:
+        entry = next(
+            e
+            for e in contracts.contract_abi()
+            if e["type"] == "error" and function_selector(e) == data[:4]
+        )
+        self.error = (entry["name"], *eth_abi.abi.decode(abi_types(entry), data[4:]))
+        super().__init__(self.error)
+
+
+def abi_types(entry: dict[str, Any], side: str = "inputs") -> list[str]:
+    return [field["type"] for field in entry[side]]
+
+
+def event_topic(entry: dict[str, Any]) -> bytes:
+    return keccak(text=f"{entry['name']}({','.join(abi_types(entry))})")
+
+
+def function_selector(entry: dict[str, Any]) -> bytes:
+    return event_topic(entry)[:4]
+
+
+def function_abi(name: str) -> dict[str, Any]:
+    return next(
+        e for e in contracts.contract_abi() if e["type"] == "function" and e["name"] == name
+    )
+
+
+def encode_call(name: str, *values: object) -> bytes:
+    """Return the calldata of a function."""
+    entry = function_abi(name)
+    return function_selector(entry) + eth_abi.abi.encode(abi_types(entry), values)
+
+
+def decode_event(log: dict[str, Any]) -> ContractEvent:
+    """Return the event a log of the contract tells, its fields in the order of the ABI."""
+    first, *topics = [bytes.fromhex(word[2:]) for word in log["topics"]]
+    entry = next(
+        e for e in contracts.contract_abi() if e["type"] == "event" and event_topic(e) == first
+    )
+    plain = [field["type"] for field in entry["inputs"] if not field["indexed"]]
+    values = iter(eth_abi.abi.decode(plain, bytes.fromhex(log["data"][2:])))
+    words = iter(topics)
+    return ContractEvent(
+        entry["name"],
+        tuple(
+            eth_abi.abi.decode([field["type"]], next(words))[0]
+            if field["indexed"]
+            else next(values)
+            for field in entry["inputs"]
+        ),
+    )
+
+
+def wallet_key(name: str) -> LocalAccount:
+    """Return a key of the tests; its account has no money."""
+    key: LocalAccount = Account.from_key(keccak(text=f"brain test key {name}"))
+    return key
+
+
+def word_of(name: object) -> bytes:
+    """Return 32 bytes that stand for a snapshot, a salt or a root."""
+    return keccak(text=f"brain test word {name}")
+
+
+class RegistryContract:
+    """A deployed BrainRegistry."""
+
+    def __init__(self, node: Anvil) -> None:
+        self.node = node
+        self.address = node.deploy(contracts.creation_code())
+
+    def call(self, name: str, *values: object, sender: str | None = None) -> tuple[Any, ...]:
+        """Return what a function returns, changing nothing. Raises `Reverted`."""
+        try:
+            answer = self.node.eth_call(self.address, encode_call(name, *values), sender)
+        except RpcError as error:
+            raise Reverted(bytes.fromhex(error.data[2:])) from None
+        return eth_abi.abi.decode(abi_types(function_abi(name), "outputs"), answer)
+
+    def brain(self, brain_id: bytes) -> BrainHead:
+        return BrainHead(*self.call("brain", brain_id))
+
+    def send(self, sender: str, name: str, *values: object) -> list[ContractEvent]:
+        """Call a function in a transaction; return what it told. Raises `Reverted`."""
+        self.call(name, *values, sender=sender)
+        receipt = self.node.transact(
+            sender, self.address, encode_call(name, *values), gas=ENOUGH_GAS
+        )
+        assert receipt["status"] == "0x1"
+        return [decode_event(log) for log in receipt["logs"]]
+
+    def send_and_expect_revert(self, sender: str, name: str, *values: object) -> tuple[object, ...]:
+        """Return why a call is refused, having sent it all the same: it fails and tells nothing."""
+        with pytest.raises(Reverted) as raised:
+            self.call(name, *values, sender=sender)
+        receipt = self.node.transact(
+            sender, self.address, encode_call(name, *values), gas=ENOUGH_GAS
+        )
+        assert (receipt["status"], receipt["logs"]) == ("0x0", [])
+        return raised.value.error
+
+    def open_brain(self, owner: str, salt: bytes, snapshot: bytes) -> bytes:
+        """Open a brain; return its id."""
+        self.send(owner, "open", salt, snapshot)
+        brain_id: bytes = self.call("idOf", owner, salt)[0]
+        return brain_id

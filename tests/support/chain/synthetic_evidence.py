@@ -1,0 +1,176 @@
+"""Evidence of a synthetic chain, a log of a few entries and a lineage of two snapshots, always the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from brain.chain.evidence import storage_layout
+from brain.chain.evidence.evidence_builder import build_chain_part, build_evidence
+from brain.chain.evidence.evidence_model import KIND_ANCHOR, KIND_BRAIN
+from brain.chain.ledger_protocol import FINALIZED, NO_PARENT, Commitment
+from brain.chain.tlog import checkpoints, signed_note
+from brain.chain.tlog.checkpoints import Checkpoint
+from brain.chain.tlog.log_entry import LogEntry, encode_entry
+from brain.chain.tlog.signed_note import ALGORITHM_COSIGNATURE, ALGORITHM_ED25519, VerifierKey
+from brain.objects.snapshot import Snapshot
+from brain.proofs.proof_builder import build_descent_proof, build_path_proof
+from brain.proofs.proof_json import render_proof
+from brain.trust import ed25519
+from tests.support.chain import rfc6962
+from tests.support.chain.merkle_patricia import keccak
+from tests.support.chain.synthetic_chain import (
+    CONTRACT_ADDRESS,
+    OWNER_ADDRESS,
+    SENDER_ADDRESS,
+    SIGNER_ADDRESS,
+    ChainState,
+    brain_slots,
+    other_slots,
+)
+from tests.support.recorded_snapshots import FEW_PATHS, FIXED_TIME_MS, record_snapshot
+
+FIRST_SNAPSHOT = record_snapshot()
+LAST_SNAPSHOT = record_snapshot([*FEW_PATHS, "skills/d/SKILL.md"], brain=FIRST_SNAPSHOT.id)
+NEW_PATH = "skills/d/SKILL.md"
+OLD_PATH = "skills/b.md"
+NEW_PATH_CONTENT = NEW_PATH.encode()
+"""What is at `PATH`."""
+
+
+def _load_snapshot(id: bytes) -> Snapshot:
+    return {FIRST_SNAPSHOT.id: FIRST_SNAPSHOT.snapshot, LAST_SNAPSHOT.id: LAST_SNAPSHOT.snapshot}[
+        id
+    ]
+
+
+def path_proof_text(path: str = NEW_PATH) -> bytes:
+    """Return a proof of a path in the snapshot that has it."""
+    return render_proof(
+        build_path_proof(*(FIRST_SNAPSHOT if path == OLD_PATH else LAST_SNAPSHOT), path)
+    )
+
+
+def descent_proof_text() -> bytes:
+    """Return a proof that the last snapshot descends from the first."""
+    return render_proof(build_descent_proof(_load_snapshot, FIRST_SNAPSHOT.id, LAST_SNAPSHOT.id))
+
+
+CHAIN_ID = 31337
+LOG_KEY_SEED, WITNESS_KEY_SEED = keccak(b"key of the log"), keccak(b"key of the witness")
+LOG_KEY = VerifierKey("log.example", ALGORITHM_ED25519, ed25519.public_key(LOG_KEY_SEED))
+WITNESS_KEY = VerifierKey(
+    "witness.example", ALGORITHM_COSIGNATURE, ed25519.public_key(WITNESS_KEY_SEED)
+)
+OPENING_ENTRY = LogEntry(FIRST_SNAPSHOT.id, 1, FIRST_SNAPSHOT.id, NO_PARENT, FIXED_TIME_MS)
+COMMIT_ENTRY = LogEntry(
+    FIRST_SNAPSHOT.id, 2, LAST_SNAPSHOT.id, FIRST_SNAPSHOT.id, FIXED_TIME_MS + 1000
+)
+OTHER_ENTRIES = [
+    LogEntry(keccak(b"%d" % n), 1, keccak(b"at %d" % n), NO_PARENT, FIXED_TIME_MS) for n in range(5)
+]
+LOG_ENTRIES = [*OTHER_ENTRIES[:3], OPENING_ENTRY, OTHER_ENTRIES[3], COMMIT_ENTRY, OTHER_ENTRIES[4]]
+
+EvidenceDocument = dict[str, Any]
+
+
+def leaf_hashes(entries: Sequence[LogEntry]) -> list[bytes]:
+    return [rfc6962.leaf_hash(encode_entry(entry)) for entry in entries]
+
+
+def signed_checkpoint(
+    entries: Sequence[LogEntry],
+    seed: bytes = LOG_KEY_SEED,
+    key: VerifierKey = LOG_KEY,
+    judges: int = 0,
+) -> str:
+    """Return the signed checkpoint of a log, with the line of a witness if one is asked for."""
+    said = Checkpoint(key.name, len(entries), rfc6962.merkle_root(leaf_hashes(entries)))
+    lines = [signed_note.sign_note(said.text, key, seed)]
+    lines += [
+        checkpoints.sign_cosignature(
+            said.text, WITNESS_KEY, WITNESS_KEY_SEED, FIXED_TIME_MS // 1000
+        )
+    ] * judges
+    return str(signed_note.SignedNote(said.text, tuple(lines)))
+
+
+def make_log_field(
+    entry: LogEntry = COMMIT_ENTRY, entries: Sequence[LogEntry] = LOG_ENTRIES, **by: Any
+) -> EvidenceDocument:
+    """Return the field `log` for an entry of a log."""
+    place = list(entries).index(entry)
+    return {
+        "checkpoint": signed_checkpoint(entries, **by),
+        "key": str(by.get("key", LOG_KEY)),
+        "index": place,
+        "entry": encode_entry(entry).hex(),
+        "path": [one.hex() for one in rfc6962.inclusion_path(place, leaf_hashes(entries))],
+    }
+
+
+def make_chain_field(
+    world: ChainState,
+    kind: str = KIND_BRAIN,
+    by: bytes = OWNER_ADDRESS,
+    salt: bytes = FIRST_SNAPSHOT.id,
+) -> EvidenceDocument:
+    """Return the field `chain`."""
+    slots = storage_layout.brain_slots(storage_layout.brain_id(by, salt))
+    wanted = [storage_layout.anchor_slot(by)] if kind == KIND_ANCHOR else slots
+    address, account = (f"0x{one.hex()}" for one in (CONTRACT_ADDRESS, by))
+    return build_chain_part(
+        CHAIN_ID, address, kind, account, world.block(), world.storage_proof(wanted)
+    )
+
+
+def make_chain_state(**besides: Any) -> ChainState:
+    """Return a world in which the brain was opened, committed to and anchored."""
+    head = {
+        "salt": FIRST_SNAPSHOT.id,
+        "head": LAST_SNAPSHOT.id,
+        "seq": 2,
+        "signer": SIGNER_ADDRESS,
+        **besides,
+    }
+    anchored = int.from_bytes(rfc6962.merkle_root(leaf_hashes(LOG_ENTRIES)), "big")
+    return ChainState(
+        other_slots()
+        | brain_slots(OWNER_ADDRESS, **head)
+        | {storage_layout.anchor_slot(SENDER_ADDRESS): anchored}
+    )
+
+
+def make_evidence(
+    *,
+    log: EvidenceDocument | None = None,
+    chain: EvidenceDocument | None = None,
+    skipped: bool = False,
+) -> EvidenceDocument:
+    """Return evidence of the last snapshot, or of the first, which it descends from."""
+    made = Commitment(
+        "made", "", FIRST_SNAPSHOT.id, 2, LAST_SNAPSHOT.id, FIRST_SNAPSHOT.id, FINALIZED, 0
+    )
+    part = {"log": log, "chain": chain}
+    if skipped:
+        old, down = path_proof_text(OLD_PATH), descent_proof_text()
+        text = build_evidence(made, part, FIRST_SNAPSHOT.id, path=old, descent=down)
+    else:
+        text = build_evidence(made, part, LAST_SNAPSHOT.id, path=path_proof_text())
+    found: EvidenceDocument = json.loads(text)
+    return found
+
+
+def make_all_evidence() -> dict[str, EvidenceDocument]:
+    """Return evidence of every kind."""
+    world = make_chain_state()
+    head, anchor = make_chain_field(world), make_chain_field(world, KIND_ANCHOR, SENDER_ADDRESS)
+    return {
+        "brain": make_evidence(chain=head),
+        "skipped": make_evidence(chain=head, skipped=True),
+        "log": make_evidence(log=make_log_field()),
+        "skipped log": make_evidence(log=make_log_field(), skipped=True),
+        "witnessed": make_evidence(log=make_log_field(judges=1)),
+        "anchor": make_evidence(log=make_log_field(), chain=anchor),
+    }

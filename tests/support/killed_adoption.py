@@ -1,0 +1,70 @@
+"""Adopt a repository again and again in processes killed (SIGKILL) at a chosen call.
+
+    python killing.py REPOSITORY '[["FOLDER", "POINT"], …]'
+
+prints how each process ended. A point is a function, and which call of it is the last moment.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+from brain.adopting import adopt
+
+NEW_BRAIN_KILL_POINTS = (
+    "brain.brain:Brain.init 1",
+    "brain.brain:Brain.import_steps 1",
+    "brain.actions.turn:Turn.take_in 3",
+    "brain.brain:Brain.merge 1",
+    "brain.worktree.bulk:Bulk.publish 2",
+)
+KNOWN_SOURCE_KILL_POINTS = (
+    "brain.adopting.gitfiles:Files.wanted 2",
+    "brain.actions.turn:Turn.take_in 1",
+    "brain.actions.importing:log_operation 1",
+    "brain.actions.turn:apply 1",
+    "brain.worktree.bulk:Bulk.write 2",
+)
+"""For a new brain, and one that knows the source, in the order in which adoption gets there."""
+
+
+def main() -> None:
+    """Run one child after the other."""
+    repository, jobs = Path(sys.argv[1]), json.loads(sys.argv[2])
+    ended = []
+    for folder, point in jobs:
+        child = os.fork()
+        if not child:
+            _arm_kill_point(point)
+            adopt(repository, Path(folder), "git")
+            os._exit(0)
+        ended.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    sys.stdout.write(json.dumps(ended))
+
+
+def _arm_kill_point(point: str) -> None:
+    place, _, number = point.partition(" ")
+    module, _, names = place.partition(":")
+    *above, name = names.split(".")
+    holder = importlib.import_module(module)
+    for part in above:
+        holder = getattr(holder, part)
+    usual, left = getattr(holder, name), int(number)
+
+    def counted(*args: object, **named: object) -> object:
+        nonlocal left
+        left -= 1
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return usual(*args, **named)
+
+    setattr(holder, name, counted)
+
+
+if __name__ == "__main__":
+    main()

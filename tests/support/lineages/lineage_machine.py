@@ -1,0 +1,288 @@
+"""A Hypothesis state machine: commands done by a brain and by its model.
+
+Contents never repeat, and each names its path, so that nothing looks like a move.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, invariant, rule
+
+from brain import Brain
+from brain.repo.core import checkout as writing
+from tests.support.lineages.brain_beside_model import (
+    BRANCH_NAMES,
+    CONFLICT_CHOICES,
+    PLAIN_PATHS,
+    SKILL_SLUGS,
+    BrainBesideModel,
+    skill_path,
+)
+from tests.support.lineages.lineage_model import LogStep, differing_paths
+
+skill_slugs = st.sampled_from(SKILL_SLUGS)
+branch_names = st.sampled_from(BRANCH_NAMES)
+other_branches = st.runner().flatmap(lambda machine: st.sampled_from(machine.model.others()))
+"""A branch that is there, rather not the current one."""
+file_paths = st.sampled_from([*PLAIN_PATHS, *map(skill_path, SKILL_SLUGS)])
+conflict_choices = st.sampled_from(CONFLICT_CHOICES)
+
+
+class SimulatedKill(BaseException):
+    """What ends a command in the midst of its files."""
+
+
+class LineageMachine(BrainBesideModel):
+    """Branches, skills, files, merges, undo and redo."""
+
+    @invariant()
+    def everything_is_as_the_model_has_it(self) -> None:
+        """The folder, the branches, and the status between folder and head."""
+        model = self.model
+        assert self.files_on_disk() == model.folder
+        assert self.files_of_snapshot(model.head) == model.head_files
+        found = self.brain.branches()
+        assert {row.name: row.snapshot for row in found.branches} == model.heads
+        assert [row.name for row in found.branches if row.current] == [model.branch]
+        status = self.brain.status()
+        changed = {*status.added, *status.modified, *status.removed}
+        assert changed == differing_paths(model.head_files, model.folder)
+        assert (status.merging is not None) == bool(self.waiting)
+        for slug in SKILL_SLUGS:
+            self.skill_versions(slug)
+
+    @initialize()
+    def begin_with_two_branches(self) -> None:
+        """Have something that both branches can change."""
+        self.upsert(SKILL_SLUGS[0])
+        for path in PLAIN_PATHS:
+            self.write(path, False)
+        self.snapshot()
+        self.create_branch("idea")
+
+    # By hand
+
+    @rule(path=file_paths, grow=st.booleans())
+    def write(self, path: str, grow: bool) -> None:
+        """Edit a file, at its end or as a whole."""
+        before = self.model.folder.get(path, b"")
+        is_skill = path.startswith("skills/")
+        if is_skill and not before:
+            return
+        content = before + self.new_line(path) if grow or is_skill else self.new_line(path)
+        file = self.brain.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+        self.model.folder[path] = content
+
+    @rule(path=file_paths)
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+        if self.model.folder.pop(path, None) is not None:
+            (self.brain.root / path).unlink()
+
+    # Recording
+
+    @rule()
+    def snapshot(self) -> None:
+        """Record the folder."""
+        model, before = self.model, self.model.head
+        done = self.brain.snapshot()
+        assert done.changed == bool(differing_paths(model.head_files, model.folder))
+        self.follow_head(before, done.snapshot, written=False)
+        if done.changed:
+            assert model.files[done.snapshot] == model.folder
+            model.log_step(LogStep({model.branch: (before, done.snapshot)}))
+
+    @rule(slug=skill_slugs)
+    def upsert(self, slug: str) -> None:
+        """Write a skill; its version is one above all that its lineage has."""
+        before, known = self.model.head, self.skill_versions(slug)
+        body = self.new_line(skill_path(slug))
+        done = self.brain.upsert_skill(slug, body, description="d")
+        assert done.version == 1 + max(known, default=0)
+        view = self.brain.view_skill(slug)
+        assert (view.version, view.body.strip()) == (done.version, body.decode().strip())
+        self.follow_on_branch(before)
+
+    @rule(slug=skill_slugs)
+    def delete(self, slug: str) -> None:
+        """Remove a skill."""
+        model, path = self.model, skill_path(slug)
+        if path not in model.head_files or path not in model.folder:
+            return
+        before = model.head
+        self.brain.delete_skill(slug)
+        self.follow_on_branch(before)
+        assert path not in model.head_files
+
+    @rule(slug=skill_slugs)
+    def kill_during_upsert(self, slug: str) -> None:
+        """Write a skill and die before its file is written; the next writer writes it."""
+        before = self.model.head
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(writing, "write_files", _raise_kill)
+            with pytest.raises(SimulatedKill):
+                self.brain.upsert_skill(slug, self.new_line(skill_path(slug)), description="d")
+        self.reopen()
+        assert self.brain.status().merging is None or self.waiting
+        self.expect_refusal(lambda: self.brain.delete_branch("none"), "no_branch")
+        self.follow_on_branch(before)
+
+    @rule()
+    def reopen(self) -> None:
+        """Close the brain and open it again."""
+        self.brain.close()
+        self.brain = Brain.open(self.root / "agent", author="tester")
+
+    # Branches
+
+    @rule(name=branch_names)
+    def create_branch(self, name: str) -> None:
+        """Make a branch at the head."""
+        model = self.model
+        if name in model.heads:
+            self.expect_refusal(lambda: self.brain.create_branch(name), "branch_exists")
+            return
+        assert self.brain.create_branch(name).snapshot == model.head
+        model.log_step(LogStep({name: (None, model.head)}))
+
+    @rule(name=branch_names)
+    def delete_branch(self, name: str) -> None:
+        """Remove a branch, if another one holds its work."""
+        model = self.model
+        at = model.heads.get(name, "")
+        others = [head for other, head in model.heads.items() if other != name]
+        held = any(at in model.ancestors(head) for head in others)
+        if not at or name == model.branch or not held:
+            code = "no_branch" if not at else "not_merged"
+            code = "current_branch" if name == model.branch else code
+            self.expect_refusal(lambda: self.brain.delete_branch(name), code)
+            return
+        self.brain.delete_branch(name)
+        model.log_step(LogStep({name: (at, None)}))
+
+    @rule(
+        name=other_branches,
+        mine=st.data(),
+        choice=st.none() | conflict_choices,
+        at_once=st.booleans(),
+    )
+    def work_on_both(
+        self, name: str, mine: st.DataObject, choice: str | None, at_once: bool
+    ) -> None:
+        """Do something on two branches, and perhaps merge at once."""
+        if self.waiting:
+            return
+        here = self.model.branch
+        for branch in (name, here):
+            self.switch(branch)
+            if mine.draw(st.booleans()):
+                self.upsert(mine.draw(skill_slugs))
+            if mine.draw(st.booleans()):
+                self.delete(mine.draw(skill_slugs))
+            self.write(mine.draw(file_paths), mine.draw(st.booleans()))
+            self.snapshot()
+        self.write(mine.draw(file_paths), mine.draw(st.booleans()))
+        if at_once:
+            self.merge(name, choice)
+
+    @rule(name=other_branches)
+    def switch(self, name: str) -> None:
+        """Go on with another branch; other changes of the folder stay."""
+        model = self.model
+        if self.waiting:
+            self.expect_refusal(lambda: self.brain.switch(name), "merging")
+            return
+        before, left, target = model.head, model.branch, model.heads[name]
+        self.brain.switch(name)
+        after = {row.name: row.snapshot for row in self.brain.branches().branches}[left]
+        self.follow_head(before, after, written=False)
+        if after != before:
+            model.log_step(LogStep({left: (before, after)}, left=left))
+        model.branch = name
+        if name != left:
+            self.replace_files(after, target)
+
+    # Merging
+
+    @rule(name=other_branches, choice=st.none() | conflict_choices)
+    def merge(self, name: str, choice: str | None) -> None:
+        """Merge a branch."""
+        theirs = self.model.heads[name]
+        if self.waiting:
+            self.expect_refusal(lambda: self.brain.merge(name), "merging")
+            return
+        before = self.model.head
+        self.check_merge_result(self.brain.merge(name, choice), before, theirs, {choice})
+
+    @rule(name=other_branches, choice=conflict_choices)
+    def criss_cross_merge(self, name: str, choice: str) -> None:
+        """Merge a branch, and into that what this one was: their next merge has two bases."""
+        if self.waiting:
+            return
+        self.snapshot()
+        here, before = self.model.branch, self.model.head
+        self.merge(name, choice)
+        if self.waiting:
+            return
+        self.switch(name)
+        there = self.model.head
+        self.check_merge_result(self.brain.merge(before, choice), there, before, {choice})
+        if not self.waiting:
+            self.switch(here)
+
+    @rule(data=st.data())
+    def resolve_merge(self, data: st.DataObject) -> None:
+        """Decide what a merge waits for, and finish it."""
+        if not self.waiting:
+            self.expect_refusal(self.brain.continue_merge, "no_merge")
+            return
+        chosen = {row.path: data.draw(conflict_choices) for row in self.brain.conflicts()}
+        for path, choice in chosen.items():
+            self.brain.resolve([path], choice)
+        before, theirs = self.model.head, self.waiting
+        self.check_merge_result(
+            self.brain.continue_merge(), before, theirs, {None, *chosen.values()}
+        )
+
+    @rule()
+    def abort_merge(self) -> None:
+        """Give up the merge that waits."""
+        if self.waiting:
+            self.brain.abort_merge()
+            self.waiting = ""
+
+    # Going back
+
+    @rule()
+    def undo(self) -> None:
+        """Take the last operation back."""
+        model = self.model
+        if not model.done:
+            self.expect_refusal(self.brain.undo, "nothing_to_undo")
+            return
+        step = model.done[-1]
+        if step.left not in ("", model.branch):
+            self.expect_refusal(self.brain.undo, "other_branch")
+            return
+        back = LogStep(
+            {name: (new, old) for name, (old, new) in step.refs.items()},
+            step.moved and (step.moved[1], step.moved[0]),
+        )
+        if self.follow_move(back, self.brain.undo):
+            model.undone.append(model.done.pop())
+
+    @rule()
+    def redo(self) -> None:
+        """Do again what was taken back."""
+        model = self.model
+        if not model.undone:
+            self.expect_refusal(self.brain.redo, "nothing_to_redo")
+        elif self.follow_move(model.undone[-1], self.brain.redo):
+            model.done.append(model.undone.pop())
+
+
+def _raise_kill(*_: object) -> None:
+    raise SimulatedKill

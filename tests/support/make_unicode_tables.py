@@ -1,0 +1,65 @@
+"""Write brain/skills/unicode_tables.py: `python -m tests.support.make_unicode_tables`.
+
+Needs Python 3.11, whose unicodedata is that of Unicode 14, and fontTools, whose Scripts.txt
+is that of the newest Unicode. Slugs depend on what stands there: a new edition of the table
+of scripts changes warnings alone, but SINCE and MARKS are those of Unicode 14 for good.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import textwrap
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+
+TABLES_FILE = Path(__file__).parents[1] / "brain" / "skills" / "unicode_tables.py"
+UNASSIGNED_SCRIPT = "Zzzz"
+_LINE_WIDTH = 98
+
+
+def main() -> None:
+    if unicodedata.unidata_version != "14.0.0":
+        sys.exit("to be run by Python 3.11, for the marks of Unicode 14")
+    data = importlib.import_module("fontTools.unicodedata.Scripts")
+    bounds = dict(zip(data.RANGES, data.VALUES, strict=True))
+    every: list[str] = []
+    for point in range(0x110000):
+        every.append(bounds.get(point) or every[-1])
+    edition = Path(str(data.__file__)).read_text("utf-8").partition("Scripts-")[2].split(".")[0]
+    since = _format_ranges(
+        lambda n: every[n] != UNASSIGNED_SCRIPT and unicodedata.category(chr(n)) == "Cn"
+    )
+    marks = _format_ranges(lambda n: unicodedata.category(chr(n)) in ("Mn", "Me"))
+    starts = " ".join(f"{point:X}{script}" for point, script in bounds.items())
+    TABLES_FILE.write_text(
+        '"""Tables of Unicode, made by tests/unicode_tables.py: not to be changed by hand."""\n\n'
+        f"{_format_constant('SCRIPTS', starts)}"
+        f'"""Where runs of code points of one script begin, in Unicode {edition}; '
+        f'{UNASSIGNED_SCRIPT} are unassigned."""\n\n'
+        f"{_format_constant('SINCE', since)}"
+        f'"""What was assigned after Unicode 14, up to Unicode {edition}."""\n\n'
+        f"{_format_constant('MARKS', marks)}"
+        '"""Nonspacing and enclosing marks, in Unicode 14."""\n',
+        "utf-8",
+    )
+
+
+def _format_ranges(holds: Callable[[int], bool]) -> str:
+    found: list[tuple[int, int]] = []
+    for point in filter(holds, range(0x110000)):
+        if found and found[-1][1] == point - 1:
+            found[-1] = found[-1][0], point
+        else:
+            found.append((point, point))
+    return " ".join(f"{first:X}-{last:X}" for first, last in found)
+
+
+def _format_constant(name: str, text: str) -> str:
+    lines = "\n".join(textwrap.wrap(text, _LINE_WIDTH, break_on_hyphens=False))
+    return f'{name} = """\n{lines}\n"""\n'
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""Catalogues of a few skills, for tests of selectors."""
+
+from __future__ import annotations
+
+from brain.digest import blob_id
+from brain.search.bm25 import FIELD_WEIGHTS, index_fields
+from brain.search.selector import RankedSkill, SearchDocument, SkillCatalogue
+from brain.store import full_text_index
+from brain.store.full_text_index import FullTextIndex
+
+
+def skill_document(path: str, description: str, name: str = "") -> SearchDocument:
+    """Return a skill at `path` below skills/, without its SKILL.md."""
+    slug = path.rpartition("/")[2]
+    return SearchDocument(
+        f"{path}/SKILL.md", slug, name or slug, description, blob_id(path.encode())
+    )
+
+
+def make_catalogue(*documents: SearchDocument) -> SkillCatalogue:
+    made = SkillCatalogue()
+    made.update((), documents)
+    return made
+
+
+def index_words(*skills: SearchDocument) -> FullTextIndex:
+    """Return the index of the words of skills."""
+    made = full_text_index.open_memory_full_text(FIELD_WEIGHTS)
+    with made.transaction():
+        made.update(b"", (), ((one.path, index_fields(one)) for one in skills))
+    return made
+
+
+def ranked_slugs(found: list[RankedSkill]) -> list[str]:
+    return [one.slug for one in found]

@@ -1,0 +1,99 @@
+"""Scans of a work tree and its stat cache, for tests of the work tree."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from brain.objects.tree_entry import FILE
+from brain.worktree import file_fingerprint, stat_cache, stat_cache_update
+from brain.worktree.file_reader import read_candidates
+from brain.worktree.ignore_rules import IgnoreRules
+from brain.worktree.scan import ScanResult, scan_files
+from brain.worktree.stat_cache import StatCache
+
+BUNDLE_ID = b"b" * 32
+HOUR_NS = 3600 * 10**9
+
+
+def put_file(root: Path, path: str, content: bytes = b"text\n") -> Path:
+    """Write a file of the brain, with its folders, the plain way."""
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+    return file
+
+
+def stat_cache_file(root: Path) -> Path:
+    """Return where the tests keep the stat cache of a folder: beside it, never inside."""
+    return root.with_name(root.name + ".stats") / "stats"
+
+
+def load_stat_cache(root: Path) -> StatCache | None:
+    """Load the cache that the last `remember` kept."""
+    return stat_cache.load_stat_cache(
+        str(stat_cache_file(root)), IgnoreRules.load(root).fingerprint
+    )
+
+
+def scan_with_cache(root: Path) -> ScanResult:
+    """Scan against the cache that is kept, if there is one."""
+    return scan_files(root, IgnoreRules.load(root), load_stat_cache(root))
+
+
+def scan_without_cache(root: Path) -> ScanResult:
+    """Scan without a cache."""
+    return scan_files(root, IgnoreRules.load(root), None)
+
+
+def save_stat_cache(root: Path, found: ScanResult) -> None:
+    """Read what changed and keep the cache."""
+    (root / ".brain").mkdir(exist_ok=True)
+    stat_cache_file(root).parent.mkdir(exist_ok=True)
+    proven = {now.path: now.fingerprint for now, _ in read_candidates(root, found.changed)}
+    stat_cache_update.write_stat_cache(root, str(stat_cache_file(root)), found, BUNDLE_ID, proven)
+
+
+def as_if_scanned_later(found: ScanResult) -> ScanResult:
+    """Return the scan as if it had begun long after the last write, so that all is proven.
+
+    That is true only if the clock has ticked since, and spares the tests the margin.
+    """
+    wall, steady = found.started
+    return found._replace(started=file_fingerprint.ClockReading(wall + HOUR_NS, steady + HOUR_NS))
+
+
+def wait_for_clock_tick(root: Path) -> None:
+    """Return when the clock of the file system has moved on, some milliseconds at most."""
+    probe = root / ".brain/probe"
+    probe.touch()
+    start = probe.stat().st_mtime_ns
+    while probe.stat().st_mtime_ns == start:
+        os.utime(probe)
+    probe.unlink()
+
+
+def settle_stat_cache(root: Path) -> None:
+    """Bring the cache to a state in which nothing is in doubt, and rightly so."""
+    wait_for_clock_tick(root)
+    save_stat_cache(root, as_if_scanned_later(scan_with_cache(root)))
+
+
+def candidate_paths(found: ScanResult) -> list[str]:
+    """Return the paths of the candidates."""
+    return [candidate.path for candidate in found.changed]
+
+
+def read_all_files(root: Path) -> dict[str, tuple[int, bytes]]:
+    """Return kind and content of every file, by a scan of everything."""
+    found = scan_without_cache(root)
+    out = {}
+    for candidate, content in read_candidates(root, found.changed):
+        whole = content if isinstance(content, bytes) else content.raw.readall()
+        out[candidate.path] = (candidate.kind, whole)
+    return out
+
+
+def plain_file(content: bytes) -> tuple[int, bytes]:
+    """Return a plain file as `contents` gives it."""
+    return FILE, content

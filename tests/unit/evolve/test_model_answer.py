@@ -1,0 +1,51 @@
+"""Answers of models as text."""
+
+from __future__ import annotations
+
+import pytest
+
+from brain.evolve.answer_check import UnfitAnswer, parse_answer
+from brain.evolve.model import MAX_MODEL_ANSWER_BYTES
+
+ANSWER = '{"decision": "nothing", "body": "```"}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ANSWER,
+        f"\n {ANSWER}\t\n",
+        f"```json\n{ANSWER}\n```",
+        f"```\n{ANSWER}\n```",
+        f"\n\n  ```json \r\n\r\n{ANSWER}\r\n  \r\n ``` \n\n",
+    ],
+)
+def test_a_fence_around_an_answer_is_no_part_of_it(text: str) -> None:
+    assert {key: value for key, value in parse_answer(text).items() if value} == {
+        "decision": "nothing",
+        "body": "```",
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```{ANSWER}```",
+        f"```yaml\n{ANSWER}\n```",
+        f"```json\n{ANSWER}",
+        f"{ANSWER}\n```",
+        f"Here it is:\n```json\n{ANSWER}\n```",
+        "```",
+        "",
+    ],
+)
+def test_what_is_not_wholly_in_a_fence_is_no_answer(text: str) -> None:
+    with pytest.raises(UnfitAnswer):
+        parse_answer(text)
+
+
+@pytest.mark.parametrize("blank", ["\n", " ", "\n \n```"])
+def test_blank_lines_take_no_longer_than_others(blank: str) -> None:
+    """An expression that tries every way to share them out would not end."""
+    with pytest.raises(UnfitAnswer):
+        parse_answer("```json\n" + blank * ((MAX_MODEL_ANSWER_BYTES - 9) // len(blank)) + "x")

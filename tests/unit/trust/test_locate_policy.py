@@ -1,0 +1,72 @@
+"""Finding the trust file of a snapshot."""
+
+from __future__ import annotations
+
+import pytest
+
+from brain.digest import blob_id
+from brain.errors import BrainError
+from brain.objects import bundle as bundles
+from brain.objects.snapshot import Snapshot
+from brain.objects.tree_entry import EXECUTABLE, FILE, LINK, TreeEntry
+from brain.trust.locate_policy import LocatePolicy, policy_locator
+from tests.support.node_store import MemoryNodeStore
+from tests.support.snapshot_graphs import SnapshotGraph
+
+BLOB = blob_id(b"trust")
+NOTE = TreeEntry("memory/trust.json", FILE, blob_id(b"note"), 4)
+
+
+class Brain:
+    """Bundles that are looked up with a count of the nodes read."""
+
+    def __init__(self) -> None:
+        self.shelf = MemoryNodeStore()
+        self.bundles: dict[bytes, bundles.Bundle] = {}
+
+    def snapshot(self, *entries: TreeEntry) -> Snapshot:
+        nodes = self.shelf.open_nodes()
+        bundle = bundles.build_bundle(nodes, entries)
+        self.shelf.store_new_nodes(nodes)
+        here = bundles.bundle_id(bundle)
+        self.bundles[here] = bundle
+        dag = SnapshotGraph()
+        return dag.known[dag.ids[0]]._replace(bundle=here)
+
+    def locate(self) -> LocatePolicy:
+        return policy_locator(self.shelf.open_nodes(), self.bundles.__getitem__)
+
+
+@pytest.mark.parametrize("kind", [FILE, EXECUTABLE])
+def test_the_trust_file_lies_at_the_top(kind: int) -> None:
+    brain = Brain()
+    made = brain.snapshot(NOTE, TreeEntry("trust.json", kind, BLOB, 5))
+    assert brain.locate()(made) == BLOB
+
+
+def test_a_brain_without_one_has_none() -> None:
+    brain = Brain()
+    assert brain.locate()(brain.snapshot()) == b""
+    assert brain.locate()(brain.snapshot(NOTE)) == b""
+    assert brain.locate()(brain.snapshot(TreeEntry("SOUL.md", FILE, BLOB, 5))) == b""
+
+
+@pytest.mark.parametrize(("kind", "size"), [(LINK, 5), (FILE, 1 << 30)])
+def test_a_link_or_a_huge_file_is_no_trust_file(kind: int, size: int) -> None:
+    brain = Brain()
+    with pytest.raises(BrainError) as caught:
+        brain.locate()(brain.snapshot(TreeEntry("trust.json", kind, BLOB, size)))
+    assert caught.value.code == "bad_trust"
+
+
+def test_snapshots_that_share_the_files_at_the_top_are_looked_up_once() -> None:
+    brain = Brain()
+    trust = TreeEntry("trust.json", FILE, BLOB, 5)
+    made = [
+        brain.snapshot(trust, TreeEntry(f"memory/{number}.md", FILE, BLOB, number))
+        for number in range(20)
+    ]
+    locate = brain.locate()
+    brain.shelf.loads.clear()
+    assert {locate(snapshot) for snapshot in made} == {BLOB}
+    assert len(brain.shelf.loads) == 1
