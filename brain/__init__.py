@@ -62,12 +62,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Brain": ".brain",
-    "find": ".brain",
-    "check_equivocation": ".trust.told",
-    "check_evidence": ".chain.evidence.told",
-    "check_proof": ".proofs.told",
-    "commit_batch": ".facade.fleet",
+    "Brain": ".api.brain",
+    "check_equivocation": ".trust.equivocation_proof",
+    "check_evidence": ".chain.evidence.offline_check",
+    "check_proof": ".proofs.proof_verification",
+    "commit_batch": ".api.fleet",
+    "find_brain": ".repo.open.session",
 }
 
 

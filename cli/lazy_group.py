@@ -46,7 +46,8 @@ class LazyGroup(click.Group):
         entry = self.entries.get(cmd_name)
         if entry is None:
             return None
-        found = import_module(f".commands.{entry.module}", __package__).command
+        module, _, name = entry.target.partition(":")
+        found = getattr(import_module(f".commands.{module}", __package__), name)
         assert isinstance(found, click.Command)
         return found
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 
 class CommandEntry(NamedTuple):
-    """A command: the module that holds it as `command`, and one line about it."""
+    """A command: `module:object` in brain_cli.commands, and one line about it."""
 
-    module: str
+    target: str
     summary: str
 
 
@@ -21,202 +21,302 @@ CommandTable = dict[str, dict[str, CommandEntry]]
 
 ROOT_COMMANDS: CommandTable = {
     "Record": {
-        "init": CommandEntry("init", "Make a brain of a folder."),
-        "status": CommandEntry("status", "Show what changed since the last snapshot."),
-        "snapshot": CommandEntry("snapshot", "Record the folder as it is."),
-        "watch": CommandEntry("watch", "Record what any program changes, as it changes."),
-        "skill": CommandEntry("skill", "Write, read and check skills."),
+        "init": CommandEntry("record:init_command", "Make a brain of a folder."),
+        "status": CommandEntry(
+            "record:status_command", "Show what changed since the last snapshot."
+        ),
+        "snapshot": CommandEntry("record:snapshot_command", "Record the folder as it is."),
+        "watch": CommandEntry(
+            "record:watch_command", "Record what any program changes, as it changes."
+        ),
+        "skill": CommandEntry("skill:skill_group", "Write, read and check skills."),
     },
     "Move in and out": {
-        "adopt": CommandEntry("adopt", "Make a brain of what another program keeps."),
-        "publish": CommandEntry("publish", "Write skills where another program reads them."),
+        "adopt": CommandEntry(
+            "import_export:adopt_command", "Make a brain of what another program keeps."
+        ),
+        "publish": CommandEntry(
+            "import_export:publish_command", "Write skills where another program reads them."
+        ),
     },
     "Look back": {
-        "log": CommandEntry("log", "List snapshots, newest first."),
-        "show": CommandEntry("show", "Show one snapshot."),
-        "diff": CommandEntry("diff", "Say what differs between two states."),
-        "blame": CommandEntry("blame", "Tell which snapshot wrote each line of a skill."),
-        "bisect": CommandEntry("bisect", "Find the snapshot that made a check fail."),
-        "why": CommandEntry("why", "Tell which work made each version of a skill."),
-        "receipt": CommandEntry("receipt", "See what agents did, and check that it is so."),
-        "lineage": CommandEntry("lineage", "Write a lineage to a file, without what it holds."),
-        "ancestry": CommandEntry("ancestry", "Tell whether a snapshot descends from another."),
-        "verify": CommandEntry("verify", "Check the lineage back to its first snapshot."),
+        "log": CommandEntry("history:log_command", "List snapshots, newest first."),
+        "show": CommandEntry("history:show_command", "Show one snapshot."),
+        "diff": CommandEntry("history:diff_command", "Say what differs between two states."),
+        "blame": CommandEntry(
+            "history:blame_command", "Tell which snapshot wrote each line of a skill."
+        ),
+        "bisect": CommandEntry(
+            "history:bisect_command", "Find the snapshot that made a check fail."
+        ),
+        "why": CommandEntry("history:why_command", "Tell which work made each version of a skill."),
+        "receipt": CommandEntry(
+            "receipt:receipt_group", "See what agents did, and check that it is so."
+        ),
+        "lineage": CommandEntry(
+            "verify:lineage_command", "Write a lineage to a file, without what it holds."
+        ),
+        "ancestry": CommandEntry(
+            "verify:ancestry_command", "Tell whether a snapshot descends from another."
+        ),
+        "verify": CommandEntry(
+            "verify:verify_command", "Check the lineage back to its first snapshot."
+        ),
     },
     "Prove": {
-        "prove": CommandEntry("prove", "Prove to somebody without the brain what is in it."),
-        "check-proof": CommandEntry("check_proof", "Check a proof, with no brain at hand."),
+        "prove": CommandEntry(
+            "prove:prove_command", "Prove to somebody without the brain what is in it."
+        ),
+        "check-proof": CommandEntry(
+            "prove:check_proof_command", "Check a proof, with no brain at hand."
+        ),
     },
     "Vouch": {
-        "key": CommandEntry("key", "Make keys, and say whose signatures count."),
-        "sign": CommandEntry("sign", "Sign a snapshot with one of your keys."),
+        "key": CommandEntry("key:key_group", "Make keys, and say whose signatures count."),
+        "sign": CommandEntry("sign:sign_command", "Sign a snapshot with one of your keys."),
     },
     "Commit to a ledger": {
-        "chain": CommandEntry("chain", "Record snapshots where others can see them."),
-        "config": CommandEntry("config", "Say which ledgers there are, and which model."),
+        "chain": CommandEntry("chain:chain_group", "Record snapshots where others can see them."),
+        "config": CommandEntry(
+            "config:config_group", "Say which ledgers there are, and which model."
+        ),
     },
     "Branch and merge": {
-        "branch": CommandEntry("branch", "List branches, make one, or remove one."),
-        "switch": CommandEntry("switch", "Go on with another branch."),
-        "merge": CommandEntry("merge", "Merge the work of another branch into this one."),
-        "proposal": CommandEntry("proposal", "See what agents propose, and decide."),
-        "fork": CommandEntry("fork", "Begin a brain of its own from a snapshot of this one."),
-        "resolve": CommandEntry("resolve", "Decide conflicts of a merge, or list them."),
+        "branch": CommandEntry("branch:branch_command", "List branches, make one, or remove one."),
+        "switch": CommandEntry("branch:switch_command", "Go on with another branch."),
+        "merge": CommandEntry(
+            "branch:merge_command", "Merge the work of another branch into this one."
+        ),
+        "proposal": CommandEntry("proposal:proposal_group", "See what agents propose, and decide."),
+        "fork": CommandEntry(
+            "branch:fork_command", "Begin a brain of its own from a snapshot of this one."
+        ),
+        "resolve": CommandEntry(
+            "branch:resolve_command", "Decide conflicts of a merge, or list them."
+        ),
     },
     "Go back": {
-        "restore": CommandEntry("restore", "Bring files back from a snapshot."),
-        "undo": CommandEntry("undo", "Take back the last operation."),
-        "redo": CommandEntry("redo", "Do again what was undone."),
-        "op": CommandEntry("op", "Look at the operation log."),
+        "restore": CommandEntry("undo:restore_command", "Bring files back from a snapshot."),
+        "undo": CommandEntry("undo:undo_command", "Take back the last operation."),
+        "redo": CommandEntry("undo:redo_command", "Do again what was undone."),
+        "op": CommandEntry("op:op_group", "Look at the operation log."),
     },
     "Forget": {
         "secrets": CommandEntry(
-            "secrets", "Look for keys, tokens and passwords in what is recorded."
+            "forget:secrets_command", "Look for keys, tokens and passwords in what is recorded."
         ),
-        "redact": CommandEntry("redact", "Destroy the content of a file for good."),
-        "gc": CommandEntry("gc", "Remove what nothing needs any more, and give its space back."),
+        "redact": CommandEntry("forget:redact_command", "Destroy the content of a file for good."),
+        "gc": CommandEntry(
+            "forget:gc_command", "Remove what nothing needs any more, and give its space back."
+        ),
     },
     "Feed an agent": {
-        "index": CommandEntry("index", "Print the Level-0 index: one line per skill."),
-        "prompt": CommandEntry("prompt", "Print the system prompt."),
-        "tools": CommandEntry("tools", "Give a model its tools, or call one yourself."),
-        "mcp": CommandEntry("mcp", "Serve this brain to agents (MCP), or set a client up."),
+        "index": CommandEntry(
+            "prompt:index_command", "Print the Level-0 index: one line per skill."
+        ),
+        "prompt": CommandEntry("prompt:prompt_command", "Print the system prompt."),
+        "tools": CommandEntry("tools:tools_group", "Give a model its tools, or call one yourself."),
+        "mcp": CommandEntry(
+            "mcp:mcp_group", "Serve this brain to agents (MCP), or set a client up."
+        ),
     },
     "Learn": {
-        "evolve": CommandEntry("evolve", "Learn from work that was done."),
+        "evolve": CommandEntry("evolve:evolve_group", "Learn from work that was done."),
     },
     "Help": {
-        "demo": CommandEntry("demo", "Tell the whole story on an example."),
-        "doctor": CommandEntry("doctor", "Check that this brain and this machine are in order."),
-        "completion": CommandEntry("completion", "Print a completion script for a shell."),
+        "demo": CommandEntry("demo:demo_command", "Tell the whole story on an example."),
+        "doctor": CommandEntry(
+            "support:doctor_command", "Check that this brain and this machine are in order."
+        ),
+        "completion": CommandEntry(
+            "support:completion_command", "Print a completion script for a shell."
+        ),
     },
 }
 
 SKILL_COMMANDS: CommandTable = {
     "Write": {
-        "upsert": CommandEntry("skill_upsert", "Create a skill, or raise it to its next version."),
-        "revert": CommandEntry("skill_revert", "Bring back an earlier text as a new version."),
-        "merge": CommandEntry("skill_merge", "Let one skill absorb another, which is removed."),
-        "delete": CommandEntry("skill_delete", "Remove a skill; its history stays."),
+        "upsert": CommandEntry(
+            "skill:skill_upsert_command", "Create a skill, or raise it to its next version."
+        ),
+        "revert": CommandEntry(
+            "skill:skill_revert_command", "Bring back an earlier text as a new version."
+        ),
+        "merge": CommandEntry(
+            "skill:skill_merge_command", "Let one skill absorb another, which is removed."
+        ),
+        "delete": CommandEntry("skill:skill_delete_command", "Remove a skill; its history stays."),
     },
     "Read": {
-        "list": CommandEntry("skill_list", "List the skills."),
-        "view": CommandEntry("skill_view", "Print the body of a skill."),
-        "history": CommandEntry("skill_history", "List the versions of a skill, newest first."),
-        "similar": CommandEntry("skill_similar", "List the skills that one nearly duplicates."),
-        "check": CommandEntry("skill_check", "Check skills against the rules of agentskills.io."),
+        "list": CommandEntry("skill:skill_list_command", "List the skills."),
+        "view": CommandEntry("skill:skill_view_command", "Print the body of a skill."),
+        "history": CommandEntry(
+            "skill:skill_history_command", "List the versions of a skill, newest first."
+        ),
+        "similar": CommandEntry(
+            "skill:skill_similar_command", "List the skills that one nearly duplicates."
+        ),
+        "check": CommandEntry(
+            "skill:skill_check_command", "Check skills against the rules of agentskills.io."
+        ),
     },
 }
 
 OP_COMMANDS: CommandTable = {
     "Read": {
-        "log": CommandEntry("op_log", "List operations, newest first."),
+        "log": CommandEntry("op:op_log_command", "List operations, newest first."),
     },
 }
 
 RECEIPT_COMMANDS: CommandTable = {
     "Look": {
-        "show": CommandEntry("receipt_show", "Show what was done in a run, step by step."),
+        "show": CommandEntry(
+            "receipt:receipt_show_command", "Show what was done in a run, step by step."
+        ),
         "verify": CommandEntry(
-            "receipt_verify", "Check that a receipt is what became of the brain."
+            "receipt:receipt_verify_command", "Check that a receipt is what became of the brain."
         ),
     },
     "Take in": {
         "import": CommandEntry(
-            "receipt_import", "Read the transcript of another program as a receipt."
+            "receipt:receipt_import_command", "Read the transcript of another program as a receipt."
         ),
     },
 }
 
 PROPOSAL_COMMANDS: CommandTable = {
     "Look": {
-        "list": CommandEntry("proposal_list", "List what agents propose."),
-        "show": CommandEntry("proposal_show", "Show what a proposal would change."),
+        "list": CommandEntry("proposal:proposal_list_command", "List what agents propose."),
+        "show": CommandEntry(
+            "proposal:proposal_show_command", "Show what a proposal would change."
+        ),
     },
     "Decide": {
-        "accept": CommandEntry("proposal_accept", "Merge what you looked at into this branch."),
-        "reject": CommandEntry("proposal_reject", "Remove a proposal."),
+        "accept": CommandEntry(
+            "proposal:proposal_accept_command", "Merge what you looked at into this branch."
+        ),
+        "reject": CommandEntry("proposal:proposal_reject_command", "Remove a proposal."),
     },
 }
 
 MCP_COMMANDS: CommandTable = {
     "Serve": {
-        "serve": CommandEntry("mcp_serve", "Serve this brain to agents; meant without a word."),
+        "serve": CommandEntry(
+            "mcp_serve:mcp_serve_command", "Serve this brain to agents; meant without a word."
+        ),
     },
     "Set up": {
-        "install": CommandEntry("mcp_install", "Enter this brain in the settings of a client."),
+        "install": CommandEntry(
+            "mcp:mcp_install_command", "Enter this brain in the settings of a client."
+        ),
     },
 }
 
 KEY_COMMANDS: CommandTable = {
     "Own keys": {
-        "new": CommandEntry("key_new", "Make a key of your own."),
-        "list": CommandEntry("key_list", "List your own keys."),
+        "new": CommandEntry("key:key_new_command", "Make a key of your own."),
+        "list": CommandEntry("key:key_list_command", "List your own keys."),
     },
     "Trust": {
-        "trust": CommandEntry("key_trust", "Let a key sign the snapshots of this brain."),
-        "retire": CommandEntry("key_retire", "End the rights of a key; what it signed stays good."),
-        "revoke": CommandEntry("key_revoke", "Let no signature of a key count any more."),
-        "threshold": CommandEntry("key_threshold", "Say how many keys have to sign."),
-        "trusted": CommandEntry("key_trusted", "List who may sign what comes next."),
-        "roots": CommandEntry("key_roots", "Show or change the root keys pinned for this brain."),
-        "repair": CommandEntry("key_repair", "Put the last good trust file back."),
-        "accuse": CommandEntry("key_accuse", "Prove which keys signed two stories."),
+        "trust": CommandEntry(
+            "key:key_trust_command", "Let a key sign the snapshots of this brain."
+        ),
+        "retire": CommandEntry(
+            "key:key_retire_command", "End the rights of a key; what it signed stays good."
+        ),
+        "revoke": CommandEntry(
+            "key:key_revoke_command", "Let no signature of a key count any more."
+        ),
+        "threshold": CommandEntry("key:key_threshold_command", "Say how many keys have to sign."),
+        "trusted": CommandEntry("key:key_trusted_command", "List who may sign what comes next."),
+        "roots": CommandEntry(
+            "key:key_roots_command", "Show or change the root keys pinned for this brain."
+        ),
+        "repair": CommandEntry("key:key_repair_command", "Put the last good trust file back."),
+        "accuse": CommandEntry("key:key_accuse_command", "Prove which keys signed two stories."),
     },
 }
 
 CHAIN_COMMANDS: CommandTable = {
     "Commit": {
-        "open": CommandEntry("chain_open", "Make the first commitment of this brain in a ledger."),
-        "commit": CommandEntry("chain_commit", "Record a snapshot in a ledger."),
-        "batch": CommandEntry("chain_batch", "Commit many brains at once."),
+        "open": CommandEntry(
+            "chain:chain_open_command", "Make the first commitment of this brain in a ledger."
+        ),
+        "commit": CommandEntry("chain:chain_commit_command", "Record a snapshot in a ledger."),
+        "batch": CommandEntry("chain:chain_batch_command", "Commit many brains at once."),
     },
     "Check": {
-        "status": CommandEntry("chain_status", "Show what a ledger holds of this brain."),
-        "verify": CommandEntry(
-            "chain_verify", "Check this brain against a ledger, and the ledger itself."
+        "status": CommandEntry(
+            "chain:chain_status_command", "Show what a ledger holds of this brain."
         ),
-        "evidence": CommandEntry("chain_evidence", "Write a file that proves a commitment."),
+        "verify": CommandEntry(
+            "chain:chain_verify_command",
+            "Check this brain against a ledger, and the ledger itself.",
+        ),
+        "evidence": CommandEntry(
+            "chain_evidence:chain_evidence_command", "Write a file that proves a commitment."
+        ),
         "check": CommandEntry(
-            "chain_check", "Check such a file, with no brain and no node at hand."
+            "chain_evidence:chain_check_command",
+            "Check such a file, with no brain and no node at hand.",
         ),
         "checkpoint": CommandEntry(
-            "chain_checkpoint", "Print what the log of this machine is now."
+            "chain_evidence:chain_checkpoint_command", "Print what the log of this machine is now."
         ),
     },
     "On a chain": {
-        "deploy": CommandEntry("chain_deploy", "Put the registry of brains on a chain."),
-        "signer": CommandEntry("chain_signer", "Let another account commit this brain."),
-        "transfer": CommandEntry("chain_transfer", "Offer this brain to another owner."),
-        "accept": CommandEntry("chain_accept", "Take over a brain that was offered."),
-        "authorize": CommandEntry(
-            "chain_authorize", "Sign a commitment that somebody else may send."
+        "deploy": CommandEntry(
+            "chain_evm:chain_deploy_command", "Put the registry of brains on a chain."
         ),
-        "relay": CommandEntry("chain_relay", "Send a commitment that was signed elsewhere."),
+        "signer": CommandEntry(
+            "chain_evm:chain_signer_command", "Let another account commit this brain."
+        ),
+        "transfer": CommandEntry(
+            "chain_evm:chain_transfer_command", "Offer this brain to another owner."
+        ),
+        "accept": CommandEntry(
+            "chain_evm:chain_accept_command", "Take over a brain that was offered."
+        ),
+        "authorize": CommandEntry(
+            "chain_evm:chain_authorize_command", "Sign a commitment that somebody else may send."
+        ),
+        "relay": CommandEntry(
+            "chain_evm:chain_relay_command", "Send a commitment that was signed elsewhere."
+        ),
     },
 }
 
 CONFIG_COMMANDS: CommandTable = {
     "Ledgers": {
-        "ledger": CommandEntry("config_ledger", "Add a ledger on a chain, or change one."),
-        "list": CommandEntry("config_list", "List the ledgers."),
-        "remove": CommandEntry("config_remove", "Forget a ledger."),
+        "ledger": CommandEntry(
+            "config:config_ledger_command", "Add a ledger on a chain, or change one."
+        ),
+        "list": CommandEntry("config:config_list_command", "List the ledgers."),
+        "remove": CommandEntry("config:config_remove_command", "Forget a ledger."),
     },
     "Model": {
-        "model": CommandEntry("config_model", "Say which model learns from runs."),
-        "embedder": CommandEntry("config_embedder", "Say what tells which texts mean the same."),
+        "model": CommandEntry("config:config_model_command", "Say which model learns from runs."),
+        "embedder": CommandEntry(
+            "config:config_embedder_command", "Say what tells which texts mean the same."
+        ),
     },
 }
 
 TOOLS_COMMANDS: CommandTable = {
     "Tools": {
-        "list": CommandEntry("tools_list", "Print the tools that a model may be given."),
-        "call": CommandEntry("tools_call", "Call a tool as a model does, with the same answers."),
+        "list": CommandEntry(
+            "tools:tools_list_command", "Print the tools that a model may be given."
+        ),
+        "call": CommandEntry(
+            "tools:tools_call_command", "Call a tool as a model does, with the same answers."
+        ),
     },
 }
 
 EVOLVE_COMMANDS: CommandTable = {
     "Runs": {
-        "synthesize": CommandEntry("evolve_synthesize", "Make a skill of a run, or improve one."),
+        "synthesize": CommandEntry(
+            "evolve:evolve_synthesize_command", "Make a skill of a run, or improve one."
+        ),
     },
 }

@@ -1,1 +1,1 @@
-"""The parts of the façade `brain.Brain`, each a class over the same session."""
+"""The Python API: `Brain` and its parts."""

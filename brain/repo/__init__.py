@@ -1,1 +1,1 @@
-"""The operations on a brain, one module per operation, grouped in wings by what a user does."""
+"""What one can do with a brain, in wings by what a user does."""

@@ -183,28 +183,31 @@ __all__ = [
 ]
 
 _KINDS = {
-    "adoptions": "Adopted FileInfo Imported Placed Published",
-    "batches": "Anchored Batch Left",
-    "receipts": "Reason ReceiptVerified RunInfo Why Work",
-    "removals": "Redacted Collected",
-    "searches": "BlameLine Tested Bisected",
-    "merges": "MergedSkill MergeConflict Merged",
-    "branches": "Branch Branches Switched Forked Ancestry",
-    "agent": "Index Prompt Selected Selection Similar",
-    "differences": "Change Content Diff SkillChange Stat Unshown",
-    "evidence": "Evidence LoggedIn StoredIn",
-    "evolution": "Synthesized",
-    "folder": "Init Recorded Restored Status Watched",
-    "keys": "Equivocal Equivocation Revocation Signature Trusted TrustChanged TrustedKey",
-    "leaks": "Leak Leaks",
-    "ledgers": "Committed LedgerStatus LedgersVerified NotCommitted Quoted Vouched",
-    "lineage": "Operation SectionInfo Shown SnapshotInfo",
-    "notices": "Notice",
-    "proofs": "Proof",
-    "proposals": "Proposal Proposals",
-    "skills": "Skill SkillFile SkillProblem SkillVersion SkillView",
-    "trust": "Checkup Finding Verified",
-    "upserts": "Absorbed Upserted",
+    "folder_changes": (
+        "Adopted AdoptedFile Collected FileInfo Imported Init Notice Published Recorded "
+        "Redacted Restored Status Watched"
+    ),
+    "history": (
+        "BisectTest Bisected BlameLine Diff DiffStat FileState Operation PathChange "
+        "SectionInfo SkillChange SnapshotDetails SnapshotInfo UndiffableFile"
+    ),
+    "ledgers": (
+        "Batch Committed ContractInclusion CostQuote Evidence LedgerStatus LedgerVerdict "
+        "LedgersVerified LeftOutBrain LogAnchor LogInclusion NotCommitted"
+    ),
+    "merges": (
+        "Ancestry Branch Branches Forked MergeConflict Merged MergedSkill Proposal Proposals "
+        "Switched"
+    ),
+    "skills": (
+        "Index Prompt Selected Selection Similar Skill SkillFile SkillMergeResult "
+        "SkillProblem SkillVersion SkillView Upserted"
+    ),
+    "trust": (
+        "DoctorCheck Equivocation EquivocationResult Finding Proof RecordedSecret Revocation "
+        "SecretScan Signature TrustChanged Trusted TrustedKey Verified"
+    ),
+    "work": "ReceiptVerified RunInfo RunSummary SkillReasons Synthesized VersionReason",
 }
 _KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names.split()}
 

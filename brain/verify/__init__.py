@@ -1,1 +1,1 @@
-"""The single checks that verification is made of."""
+"""Verification: its steps in order, and the checks they run."""

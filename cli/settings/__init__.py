@@ -1,1 +1,1 @@
-"""…"""
+"""The settings of the user: ledgers, models, keys, pinned roots."""

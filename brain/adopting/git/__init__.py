@@ -1,1 +1,1 @@
-"""…"""
+"""Reading the history of an untrusted git repository."""

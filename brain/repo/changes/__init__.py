@@ -1,1 +1,1 @@
-"""…"""
+"""Recording, restoring, undoing, editing, importing and erasing content."""

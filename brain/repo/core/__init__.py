@@ -1,1 +1,1 @@
-"""…"""
+"""What every operation stands on: the write transaction, the working copy, revisions, caches."""

@@ -1,1 +1,1 @@
-"""…"""
+"""Reading history: log, diff, blame, bisect, branches, descent, proofs."""

@@ -1,1 +1,1 @@
-"""…"""
+"""Opening, creating, forking and repairing a brain; its manifest."""

@@ -1,1 +1,1 @@
-"""…"""
+"""Recording runs as receipts, and reading them back."""

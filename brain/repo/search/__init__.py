@@ -1,1 +1,1 @@
-"""…"""
+"""Selecting the skills that a task needs."""

@@ -1,1 +1,1 @@
-"""…"""
+"""Signing snapshots, and changing who may sign."""

@@ -1,1 +1,1 @@
-"""…"""
+"""Writing skills (upsert, revert, merge) and reading them."""
