@@ -6,7 +6,7 @@ The model here answers from a script. A real one is named with `brain config mod
 opened in a program:
 
     from brain.evolve.endpoint import opened
-    from brain.evolve.settings import parse
+    from brain.evolve.model_config import parse
     model = opened(parse({"model": "anthropic:claude-haiku-4-5"}), key)
 """
 

@@ -36,12 +36,12 @@ CAMPAIGNS = (
     Campaign("tests.lineage model --seed {seed} --budget {seconds}", 3),
     Campaign("tests.lineage texts --seed {seed} --budget {seconds}", 1),
     Campaign("tests.attacks --seed {seed} --count 500", 2),
-    Campaign("tests.conformance.mutants --seed {seed} --count 5000", 1),
+    Campaign("tests.support.conformance.differential_campaign --seed {seed} --count 5000", 1),
     Campaign("tests.faults --seed {seed} --budget {seconds}", 3),
-    Campaign("tests.faults.powercut --seed {seed} --images 100", 1),
-    Campaign("tests.serving.campaign --seed {seed} --budget {seconds}", 2),
-    Campaign("tests.chain.campaign --seed {seed} --budget {seconds}", 2),
-    Campaign("tests.chain.mutants --seed {seed} --count 1000", 1),
+    Campaign("tests.support.faults.power_cuts --seed {seed} --images 100", 1),
+    Campaign("tests.support.mcp_message_campaign --seed {seed} --budget {seconds}", 2),
+    Campaign("tests.support.chain.registry_campaign --seed {seed} --budget {seconds}", 2),
+    Campaign("tests.support.chain.evidence_mutations --seed {seed} --count 1000", 1),
     Campaign("tests.property.test_skills_index {seed} 2000", 1),
 )
 """Those that know no time are run with one seed after another, until theirs is over."""

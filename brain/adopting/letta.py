@@ -32,7 +32,6 @@ from .git.history_reader import CERTAIN_CONFIDENCE, read_history
 from .git.repository import find_git_folder
 from .home_layout import HomeLayout
 from .home_readers import HomeReader
-from .layouts import HomeLayout
 from .scan_home import MAX_HOME_FILES
 from .skipped import SkippedFiles, reason_without_path
 from .source_protocol import DetectedSource, ImportStep, Notice, SourceFile, SourceStates

@@ -95,7 +95,7 @@ class Brain(
         of long work on the user's cache: making it anew for a large brain takes seconds.
         With `roots`, which returns the root keys that the user has pinned for the brain of an
         id, `verify` asks for them, and prompts say of a snapshot whether rights that lead to
-        them signed it; `brain.trust.roots` keeps such keys in a file.
+        them signed it; `brain.trust.pinned_roots` keeps such keys in a file.
 
         Where the store cannot be written, everything that only reads works. Raises
         `NoBrain`, or `StoreError` for a store that cannot be used.

@@ -128,7 +128,7 @@ def _level_step_to_json(one: LevelStep) -> dict[str, Any]:
 def parse_proof(data: bytes) -> AnyProof:
     """Return the proof that `data` writes down; it is well-formed and not yet checked.
 
-    Raises `ProofError`: what proofs/strict.py says, or `unsupported_version`.
+    Raises `ProofError`: what proofs/json_fields.py says, or `unsupported_version`.
     """
     return proof_from_json(json_fields.parse_untrusted_json(data))
 

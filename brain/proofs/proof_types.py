@@ -1,7 +1,7 @@
 """The parts that proofs consist of.
 
 Every proof but one of descent leads from some lines, hash by hash, up to the bundle
-of a snapshot, and carries that snapshot. docs/FORMAT.md says how, and proofs/document.py
+of a snapshot, and carries that snapshot. docs/FORMAT.md says how, and proofs/proof_json.py
 how they are written down.
 """
 

@@ -1,4 +1,4 @@
-"""Tables of Unicode, made by tests/unicode_tables.py: not to be changed by hand."""
+"""Tables of Unicode, made by tests/support/make_unicode_tables.py: not to be changed by hand."""
 
 SCRIPTS = """
 0Zyyy 41Latn 5BZyyy 61Latn 7BZyyy AALatn ABZyyy BALatn BBZyyy C0Latn D7Zyyy D8Latn F7Zyyy F8Latn

@@ -1,4 +1,4 @@
-"""A slice of the campaign: `python -m tests.chain.campaign` goes on for as long as it may."""
+"""A slice of the campaign: `python -m tests.support.chain.registry_campaign` goes on for as long as it may."""
 
 from __future__ import annotations
 

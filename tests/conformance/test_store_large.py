@@ -190,7 +190,7 @@ def test_a_file_that_grows_by_chunks_for_long_stays_whole(disk: SqliteStore) -> 
 PEAK = """
 import os, sys
 from pathlib import Path
-from brain.store.opening import create_store
+from brain.store.sqlite_store import create_store
 folder = Path(sys.argv[1])
 store = create_store(folder / "s")
 with open(folder / "big", "r+b", buffering=0) as file:

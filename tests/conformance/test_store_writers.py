@@ -22,7 +22,7 @@ import os, sys
 from pathlib import Path
 from brain.digest import blob_id
 from brain.errors import Conflict
-from brain.store.opening import create_store, open_store
+from brain.store.sqlite_store import create_store, open_store
 folder = Path(sys.argv[1])
 store = open_store(folder, timeout=60)
 """

@@ -24,7 +24,7 @@ from tests.support.tlog_ledgers import (
 COMMITS = """
 import os, sys
 from pathlib import Path
-from tests.logs import an_id, grow, ledger
+from tests.support.tlog_ledgers import an_id, grow, ledger
 log = ledger(Path(sys.argv[1]))
 for seq in (1, 2):
     grow(log, "a", [seq])

@@ -1,4 +1,4 @@
-"""A slice of the simulated power cuts; all of it is `python -m tests.faults.powercut`."""
+"""A slice of the simulated power cuts; all of it is `python -m tests.support.faults.power_cuts`."""
 
 from __future__ import annotations
 

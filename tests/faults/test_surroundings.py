@@ -23,7 +23,7 @@ from tests.support.faults.write_scenarios import PROJECT, SCENARIOS, TARGET_SKIL
 HOLD = """
 import sys
 from pathlib import Path
-from brain.store.lock import writer_lock
+from brain.store.writer_lock import writer_lock
 with writer_lock(Path(sys.argv[1]), 5):
     print("held", flush=True)
     sys.stdin.read()

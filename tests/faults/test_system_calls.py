@@ -1,6 +1,6 @@
 """A slice of the campaign: kills and errors at system calls, drawn by a seed.
 
-All points are struck by `python -m tests.faults --budget 3600`.
+All points are struck by `python -m tests.support.faults --budget 3600`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A slice of the campaign of texts: `python -m tests.lineage texts` has the rest."""
+"""A slice of the campaign of texts: `python -m tests.support.lineages texts` has the rest."""
 
 from __future__ import annotations
 

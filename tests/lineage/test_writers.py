@@ -1,4 +1,4 @@
-"""A slice of the campaign of many writers: `python -m tests.lineage writers` has the rest."""
+"""A slice of the campaign of many writers: `python -m tests.support.lineages writers` has the rest."""
 
 from __future__ import annotations
 

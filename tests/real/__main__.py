@@ -4,7 +4,7 @@
 
 The programs are those on the PATH; nothing is installed, and the model they ask is one on
 loopback. Each works in a folder of its own, so that nobody's real home is touched. Too
-heavy for every run of the tests: tests/homes.py has the shapes that came of it.
+heavy for every run of the tests: tests/support/agent_homes.py has the shapes that came of it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A slice of the campaign; all of it is `python -m tests.serving.campaign`."""
+"""A slice of the campaign; all of it is `python -m tests.support.mcp_message_campaign`."""
 
 from __future__ import annotations
 

@@ -17,18 +17,18 @@ from pathlib import Path
 from brain.adopting import adopt
 
 NEW_BRAIN_KILL_POINTS = (
-    "brain.brain:Brain.init 1",
-    "brain.brain:Brain.import_steps 1",
-    "brain.actions.turn:Turn.take_in 3",
-    "brain.brain:Brain.merge 1",
-    "brain.worktree.bulk:Bulk.publish 2",
+    "brain.api.brain:Brain.init 1",
+    "brain.api.brain:Brain.import_steps 1",
+    "brain.repo.core.transaction:WriteTransaction.record_external 3",
+    "brain.api.brain:Brain.merge 1",
+    "brain.worktree.file_checkout:StagedWriter.publish 2",
 )
 KNOWN_SOURCE_KILL_POINTS = (
-    "brain.adopting.gitfiles:Files.wanted 2",
-    "brain.actions.turn:Turn.take_in 1",
-    "brain.actions.importing:log_operation 1",
-    "brain.actions.turn:apply 1",
-    "brain.worktree.bulk:Bulk.write 2",
+    "brain.adopting.git.file_filter:CommitFiles.select_changes 2",
+    "brain.repo.core.transaction:WriteTransaction.record_external 1",
+    "brain.repo.changes.import_source:log_operation 1",
+    "brain.repo.core.transaction:apply 1",
+    "brain.worktree.file_checkout:StagedWriter.write 2",
 )
 """For a new brain, and one that knows the source, in the order in which adoption gets there."""
 

@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
-TABLES_FILE = Path(__file__).parents[1] / "brain" / "skills" / "unicode_tables.py"
+TABLES_FILE = Path(__file__).parents[2] / "brain" / "skills" / "unicode_tables.py"
 UNASSIGNED_SCRIPT = "Zzzz"
 _LINE_WIDTH = 98
 
@@ -34,7 +34,7 @@ def main() -> None:
     marks = _format_ranges(lambda n: unicodedata.category(chr(n)) in ("Mn", "Me"))
     starts = " ".join(f"{point:X}{script}" for point, script in bounds.items())
     TABLES_FILE.write_text(
-        '"""Tables of Unicode, made by tests/unicode_tables.py: not to be changed by hand."""\n\n'
+        '"""Tables of Unicode, made by tests/support/make_unicode_tables.py: not to be changed by hand."""\n\n'
         f"{_format_constant('SCRIPTS', starts)}"
         f'"""Where runs of code points of one script begin, in Unicode {edition}; '
         f'{UNASSIGNED_SCRIPT} are unassigned."""\n\n'

@@ -1,6 +1,6 @@
 """Malformed messages by the thousand against one MCP server that must survive them all.
 
-`python -m tests.serving.campaign --seed 1 --budget 60` throws what it makes of good
+`python -m tests.support.mcp_message_campaign --seed 1 --budget 60` throws what it makes of good
 messages at a server on pipes and at one on a socket, for so many seconds, and prints what
 it sent. After every few it asks something sensible, which has to be answered.
 """

@@ -1,6 +1,6 @@
 """Stores in which one value was changed and every checksum recomputed: `python -m tests.support.store_mutations`.
 
-`python -m tests.mutated SEED COUNT` runs a campaign and prints what did not hold; with
+`python -m tests.support.store_mutations SEED COUNT` runs a campaign and prints what did not hold; with
 `--unseen`, it also prints what a deep verification does not see.
 """
 

@@ -88,7 +88,7 @@ _ProofT = TypeVar("_ProofT", PathProof, DescentProof)
 def parse_evidence(data: bytes) -> EvidenceDocument:
     """Return the evidence that `data` writes down; it is well-formed and not yet checked.
 
-    Raises `ProofError`: what proofs/strict.py says, or `unsupported_version`.
+    Raises `ProofError`: what proofs/json_fields.py says, or `unsupported_version`.
     """
     if len(data) > MAX_EVIDENCE_BYTES:
         raise ProofError(f"evidence of {len(data)} bytes", code="too_large")

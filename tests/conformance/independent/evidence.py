@@ -29,7 +29,7 @@ _TOP_FIELDS = {
     "chain",
 }
 _CHAIN_FIELDS = {"chain_id", "contract", "kind", "header", "account", "slots"}
-_ARTIFACT = Path(__file__).parents[2] / "brain" / "chain" / "contracts" / "BrainRegistry.json"
+_ARTIFACT = Path(__file__).parents[3] / "brain" / "chain" / "contracts" / "BrainRegistry.json"
 _HEADER_FIELD_SIZES = [
     32,
     32,

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.conformance.independent.objects import InvalidFormat, require
 
-_TABLE = json.loads((Path(__file__).parents[2] / "brain/objects/folding.json").read_text())
+_TABLE = json.loads((Path(__file__).parents[3] / "brain/objects/folding.json").read_text())
 _FOLD: dict[str, str] = _TABLE["fold"]
 _CLASS: dict[str, int] = _TABLE["class"]
 

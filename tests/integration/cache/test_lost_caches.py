@@ -212,7 +212,7 @@ def test_another_process_that_holds_an_empty_cache_changes_no_answer(
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from tests.answers import QUESTIONS, opened
+from tests.support.derived_data import QUESTIONS, opened
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 with opened(Path(sys.argv[1])) as brain:
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))

@@ -308,8 +308,8 @@ FINDINGS = """
 import json, os, sys
 from pathlib import Path
 from brain.verify import verify_folder
-from brain_cli.run import run as command_line
-from tests.judging import READING, judged
+from brain_cli.invocation import run as command_line
+from tests.support.command_outcomes import READING, judged
 forks = []
 os.register_at_fork(before=lambda: forks.append(1))
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(sys.argv[2])])

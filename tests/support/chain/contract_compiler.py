@@ -65,7 +65,7 @@ def compiler_version() -> str:
     return done.stdout.strip().partition(".Emscripten")[0]
 
 
-CONTRACTS_FOLDER = Path(__file__).parents[2] / "brain" / "chain" / "contracts"
+CONTRACTS_FOLDER = Path(__file__).parents[3] / "brain" / "chain" / "contracts"
 SOURCE_NAME = "BrainRegistry.sol"
 INPUT_NAME = "BrainRegistry.input.json"
 ARTIFACT_NAME = "BrainRegistry.json"
@@ -79,7 +79,7 @@ def build_files(folder: Path = CONTRACTS_FOLDER) -> dict[str, bytes]:
     runtime = built["evm"]["deployedBytecode"]["object"]
     artifact = {
         "contract": "BrainRegistry",
-        "compiler": f"solc {contract_compiler.version()}",
+        "compiler": f"solc {compiler_version()}",
         "hashes": {
             "source": hex_hash(source.encode()),
             "creation": hex_hash(bytes.fromhex(creation)),

@@ -1,6 +1,6 @@
 """Mutants of real evidence, none of which may be accepted: `python -m tests.support.chain.evidence_mutations`.
 
-    python -m tests.chain.mutants --count 20000 --seed 7
+    python -m tests.support.chain.evidence_mutations --count 20000 --seed 7
 
 A mutant may be taken only if it shows what the evidence shows that it was made of, with
 or without the file: compared is all that is told, but for `chain_id`, which evidence says

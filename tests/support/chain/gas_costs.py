@@ -1,6 +1,6 @@
 """Gas costs of BrainRegistry, measured on a real node: `python -m tests.support.chain.gas_costs`.
 
-`python -m tests.chain.gas` prints the table and writes it into docs/chain.md, between marks.
+`python -m tests.support.chain.gas_costs` prints the table and writes it into docs/chain.md, between marks.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from tests.support.chain.registry_contract import (
     word_of,
 )
 
-COSTS_PAGE = Path(__file__).parents[2] / "docs" / "chain.md"
-TABLE_BEGIN, TABLE_END = "<!-- gas: python -m tests.chain.gas -->\n", "<!-- end of gas -->\n"
+COSTS_PAGE = Path(__file__).parents[3] / "docs" / "chain.md"
+TABLE_BEGIN, TABLE_END = "<!-- gas: python -m tests.support.chain.gas_costs -->\n", "<!-- end of gas -->\n"
 
 MIN_GAS = 29_731
 """The least that a transaction can cost which takes three words of calldata, changes one slot

@@ -1,6 +1,6 @@
 """Ask both implementations about mutants of the golden vectors: `python -m tests.support.conformance.differential_campaign`.
 
-    python -m tests.conformance.mutants --seed 7 --count 100000
+    python -m tests.support.conformance.differential_campaign --seed 7 --count 100000
 
 prints how many of each kind both took and both refused. For a disagreement it prints the
 number of the mutant, which `--first N --count 1` asks again, and ends with status 1.
@@ -78,7 +78,7 @@ def run_campaign(
 
 def main() -> int:
     """Run a campaign and print what came of it."""
-    parser = argparse.ArgumentParser(prog="python -m tests.conformance.mutants")
+    parser = argparse.ArgumentParser(prog="python -m tests.support.conformance.differential_campaign")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=100_000)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-VECTORS_FOLDER = Path(__file__).parents[1] / "vectors"
+VECTORS_FOLDER = Path(__file__).parents[2] / "vectors"
 
 
 class GoldenVector(NamedTuple):

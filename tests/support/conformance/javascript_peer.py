@@ -24,7 +24,7 @@ import pytest
 NODE_MODULES = Path(sys.prefix) / "node" / "node_modules"
 """Where `make test` installs the packages of npm, beside this Python."""
 
-MAIN_SCRIPT = Path(__file__).parent / "js" / "main.mjs"
+MAIN_SCRIPT = Path(__file__).parents[2] / "conformance" / "js" / "main.mjs"
 
 Question = tuple[str, Any]
 """The kind of a golden vector, and the input of one."""

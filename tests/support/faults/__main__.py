@@ -23,7 +23,7 @@ FAULT_KINDS = {"kills": kill_points, "errors": error_points}
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments."""
-    made = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    made = argparse.ArgumentParser(prog="python -m tests.support.faults", description=__doc__)
     made.add_argument("--seed", type=int, default=0)
     made.add_argument("--budget", type=float, default=60.0, metavar="SECONDS")
     made.add_argument("--commands", nargs="+", choices=SCENARIOS, default=list(SCENARIOS))

@@ -167,7 +167,7 @@ def describe_failures(struck: Iterable[FaultOutcome]) -> list[str]:
     """Return, for each point where something is wrong, what, and how to see it again."""
     return [
         f"{each.point}: {'; '.join(each.wrong)} (it ended: {each.outcome})\n"
-        f"    again: python -m tests.faults --point '{each.point}'"
+        f"    again: python -m tests.support.faults --point '{each.point}'"
         for each in struck
         if each.wrong
     ]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from brain import Brain
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 BRAIN_NAME, AUTHOR = "agent", "tester"
 TARGET_SKILL = "alpha"
 """The skill that the commands are about."""
@@ -91,8 +91,8 @@ def _prepare_undone(folder: Path) -> None:
 KILLED_WRITER_CODE = """
 import os, sys
 from pathlib import Path
-from brain.actions import turn
-from tests.faults.scenarios import SCENARIOS
+from brain.repo import turn
+from tests.support.faults.write_scenarios import SCENARIOS
 turn.apply = lambda *_: os._exit(9)
 SCENARIOS["upsert-new"].run(Path(sys.argv[1]))
 """

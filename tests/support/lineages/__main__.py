@@ -24,7 +24,7 @@ EXAMPLES_PER_ROUND = 20
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments."""
-    made = argparse.ArgumentParser(prog="python -m tests.lineage", description=__doc__)
+    made = argparse.ArgumentParser(prog="python -m tests.support.lineages", description=__doc__)
     made.add_argument("campaign", choices=["model", "texts", "writers"])
     made.add_argument("--seed", type=int, default=0)
     made.add_argument("--budget", type=float, default=60.0, metavar="SECONDS")

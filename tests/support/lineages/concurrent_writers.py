@@ -16,7 +16,7 @@ from typing import NamedTuple
 from brain import Brain, BrainError
 
 SHARED_SKILL = "shared"
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 
 
 class WriterReport(NamedTuple):

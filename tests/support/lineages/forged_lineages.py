@@ -1,6 +1,6 @@
 """Brains with rows forged by the project's own functions, so that every id and seal fits.
 
-`python -m tests.lineage.forging SEED ROUNDS` forges one brain after the other, verifies it, and
+`python -m tests.support.lineages.forged_lineages SEED ROUNDS` forges one brain after the other, verifies it, and
 asks it what a user would; whatever is not a `BrainError` is a fault. The seed is printed.
 """
 

@@ -317,7 +317,7 @@ FULL = """
 import random, resource, signal, sys
 from pathlib import Path
 from brain.errors import StoreError
-from brain.store.opening import open_store
+from brain.store.sqlite_store import open_store
 store = open_store(Path(sys.argv[1]))
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (6 << 20, 6 << 20))

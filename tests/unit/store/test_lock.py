@@ -20,7 +20,7 @@ from brain.store.writer_lock import (
 HOLD = """
 import sys
 from pathlib import Path
-from brain.store.lock import writer_lock
+from brain.store.writer_lock import writer_lock
 with writer_lock(Path(sys.argv[1]), 5):
     print("held", flush=True)
     sys.stdin.read()

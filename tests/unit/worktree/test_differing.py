@@ -18,8 +18,8 @@ from tests.support.worktree_scans import (
 SCRIPT = """
 import os, sys
 from brain.worktree import differing, statcache
-from brain.worktree.folders import opened
-from brain.worktree.ignore import IgnoreRules
+from brain.worktree.dirfd import opened
+from brain.worktree.ignore_rules import IgnoreRules
 
 differing._ENTRIES = 1
 fork, forked = os.fork, []

@@ -15,8 +15,8 @@ from tests.support.worktree_scans import plain_file, put_file, read_all_files, s
 
 SCRIPT = """
 import os, signal, sys
-from brain.objects.entry import FILE
-from brain.worktree.materialise import write_many
+from brain.objects.tree_entry import FILE
+from brain.worktree.file_checkout import write_many
 
 def dying():
     yield b"half"

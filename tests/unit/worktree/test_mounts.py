@@ -17,7 +17,7 @@ SCRIPT = """
 import sys
 from brain.errors import BrainError
 from brain.worktree import statcache
-from brain.worktree.ignore import IgnoreRules
+from brain.worktree.ignore_rules import IgnoreRules
 from brain.worktree.scan import scan
 
 rules = IgnoreRules.load(sys.argv[1])

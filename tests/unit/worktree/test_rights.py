@@ -12,11 +12,11 @@ import os, shutil, sys, tempfile
 from pathlib import Path
 
 from brain.errors import BrainError
-from brain.objects.entry import FILE
+from brain.objects.tree_entry import FILE
 from brain.worktree import materialise, record, statcache, stats
-from brain.worktree.folders import opened
-from brain.worktree.ignore import IgnoreRules
-from brain.worktree.reading import read_many
+from brain.worktree.dirfd import opened
+from brain.worktree.ignore_rules import IgnoreRules
+from brain.worktree.file_reader import read_many
 from brain.worktree.scan import scan
 
 if os.geteuid() == 0:  # root may read everything

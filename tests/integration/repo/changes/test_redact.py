@@ -321,7 +321,7 @@ def test_history_is_looked_at_over_what_was_redacted(brain: Brain) -> None:
 DYING = """
 import os, sys
 from brain import Brain
-from brain.store.sqlite import SqliteStore
+from brain.store.sqlite_store import SqliteStore
 SqliteStore.compact = lambda self: os._exit(9)
 with Brain.open(sys.argv[1]) as brain:
     brain.redact("memory/notes.md", reason="x")

@@ -146,7 +146,7 @@ def test_no_mutant_of_the_evidence_is_taken(log: EmbeddedLedger) -> None:
 
 def test_checking_loads_nothing_of_the_log_nor_of_the_store(project: Path) -> None:
     script = (
-        "import sys, brain.chain.tlog.check;"
+        "import sys, brain.chain.tlog.log_verifier;"
         "print(*sorted({name.split('.')[0] for name in sys.modules}"
         " & {'apsw', 'blake3', 'cryptography', 'web3', 'json', 'yaml', 'click'}),"
         " *sorted(name for name in sys.modules if name.startswith('brain.store')))"

@@ -22,10 +22,10 @@ WRITERS, COMMITS = 6, 20
 START = """
 import os, sys
 from pathlib import Path
-from brain.chain.protocol import NO_PARENT, Wish
-from brain.chain.tlog.ledger import EmbeddedLedger
+from brain.chain.ledger_protocol import NO_PARENT, Wish
+from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.errors import Conflict
-from tests.logs import an_id, opening
+from tests.support.tlog_ledgers import an_id, opening
 log, name = EmbeddedLedger(Path(sys.argv[1])), sys.argv[2]
 """
 
