@@ -27,8 +27,8 @@ import apsw
 from brain import Brain, BrainError
 from brain.cache.cache_folder import CACHE_DIR_VARIABLE
 from brain.encoding import pack
-from brain.repo.core import skill_rows
 from brain.repo.core.transaction import log_operation
+from brain.repo.read import skill_rows
 from brain.results import SnapshotDetails
 from brain.serve.tools import Toolbox
 from brain.store import checksums

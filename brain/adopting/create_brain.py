@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..api.brain import Brain
 from ..errors import BrainError, InvalidInput, printable_text
 from ..objects.tree_entry import FILE
+from ..repo.maintenance.create import INITIAL_FOLDERS
 from ..repo.open import manifest
-from ..repo.open.create import INITIAL_FOLDERS
 from ..repo.open.session import CONTROL_FOLDER
 from ..worktree.ignore_rules import IGNORE_FILE_NAME as IGNORE
 from .layouts import LAYOUT_BY_KIND, HomeLayout

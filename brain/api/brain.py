@@ -69,7 +69,7 @@ class Brain(
         `sign_with` is as for `open`.
         Raises `InvalidInput` (`brain_exists`, `not_a_folder`, `bad_manifest`).
         """
-        from ..repo.open.create import create_brain
+        from ..repo.maintenance.create import create_brain
 
         session, _ = told(create_brain, Path(path), name, layout, author, sign_with)
         return cls(session)

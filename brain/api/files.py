@@ -8,8 +8,8 @@ from .ledgers import Ledgers
 
 if TYPE_CHECKING:
     from .. import results
-    from ..repo.changes.edit_files import ContentChange
     from ..repo.open.manifest import MemoryFile
+    from ..repo.skills.edit_files import ContentChange
 
 
 class Files(Ledgers):
@@ -20,7 +20,7 @@ class Files(Ledgers):
 
         Raises `NotFound` (`no_path`, `redacted`) or `InvalidInput` (`too_large`).
         """
-        from ..repo.changes import edit_files
+        from ..repo.skills import edit_files
 
         return self._do(edit_files.read_file, path, rev)
 
@@ -48,7 +48,7 @@ class Files(Ledgers):
         hand, so nothing is overwritten unseen; what it raises leaves everything as it was.
         Raises `InvalidInput` or `Conflict` for a path where a brain cannot hold a file.
         """
-        from ..repo.changes import edit_files
+        from ..repo.skills import edit_files
 
         return self._committing(self._do(edit_files.edit_file, path, change, message))
 
@@ -72,6 +72,6 @@ class Files(Ledgers):
         `slug` may be the path below skills/ of one that shares its slug. Raises as
         `edit_file`, and `NotFound` (`no_skill`).
         """
-        from ..repo.changes import edit_files
+        from ..repo.skills import edit_files
 
         return self._committing(self._do(edit_files.edit_skill, slug, file, change, message))

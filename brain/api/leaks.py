@@ -18,7 +18,7 @@ class Secrets(Opened):
 
     def secrets_in(self, content: bytes) -> list[SecretFinding]:
         """Return what looks like a secret in a text that is not recorded yet."""
-        from ..repo.changes import secret_scan
+        from ..repo.core import secret_scan
 
         return self._do(secret_scan.scan_text, content)
 
@@ -35,6 +35,6 @@ class Secrets(Opened):
         With `history` in all that was ever recorded up to it. What `secrets.accepted` of
         the manifest names is counted alone. Raises `NotFound` (`no_path`).
         """
-        from ..repo.changes import secret_scan
+        from ..repo.core import secret_scan
 
         return self._do(secret_scan.scan_revision, paths, rev, history, *given(progress))

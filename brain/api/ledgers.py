@@ -56,8 +56,8 @@ class Ledgers(Opened):
 
     def wish_for(self, ledger: Ledger, rev: str = "@") -> CommitRequest:
         """Return what `commit` would record after what, as raw ids; raises as it does."""
-        from ..repo.core.revisions import resolve_revision
         from ..repo.ledgers import commit
+        from ..repo.read.revisions import resolve_revision
 
         return self._do(
             lambda session: commit.build_commit_request(

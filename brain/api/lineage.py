@@ -19,13 +19,13 @@ class Lineage(Ledgers):
 
     def branches(self) -> results.Branches:
         """Return where all branches stand."""
-        from ..repo.history import branches
+        from ..repo.merge import branches
 
         return self._do(branches.summarize_branches)
 
     def create_branch(self, name: str, rev: str = "@") -> results.Branch:
         """Make a branch at a revision. Raises `InvalidInput` or `Conflict` (`branch_exists`)."""
-        from ..repo.history import branches
+        from ..repo.merge import branches
 
         return self._do(branches.create_branch, name, rev)
 
@@ -34,7 +34,7 @@ class Lineage(Ledgers):
 
         Raises `NotFound` (`no_branch`) or `Conflict` (`current_branch`, `not_merged`).
         """
-        from ..repo.history import branches
+        from ..repo.merge import branches
 
         return self._do(branches.delete_branch, name)
 
@@ -44,7 +44,7 @@ class Lineage(Ledgers):
         What would be overwritten unrecorded is recorded first. Raises `NotFound`
         (`no_branch`) or `Conflict` (`merging`).
         """
-        from ..repo.history import branches
+        from ..repo.merge import branches
 
         return self._do(branches.switch_branch, name, *given(progress))
 
@@ -103,7 +103,7 @@ class Lineage(Ledgers):
 
         Its genesis names the snapshot it came from. Raises `InvalidInput` (`not_empty`).
         """
-        from ..repo.open import fork
+        from ..repo.maintenance import fork
 
         return self._do(fork.fork_brain, Path(path), rev, *given(progress))
 

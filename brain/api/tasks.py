@@ -48,13 +48,13 @@ class Tasks(Skills, Files):
 
         Raises `NotFound` (`no_receipt`, `redacted`), or `FormatError` for another record.
         """
-        from ..repo.receipts import read_receipts
+        from ..repo.read import read_receipts
 
         return self._do(read_receipts.show_run, rev)
 
     def receipt_bytes(self, rev: str = "@") -> bytes:
         """Return the receipt that a revision carries, as it is kept. Raises as `receipt`."""
-        from ..repo.receipts import read_receipts
+        from ..repo.read import read_receipts
 
         return self._do(read_receipts.read_receipt_bytes, rev)
 

@@ -54,13 +54,13 @@ class Trust(Opened):
 
         Raises `StoreError` (`incomplete`), having removed nothing, if the store is damaged.
         """
-        from ..repo.changes import gc
+        from ..repo.maintenance import gc
 
         return self._do(gc.collect_garbage, grace, *given(progress))
 
     def doctor(self) -> list[results.DoctorCheck]:
         """Check what surrounds the brain: store, file system, caches, rights."""
-        from ..repo.open import doctor
+        from ..repo.maintenance import doctor
 
         return self._do(doctor.run_doctor)
 
@@ -69,6 +69,6 @@ class Trust(Opened):
 
         Files that were recorded and could not be written are given up, each by name.
         """
-        from ..repo.open import repair
+        from ..repo.maintenance import repair
 
         return self._do(repair.repair_brain)

@@ -21,7 +21,7 @@ class Watching(Ledgers):
         neither in the folder nor in the head, is no error. Raises as `Brain.snapshot`.
         """
         from ..repo.changes import snapshot_folder, snapshot_paths
-        from ..repo.core import describe
+        from ..repo.history import describe
 
         if paths is None:
             done = self._do(

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ..cache.derived_cache import CacheUnusable, SkillHistoryRow
 from ..errors import FormatError, NotFound, StoreError, printable_text
-from ..repo.core import lineage_cache, skill_rows
-from ..repo.index import index_cache, index_update
 from ..repo.open.session import Session
-from ..repo.skills import skill_lookup
+from ..repo.read import index_cache, index_update, lineage_cache, skill_lookup, skill_rows
 from ..skills.skill_metadata import encode_skill_metadata, read_skill_metadata
 
 _CARDS_PER_BATCH = 4096

@@ -27,10 +27,10 @@ from ..objects import lineage
 from ..objects import operation as operations
 from ..objects.snapshot import Snapshot
 from ..receipts import FileWrite, Receipt, RunStep, decode_receipt
-from ..repo.core.ancestor_set import AncestorSet
 from ..repo.open.session import Session
-from ..repo.receipts import write_steps
-from ..repo.receipts.read_receipts import (
+from ..repo.read import write_steps
+from ..repo.read.ancestor_set import AncestorSet
+from ..repo.read.read_receipts import (
     ReceiptPart,
     find_closing_snapshots,
     iter_parts,

@@ -13,8 +13,8 @@ from ..objects.snapshot import Snapshot
 from ..objects.tree_diff import Difference
 from ..objects.tree_entry import LINK, TreeEntry
 from ..objects.tree_node import NodeEntry
-from ..repo.core import skill_rows
 from ..repo.open.session import Session
+from ..repo.read import skill_rows
 from ..results import Finding
 from ..skills.skill_metadata import SkillMetadata
 from ..skills.skill_version import compare_versions

@@ -66,7 +66,7 @@ def receipt_show_command(app: App, source: str | None, output: str | None, overw
     if data is None:
         found = app.brain.receipt(source or "@")
     else:
-        from brain.repo.receipts.read_receipts import show_receipt_file
+        from brain.repo.read.read_receipts import show_receipt_file
 
         found = show_receipt_file(data)
     if output is not None:

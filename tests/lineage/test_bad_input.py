@@ -22,7 +22,7 @@ from brain.objects import ancestry, lineage, operation
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Jump, Snapshot
 from brain.repo.core.transaction import log_operation
-from brain.repo.open import doctor
+from brain.repo.maintenance import doctor
 from brain.store.protocol import ObjectKind
 from brain.store.sqlite_store import open_store
 from tests.support.snapshot_graphs import SnapshotGraph

@@ -10,10 +10,8 @@ import pytest
 from brain import Brain, BrainError
 from brain.objects import bundle as bundles
 from brain.objects.tree_entry import LINK
-from brain.repo.core import skill_rows
-from brain.repo.core.revisions import resolve_revision
-from brain.repo.index import index_cache, index_update
-from brain.repo.skills import skill_lookup
+from brain.repo.read import index_cache, index_update, skill_lookup, skill_rows
+from brain.repo.read.revisions import resolve_revision
 from brain.skills import index_lines, skill_layout
 from brain.store import checksums
 from tests.support.derived_data import cache_folder

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from brain import Brain
-from brain.repo.core import lineage_cache, skill_rows
+from brain.repo.read import lineage_cache, skill_rows
 
 SLUGS = ("alpha", "beta", "gamma", "real-name", "gone", "idea", "s3")
 """Skills that the questions are about."""

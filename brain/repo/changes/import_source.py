@@ -17,13 +17,13 @@ from ...objects import lineage, operation, paths
 from ...objects.snapshot import MAX_PARENTS
 from ...objects.tree_entry import TreeEntry
 from ...results import Imported, Notice
-from ..core import skill_rows
 from ..core.checkout import Progress, no_progress
 from ..core.path_collisions import CollisionFilter
 from ..core.read_files import READ_BATCH_BYTES
 from ..core.transaction import WriteTransaction, lock_for_writing, log_operation, store_transaction
-from ..history.branches import check_branch_name
+from ..merge.branches import check_branch_name
 from ..open.session import Session, head_ref
+from ..read import skill_rows
 from . import snapshot_folder
 
 BRAIN_OWNED_FILES = frozenset({"manifest.yaml", ".brainignore", "trust.json"})

@@ -16,12 +16,11 @@ from ...objects.tree_node import LEAF
 from ...results import Redacted
 from ...store.protocol import ObjectKind, StoreReader
 from ...trust.policy import POLICY_PATH as TRUST_FILE
-from ..core import working_copy
-from ..core.revisions import resolve_revision
+from ..core import secret_scan, working_copy
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..merge import merge_state
 from ..open.session import Session, head_ref, validate_text
-from . import secret_scan
+from ..read.revisions import resolve_revision
 
 MIN_REDACTED_BYTES = 2
 """Bytes below which content cannot be redacted: it is no secret, and many files have it."""

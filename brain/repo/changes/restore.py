@@ -14,9 +14,9 @@ from ..core import read_files, working_copy
 from ..core.checkout import Progress, find_redacted_paths, no_progress
 from ..core.manual_edits import record_manual_edits
 from ..core.path_collisions import refuse_invalid_edits
-from ..core.revisions import resolve_revision
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..open.session import Session
+from ..read.revisions import resolve_revision
 
 Edits = dict[str, TreeEntry | None]
 

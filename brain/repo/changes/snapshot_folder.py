@@ -154,7 +154,7 @@ def _name_notices(txn: WriteTransaction, before: Bundle, edits: Edits) -> list[N
 def _secret_notices(txn: WriteTransaction, edits: Edits) -> list[Notice]:
     if not edits:
         return []
-    from . import secret_scan
+    from ..core import secret_scan
 
     found = secret_scan.scan_edits(txn.session, txn.head, edits) if any(edits.values()) else []
     return [*secret_scan.masked_message_notices(txn.message_was_masked), *found]

@@ -25,7 +25,7 @@ from ..core import working_copy
 from ..core.path_collisions import refuse_invalid_edits
 from ..core.pending_writes import add_pending_writes, apply_pending_writes
 from ..core.transaction import lock_for_writing, log_operation, store_transaction
-from ..history.branches import PROPOSAL_REF_PREFIX
+from ..merge.branches import PROPOSAL_REF_PREFIX
 from ..open.session import Session, head_ref
 from .restore import build_restore_result
 

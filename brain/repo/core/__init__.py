@@ -1,1 +1,1 @@
-"""What every operation stands on: the write transaction, the working copy, revisions, caches."""
+"""What every write stands on: the transaction, pending writes, the working copy."""

@@ -13,7 +13,7 @@ from ...worktree import file_reader
 from ...worktree.file_reader import STREAMED_FILE_BYTES
 from ...worktree.walk import CandidateFile
 from ..open.session import Session
-from . import skill_rows
+from ..read import skill_rows
 from .checkout import Progress, no_progress
 
 READ_BATCH_BYTES = 1 << 20

@@ -27,9 +27,9 @@ from ...objects.tree_entry import TreeEntry
 from ...store.protocol import ObjectKind, StoreTransaction
 from ...store.writer_lock import writer_lock
 from ..open.session import Session, head_ref, validate_text
-from ..receipts.current_run import current_draft
-from . import cache_update, lineage_cache
+from ..read import cache_update, lineage_cache
 from .checkout import Progress, no_progress
+from .current_run import current_draft
 from .path_collisions import refuse_invalid_edits
 from .pending_writes import add_pending_writes, apply_pending_writes, recover_pending_writes
 
@@ -82,7 +82,7 @@ class WriteTransaction:
         after = bundles.update_bundle(self.session.nodes, before, edits)
         change = before, after, edits, operation
         if not isinstance(receipt, bytes):
-            from ..receipts.write_steps import extend_receipt
+            from ..read.write_steps import extend_receipt
 
             receipt = self.store_tx.put_blob(extend_receipt(self.session, receipt, *change))
         elif receipt == NO_DIGEST and self.receipt_draft is not None:
@@ -153,7 +153,7 @@ class WriteTransaction:
         """Return a message as it is recorded: nothing can ever be redacted from it."""
         if not message:
             return ""
-        from ..changes import secret_scan
+        from . import secret_scan
 
         kept = secret_scan.mask_message(self.session, message)
         self.message_was_masked = self.message_was_masked or kept != message

@@ -19,8 +19,8 @@ from ...objects.bundle import Bundle
 from ...results import Bisected, BisectTest
 from ..core import checkout
 from ..core.checkout import find_redacted_paths
-from ..core.revisions import resolve_revision
 from ..open.session import Session
+from ..read.revisions import resolve_revision
 
 BisectCheck = Callable[[Path, str], bool | None]
 """Gets the folder and the id of a snapshot; True is good, False bad, None cannot be told."""

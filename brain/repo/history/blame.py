@@ -19,10 +19,10 @@ from ...merging.line_matching import UNMATCHED, match_lines
 from ...objects import bundle as bundles
 from ...objects import lineage
 from ...results import BlameLine
-from ..core import lineage_cache
-from ..core.revisions import resolve_revision
 from ..open.session import Session
-from ..skills import renames, skill_lookup
+from ..read import lineage_cache, skill_lookup
+from ..read.revisions import resolve_revision
+from . import renames
 
 
 class _BlameState(NamedTuple):

@@ -10,8 +10,8 @@ from ...objects import ancestry, lineage_file
 from ...objects.lineage import LoadSnapshot
 from ...objects.snapshot import Snapshot
 from ...results import Ancestry
-from ..core.revisions import MIN_ID_DIGITS, resolve_revision
 from ..open.session import Session
+from ..read.revisions import MIN_ID_DIGITS, resolve_revision
 
 
 def find_descent(session: Session, old: str, new: str) -> Ancestry:

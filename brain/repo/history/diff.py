@@ -14,9 +14,9 @@ from ...results import Diff, PathChange, SkillChange
 from ...skills import skill_layout, skill_version
 from ...skills.skill_metadata import SkillMetadata, read_skill_metadata
 from ...skills.skill_version import compare_versions
-from ..core import skill_rows
-from ..core.revisions import resolve_revision
 from ..open.session import Session
+from ..read import skill_rows
+from ..read.revisions import resolve_revision
 
 
 def diff_revisions(session: Session, from_: str, to: str) -> Diff:

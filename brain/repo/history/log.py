@@ -12,13 +12,13 @@ from ...objects import bundle as bundles
 from ...objects import lineage, operation
 from ...objects.snapshot import Snapshot
 from ...results import FileInfo, SectionInfo, SkillVersion, SnapshotDetails, SnapshotInfo
-from ..core.ancestor_set import AncestorSet
-from ..core.revisions import resolve_revision
 from ..open.session import Session
+from ..read.ancestor_set import AncestorSet
+from ..read.revisions import resolve_revision
 
 if TYPE_CHECKING:  # a plain log needs nothing of skills, and starts the faster for it
     from ...cache.derived_cache import SkillHistoryRow
-    from ..skills.skill_lookup import FoundSkill
+    from ..read.skill_lookup import FoundSkill
 
 
 _KIND_NAMES = ("file", "executable", "link")
@@ -115,7 +115,7 @@ def _iter_skill_changes(
     It goes on with the paths the skill had before it was moved. Whether a row belongs to
     its lineage is the costly question, so it is asked of those alone that matter.
     """
-    from ..core import lineage_cache, skill_rows
+    from ..read import lineage_cache, skill_rows
 
     start = AncestorSet(session, head)
     waiting = [(path, start) for path in _find_skill_paths(session, start, slug_or_path)]
@@ -137,7 +137,7 @@ def _find_rename_source(session: Session, row: SkillHistoryRow) -> tuple[str, An
     kind, *fields = snapshot.operation
     if kind == "genesis" or (kind == "upsert" and not fields[1]):  # new, from nowhere
         return None
-    from ..skills import renames
+    from . import renames
 
     parent = snapshot.parents[0]
     moved = renames.find_rename_source(session, parent, row.snapshot, row.path)
@@ -156,7 +156,7 @@ def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) 
             f"skills/{slug_or_path}",
         ]
     from ...skills.slug import slugify
-    from ..skills import skill_lookup
+    from ..read import skill_lookup
 
     current = skill_lookup.find_skill_or_none(
         session, session.bundle_of(session.head()), slug_or_path
@@ -174,7 +174,7 @@ def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) 
 
 def _is_other_skill(session: Session, path: str) -> bool:
     """Tell whether another skill, which shares the slug, lives at `path` today."""
-    from ..core import skill_rows
+    from ..read import skill_rows
 
     return skill_rows.is_skill(session, session.bundle_of(session.head()), path)
 
@@ -182,7 +182,7 @@ def _is_other_skill(session: Session, path: str) -> bool:
 def read_skill_history(session: Session, slug_or_path: str) -> list[SkillVersion]:
     """Return what changed a skill, newest first. Raises `NotFound` (`no_skill`)."""
     from ...skills import skill_version
-    from ..core import skill_rows
+    from ..read import skill_rows
 
     out = []
     rows = find_skill_changes(session, session.head(), slug_or_path)
@@ -209,7 +209,7 @@ _RENAMED = "renamed"
 
 def _is_renamed(session: Session, row: SkillHistoryRow, rows: Sequence[SkillHistoryRow]) -> bool:
     """Tell whether a skill came to its path from another one that it had."""
-    from ..core import skill_rows
+    from ..read import skill_rows
 
     if row.change != skill_rows.ADDED or all(other.path == row.path for other in rows):
         return False
@@ -224,8 +224,7 @@ def find_skill_at_version(
 
     Raises `NotFound` (`no_skill`, `no_version`).
     """
-    from ..core import skill_rows
-    from ..skills import skill_lookup
+    from ..read import skill_lookup, skill_rows
 
     found = [
         row

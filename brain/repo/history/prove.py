@@ -7,8 +7,8 @@ from ...objects.bundle import Bundle
 from ...objects.snapshot import Snapshot
 from ...proofs import proof_builder
 from ...proofs.proof_json import render_proof
-from ..core.revisions import resolve_revision
 from ..open.session import Session
+from ..read.revisions import resolve_revision
 
 
 def prove_path(session: Session, path: str, revision: str) -> bytes:

@@ -9,7 +9,8 @@ from ...receipts import Receipt, RunStep
 from ...receipts.receipt_json import receipt_to_json
 from ...results import RunSummary, SkillReasons, SkillVersion, VersionReason
 from ..open.session import Session
-from ..receipts.read_receipts import (
+from ..read import skill_lookup
+from ..read.read_receipts import (
     ReceiptPart,
     find_closing_snapshots,
     iter_parts,
@@ -17,7 +18,6 @@ from ..receipts.read_receipts import (
     read_receipt_state,
     sum_tokens,
 )
-from ..skills import skill_lookup
 from . import log
 
 _VersionReceipt = tuple[SkillVersion, str, ReceiptPart | None]

@@ -1,1 +1,1 @@
-"""The Level-0 index, the memory files and the system prompt."""
+"""The Level-0 index, memory files and the system prompt."""

@@ -10,9 +10,9 @@ from ...objects.bundle import Bundle
 from ...results import Index, Selection
 from ...skills import index_lines as level0
 from ...skills.index_lines import IndexText, TokenCounter
-from ..core.revisions import resolve_revision
 from ..open.session import Session
-from . import index_cache
+from ..read import index_cache
+from ..read.revisions import resolve_revision
 
 if TYPE_CHECKING:
     from ...results import Index
@@ -153,7 +153,7 @@ def _list_indexed_skills(
 ) -> Sequence[_IndexedSkill]:
     """Return all skills, or those that were chosen, the best first."""
     if selection is None:
-        from ..skills import skill_lookup
+        from ..read import skill_lookup
 
         return [
             (card.name or name, card.description, f"skills/{path}")

@@ -11,9 +11,9 @@ from ...results import Prompt
 from ...skills import index_lines as level0
 from ...skills.prompt_delimiters import delimit_text
 from ...skills.visible_text import clean_text, fold_to_line, strip_hidden
-from ..core.revisions import resolve_revision
 from ..open import manifest
 from ..open.session import Session
+from ..read.revisions import resolve_revision
 from . import memory_files, skill_index
 from .skill_index import IndexRequest
 

@@ -21,11 +21,11 @@ from ...chain.ledger_protocol import (
 from ...errors import Conflict, NotFound, VerificationFailed
 from ...objects import lineage
 from ...results import Committed, CostQuote, LedgerStatus
-from ..core import lineage_cache
-from ..core.ancestor_set import AncestorSet
-from ..core.revisions import resolve_revision
 from ..core.transaction import lock_for_writing
 from ..open.session import Session
+from ..read import lineage_cache
+from ..read.ancestor_set import AncestorSet
+from ..read.revisions import resolve_revision
 from . import last_seen_head
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ...chain.ledger_protocol import Commitment, Ledger
 from ...errors import NotFound
-from ..core.ancestor_set import AncestorSet
-from ..core.revisions import resolve_revision
 from ..history import prove
 from ..open.session import Session
+from ..read.ancestor_set import AncestorSet
+from ..read.revisions import resolve_revision
 
 
 def build_commit_evidence(

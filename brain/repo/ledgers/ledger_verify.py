@@ -16,8 +16,8 @@ from itertools import pairwise
 from ...chain.ledger_protocol import Commitment, Ledger, LedgerHead, PricedLedger
 from ...errors import BrainError, FormatError, NotFound
 from ...results import Finding, LedgersVerified, LedgerVerdict, Verified
-from ..core.ancestor_set import AncestorSet
 from ..open.session import Session
+from ..read.ancestor_set import AncestorSet
 from .commit import count_covered_snapshots
 from .last_seen_head import LastSeenHead, describe_rollback, read_last_seen_heads
 

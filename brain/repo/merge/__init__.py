@@ -1,1 +1,1 @@
-"""Merging branches, conflicts, and proposals."""
+"""Merging branches, conflicts and proposals."""

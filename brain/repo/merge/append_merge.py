@@ -17,8 +17,8 @@ from ...merging.diff3 import ConflictHunk
 from ...merging.tree_merge import PathConflict
 from ...objects.tree_entry import TreeEntry
 from ...store.protocol import LARGE_BLOB_BYTES, StoreTransaction
-from ..core.blob_stream import RestartableStream
 from ..open.session import Session
+from ..read.blob_stream import RestartableStream
 
 
 class AppendedBlob(NamedTuple):

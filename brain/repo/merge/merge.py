@@ -13,11 +13,10 @@ from ...objects import ancestry, operation
 from ...objects import bundle as bundles
 from ...results import MergeConflict, Merged, MergedSkill
 from ...skills import skill_version
-from ..core import lineage_cache, skill_rows, working_copy
+from ..core import working_copy
 from ..core.checkout import Progress, no_progress
 from ..core.manual_edits import record_manual_edits
 from ..core.path_collisions import refuse_invalid_bundle
-from ..core.revisions import resolve_revision
 from ..core.transaction import (
     WriteTransaction,
     lock_for_writing,
@@ -25,6 +24,8 @@ from ..core.transaction import (
     write_transaction,
 )
 from ..open.session import Session
+from ..read import lineage_cache, skill_rows
+from ..read.revisions import resolve_revision
 from . import append_merge, merge_state, merge_versions
 from .merge_state import ConflictRow, MergeState
 from .reconcile import Chooser, MergeOutcome, Merger, UnresolvedConflict, list_merge_paths

@@ -12,10 +12,10 @@ from ...objects import bundle as bundles
 from ...objects.tree_entry import LINK, TreeEntry
 from ...skills import skill_version
 from ...skills.skill_document import set_version
-from ..core import lineage_cache, skill_rows
-from ..core.ancestor_set import AncestorSet
 from ..core.transaction import WriteTransaction
 from ..open.session import Session
+from ..read import lineage_cache, skill_rows
+from ..read.ancestor_set import AncestorSet
 from .reconcile import MergeOutcome, Merger
 
 

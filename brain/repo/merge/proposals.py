@@ -15,15 +15,15 @@ from ...objects import ancestry
 from ...objects.lineage import walk_first_parents
 from ...results import Merged, Proposal, SnapshotInfo
 from ...store.protocol import Store
-from ..core import lineage_cache
-from ..core.ancestor_set import AncestorSet
 from ..core.checkout import Progress, no_progress
-from ..core.revisions import resolve_revision
 from ..core.transaction import lock_for_writing, log_operation, store_transaction
-from ..history import branches, diff, unified_diff
+from ..history import diff, unified_diff
 from ..history.log import snapshot_info
 from ..open.session import Session, head_ref
-from . import merge, merge_state
+from ..read import lineage_cache
+from ..read.ancestor_set import AncestorSet
+from ..read.revisions import resolve_revision
+from . import branches, merge, merge_state
 
 PROPOSAL_BRANCH_PREFIX = branches.PROPOSAL_REF_PREFIX.removeprefix(head_ref(""))
 

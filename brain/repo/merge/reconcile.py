@@ -21,8 +21,8 @@ from ...objects.tree_entry import LINK, TreeEntry
 from ...skills.skill_document import set_version
 from ...trust.policy import POLICY_PATH as TRUST
 from ...trust.policy import is_policy
-from ..core import skill_rows
 from ..open.session import Session
+from ..read import skill_rows
 from . import append_merge
 from .append_merge import AppendedBlob
 

@@ -1,1 +1,1 @@
-"""Opening, creating, forking and repairing a brain; its manifest."""
+"""Opening a brain: the session, its manifest, finding its folder."""

@@ -24,13 +24,13 @@ from ...objects.operation import SnapshotOperation
 from ...objects.tree_entry import TreeEntry
 from ...receipts import RUN_OUTCOMES, Receipt, RunStep, encode_receipt, keep_text
 from ...receipts.size_budget import SizeBudget, shorten_without_secrets
-from ..core.ancestor_set import AncestorSet
+from ..core.current_run import CURRENT_RUN
 from ..core.transaction import locked_write_transaction
 from ..open.session import Session
-from ..skills import skill_lookup
-from .current_run import CURRENT_RUN
-from .read_receipts import ReceiptPart, iter_parts, read_part_at_revision
-from .write_steps import build_edit_steps
+from ..read import skill_lookup
+from ..read.ancestor_set import AncestorSet
+from ..read.read_receipts import ReceiptPart, iter_parts, read_part_at_revision
+from ..read.write_steps import build_edit_steps
 
 
 class Run:

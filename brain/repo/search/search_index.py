@@ -28,10 +28,9 @@ from ...skills import skill_layout
 from ...skills.skill_metadata import SkillMetadata
 from ...store import full_text_index
 from ...store.full_text_index import FullTextIndex
-from ..core import skill_rows
-from ..core.skill_rows import SKILLS_SECTION
 from ..open.session import Session
-from ..skills import skill_lookup
+from ..read import skill_lookup, skill_rows
+from ..read.skill_rows import SKILLS_SECTION
 
 SEARCH_INDEX_FORMAT = 1
 """How the texts of skills are put into the index of words."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...errors import InvalidInput, ModelError, NotFound, printable_text
 from ...results import Selected, Selection
 from ...search.bm25 import Bm25Selector
-from ..core.revisions import resolve_revision
 from ..open.session import Session
+from ..read.revisions import resolve_revision
 from . import search_index
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from ...results import Signature
 from ...trust import ed25519, locate_policy, signature_verification
 from ...trust.batch_verify import SignersBySnapshot, verify_in_background
 from ...trust.rights_graph import RightsGraph, RightsSource
-from ..core.ancestor_set import AncestorSet
-from ..core.revisions import resolve_revision
 from ..core.transaction import lock_for_writing, store_transaction
 from ..open.session import Session
+from ..read.ancestor_set import AncestorSet
+from ..read.revisions import resolve_revision
 from .sign import sign_in_transaction
 
 

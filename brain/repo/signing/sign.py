@@ -5,9 +5,9 @@ from __future__ import annotations
 from ...results import Signature
 from ...store.protocol import StoreTransaction
 from ...trust import ed25519, signature_format
-from ..core.revisions import resolve_revision
 from ..core.transaction import lock_for_writing, store_transaction
 from ..open.session import Session
+from ..read.revisions import resolve_revision
 
 
 def sign_revision(session: Session, revision: str, seed: bytes) -> Signature:

@@ -19,8 +19,8 @@ from ...trust.signing_rules import (
     collect_revocations,
     find_objection,
 )
-from ..core.ancestor_set import AncestorSet
 from ..open.session import Session
+from ..read.ancestor_set import AncestorSet
 
 _MAX_NAMED_KEYS = 3
 """Keys that are named where nothing vouches for them."""

@@ -16,9 +16,8 @@ from ...results import Notice
 from ...skills import deceptive_names, unicode_scripts
 from ...skills.skill_metadata import SkillMetadata
 from ...skills.slug import slugify
-from ..core import skill_rows
 from ..open.session import Session
-from . import skill_lookup
+from ..read import skill_lookup, skill_rows
 
 SAME_NAME_CODE = "same_name"
 MAX_COMPARED_NAMES = 1000

@@ -14,13 +14,13 @@ from ...objects.tree_entry import FILE, LINK, TreeEntry
 from ...results import SkillMergeResult
 from ...skills import document_parts, skill_document, skill_layout, skill_version
 from ..changes import snapshot_paths
-from ..core import lineage_cache, skill_rows, working_copy
-from ..core.ancestor_set import AncestorSet
+from ..core import working_copy
 from ..core.manual_edits import record_manual_edits
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
-from . import skill_lookup
-from .skill_lookup import FoundSkill
+from ..read import lineage_cache, skill_lookup, skill_rows
+from ..read.ancestor_set import AncestorSet
+from ..read.skill_lookup import FoundSkill
 from .upsert import list_skill_entries, list_skill_files
 from .version_history import find_last_version, has_had_version
 

@@ -15,10 +15,9 @@ from ...skills import document_parts
 from ...skills.skill_metadata import read_skill_metadata
 from ...skills.slug import slugify
 from ...store.full_text_index import FullTextIndex
-from ..core import skill_rows
 from ..open.session import Session
+from ..read import skill_lookup, skill_rows
 from ..search import search_index
-from . import skill_lookup
 
 MAX_COMPARED_SKILLS = 8
 """So many of the best by BM25 are compared."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..open.session import Session
-from . import skill_lookup
+from ..read import skill_lookup
 
 if TYPE_CHECKING:
     from ...results import Similar

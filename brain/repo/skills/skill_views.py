@@ -8,13 +8,12 @@ from ...results import Skill, SkillFile, SkillProblem, SkillView
 from ...skills import deceptive_names, frontmatter
 from ...skills.skill_lint import WARNING, check_skill
 from ...skills.suggestions import suggest_names
-from ..changes import edit_files
-from ..core import skill_rows
-from ..core.revisions import resolve_revision
 from ..history.log import find_skill_at_version
 from ..open.session import Session
-from . import lookalikes, skill_lookup
-from .skill_lookup import FoundSkill
+from ..read import skill_lookup, skill_rows
+from ..read.revisions import resolve_revision
+from ..read.skill_lookup import FoundSkill
+from . import edit_files, lookalikes
 from .upsert import list_skill_entries
 
 _MAX_NAMED_FILES = 20

@@ -19,11 +19,11 @@ from ...results import Upserted
 from ...skills import skill_document, skill_layout, skill_version
 from ...skills.skill_metadata import read_skill_metadata
 from ...skills.slug import fold_to_slug, is_same_skill, slugify
-from ..core import skill_rows, working_copy
+from ..core import working_copy
 from ..core.manual_edits import record_manual_edits
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
-from . import skill_lookup
+from ..read import skill_lookup, skill_rows
 from .version_history import find_last_version, has_had_version
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def record_skill(
     upserted = _build_upsert_result(
         txn, slug, new.name, skill_version.version_value(new.version), previous, path, True
     )
-    from ..changes import secret_scan
+    from ..core import secret_scan
 
     found = secret_scan.scan_skill(txn.session, txn.head, path, new.content)
     return upserted._replace(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from ...skills import skill_version
-from ..core import lineage_cache
-from ..core.ancestor_set import AncestorSet
 from ..core.transaction import WriteTransaction
-from . import skill_lookup
+from ..read import lineage_cache, skill_lookup
+from ..read.ancestor_set import AncestorSet
 
 
 def has_had_version(txn: WriteTransaction, path: str, number: str) -> bool:

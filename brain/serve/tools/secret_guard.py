@@ -9,7 +9,7 @@ from ...errors import ToolFailure
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
-    from ...repo.changes.edit_files import ContentChange
+    from ...repo.skills.edit_files import ContentChange
     from ...secrets import SecretFinding
 
 _TEXT_ARGUMENTS = ("content", "description", "new_string", "file_content", "message")

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.repo.core import lineage_cache, skill_rows
-from brain.repo.skills import skill_lookup
+from brain.repo.read import lineage_cache, skill_lookup, skill_rows
 from tests.integration.cache.conftest import CachedBrain
 from tests.support.derived_data import answer_all_questions, open_brain
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.repo.core import skill_rows
+from brain.repo.read import skill_rows
 from tests.integration.cache.conftest import CachedBrain
 from tests.support.derived_data import QUESTIONS, answer_all_questions, open_brain
 

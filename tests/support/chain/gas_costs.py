@@ -23,7 +23,10 @@ from tests.support.chain.registry_contract import (
 )
 
 COSTS_PAGE = Path(__file__).parents[3] / "docs" / "chain.md"
-TABLE_BEGIN, TABLE_END = "<!-- gas: python -m tests.support.chain.gas_costs -->\n", "<!-- end of gas -->\n"
+TABLE_BEGIN, TABLE_END = (
+    "<!-- gas: python -m tests.support.chain.gas_costs -->\n",
+    "<!-- end of gas -->\n",
+)
 
 MIN_GAS = 29_731
 """The least that a transaction can cost which takes three words of calldata, changes one slot

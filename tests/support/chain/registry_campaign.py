@@ -29,7 +29,9 @@ ROUND_SETTINGS = settings(
 
 
 def make_parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog="python -m tests.support.chain.registry_campaign", description=__doc__)
+    made = argparse.ArgumentParser(
+        prog="python -m tests.support.chain.registry_campaign", description=__doc__
+    )
     made.add_argument("--seed", type=int, default=0)
     made.add_argument("--budget", type=float, default=60.0, metavar="SECONDS")
     return made

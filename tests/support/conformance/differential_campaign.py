@@ -78,7 +78,9 @@ def run_campaign(
 
 def main() -> int:
     """Run a campaign and print what came of it."""
-    parser = argparse.ArgumentParser(prog="python -m tests.support.conformance.differential_campaign")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.support.conformance.differential_campaign"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=100_000)

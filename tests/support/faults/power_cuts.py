@@ -228,7 +228,9 @@ def run_power_cuts(work: Path, name: str, images: int, seed: int) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run, print, and return 1 if anything went wrong."""
-    parser = argparse.ArgumentParser(prog="python -m tests.support.faults.power_cuts", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.support.faults.power_cuts", description=__doc__
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--images", type=int, default=1000, help="of each kind of work")
     parser.add_argument("--work", help="folder to work in; one in memory saves time")

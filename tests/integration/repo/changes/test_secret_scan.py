@@ -9,7 +9,7 @@ import pytest
 
 from brain import Brain
 from brain.errors import InvalidInput, NotFound
-from brain.repo.changes import secret_scan
+from brain.repo.core import secret_scan
 from tests.support import planted_secrets
 
 KEY = planted_secrets.SECRET_MAKERS["github-token"](random.Random(11))

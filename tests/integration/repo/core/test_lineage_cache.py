@@ -5,7 +5,7 @@ from __future__ import annotations
 from brain import Brain
 from brain.objects import lineage, operation
 from brain.objects import snapshot as snapshots
-from brain.repo.core import lineage_cache
+from brain.repo.read import lineage_cache
 from brain.store.protocol import ObjectKind
 from tests.integration.repo.conftest import write_file
 from tests.support.derived_data import drop_memory_cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from brain.repo.changes import secret_scan
+from brain.repo.core import secret_scan
 
 
 def test_lines_are_counted_from_the_beginning_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from ...results import DoctorCheck
 from ...verify import cache_check
 from ..core import pending_writes
 from ..core.transaction import lock_without_recovery
-from .session import Session
+from ..open.session import Session
 
 
 def repair_brain(session: Session) -> list[DoctorCheck]:

@@ -17,13 +17,13 @@ from ...objects.tree_node import LEAF
 from ...results import Collected
 from ...store.protocol import ObjectKind, StoreReader
 from ...store.sweep import incomplete_store_error
+from ..changes.undo import decode_log_entry
 from ..core import working_copy
 from ..core.checkout import Progress, no_progress
 from ..core.transaction import lock_for_writing, store_transaction
 from ..ledgers import last_seen_head
 from ..merge import merge_state
 from ..open.session import Session
-from .undo import decode_log_entry
 
 GRACE_DAYS = 30
 _DAY_MS = 86_400_000

@@ -10,8 +10,8 @@ from ...objects.bundle import Bundle
 from ...objects.tree_entry import TreeEntry
 from ...results import DiffStat, PathChange, SkillChange
 from ...results.text_format import format_skill_change
-from ..history import diff, unified_diff
 from ..open.session import Session
+from . import diff, unified_diff
 
 MAX_NAMED_CHANGES = 8
 """Changes named one by one; of more, the number is told."""

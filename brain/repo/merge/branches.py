@@ -9,14 +9,14 @@ from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...results import Branch, Branches, Switched
 from ..core import working_copy
-from ..core.ancestor_set import AncestorSet
 from ..core.checkout import Progress, find_redacted_paths, no_progress
 from ..core.manual_edits import record_manual_edits
 from ..core.path_collisions import refuse_invalid_bundle
-from ..core.revisions import resolve_revision
 from ..core.transaction import lock_for_writing, log_operation, store_transaction, write_transaction
-from ..merge import merge_state
 from ..open.session import Session, head_ref
+from ..read.ancestor_set import AncestorSet
+from ..read.revisions import resolve_revision
+from . import merge_state
 
 _BRANCH_NAME = re.compile(r"[^\W_][\w.+-]*(?:/[^\W_][\w.+-]*)*")
 _ID_LIKE = re.compile(r"[0-9a-f]{6,64}")

@@ -14,8 +14,8 @@ from ...objects.snapshot import Snapshot
 from ...receipts import Receipt, RunStep, decode_receipt, encode_receipt
 from ...receipts.receipt_json import receipt_to_json
 from ...results import RunInfo
-from ..core.revisions import resolve_revision
 from ..open.session import Session
+from .revisions import resolve_revision
 
 
 class ReceiptPart(NamedTuple):

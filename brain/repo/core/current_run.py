@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..open.session import Session
-    from .runs import ReceiptDraft, Run
+    from ..receipts.runs import ReceiptDraft, Run
 
 CURRENT_RUN: ContextVar[Run | None] = ContextVar("brain_run", default=None)
 """The run of this thread, or of this task of asyncio."""

@@ -8,8 +8,8 @@ from ...merging import diff3
 from ...merging.line_matching import UNMATCHED, match_lines
 from ...objects import bundle as bundles
 from ...objects.tree_entry import LINK, TreeEntry
-from ..core import skill_rows
 from ..open.session import Session
+from ..read import skill_rows
 
 _MIN_SIMILARITY = 0.5
 """Part of the lines that must be the same for a skill to count as moved."""

@@ -17,8 +17,8 @@ from ...objects.tree_diff import Difference
 from ...objects.tree_entry import LINK, TreeEntry
 from ...receipts import FileWrite, Receipt, RunStep, encode_receipt
 from ...skills.skill_layout import SKILL_FILES
-from ..core import skill_rows
 from ..open.session import Session
+from . import skill_rows
 
 
 def build_edit_steps(

@@ -14,9 +14,9 @@ from ...worktree.ignore_rules import IgnoreRules
 from ...worktree.mounts import unescape_mount_point
 from ..changes import snapshot_folder
 from ..core import pending_writes
-from ..index import index_update
-from . import manifest
-from .session import Session
+from ..open import manifest
+from ..open.session import Session
+from ..read import index_update
 
 _MIN_FREE_BYTES = 256 << 20
 """Bytes of free disk below which the doctor warns."""

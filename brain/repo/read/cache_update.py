@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...cache.derived_cache import CacheUnusable
-from ..index import index_update
 from ..open.session import Session
+from . import index_update
 from .lineage_cache import clear_derived_data, is_cached, is_redaction
 
 

@@ -16,10 +16,10 @@ from ...objects.tree_node import NodeEntry
 from ...skills import skill_layout, skill_version
 from ...skills.skill_metadata import SkillMetadata
 from ...skills.slug import slugify
-from ..core import lineage_cache, skill_rows
-from ..core.ancestor_set import AncestorSet
-from ..core.skill_rows import SKILLS_SECTION
 from ..open.session import Session
+from . import lineage_cache, skill_rows
+from .ancestor_set import AncestorSet
+from .skill_rows import SKILLS_SECTION
 
 if TYPE_CHECKING:
     from ...results import Skill

@@ -15,10 +15,8 @@ from ...objects.tree_diff import Difference
 from ...objects.tree_entry import LINK, TreeEntry
 from ...skills import index_lines, index_text, skill_layout
 from ...skills.skill_metadata import SkillMetadata
-from ..core import skill_rows
-from ..core.skill_rows import SKILLS_SECTION, SkillPredicate
 from ..open.session import Session
-from ..skills import skill_lookup
+from . import skill_lookup, skill_rows
 from .index_cache import (
     IndexCacheHeader,
     IndexLines,
@@ -27,6 +25,7 @@ from .index_cache import (
     read_cached_index,
     skills_root_node,
 )
+from .skill_rows import SKILLS_SECTION, SkillPredicate
 
 _MIN_REWRITE_LINES = 256
 _REWRITE_DIVISOR = 32

@@ -18,17 +18,17 @@ from ...results import Recorded, Upserted
 from ...skills import skill_document, skill_layout
 from ...skills.slug import slugify
 from ...worktree.scan_paths import is_path_ignored
+from ..changes.snapshot_folder import build_snapshot_result
+from ..changes.snapshot_paths import Edits, parent_folders, refuse_new_collisions
 from ..core import working_copy
 from ..core.manual_edits import record_manual_edits
 from ..core.pending_writes import refuse_long_names
-from ..core.revisions import resolve_revision
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
-from ..skills import skill_lookup
-from ..skills.upsert import locate_prior_text, record_skill
-from ..skills.version_history import find_last_version, has_had_version
-from .snapshot_folder import build_snapshot_result
-from .snapshot_paths import Edits, parent_folders, refuse_new_collisions
+from ..read import skill_lookup
+from ..read.revisions import resolve_revision
+from .upsert import locate_prior_text, record_skill
+from .version_history import find_last_version, has_had_version
 
 ContentChange = Callable[[bytes | None], bytes | None]
 """Gets the content of a file and returns the new one; None where there is no file.

@@ -1,0 +1,1 @@
+"""Creating, forking, checking and repairing brains, and collecting garbage."""

@@ -1,0 +1,1 @@
+"""Looking things up in a brain, and the caches of what is derived from it."""
