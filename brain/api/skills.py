@@ -115,7 +115,7 @@ class Skills(Ledgers):
 
     def doubtful_names(self, paths: Sequence[str]) -> list[results.Notice]:
         """Return notices of skills at these paths whose names deceive, as a snapshot does."""
-        from ..repo.skills import lookalikes
+        from ..repo.read import lookalikes
 
         return self._do(lookalikes.check_names_at_head, paths)
 

@@ -146,7 +146,7 @@ def build_snapshot_result(
 def _name_notices(txn: WriteTransaction, before: Bundle, edits: Edits) -> list[Notice]:
     if not any(path.startswith("skills/") for path in edits):
         return []
-    from ..skills import lookalikes
+    from ..read import lookalikes
 
     return lookalikes.check_edited_names(txn.session, before, txn.bundle, edits)
 

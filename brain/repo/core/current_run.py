@@ -2,24 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from ..open.session import Session
-    from ..receipts.runs import ReceiptDraft, Run
+from ...objects.bundle import Bundle
+from ...objects.operation import SnapshotOperation
+from ...objects.tree_entry import TreeEntry
+from ..open.session import Session
 
-CURRENT_RUN: ContextVar[Run | None] = ContextVar("brain_run", default=None)
-"""The run of this thread, or of this task of asyncio."""
+
+class ReceiptDraft(Protocol):
+    """The receipts that a run writes for the snapshots of one transaction."""
+
+    def encode_receipt(
+        self,
+        before: Bundle,
+        after: Bundle,
+        edits: Mapping[str, TreeEntry | None],
+        operation: SnapshotOperation,
+    ) -> bytes:
+        """Return the receipt of the snapshot that is about to be recorded."""
+
+    def add_carrier(self, snapshot_id: bytes) -> None:
+        """Note which snapshot carries the last receipt."""
+
+    def mark_durable(self) -> None:
+        """Note that the transaction is durable, so that its steps are not written again."""
+
+
+class ActiveRun(Protocol):
+    """A run as the transaction sees it."""
+
+    @property
+    def session(self) -> Session:
+        """The brain that the run is recorded in."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the run has ended."""
+
+    def begin_draft(self) -> ReceiptDraft:
+        """Begin the receipts of one transaction."""
+
+
+CURRENT_RUN: ContextVar[ActiveRun | None] = ContextVar("brain_run", default=None)
+"""The run of this thread, or of this asyncio task."""
 
 
 def current_draft(session: Session) -> ReceiptDraft | None:
-    """Return what a turn of a session makes of the run that is going on in it, if one is."""
-    run = find_current_run(session)
-    return run.begin_draft() if run else None
-
-
-def find_current_run(session: Session) -> Run | None:
-    """Return the run that is going on in a session, if one is."""
+    """Return the receipt draft of the run in progress in a session, None without one."""
     run = CURRENT_RUN.get()
-    return run if run is not None and run.session is session and not run.closed else None
+    if run is None or run.session is not session or run.closed:
+        return None
+    return run.begin_draft()

@@ -10,10 +10,10 @@ from ...skills.skill_lint import WARNING, check_skill
 from ...skills.suggestions import suggest_names
 from ..history.log import find_skill_at_version
 from ..open.session import Session
-from ..read import skill_lookup, skill_rows
+from ..read import lookalikes, skill_lookup, skill_rows
 from ..read.revisions import resolve_revision
 from ..read.skill_lookup import FoundSkill
-from . import edit_files, lookalikes
+from . import edit_files
 from .upsert import list_skill_entries
 
 _MAX_NAMED_FILES = 20

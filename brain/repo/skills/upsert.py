@@ -176,7 +176,7 @@ def _write_skill(
         and read_skill_metadata(prior_text, "").name == read_skill_metadata(new.content, "").name
     ):
         return upserted
-    from . import lookalikes
+    from ..read import lookalikes
 
     named = lookalikes.check_new_name(txn.session, txn.bundle, path, request.name)
     return upserted._replace(notices=[*upserted.notices, *named])

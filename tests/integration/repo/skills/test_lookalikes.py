@@ -8,7 +8,7 @@ import pytest
 
 from brain import Brain
 from brain.adopting import adopt
-from brain.repo.skills import lookalikes
+from brain.repo.read import lookalikes
 from brain.serve.tools import Toolbox
 
 

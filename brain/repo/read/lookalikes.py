@@ -17,7 +17,7 @@ from ...skills import deceptive_names, unicode_scripts
 from ...skills.skill_metadata import SkillMetadata
 from ...skills.slug import slugify
 from ..open.session import Session
-from ..read import skill_lookup, skill_rows
+from . import skill_lookup, skill_rows
 
 SAME_NAME_CODE = "same_name"
 MAX_COMPARED_NAMES = 1000
