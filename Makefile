@@ -1,6 +1,6 @@
 # make demo     the whole story on a fresh machine
 # make test     what the tests need, then ruff, mypy, import-linter and pytest
-# make lint     the first three of them
+# make lint     the first three of them, and the rules of tests/house_rules.py
 # make fuzz     what chance finds: SEED=7 SECONDS=600, both optional; see tests/README.md
 # make bench    side by side with git and b3sum: SIZES="100 10000" REPEATS=5 LAYOUTS="directory" ROWS="…"
 # make docs     docs/cli.md from the commands themselves
@@ -43,6 +43,7 @@ lint: $(VENV)/test
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m tests.house_rules
 
 # Measured as a user has it: a plain install, no editable finder at start-up.
 bench: $(VENV)-bench/bin/python

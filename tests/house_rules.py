@@ -1,0 +1,190 @@
+"""Check the rules of the house that no linter knows: `python -m tests.house_rules`.
+
+Part of `make lint`.
+
+1. No name and no sentence uses a banned word (BANNED_NAMES, BANNED_PHRASES).
+2. No public top-level name is defined twice in the library.
+3. No module imports itself over others, and no folder of the library; imports for types count.
+4. No file of the product is longer than MAX_LINES, no folder has more than MAX_MODULES modules.
+
+Prints one line a fault and ends with status 1 if there is any.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import grimp
+
+PROJECT = Path(__file__).parents[1]
+ROOTS = ("brain", "cli")
+MAX_LINES = 400
+MAX_MODULES = 30
+GENERATED_FILES = {"brain/skills/unicode_tables.py"}
+
+BANNED_NAMES = frozenset(
+    """
+    absorbing announced beside byhand desk duty entitled given goon kept likening lining mine
+    midst noted novelty partly seat shelf shelving sift takers told turn twins unshown vouching
+    whence wish within wording
+    """.split()
+)
+"""Words that no identifier has as a part: a reader of the field cannot guess them."""
+
+BANNED_PHRASES = (
+    r"\bthat is none\b",
+    r"\bwho(?:ever)? (?:looks|reads|holds|writes|asks|runs|has|wants)\b",
+    r"\bwhoever\b",
+    r"\bat hand\b",
+    r"\bby hand\b",
+    r"\bgo(?:es|ne)? on purpose\b",
+    r"\bmeant without\b",
+    r"\b(?:he|his|him)\b",
+    r"\bnobody vouches\b",
+    r"\bleads nowhere\b",
+    r"\bis no (?:file|one|skill|path)\b",
+    r"\btold\b",
+)
+"""Phrases that no docstring, comment or message has: they are riddles, not sentences."""
+
+SHARED_NAMES = frozenset({"main"})
+"""Public names that several modules may define: entry points."""
+
+
+def main() -> int:
+    """Print every fault; return the exit status."""
+    faults = [*check_words(), *check_public_names(), *check_circles(), *check_sizes()]
+    for fault in faults:
+        print(fault)
+    return 1 if faults else 0
+
+
+def product_files() -> list[Path]:
+    """Return the Python files of the product, sorted."""
+    return sorted(path for root in ROOTS for path in (PROJECT / root).rglob("*.py"))
+
+
+def check_words() -> Iterator[str]:
+    """Yield a fault for each banned word in a name and each banned phrase in a text."""
+    phrases = re.compile("|".join(BANNED_PHRASES))
+    for path in product_files():
+        text = path.read_text("utf-8")
+        where = path.relative_to(PROJECT)
+        for line, name in _names(ast.parse(text)):
+            banned = BANNED_NAMES.intersection(re.findall(r"[a-z]+", _split_case(name)))
+            if banned:
+                yield f"{where}:{line}: the name {name} has the word {', '.join(sorted(banned))}"
+        banned = BANNED_NAMES.intersection(path.stem.split("_"))
+        if banned:
+            yield f"{where}: the module name has the word {', '.join(sorted(banned))}"
+        for number, content in enumerate(text.splitlines(), 1):
+            found = phrases.search(content)
+            if found:
+                yield f"{where}:{number}: the text has {found[0]!r}"
+
+
+def _names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and spelling of every name that a module defines, at any depth."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.lineno, node.name
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+
+
+def _split_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def check_public_names() -> Iterator[str]:
+    """Yield a fault for each public function or class that two modules of the library define."""
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for path in sorted((PROJECT / "brain").rglob("*.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                places[node.name].append(str(path.relative_to(PROJECT)))
+    for name, paths in sorted(places.items()):
+        if len(paths) > 1 and not name.startswith("_") and name not in SHARED_NAMES:
+            yield f"the public name {name} is defined in {', '.join(paths)}"
+
+
+def check_circles() -> Iterator[str]:
+    """Yield a fault for each circle of imports among modules, and among folders."""
+    for root in ("brain", "brain_cli"):
+        graph = grimp.build_graph(root, exclude_type_checking_imports=False)
+        modules: dict[str, set[str]] = {
+            name: graph.find_modules_directly_imported_by(name) for name in graph.modules
+        }
+        yield from (f"circle of modules: {' '.join(each)}" for each in find_circles(modules))
+        packages = {name for name in modules if graph.find_children(name)} - {root}
+        folders: dict[str, set[str]] = {}
+        for name, imported in modules.items():
+            here = _folder(name, packages)
+            folders.setdefault(here, set()).update(
+                there
+                for there in (_folder(other, packages) for other in imported)
+                if there != here and not _is_above(there, here) and not _is_above(here, there)
+            )
+        yield from (f"circle of folders: {' '.join(each)}" for each in find_circles(folders))
+
+
+def _folder(module: str, packages: set[str]) -> str:
+    return module if module in packages else module.rpartition(".")[0] or module
+
+
+def _is_above(folder: str, other: str) -> bool:
+    return other.startswith(f"{folder}.")
+
+
+def find_circles(arrows: dict[str, set[str]]) -> list[list[str]]:
+    """Return the strongly connected components of more than one node (Tarjan 1972), sorted."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    circles: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in sorted(arrows.get(node, ())):
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            component = stack[stack.index(node) :]
+            del stack[stack.index(node) :]
+            if len(component) > 1:
+                circles.append(sorted(component))
+
+    sys.setrecursionlimit(10_000)
+    for node in sorted(arrows):
+        if node not in index:
+            visit(node)
+    return sorted(circles)
+
+
+def check_sizes() -> Iterator[str]:
+    """Yield a fault for each file that is too long and each folder with too many modules."""
+    modules: defaultdict[Path, int] = defaultdict(int)
+    for path in product_files():
+        where = path.relative_to(PROJECT)
+        modules[where.parent] += path.name != "__init__.py"
+        lines = path.read_text("utf-8").count("\n")
+        if lines > MAX_LINES and str(where) not in GENERATED_FILES:
+            yield f"{where}: {lines} lines, more than {MAX_LINES}"
+    for folder, count in sorted(modules.items()):
+        if count > MAX_MODULES:
+            yield f"{folder}: {count} modules, more than {MAX_MODULES}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
