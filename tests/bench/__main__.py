@@ -12,6 +12,7 @@ from tests.bench.arena import Arena
 from tests.bench.generate import LAYOUTS, Corpus
 from tests.bench.goals import NO_BRAIN, Results
 from tests.bench.machine import describe
+from tests.bench.record import Conditions, OtherConditions, load_record
 from tests.bench.report import report
 from tests.bench.rows import ADOPT_GIT, FIRST, IN_PROCESS, ROWS, START_UP, start_up
 from tests.bench.timing import Runner, Series, environment
@@ -27,7 +28,12 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--repeats", type=int, default=5)
     made.add_argument("--memory", type=int, default=64, help="size of the memory file in MB")
     made.add_argument("--work", type=Path, default=Path(".bench"), help="folder to work in")
-    made.add_argument("--out", type=Path, help="write the report here too")
+    made.add_argument(
+        "--out",
+        type=Path,
+        default=Path(".bench/performance.md"),
+        help="the report; what was measured before is kept beside it, as JSON, and stays in it",
+    )
     return made
 
 
@@ -63,19 +69,25 @@ def measured(options: argparse.Namespace, work: Path, runner: Runner) -> Iterato
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the report, write it where asked. Return the exit status."""
+    """Measure, print the report and write it with its record. Return the exit status."""
     options = parser().parse_args(arguments)
     work = options.work.resolve()
     home = work / "home"
     home.mkdir(parents=True, exist_ok=True)
     runner = Runner(environment(home))
-    machine = describe(runner, work)
-    text = ""
+    conditions = Conditions(machine=describe(runner, work), memory_mb=options.memory)
+    record_path = options.out.with_suffix(".json")
+    try:
+        record = load_record(record_path, conditions)
+    except OtherConditions as error:
+        print(error, file=sys.stderr)
+        return 1
+    options.out.parent.mkdir(parents=True, exist_ok=True)
     for results in measured(options, work, runner):
-        text = report(results, machine, options.repeats, options.memory, IN_PROCESS)
-        if options.out:
-            options.out.write_text(text, encoding="utf-8")
-    print(text)
+        record.add(results, options.repeats)
+        record.save(record_path)
+        options.out.write_text(report(record, IN_PROCESS), encoding="utf-8")
+    print(options.out.read_text("utf-8"))
     return 0
 
 

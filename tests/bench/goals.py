@@ -119,14 +119,28 @@ GOALS = (
 )
 
 
+NOT_RUN = "not run"
+
+
 class Verdict(NamedTuple):
-    """A goal at one layout and size; `figure` is None where it could not be measured."""
+    """A goal at one layout and size.
+
+    `figure` is None where there is nothing to judge by: `reason` is then `NOT_RUN`, or says
+    why the run failed.
+    """
 
     goal: Goal
     layout: str
     skills: int
     figure: float | None
     reason: str
+
+    @property
+    def outcome(self) -> str:
+        """`met`, `not met`, `failed` or `not run`."""
+        if self.figure is None:
+            return NOT_RUN if self.reason == NOT_RUN else "failed"
+        return "met" if self.met else "not met"
 
     @property
     def met(self) -> bool:
@@ -171,7 +185,7 @@ def _median(
 ) -> tuple[float | None, str]:
     series = rows.get(row, {}).get(contestant)
     if series is None:
-        return None, f"{row} of {contestant} was not run"
+        return None, NOT_RUN
     return series.median(measure), series.failure
 
 

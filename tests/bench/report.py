@@ -1,11 +1,12 @@
-"""The report: goals with met or not met, then every median, as Markdown."""
+"""The report: each goal met, not met or not run, then every median, as Markdown."""
 
 from __future__ import annotations
 
 import resource
 from collections.abc import Iterator, Mapping
 
-from tests.bench.goals import KIB, MB, Results, Verdict, judge, reference
+from tests.bench.goals import KIB, MB, NOT_RUN, Verdict, judge, reference
+from tests.bench.record import Record, Row
 from tests.bench.timing import Series
 
 _HEAD = """\
@@ -15,7 +16,8 @@ Made by `make bench`; do not edit. Measured on {machine}.
 
 Medians of {repeats} interleaved runs (three times as many for work of milliseconds, {count}
 calls a run in-process), warm cache, whole processes unless it says in-process. A brain is
-100 to 100,000 generated skills of about 5 KB and one memory file of {memory} MB. brain syncs
+100 to 100,000 generated skills of about 5 KB and one memory file of {memory} MB. A row that was
+not run under these conditions says so; it is neither met nor missed. brain syncs
 what it acknowledges; git does not sync loose objects and pygit2 syncs nothing and writes no
 file. git's automatic gc is off; "git tuned" is git with uncompressed loose objects,
 `feature.manyFiles` and the untracked cache. A peak memory below {floor:.0f} MB, that of the
@@ -31,15 +33,28 @@ _BYTES = {
 }
 
 
-def report(results: Results, machine: str, repeats: int, memory: int, count: int) -> str:
-    """Return the whole document."""
+def report(record: Record, calls: int) -> str:
+    """Return the whole document; `calls` is how many an in-process run makes."""
     floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / MB
-    head = _HEAD.format(machine=machine, repeats=repeats, memory=memory, count=count, floor=floor)
-    parts = [head, "## Goals\n", *_goals(judge(results))]
-    for (layout, skills), rows in results.items():
+    head = _HEAD.format(
+        machine=record.conditions.machine,
+        repeats=_repeats(record),
+        memory=record.conditions.memory_mb,
+        count=calls,
+        floor=floor,
+    )
+    parts = [head, "## Goals\n", *_goals(judge(record.results()))]
+    for (layout, skills), rows in sorted(record.rows.items(), key=lambda item: item[0][::-1]):
         title = f"{skills:,} skills, layout {layout}" if skills else "Without a brain"
         parts += [f"\n## {title}\n", *_medians(rows)]
     return "\n".join(parts) + "\n"
+
+
+def _repeats(record: Record) -> str:
+    """Say how often rows were run: one number, or the least and the greatest."""
+    numbers = {row.repeats for rows in record.rows.values() for row in rows.values()}
+    least, most = min(numbers), max(numbers)
+    return str(least) if least == most else f"{least} to {most}"
 
 
 def _goals(verdicts: list[Verdict]) -> Iterator[str]:
@@ -47,13 +62,14 @@ def _goals(verdicts: list[Verdict]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|---|"
     for verdict in verdicts:
         goal = verdict.goal
-        measured = verdict.reason or "not measured"
+        measured = "" if verdict.reason == NOT_RUN else verdict.reason
         if verdict.figure is not None:
             measured = _number(verdict.figure, goal.unit_name)
         stretch, reached = "", ""
         if goal.stretch is not None:
             stretch = f"≤ {_number(goal.stretch, goal.unit_name)}"
-            reached = "met" if verdict.stretched else "not met"
+            if verdict.figure is not None:
+                reached = "met" if verdict.stretched else "not met"
         cells = [
             *(
                 goal.work,
@@ -63,17 +79,16 @@ def _goals(verdicts: list[Verdict]) -> Iterator[str]:
                 measured,
             ),
             f"≤ {_number(goal.goal, goal.unit_name)}",
-            "**met**" if verdict.met else "**not met**",
+            verdict.outcome if verdict.figure is None else f"**{verdict.outcome}**",
             *(stretch, reached),
         ]
         yield _row(cells)
-    yield _row(["clone and verify", "", "", "", "not there yet", "", "", "", ""])
 
 
-def _medians(rows: Mapping[str, Mapping[str, Series]]) -> Iterator[str]:
+def _medians(rows: Mapping[str, Row]) -> Iterator[str]:
     yield "| work | contestant | measure | median | brain / this | processor |"
     yield "|---|---|---|---|---|---|"
-    for row, outcome in rows.items():
+    for row, outcome in ((name, rows[name].contestants) for name in sorted(rows)):
         for measure in _BYTES.get(row, ("wall",)):
             ours = outcome["brain"].median(measure) if "brain" in outcome else None
             for contestant, series in outcome.items():

@@ -12,6 +12,8 @@ from tests.bench import adopting
 from tests.bench.__main__ import main
 from tests.bench.generate import LAYOUTS, Corpus, generate, memory_line, skill
 from tests.bench.goals import GOALS, NO_BRAIN, judge
+from tests.bench.record import Conditions, OtherConditions, Record, load_record
+from tests.bench.report import report
 from tests.bench.rows import ADOPT_GIT, ROWS, START_UP
 from tests.bench.timing import Failed, Sample, Series, interleave
 
@@ -85,6 +87,39 @@ def test_a_goal_is_met_at_the_figure_and_missed_above_it() -> None:
         assert not verdict.stretched
 
 
+def _brain_record(*rows: str) -> Record:
+    record = Record(conditions=Conditions(machine="one", memory_mb=1))
+    measured = {row: {"brain": Series([Sample(wall=0.5, cpu=0.25, rss=7)])} for row in rows}
+    record.add({("flat", 100): measured}, repeats=3)
+    return record
+
+
+def test_a_run_of_some_rows_leaves_the_others_in_the_record(tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    _brain_record("status", "upsert").save(path)
+    record = load_record(path, Conditions(machine="one", memory_mb=1))
+    record.add({("flat", 100): {"upsert": {"brain": Series([Sample(wall=0.1)])}}}, repeats=5)
+    record.save(path)
+    rows = load_record(path, Conditions(machine="one", memory_mb=1)).rows["flat", 100]
+    assert rows["status"].contestants["brain"].median("wall") == 0.5
+    assert (rows["status"].repeats, rows["upsert"].repeats) == (3, 5)
+    assert rows["upsert"].contestants["brain"].median("wall") == 0.1
+
+
+def test_rows_of_two_machines_are_never_in_one_record(tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    _brain_record("status").save(path)
+    with pytest.raises(OtherConditions, match="other conditions"):
+        load_record(path, Conditions(machine="another", memory_mb=1))
+
+
+def test_the_report_says_of_a_goal_that_was_not_run_that_it_was_not_run() -> None:
+    text = report(_brain_record("upsert"), 1)
+    lines = [line for line in text.splitlines() if line.startswith("| append 1 KB")]
+    assert lines
+    assert all("not run" in line and "met" not in line for line in lines)
+
+
 def test_a_goal_without_its_measurement_is_not_met_and_says_why() -> None:
     outcome = {"brain": Series([], "no command"), "git": Series([Sample(wall=0.1)])}
     verdicts = judge({("directory", 100_000): {"status": outcome}})
@@ -92,4 +127,6 @@ def test_a_goal_without_its_measurement_is_not_met_and_says_why() -> None:
         goal for goal in GOALS if not goal.sizes or 100_000 in goal.sizes
     }
     assert not any(verdict.met for verdict in verdicts)
+    outcomes = {verdict.goal.row: verdict.outcome for verdict in verdicts}
+    assert (outcomes["status"], outcomes["restore"]) == ("failed", "not run")
     assert all(verdict.reason for verdict in verdicts)
