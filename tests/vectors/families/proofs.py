@@ -32,7 +32,7 @@ def _paths() -> dict[str, Document]:
         "a path": SMALL.path_proof("skills/b.md"),
         "a path at the top": SMALL.path_proof("SOUL.md"),
         "a path that is its whole section": SMALL.path_proof("memory/a.md"),
-        "a path that is the whole brain": record_snapshot(["é/🧠"]).path("é/🧠"),
+        "a path that is the whole brain": record_snapshot(["é/🧠"]).path_proof("é/🧠"),
         "an empty file": HOLLOW.path_proof("skills/b.md"),
         "a path in two levels": WIDE.path_proof("skills/00123.md"),
         "the first path of three levels": DEEP.path_proof("skills/00000.md"),
