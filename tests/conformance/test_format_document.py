@@ -1,4 +1,4 @@
-"""The figures in docs/FORMAT.md are true."""
+"""The figures in docs/FORMAT.md and docs/format/ are true, and their links lead somewhere."""
 
 from __future__ import annotations
 
@@ -84,7 +84,9 @@ def test_the_table_of_jumps_is_that_of_the_vectors(project: Path) -> None:
 
 
 def test_the_limits_are_those_of_the_library(project: Path) -> None:
-    text = " ".join((project / "docs" / "FORMAT.md").read_text("utf-8").split())
+    docs = project / "docs"
+    pages = [docs / "FORMAT.md", *sorted((docs / "format").glob("*.md"))]
+    text = " ".join(" ".join(page.read_text("utf-8") for page in pages).split())
     for number in (
         encoding.MAX_OBJECT_BYTES,
         encoding.MAX_CONTAINER_ITEMS,
@@ -111,3 +113,22 @@ def test_the_limits_are_those_of_the_library(project: Path) -> None:
         f"{node_boundary.MAX_NODE_ENTRIES - 1}^3 ≤ 2^22 < {node_boundary.MAX_NODE_ENTRIES}^3"
         in text
     )
+
+
+def test_every_link_within_the_documents_leads_to_a_heading(project: Path) -> None:
+    docs = project / "docs"
+    pages = [*docs.glob("*.md"), *docs.glob("format/*.md")]
+    headings = {page: _heading_anchors(page) for page in pages}
+    broken = [
+        f"{page.name}: {target}#{anchor}"
+        for page in pages
+        for target, anchor in re.findall(r"\]\(([\w./-]*)#([\w-]+)\)", page.read_text("utf-8"))
+        if anchor not in headings.get((page.parent / target).resolve() if target else page, ())
+    ]
+    assert not broken
+
+
+def _heading_anchors(page: Path) -> set[str]:
+    """Return the anchors that GitHub gives the headings of a page."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}

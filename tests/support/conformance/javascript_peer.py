@@ -3,7 +3,7 @@
     with javascript.running() as peer:
         peer.ask([("snapshot", {"hex": "9b…"})])   # [{"ok": {"id": "…"}}]
 
-It is written from docs/FORMAT.md alone and shares no code with this project. `make test`
+It is written from docs/FORMAT.md and docs/format/ alone and shares no code with this project. `make test`
 installs its packages; where node or they are missing the test is skipped, which CI refuses.
 """
 
