@@ -2,6 +2,7 @@
 # make test     what the tests need, then ruff, mypy, import-linter and pytest
 # make lint     the first three of them, and the rules of tests/house_rules.py
 # make fuzz     what chance finds: SEED=7 SECONDS=600, both optional; see tests/README.md
+# make mutation  which changes of the code no test notices: GROUP=verify SEED=7 COUNT=20; see tests/README.md
 # make bench    side by side with git and b3sum: SIZES="100 10000" REPEATS=5 LAYOUTS="directory" ROWS="…"
 # make docs     docs/cli.md from the commands themselves
 # make vectors  the golden vectors of tests/vectors from their generator
@@ -17,6 +18,8 @@ WORK    ?= .bench
 OUT     ?= docs/performance.md
 SEED    ?=
 SECONDS ?= 600
+GROUP   ?=
+COUNT   ?=
 ARGS    ?=
 
 PIP     := -m pip --disable-pip-version-check --quiet
@@ -24,7 +27,7 @@ NPM     := solc@0.8.37 @foundry-rs/anvil@1.7.1 @modelcontextprotocol/inspector@2
 	@msgpack/msgpack@3.1.3 @noble/hashes@1.8.0 @noble/curves@1.9.7
 APT     := DEBIAN_FRONTEND=noninteractive apt-get --quiet --quiet
 
-.PHONY: demo test lint fuzz bench docs vectors clean
+.PHONY: demo test lint fuzz mutation bench docs vectors clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
@@ -37,6 +40,11 @@ test: $(VENV)/tools lint
 
 fuzz: $(VENV)/tools $(VENV)/test
 	@$(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS) $(ARGS)
+
+mutation: $(VENV)/tools $(VENV)/test
+	@$(BIN)/python $(PIP) install --editable ".[mutation]"
+	@$(BIN)/python -m tests.mutation $(if $(GROUP),--group $(GROUP)) $(if $(SEED),--seed $(SEED)) \
+		$(if $(COUNT),--count $(COUNT)) $(ARGS)
 
 lint: $(VENV)/test
 	@$(BIN)/ruff check .
