@@ -140,7 +140,7 @@ def _honest_snapshot(session: Session) -> Snapshot:
 def _commit_snapshot(session: Session, tx: Any, data: bytes) -> None:
     head = session.head()
     here = snapshots.snapshot_id(data)
-    tx.put(ObjectKind.SNAPSHOT, here, data)
+    tx.put_object(ObjectKind.SNAPSHOT, here, data)
     name = f"heads/{session.current_branch()}"
     tx.update_ref(name, head, here)
     log_operation(session, tx, "snapshot", "forged", [(name, head, here)])

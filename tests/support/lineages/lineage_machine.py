@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
 from brain import Brain
-from brain.repo.core import checkout as writing
+from brain.repo.core import checkout
 from tests.support.lineages.brain_beside_model import (
     BRANCH_NAMES,
     CONFLICT_CHOICES,
@@ -23,7 +23,7 @@ from tests.support.lineages.lineage_model import LogStep, differing_paths
 
 skill_slugs = st.sampled_from(SKILL_SLUGS)
 branch_names = st.sampled_from(BRANCH_NAMES)
-other_branches = st.runner().flatmap(lambda machine: st.sampled_from(machine.model.others()))
+other_branches = st.runner().flatmap(lambda machine: st.sampled_from(machine.model.other_branches()))
 """A branch that is there, rather not the current one."""
 file_paths = st.sampled_from([*PLAIN_PATHS, *map(skill_path, SKILL_SLUGS)])
 conflict_choices = st.sampled_from(CONFLICT_CHOICES)
@@ -122,7 +122,7 @@ class LineageMachine(BrainBesideModel):
         """Write a skill and die before its file is written; the next writer writes it."""
         before = self.model.head
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(writing, "write_files", _raise_kill)
+            patch.setattr(checkout, "write_files", _raise_kill)
             with pytest.raises(SimulatedKill):
                 self.brain.upsert_skill(slug, self.new_line(skill_path(slug)), description="d")
         self.reopen()
