@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +23,10 @@ from .checkout import Progress, no_progress
 
 if TYPE_CHECKING:  # an upsert does not scan, and starts the faster for it
     from ...worktree.scan import ScanResult
+
+
+_MAX_NAMED_FILES = 5
+"""The most files that an error names."""
 
 
 class FolderScan(NamedTuple):
@@ -136,11 +140,24 @@ def diff_folder(
         for path in [path for path, entry in now.items() if entry is None]:
             del now[path]
         return now
+    return drop_unchanged_edits(session, target, now)
+
+
+def drop_unchanged_edits(
+    session: Session, bundle: Bundle, edits: Mapping[str, TreeEntry | None]
+) -> dict[str, TreeEntry | None]:
+    """Return the edits that change something in `bundle`."""
     return {
         path: entry
-        for path, entry in now.items()
-        if entry != bundles.get_entry(session.nodes, target, path)
+        for path, entry in edits.items()
+        if entry != bundles.get_entry(session.nodes, bundle, path)
     }
+
+
+def describe_unrecorded(changed_paths: Iterable[str]) -> str:
+    """Return the error message about files with changes that would be lost."""
+    names = ", ".join(map(printable_text, sorted(changed_paths)[:_MAX_NAMED_FILES]))
+    return f"files have unrecorded changes: {names}"
 
 
 def refuse_unsafe_parents(session: Session, path: str) -> None:
