@@ -1,7 +1,7 @@
-"""Brains with rows forged by the project's own functions, so that every id and seal fits.
+"""Brains with rows forged by the project's own functions, so that ids and checksums match.
 
-`python -m tests.support.lineages.forged_lineages SEED ROUNDS` forges one brain after the other, verifies it, and
-asks it what a user would; whatever is not a `BrainError` is a fault. The seed is printed.
+`python -m tests.support.lineages.forged_lineages SEED ROUNDS` forges brains, verifies each,
+and runs what a user would run; any exception but a `BrainError` is a fault.
 """
 
 from __future__ import annotations
