@@ -23,14 +23,14 @@ LineSpan = tuple[int, int]
 def match_lines(base: Sequence[bytes], other: Sequence[bytes]) -> list[int]:
     """Return the index in `other` of each line of `base`, or UNMATCHED; indexes ascend."""
     out = [UNMATCHED] * len(base)
-    left = [((0, len(base)), (0, len(other)))]
-    while left:
-        ours, theirs = _match_common_ends(base, other, *left.pop(), out)
+    queue = [((0, len(base)), (0, len(other)))]
+    while queue:
+        ours, theirs = _match_common_ends(base, other, *queue.pop(), out)
         if set(base[slice(*ours)]).isdisjoint(other[slice(*theirs)]):
             continue
         anchors = _find_anchors(base, other, ours, theirs)
         if anchors:
-            left += _match_from_anchors(base, other, ours, theirs, anchors, out)
+            queue += _match_from_anchors(base, other, ours, theirs, anchors, out)
         elif ours[1] - ours[0] + theirs[1] - theirs[0] <= _MAX_DIFFLIB_LINES:
             _match_with_difflib(base, other, ours, theirs, out)
     return out

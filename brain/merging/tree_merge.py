@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 from ..objects import bundle as bundles
 from ..objects import paths
-from ..objects.bundle import Bundle
+from ..objects.bundle import Bundle, Edits
 from ..objects.node_cache import NodeCache
 from ..objects.tree_entry import LINK, TreeEntry
 
-PathEdits = dict[str, TreeEntry | None]
 PathChanges = Mapping[str, tuple[TreeEntry | None, TreeEntry | None]]
 """The entries of each changed path, before and after."""
 
@@ -47,7 +46,7 @@ class TreeMerge(NamedTuple):
     `added` are the paths that exactly one side added.
     """
 
-    edits: PathEdits
+    edits: Edits
     conflicts: list[PathConflict]
     collisions: list[tuple[str, str]]
     added: list[str]
@@ -113,11 +112,9 @@ def _find_moves(changes: PathChanges) -> dict[str, str]:
     }
 
 
-def _follow_moves(
-    our_changes: PathChanges, their_changes: PathChanges
-) -> tuple[PathEdits, set[str]]:
+def _follow_moves(our_changes: PathChanges, their_changes: PathChanges) -> tuple[Edits, set[str]]:
     """Return the edits that carry changes along with moves, and the paths they settle."""
-    edits: PathEdits = {}
+    edits: Edits = {}
     settled: set[str] = set()
     for path, target in _find_moves(their_changes).items():
         written = our_changes.get(path, _UNCHANGED)[1]

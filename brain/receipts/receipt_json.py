@@ -72,10 +72,10 @@ def decode_receipt(data: bytes) -> Receipt:
     value = strict_json.parse_json(data, MAX_JSON_DEPTH, MAX_JSON_VALUES, _format_error)
     if type(value) is not dict:
         raise bad_field_error(value, "a receipt")
-    found = value.pop("format", None)
-    if found != RECEIPT_FORMAT:
+    format_name = value.pop("format", None)
+    if format_name != RECEIPT_FORMAT:
         raise FormatError(
-            f"not a receipt of this format: {printable_text(found)}",
+            f"not a receipt of this format: {printable_text(format_name)}",
             code="unsupported_version",
             hint=f'the field "format" of a receipt is "{RECEIPT_FORMAT}"',
         )

@@ -86,8 +86,8 @@ def canonical_argument(value: Any) -> str:
 
 
 def _reserialize(value: str) -> str:
-    found = parse_record(value.encode(errors="replace"))
-    return value if found is None else json.dumps(found, ensure_ascii=False, sort_keys=True)
+    parsed = parse_record(value.encode(errors="replace"))
+    return value if parsed is None else json.dumps(parsed, ensure_ascii=False, sort_keys=True)
 
 
 def parse_time(value: Any) -> int:

@@ -6,7 +6,7 @@ the last import. Importing does not write to the folder; the merge does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from ...digest import NO_DIGEST
 from ...errors import InvalidInput, printable_text
 from ...objects import bundle as bundles
 from ...objects import lineage, operation, paths
+from ...objects.bundle import Edits
 from ...objects.snapshot import MAX_PARENTS
 from ...objects.tree_entry import TreeEntry
 from ...results import Imported, Notice
@@ -28,8 +29,6 @@ from . import snapshot_folder
 
 BRAIN_OWNED_FILES = frozenset({"manifest.yaml", ".brainignore", "trust.json"})
 """Files that configure the brain: an import neither removes them nor takes them over."""
-
-Edits = Mapping[str, TreeEntry | None]
 
 
 class SourceFile(NamedTuple):
@@ -140,8 +139,8 @@ class _StepImporter:
         import_operation = operation.import_operation(source.kind, source.name, step.revision)
         author_and_time = step.author, step.time
         while len(merged) >= MAX_PARENTS:  # git's octopus merges may have more parents
-            some, merged = merged[: MAX_PARENTS - 1], merged[MAX_PARENTS - 1 :]
-            txn.record_external({}, import_operation, step.message, author_and_time, some)
+            batch, merged = merged[: MAX_PARENTS - 1], merged[MAX_PARENTS - 1 :]
+            txn.record_external({}, import_operation, step.message, author_and_time, batch)
         txn.record_external(edits, import_operation, step.message, author_and_time, merged)
         self._collision_filter.set_bundle(txn.bundle)
         if step.parents is not None:

@@ -172,11 +172,11 @@ def _refuse_unrecorded_edits(txn: WriteTransaction, holders: Sequence[str]) -> N
 
 def find_referenced_blobs(reader: StoreReader, blobs: set[bytes]) -> set[bytes]:
     """Return those of `blobs` that a file or a snapshot's receipt in the store refers to."""
-    found: set[bytes] = set()
+    referenced: set[bytes] = set()
     for _, data in reader.stream_objects(ObjectKind.NODE):
         node = nodes.decode_node(data)
         if node.kind == LEAF:
-            found.update(blobs.intersection(line[2] for line in node.entries))
+            referenced.update(blobs.intersection(line[2] for line in node.entries))
     for _, data in reader.stream_objects(ObjectKind.SNAPSHOT):
-        found.update(blobs.intersection([snapshots.decode_snapshot(data).receipt]))
-    return found
+        referenced.update(blobs.intersection([snapshots.decode_snapshot(data).receipt]))
+    return referenced

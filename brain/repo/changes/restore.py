@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from ...errors import NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation, paths
-from ...objects.bundle import Bundle
+from ...objects.bundle import Bundle, Edits
 from ...objects.tree_entry import TreeEntry
 from ...results import Restored
 from ..core import read_files, working_copy
@@ -17,8 +17,6 @@ from ..core.path_collisions import refuse_invalid_edits
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..open.session import Session
 from ..read.revisions import resolve_revision
-
-Edits = dict[str, TreeEntry | None]
 
 
 def restore_files(

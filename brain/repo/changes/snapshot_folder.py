@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 
 from ...objects import bundle as bundles
 from ...objects import operation
-from ...objects.bundle import Bundle
+from ...objects.bundle import Bundle, Edits
 from ...objects.operation import SnapshotOperation
-from ...objects.tree_entry import TreeEntry
 from ...results import Notice, Recorded, Status
 from ...worktree import file_fingerprint
 from ..core import read_files, working_copy
@@ -22,7 +21,6 @@ SNAPSHOT_OPERATION = operation.snapshot_operation()
 UNWRITTEN_CODE = "unwritten"
 """The code of the notice about a file that is recorded but not yet written."""
 
-Edits = Mapping[str, TreeEntry | None]
 MessageBuilder = Callable[[Session, Bundle, Edits], str]
 """Builds the message of a snapshot from the bundle before it and the edits."""
 
@@ -161,5 +159,5 @@ def _secret_notices(txn: WriteTransaction, edits: Edits) -> list[Notice]:
         return []
     from ..core import secret_scan
 
-    found = secret_scan.scan_edits(txn.session, txn.head, edits) if any(edits.values()) else []
-    return [*secret_scan.masked_message_notices(txn.message_was_masked), *found]
+    notices = secret_scan.scan_edits(txn.session, txn.head, edits) if any(edits.values()) else []
+    return [*secret_scan.masked_message_notices(txn.message_was_masked), *notices]

@@ -12,7 +12,7 @@ from contextlib import closing
 from ...errors import NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation, paths
-from ...objects.bundle import Bundle
+from ...objects.bundle import Bundle, Edits
 from ...objects.tree_entry import TreeEntry
 from ...results import Recorded
 from ...worktree.ignore_rules import IgnoreRules
@@ -23,8 +23,6 @@ from ..core.checkout import Progress, no_progress
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..open.session import Session
 from .snapshot_folder import MessageBuilder, build_snapshot_result
-
-Edits = dict[str, TreeEntry | None]
 
 
 def snapshot_paths(

@@ -15,9 +15,9 @@ from ...digest import DIGEST_SIZE, NO_DIGEST
 from ...encoding import unpack
 from ...errors import Conflict, FormatError, NotFound, printable_text
 from ...objects import bundle as bundles
+from ...objects.bundle import Edits
 from ...objects.operation import MAX_KIND_BYTES
 from ...objects.snapshot import MAX_TIME_MS
-from ...objects.tree_entry import TreeEntry
 from ...results import Operation, Restored
 from ...store.protocol import OperationRow, StoreReader, StoreTransaction
 from ..core import working_copy
@@ -205,7 +205,7 @@ def _move_refs(
     entry: OperationEntry,
     refs: list[tuple[str, bytes, bytes]],
     moved: tuple[bytes, bytes],
-) -> dict[str, TreeEntry | None]:
+) -> Edits:
     """Move refs and add pending writes for the files that differ between the snapshots `moved`.
 
     Files are written for the current branch only.
@@ -235,9 +235,7 @@ def _move_refs(
     return writes
 
 
-def _compute_writes(
-    session: Session, tx: StoreTransaction, from_: bytes, to: bytes
-) -> dict[str, TreeEntry | None]:
+def _compute_writes(session: Session, tx: StoreTransaction, from_: bytes, to: bytes) -> Edits:
     before, after = session.bundle_of(from_), session.bundle_of(to)
     writes = {path: now for path, _, now in bundles.diff_bundles(session.nodes, before, after)}
     refuse_invalid_edits(session, before, after, writes)

@@ -49,10 +49,10 @@ def describe_changed_skill(change: SkillChange) -> str:
 def _describe_file_change(session: Session, change: PathChange) -> str:
     if change.from_path is not None:
         return f"{printable_text(change.from_path)} moved to {printable_text(change.path)}"
-    words = change.change
-    if words == "modified":
-        words = " ".join(_line_count_words(unified_diff.build_diff_stat(session, change)))
-    return f"{printable_text(change.path)} {words}"
+    text = change.change
+    if text == "modified":
+        text = " ".join(_line_count_words(unified_diff.build_diff_stat(session, change)))
+    return f"{printable_text(change.path)} {text}"
 
 
 def _line_count_words(stat: DiffStat) -> Iterator[str]:

@@ -216,15 +216,15 @@ def find_skill_at_version(
     """
     from ..read import skill_lookup, skill_rows
 
-    found = [
+    matching = [
         row
         for row, inside in _iter_skill_changes(session, head, slug_or_path, wanted_version)
         if row.version == wanted_version
         and row.change != skill_rows.REMOVED
         and row.snapshot in inside
     ]
-    if found:
-        row = max(found, key=partial(_generation, session))
+    if matching:
+        row = max(matching, key=partial(_generation, session))
         return row.snapshot, skill_lookup.load_skill(
             session, session.bundle_of(row.snapshot), row.path
         )

@@ -209,9 +209,9 @@ def _resolve_proposal_name(session: Session, name_or_id: str) -> str:
         if is_hex(name_or_id):
             resolve_revision(session, name_or_id)  # raises the error of the id
     elif snapshot_id not in merged:
-        found = _find_proposal_with(session, snapshot_id)
-        if found is not None:
-            return found
+        containing = _find_proposal_with(session, snapshot_id)
+        if containing is not None:
+            return containing
     raise _no_proposal_error(name_or_id)
 
 

@@ -14,9 +14,10 @@ from ...digest import blob_id
 from ...errors import InvalidInput
 from ...merging import content_merge, tree_merge
 from ...merging.content_merge import BOTH, MERGE_CHOICES, OURS, THEIRS, ContentSides, DraftMerge
-from ...merging.tree_merge import EditedBundle, PathConflict, PathEdits
+from ...merging.tree_merge import EditedBundle, PathConflict
 from ...objects import ancestry
 from ...objects import bundle as bundles
+from ...objects.bundle import Edits
 from ...objects.tree_entry import LINK, TreeEntry
 from ...skills.skill_document import set_version
 from ...trust.policy import POLICY_PATH, is_policy
@@ -55,7 +56,7 @@ class MergeOutcome(NamedTuple):
     `added` are the paths that exactly one side added.
     """
 
-    edits: PathEdits
+    edits: Edits
     skills: list[MergedVersions]
     unresolved: list[UnresolvedConflict]
     decided: list[tuple[PathConflict, Decision]]
@@ -205,7 +206,7 @@ class Merger:
         return _PathMerge(unresolved=UnresolvedConflict(conflict, reason))
 
     def _build_collision(
-        self, our_path: str, their_path: str, ours: EditedBundle, edits: PathEdits
+        self, our_path: str, their_path: str, ours: EditedBundle, edits: Edits
     ) -> PathConflict | None:
         """Return two paths that no folder can hold together as a conflict about theirs."""
         if our_path in edits and edits[our_path] is None:
@@ -272,7 +273,7 @@ def _merge_deletion(conflict: PathConflict, choice: Decision | None) -> _PathMer
 
 
 def _resolve_collision(
-    our_path: str, collision: PathConflict, choice: Decision, edits: PathEdits
+    our_path: str, collision: PathConflict, choice: Decision, edits: Edits
 ) -> None:
     """Take one of two colliding files, or both, theirs under another name."""
     assert collision.theirs is not None

@@ -261,8 +261,9 @@ def to_excerpt_text(value: object) -> str:
 
 def find_version_at_head(session: Session, slug: str) -> str:
     """Return the version of a skill at the head, "" if there is no such skill."""
-    found = skill_lookup.find_skill_or_none(session, session.bundle_of(session.head()), slug)
-    return found.card.version if found else ""
+    bundle = session.bundle_of(session.head())
+    skill = skill_lookup.find_skill_or_none(session, bundle, slug)
+    return skill.card.version if skill else ""
 
 
 def check_outcome(outcome: str) -> str:
