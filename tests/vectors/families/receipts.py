@@ -9,9 +9,9 @@ from typing import Any
 from brain.digest import blob_id
 from brain.receipts import (
     FileWrite,
-    TextExcerpt,
     Receipt,
     RunStep,
+    TextExcerpt,
     TranscriptSource,
     decode_receipt,
     encode_receipt,
