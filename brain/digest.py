@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 DIGEST_SIZE = 32
 """Bytes in a digest."""
 
+_HEX_DIGITS = frozenset("0123456789abcdef")
 _READ_WINDOW_BYTES = 4 << 20
 
 NO_DIGEST = b""
@@ -75,12 +76,17 @@ def hasher_factory(context: str) -> Callable[[], Callable[[bytes], bytes]]:
     return start
 
 
+def is_hex(text: str) -> bool:
+    """Tell whether a text consists of lower-case hex digits, at least one."""
+    return text != "" and set(text) <= _HEX_DIGITS
+
+
 def parse_digest(text: str) -> bytes:
     """Return the digest that 64 lower-case hex digits stand for.
 
     Raises `InvalidInput` (`bad_id`) for any other text.
     """
-    if len(text) == 2 * DIGEST_SIZE and not set(text) - set("0123456789abcdef"):
+    if len(text) == 2 * DIGEST_SIZE and is_hex(text):
         return bytes.fromhex(text)
     raise InvalidInput(
         f"not a digest: {printable_text(text, 80)!r}",

@@ -132,7 +132,9 @@ class AgentFileReader(HomeReader):
         source_paths: dict[str, str] = {}
         files = _read_files(document, found.path.name, SkippedFiles(rows), source_paths, allow)
         message = f"Adopt {self.layout.title} {found.path.name}"
-        return SourceStates(iter((ImportStep(files, True, message),)), rows, source_paths)
+        return SourceStates(
+            iter((ImportStep(files=files, is_complete=True, message=message),)), rows, source_paths
+        )
 
     def layout_at(self, path: Path) -> HomeLayout:
         """Return the layout of what comes out."""

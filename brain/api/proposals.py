@@ -63,7 +63,7 @@ class Proposals(Ledgers):
         """
         from ..repo.merge import proposals
 
-        accept = partial(proposals.accept_proposal, also_unshown=also_unshown)
+        accept = partial(proposals.accept_proposal, allow_undiffable=also_unshown)
         return self._committing(self._do(accept, snapshot, message, *given(progress)))
 
     def reject_proposal(self, name: str) -> results.Proposal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..receipts import KeptText, Receipt, RunStep
+from ..receipts import TextExcerpt, Receipt, RunStep
 from ..secrets import mask_secrets
 from ..skills.visible_text import clean_text
 
@@ -69,7 +69,7 @@ def _render_step(number: int, step: RunStep) -> str:
     return "\n".join(lines)
 
 
-def _render_text(text: KeptText) -> str:
+def _render_text(text: TextExcerpt) -> str:
     return _truncate(text.excerpt).replace("\n", "\n      ")
 
 

@@ -1,1 +1,1 @@
-"""Three-way merge by meaning, over trees and over the content of files; pure."""
+"""Three-way merge of trees and of file contents; pure."""

@@ -1,7 +1,7 @@
 """Three-way merge of the content of one path that both sides changed.
 
-Skills by `skills`; memory in JSON Lines and Markdown by lines, with what both
-appended united; other text by lines; anything else not at all.
+A skill is merged by `document_merge`; other text by lines. In memory files, what both
+sides appended is united. Binary content is not merged.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ from ..errors import InvalidInput
 from ..objects import paths
 from ..util import line_diff
 from . import diff3, document_merge, memory_merge
-from .diff3 import ConflictHunk, MergePiece, TextLines
+from .diff3 import ConflictHunk, MergePiece, TextLines, end_with_newline
 
 OURS, THEIRS, BOTH = "ours", "theirs", "both"
 MERGE_CHOICES = (OURS, THEIRS, BOTH)
 
 MEMORY_SECTION = "memory"
 
+_OURS_MARKER, _BASE_MARKER, _SPLIT_MARKER, _THEIRS_MARKER = (mark * 7 for mark in "<|=>")
+"""The lines around the sides of a conflict, as in git's `diff3` style."""
+
 
 class ContentSides(NamedTuple):
-    """The content of a path in the base (None if it was not there) and on either side."""
+    """The contents of one path: in the base, None if it was absent there, and on both sides."""
 
     base: bytes | None
     ours: bytes
@@ -29,16 +32,16 @@ class ContentSides(NamedTuple):
 
 
 class DraftMerge(NamedTuple):
-    """A merged text in pieces; `skill` is set for a skill."""
+    """A merged text in pieces, some of which may be conflicts; `skill` is set for a skill."""
 
     pieces: list[MergePiece]
     skill: document_merge.SkillMerge | None
 
 
 def draft_merge(path: str, sides: ContentSides, slug: str) -> DraftMerge | None:
-    """Merge the content at the full `path`; `slug` is "" where it is no skill.
+    """Merge the contents of the full `path`; `slug` is "" unless it is that of a skill.
 
-    None if there is no merging it: binary content, or a skill that cannot be read.
+    Returns None for binary content and for a skill that cannot be read.
     """
     if slug:
         try:
@@ -51,14 +54,15 @@ def draft_merge(path: str, sides: ContentSides, slug: str) -> DraftMerge | None:
     base, ours, theirs = (diff3.split_lines(side or b"") for side in sides)
     settle = settle_rule(path)
     if settle is not diff3.leave_conflict:
-        base, ours, theirs = map(memory_merge.end_with_newline, (base, ours, theirs))
+        base, ours, theirs = map(end_with_newline, (base, ours, theirs))
     return DraftMerge(diff3.merge_lines(base, ours, theirs, settle), None)
 
 
 def finish_merge(draft: DraftMerge, choice: str | None) -> bytes | None:
-    """Return the content of a draft, None if it is contested or no readable skill.
+    """Return the content of a draft with its conflicts settled by `choice`.
 
-    Contested stretches are decided by `choice`, one of CHOICES, or by nobody.
+    `choice` is one of MERGE_CHOICES, or None to settle none. Returns None if a conflict
+    remains, or if the text would be a skill that cannot be read.
     """
     if choice is None:
         content = diff3.join_if_clean(draft.pieces)
@@ -73,19 +77,20 @@ def finish_merge(draft: DraftMerge, choice: str | None) -> bytes | None:
 
 
 def format_with_markers(draft: DraftMerge, ours: str, theirs: str) -> bytes:
-    """Return the text with markers around what is contested, as git's `diff3` style has them."""
+    """Return the text with conflict markers in git's `diff3` style."""
     return diff3.join_settled(
         draft.pieces, lambda hunk: _format_hunk_with_markers(hunk, ours, theirs)
     )
 
 
 def has_conflict_markers(content: bytes) -> bool:
-    """Tell whether markers of `marked` are left in a text."""
-    return any(line.startswith((b"<<<<<<< ", b">>>>>>> ")) for line in content.split(b"\n"))
+    """Tell whether a text still has markers that `format_with_markers` wrote."""
+    markers = tuple(f"{marker} ".encode() for marker in (_OURS_MARKER, _THEIRS_MARKER))
+    return any(line.startswith(markers) for line in content.split(b"\n"))
 
 
 def settle_rule(path: str) -> diff3.SettleConflict:
-    """Return how contested lines of the file at a full path are settled."""
+    """Return the rule that settles conflicts in the file at a full path."""
     section, inner = paths.split_section(path)
     if section != MEMORY_SECTION:
         return diff3.leave_conflict
@@ -97,7 +102,7 @@ def settle_rule(path: str) -> diff3.SettleConflict:
 
 def _join_both_sides(hunk: ConflictHunk) -> TextLines:
     first, second = sorted((hunk.ours, hunk.theirs))
-    return memory_merge.end_with_newline(first) + second
+    return end_with_newline(first) + second
 
 
 _SETTLE_BY_CHOICE = {
@@ -108,13 +113,12 @@ _SETTLE_BY_CHOICE = {
 
 
 def _format_hunk_with_markers(hunk: ConflictHunk, ours: str, theirs: str) -> TextLines:
-    ended = memory_merge.end_with_newline
     return [
-        f"<<<<<<< {ours}\n".encode(),
-        *ended(hunk.ours),
-        b"||||||| base\n",
-        *ended(hunk.base),
-        b"=======\n",
-        *ended(hunk.theirs),
-        f">>>>>>> {theirs}\n".encode(),
+        f"{_OURS_MARKER} {ours}\n".encode(),
+        *end_with_newline(hunk.ours),
+        f"{_BASE_MARKER} base\n".encode(),
+        *end_with_newline(hunk.base),
+        f"{_SPLIT_MARKER}\n".encode(),
+        *end_with_newline(hunk.theirs),
+        f"{_THEIRS_MARKER} {theirs}\n".encode(),
     ]

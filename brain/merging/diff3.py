@@ -1,9 +1,9 @@
-"""Three-way merge of lines, in the manner of diff3.
+"""Three-way merge of lines: diff3.
 
-The lines of the base that both sides kept hold the texts together; each stretch
-between them was changed by one side, by both alike, or is contested (Khanna,
-Kunal, Pierce: "A Formal Investigation of Diff3", 2007). Nothing here depends on
-which side is called first, but for the order within a `Stretch`.
+Lines of the base that both sides kept align the three texts. Each hunk between them was
+changed by one side, by both sides alike, or is a conflict (Khanna, Kunal, Pierce: "A
+Formal Investigation of Diff3", 2007). The result is symmetric in the two sides, except
+for the order of the sides within a `ConflictHunk`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TextLines = list[bytes]
 
 
 class ConflictHunk(NamedTuple):
-    """Lines that stand at one place in the base and on either side."""
+    """The lines of one aligned place: in the base and on both sides."""
 
     base: TextLines
     ours: TextLines
@@ -25,28 +25,35 @@ class ConflictHunk(NamedTuple):
 
 
 MergePiece = TextLines | ConflictHunk
-"""Merged lines, or a stretch that is contested."""
+"""Merged lines, or a conflict."""
 
 SettleConflict = Callable[[ConflictHunk], TextLines | None]
-"""Decides a contested stretch, or returns None."""
+"""Returns the lines that settle a conflict, or None to leave it."""
 
 
 def split_lines(content: bytes) -> TextLines:
-    """Return the lines of `content`, each with its line feed; the last may have none."""
-    whole = content.split(b"\n")
-    lines = [line + b"\n" for line in whole[:-1]]
-    return [*lines, whole[-1]] if whole[-1] else lines
+    """Return the lines of `content`, each with its line feed; the last may lack one."""
+    *complete, last = content.split(b"\n")
+    lines = [line + b"\n" for line in complete]
+    return [*lines, last] if last else lines
 
 
-def leave_conflict(stretch: ConflictHunk) -> TextLines | None:
-    """Settle nothing."""
+def end_with_newline(lines: TextLines) -> TextLines:
+    """Return `lines` with a line feed after the last one, so that more lines can follow."""
+    if lines and not lines[-1].endswith(b"\n"):
+        return [*lines[:-1], lines[-1] + b"\n"]
+    return lines
+
+
+def leave_conflict(hunk: ConflictHunk) -> TextLines | None:
+    """Leave every conflict."""
     return None
 
 
 def merge_lines(
     base: TextLines, ours: TextLines, theirs: TextLines, settle: SettleConflict = leave_conflict
 ) -> list[MergePiece]:
-    """Return the merged text in pieces."""
+    """Return the merged text in pieces; `settle` is asked about each conflict."""
     out: list[MergePiece] = []
     for hunk in _align_hunks(base, ours, theirs):
         settled = _merge_unambiguous(hunk)
@@ -57,7 +64,7 @@ def merge_lines(
 
 
 def join_if_clean(pieces: Iterable[MergePiece]) -> bytes | None:
-    """Return the merged text, or None if some of it is contested."""
+    """Return the merged text, or None if a conflict remains."""
     lines: TextLines = []
     for piece in pieces:
         if isinstance(piece, ConflictHunk):
@@ -69,7 +76,7 @@ def join_if_clean(pieces: Iterable[MergePiece]) -> bytes | None:
 def join_settled(
     pieces: Iterable[MergePiece], settle: Callable[[ConflictHunk], TextLines]
 ) -> bytes:
-    """Return the merged text with each contested stretch decided by `settle`."""
+    """Return the merged text with each conflict replaced by the lines of `settle`."""
     lines: TextLines = []
     for piece in pieces:
         lines += settle(piece) if isinstance(piece, ConflictHunk) else piece
@@ -91,8 +98,8 @@ def _align_hunks(base: TextLines, ours: TextLines, theirs: TextLines) -> Iterato
         while k < len(base) and a[k] == at_a + k - i and b[k] == at_b + k - i:
             k += 1
         if k > i:
-            kept = base[i:k]
-            yield ConflictHunk(kept, kept, kept)
+            common = base[i:k]
+            yield ConflictHunk(common, common, common)
             i, at_a, at_b = k, at_a + k - i, at_b + k - i
             continue
         k = _next_common_line(a, b, i)

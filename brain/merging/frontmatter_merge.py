@@ -1,7 +1,7 @@
 """Three-way merge of front matter, field by field.
 
-Each field is the text from its key to the next one, so comments and the way a
-value is written go with it. The map `metadata` is merged key by key.
+A field is the text from its key to the next key, so comments and the notation of the
+value stay with it. The map `metadata` is merged key by key.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from ..skills.frontmatter_fields import BLOCK_MAP_KIND, FrontMatter, FrontMatter
 from .diff3 import ConflictHunk, MergePiece, TextLines, split_lines
 
 LinesByKey = dict[str, str]
-"""Key to its lines; "" to what stands before the first key."""
+"""The lines of each key; under "", the lines before the first key."""
 
 
 def merge_front_matter(base: str, ours: str, theirs: str) -> list[MergePiece]:
-    """Return the merged head in pieces; a contested field is a `Stretch`.
+    """Return the merged front matter in pieces; a field may be a conflict.
 
-    All three are texts of heads that `scan` reads. A head in braces is one field.
+    The three texts are front matter that `parse_front_matter` reads, or empty. Front
+    matter in flow style (`{…}`) counts as one field.
     """
     sides = [
         parse_front_matter(text) if text else frontmatter_fields.EMPTY_FRONT_MATTER
@@ -28,7 +29,7 @@ def merge_front_matter(base: str, ours: str, theirs: str) -> list[MergePiece]:
     ]
     if any(side.is_flow for side in sides):
         return [_merge_field(base, ours, theirs)]
-    chunks_by_side = [_split_by_key(side.text, side.fields) for side in sides]
+    chunks_by_side = [split_by_key(side.text, side.fields) for side in sides]
     pieces: list[MergePiece] = []
     for key in _merge_key_order(*chunks_by_side):
         texts = tuple(chunks.get(key, "") for chunks in chunks_by_side)
@@ -39,6 +40,18 @@ def merge_front_matter(base: str, ours: str, theirs: str) -> list[MergePiece]:
     return pieces
 
 
+def split_by_key(text: str, fields: Mapping[str, FrontMatterField], start: int = 0) -> LinesByKey:
+    """Return the lines of each of the `fields` of a text, from the offset `start` on."""
+    starts = sorted(
+        (frontmatter_fields.line_start_offset(text, f.key_start), key) for key, f in fields.items()
+    )
+    ends = [*(offset for offset, _ in starts), len(text)]
+    lines = {"": text[start : ends[0]]}
+    for (offset, key), end in zip(starts, ends[1:], strict=True):
+        lines[key] = text[offset:end]
+    return lines
+
+
 def _merge_metadata(base: FrontMatter, ours: FrontMatter, theirs: FrontMatter) -> list[MergePiece]:
     chunks_by_side: list[LinesByKey] = []
     for side in (base, ours, theirs):
@@ -47,15 +60,14 @@ def _merge_metadata(base: FrontMatter, ours: FrontMatter, theirs: FrontMatter) -
             chunks_by_side.append({})
             continue
         start = frontmatter_fields.line_start_offset(side.text, field.key_start)
-        chunks_by_side.append(
-            _split_by_key(side.text[: _field_end(side, field)], side.metadata, start)
-        )
+        text = side.text[: _field_end(side, field)]
+        chunks_by_side.append(split_by_key(text, side.metadata, start))
     keys = _merge_key_order(*chunks_by_side)
     return [_merge_field(*(chunks.get(key, "") for chunks in chunks_by_side)) for key in keys]
 
 
 def _has_block_maps(sides: list[FrontMatter], texts: tuple[str, ...]) -> bool:
-    """Tell whether `metadata` is a map in lines on both sides, and in the base or not there."""
+    """Tell whether `metadata` is a block map wherever it is; only the base may lack it."""
     return all(
         side.fields["metadata"].kind == BLOCK_MAP_KIND if text else side is sides[0]
         for side, text in zip(sides, texts, strict=True)
@@ -67,27 +79,16 @@ def _field_end(side: FrontMatter, field: FrontMatterField) -> int:
     return frontmatter_fields.line_start_offset(side.text, min(later)) if later else len(side.text)
 
 
-def _split_by_key(text: str, fields: Mapping[str, FrontMatterField], start: int = 0) -> LinesByKey:
-    places = sorted(
-        (frontmatter_fields.line_start_offset(text, f.key_start), key) for key, f in fields.items()
-    )
-    out = {"": text[start : places[0][0] if places else len(text)]}
-    for number, (place, key) in enumerate(places):
-        stop = places[number + 1][0] if number + 1 < len(places) else len(text)
-        out[key] = text[place:stop]
-    return out
-
-
 def _merge_key_order(base: LinesByKey, ours: LinesByKey, theirs: LinesByKey) -> list[str]:
-    """Return all keys: those of the longer side in its order, the other's after their neighbour."""
+    """Return all keys: the longer side's in its order, each other key after its predecessor."""
     first, second = sorted((list(ours), list(theirs)), key=lambda keys: (-len(keys), keys))
-    out = list(first)
-    last = ""
+    order = list(first)
+    previous = ""
     for key in second:
-        if key not in out:
-            out.insert(out.index(last) + 1 if last in out else len(out), key)
-        last = key
-    return out
+        if key not in order:
+            order.insert(order.index(previous) + 1 if previous in order else len(order), key)
+        previous = key
+    return order
 
 
 def _merge_field(base: str, ours: str, theirs: str) -> MergePiece:

@@ -1,9 +1,8 @@
-"""Matches the lines of two texts: patience diff, with difflib for short rests.
+"""Line matching: patience diff, with difflib for short spans.
 
-Lines that occur once in both are matched first, as in patience diff; what lies
-between them, by the lines that occur once there, and so on; a short rest without
-such lines, by difflib. So the cost stays near the length of the texts, which counts
-for a memory of many thousand records as for a skill of many versions.
+Lines that are unique in both texts are matched first (patience diff), then the spans between
+them in the same way; a short span without unique lines is matched by difflib. So the cost
+is nearly linear, also for memory files of many thousand records.
 """
 
 from __future__ import annotations
@@ -13,25 +12,25 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 _MAX_DIFFLIB_LINES = 4000
-"""Lines of two sides together that are still matched with each other one by one."""
+"""The most lines, of both sides together, that difflib matches."""
 
 UNMATCHED = -1
 
 LineSpan = tuple[int, int]
-"""Some lines of a text: the first one, and the one after the last."""
+"""The index of the first line, and the index after the last."""
 
 
 def match_lines(base: Sequence[bytes], other: Sequence[bytes]) -> list[int]:
-    """Return for each line of `base` the index of its line in `other`, or NONE; ascending."""
+    """Return the index in `other` of each line of `base`, or UNMATCHED; indexes ascend."""
     out = [UNMATCHED] * len(base)
-    left = [((0, len(base)), (0, len(other)))]
-    while left:
-        ours, theirs = _match_common_ends(base, other, *left.pop(), out)
+    queue = [((0, len(base)), (0, len(other)))]
+    while queue:
+        ours, theirs = _match_common_ends(base, other, *queue.pop(), out)
         if set(base[slice(*ours)]).isdisjoint(other[slice(*theirs)]):
             continue
         anchors = _find_anchors(base, other, ours, theirs)
         if anchors:
-            left += _match_from_anchors(base, other, ours, theirs, anchors, out)
+            queue += _match_from_anchors(base, other, ours, theirs, anchors, out)
         elif ours[1] - ours[0] + theirs[1] - theirs[0] <= _MAX_DIFFLIB_LINES:
             _match_with_difflib(base, other, ours, theirs, out)
     return out
@@ -40,7 +39,7 @@ def match_lines(base: Sequence[bytes], other: Sequence[bytes]) -> list[int]:
 def _match_common_ends(
     base: Sequence[bytes], other: Sequence[bytes], ours: LineSpan, theirs: LineSpan, out: list[int]
 ) -> tuple[LineSpan, LineSpan]:
-    """Match what two spans begin and end with; return the rest of them."""
+    """Match the common first and last lines of two spans; return the remaining spans."""
     (i, stop_i), (j, stop_j) = ours, theirs
     while i < stop_i and j < stop_j and base[i] == other[j]:
         out[i] = j
@@ -59,11 +58,11 @@ def _match_from_anchors(
     anchors: Iterable[tuple[int, int]],
     out: list[int],
 ) -> list[tuple[LineSpan, LineSpan]]:
-    """Match lines that belong together, and what is equal after each; return what lies between."""
+    """Match the anchors and the equal lines after each; return the spans between them."""
     between = []
     (i, stop_i), (j, stop_j) = ours, theirs
     for at_i, at_j in anchors:
-        if at_i < i:  # one of those that were equal after an earlier one
+        if at_i < i:  # matched already, after an earlier anchor
             continue
         if i < at_i and j < at_j:
             between.append(((i, at_i), (j, at_j)))
@@ -90,36 +89,36 @@ def _match_with_difflib(
 def _find_anchors(
     base: Sequence[bytes], other: Sequence[bytes], ours: LineSpan, theirs: LineSpan
 ) -> list[tuple[int, int]]:
-    """Return pairs of lines that occur once on either side, ascending in both."""
-    there = _find_unique_lines(other, theirs)
+    """Return the pairs of lines that are unique on both sides, ascending in both."""
+    unique = _find_unique_lines(other, theirs)
     pairs = [
-        (i, there[line]) for line, i in _find_unique_lines(base, ours).items() if line in there
+        (i, unique[line]) for line, i in _find_unique_lines(base, ours).items() if line in unique
     ]
     return _longest_increasing(sorted(pairs))
 
 
 def _find_unique_lines(lines: Sequence[bytes], span: LineSpan) -> dict[bytes, int]:
-    some = lines[slice(*span)]
-    counts = Counter(some)
-    return {line: i for i, line in enumerate(some, span[0]) if counts[line] == 1}
+    spanned = lines[slice(*span)]
+    counts = Counter(spanned)
+    return {line: i for i, line in enumerate(spanned, span[0]) if counts[line] == 1}
 
 
 def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the longest subsequence of `pairs` that rises in its second items."""
-    there = [j for _, j in pairs]
-    if there == sorted(there):  # nothing was moved: the usual case
+    seconds = [j for _, j in pairs]
+    if seconds == sorted(seconds):  # the usual case: no line was moved
         return pairs
-    ends: list[int] = []
-    at: list[int] = []
-    before: list[int] = []
-    for place, j in enumerate(there):
+    ends: list[int] = []  # the least last item of a subsequence, by its length
+    end_indexes: list[int] = []
+    predecessors: list[int] = []
+    for index, j in enumerate(seconds):
         length = bisect_left(ends, j)
-        before.append(at[length - 1] if length else UNMATCHED)
+        predecessors.append(end_indexes[length - 1] if length else UNMATCHED)
         ends[length : length + 1] = [j]
-        at[length : length + 1] = [place]
+        end_indexes[length : length + 1] = [index]
     out = []
-    place = at[-1] if at else UNMATCHED
-    while place != UNMATCHED:
-        out.append(pairs[place])
-        place = before[place]
+    index = end_indexes[-1] if end_indexes else UNMATCHED
+    while index != UNMATCHED:
+        out.append(pairs[index])
+        index = predecessors[index]
     return out[::-1]

@@ -1,9 +1,8 @@
-"""Merges what two sides appended to one memory: nothing lost, nothing twice.
+"""Union of what two sides appended to a memory file: no unit is lost or duplicated.
 
-A unit is a line of JSON Lines; in notes it is a section, a list item or a
-paragraph. Each side's units keep their order. Where all of them carry a time,
-they are put in the order of time; else one side follows the other, and which
-one comes first is decided by the bytes, not by who merges.
+A unit is a line of JSON Lines, or a section, list item or paragraph of notes. The units of
+each side keep their order. If all of them carry a time, they are interleaved by time;
+otherwise one side follows the other, in an order that depends on the bytes alone.
 """
 
 from __future__ import annotations
@@ -15,31 +14,29 @@ from itertools import pairwise
 from typing import Any
 
 from .diff3 import ConflictHunk, SettleConflict, TextLines
+from .markdown import FENCE, HEADING, LIST_ITEM
 
 _JSON_TIME_KEYS = ("timestamp", "time", "ts", "created_at", "created", "date", "at")
 _WRITTEN_TIME_PATTERN = re.compile(
     rb"[#*+\-\s\[(]*((?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?|\d{4}-\d\d-\d\d)"
 )
-_HEADING_START = re.compile(rb"#{1,6}[ \t]")
-_LIST_ITEM_START = re.compile(rb"(?:[-*+]|\d+[.)])[ \t]")
-_FENCE_START = re.compile(rb"[ \t]*(```|~~~)")
 
 ENTRY_SEPARATOR = "§".encode()
-"""What stands on a line of its own between two entries of a memory."""
+"""The line between two entries that an agent wrote to a memory file."""
 
 MemoryUnit = bytes
 TimeKey = tuple[str, Any]
 
 
 def settle_json_lines(hunk: ConflictHunk) -> TextLines | None:
-    """Settle a stretch of JSON Lines."""
+    """Settle a conflict in JSON Lines."""
     return _settle_units(
         hunk, lambda lines: [line for line in lines if line.strip()], _json_time_key
     )
 
 
 def settle_notes(hunk: ConflictHunk) -> TextLines | None:
-    """Settle a stretch of notes in Markdown."""
+    """Settle a conflict in notes in Markdown."""
     return _settle_units(hunk, _split_notes, _written_time_key)
 
 
@@ -48,14 +45,7 @@ SETTLE_RULES: dict[str, SettleConflict] = {
     ".ndjson": settle_json_lines,
     ".md": settle_notes,
 }
-"""How files of the section `memory` are settled, by the end of their names."""
-
-
-def end_with_newline(lines: TextLines) -> TextLines:
-    """Return `lines` with a line feed at the end of the last one, so that more can follow."""
-    if lines and not lines[-1].endswith(b"\n"):
-        return [*lines[:-1], lines[-1] + b"\n"]
-    return lines
+"""The rule for files of the section `memory`, by file suffix."""
 
 
 def _settle_units(
@@ -63,7 +53,10 @@ def _settle_units(
     split_units: Callable[[TextLines], list[MemoryUnit]],
     time_of: Callable[[MemoryUnit], TimeKey | None],
 ) -> TextLines | None:
-    """Merge what replaces the lines of the base one by one, and unite what follows them."""
+    """Merge the lines of the base one by one, and unite the lines added after them.
+
+    Returns None if a side removed lines, or both sides changed the same one.
+    """
     base, ours, theirs = hunk
     size = len(base)
     if min(len(ours), len(theirs)) < size:
@@ -81,24 +74,24 @@ def unite_units(
     theirs: Sequence[MemoryUnit],
     time_of: Callable[[MemoryUnit], TimeKey | None],
 ) -> list[MemoryUnit]:
-    """Return all units of both sides; one that both have, the fewest times it is needed."""
+    """Return the units of both sides; a common unit as often as the side that has it most."""
     a, b = sorted((list(ours), list(theirs)))
-    same = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(a))
-    return a[:same] + _interleave_by_time(a[same:], _subtract_units(b[same:], a[same:]), time_of)
+    common = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(a))
+    new_units = _subtract_units(b[common:], a[common:])
+    return a[:common] + _interleave_by_time(a[common:], new_units, time_of)
 
 
 def _interleave_by_time(
     a: list[MemoryUnit], b: list[MemoryUnit], time_of: Callable[[MemoryUnit], TimeKey | None]
 ) -> list[MemoryUnit]:
-    """Return the units of both sides, by time if all have one, else `a` first."""
-    moments = {unit: time_of(unit) for unit in (*a, *b)}
-    kinds = {moment[0] if moment else "" for moment in moments.values()}
-    if len(kinds) != 1 or "" in kinds:
+    """Return the units of both sides: by time if all have a comparable one, else `a` first."""
+    times = {unit: time for unit in (*a, *b) if (time := time_of(unit)) is not None}
+    if not all(unit in times for unit in (*a, *b)) or len({kind for kind, _ in times.values()}) > 1:
         return a + b
     out: list[MemoryUnit] = []
     i = j = 0
     while i < len(a) and j < len(b):
-        if moments[b[j]][1] < moments[a[i]][1]:  # type: ignore[index]  # none is missing here
+        if times[b[j]][1] < times[a[i]][1]:
             out.append(b[j])
             j += 1
         else:
@@ -108,14 +101,14 @@ def _interleave_by_time(
 
 
 def _subtract_units(units: list[MemoryUnit], others: list[MemoryUnit]) -> list[MemoryUnit]:
-    """Return `units` less those that `others` has too, counted."""
+    """Return the multiset difference of two lists, in the order of `units`."""
     from collections import Counter
 
-    there = Counter(others)
+    remaining = Counter(others)
     out = []
     for unit in units:
-        if there[unit] > 0:
-            there[unit] -= 1
+        if remaining[unit] > 0:
+            remaining[unit] -= 1
         else:
             out.append(unit)
     return out
@@ -143,20 +136,30 @@ def _written_time_key(unit: MemoryUnit) -> TimeKey | None:
 
 
 def _split_notes(lines: TextLines) -> list[MemoryUnit]:
-    """Cut before entries that agents set apart by lines with a § alone, if there are any.
+    """Split at ENTRY_SEPARATOR lines if there are any, else before headings if there are any.
 
-    Else cut at headings if there are any, else at list items and after blank lines.
+    Otherwise split before list items and after blank lines.
     """
-    fenced, starts, headings = False, [0], []
-    apart = [place for place, line in enumerate(lines) if line.strip() == ENTRY_SEPARATOR]
-    for place, line in enumerate(lines):
-        if _FENCE_START.match(line):
+    fenced = False
+    separators: list[int] = []
+    headings: list[int] = []
+    blocks: list[int] = []
+    for index, line in enumerate(lines):
+        if line.strip() == ENTRY_SEPARATOR:
+            separators.append(index)
+        text = line.decode("latin-1")  # the patterns look at ASCII alone
+        if FENCE.match(text):
             fenced = not fenced
-        elif not fenced and _HEADING_START.match(line):
-            headings.append(place)
-        elif not fenced and (
-            _LIST_ITEM_START.match(line) or (place and not lines[place - 1].strip())
-        ):
-            starts.append(place)
-    cuts = sorted({0, *(apart or headings or starts), len(lines)})
+        elif fenced:
+            continue
+        elif HEADING.match(text):
+            headings.append(index)
+        elif _is_top_level_item(text) or (index and not lines[index - 1].strip()):
+            blocks.append(index)
+    cuts = sorted({0, *(separators or headings or blocks), len(lines)})
     return [b"".join(lines[i:j]) for i, j in pairwise(cuts)]
+
+
+def _is_top_level_item(line: str) -> bool:
+    match = LIST_ITEM.match(line)
+    return match is not None and not match[1]

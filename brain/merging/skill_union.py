@@ -1,41 +1,38 @@
-"""Unites two skills: adds to one what only the other has, nothing twice.
+"""Union of two skills: add to one skill what only the other has.
 
-Where both bodies come from one text they are merged by lines. Else the blocks of the
-other's body that are not here already stand below, in a section of their own.
+If both bodies derive from one known text, they are merged by lines. Otherwise the new blocks
+of the other body are appended in a section of their own.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ..skills import frontmatter_fields
 from ..skills.document_parts import DocumentParts
 from ..skills.frontmatter import parse_front_matter
-from ..skills.frontmatter_fields import FrontMatter
 from . import diff3
 from .diff3 import ConflictHunk, TextLines
+from .frontmatter_merge import split_by_key
+from .markdown import FENCE, HEADING, LIST_ITEM
 
 _IDENTITY_FIELDS = frozenset(("name", "description", "version", "metadata"))
-"""Fields that say which skill it is; those of the other one go."""
-_HEADING_LINE = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*\Z")
-_LIST_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(.*)")
-_FENCE_LINE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})")
+"""Fields that identify a skill; those of the other skill are dropped."""
 _TEXT_LEVEL = 7
 """The level of text: below any heading."""
 _SECTION_LEVEL = 2
-"""Level of the heading over what was taken in."""
+"""The level of the heading over the appended blocks."""
 
 MarkdownBlock = list[str]
-"""Lines without their ends that stand together: a paragraph, a list, a heading, fenced code."""
+"""The lines, without line ends, of a paragraph, a list, a heading or fenced code."""
 
 
 def unite_skills(
     ours: DocumentParts, theirs: DocumentParts, base: bytes | None, name: str
 ) -> DocumentParts:
-    """Return `ours` with what only `theirs` has; `name` is that of the other skill.
+    """Return `ours` with what only `theirs` has; `name` is the name of the other skill.
 
-    `base` is the body that both were once, None if that is not known.
+    `base` is the body that both derive from, None if it is unknown.
     """
     if base is None:
         body = _append_new_blocks(ours.body, theirs.body, name)
@@ -45,16 +42,16 @@ def unite_skills(
     return ours._replace(front_matter=_unite_front_matter(ours, theirs), body=body)
 
 
-def _keep_both_sides(stretch: ConflictHunk) -> TextLines:
-    known = set(stretch.ours)
-    first = [*stretch.ours]
-    if first and not first[-1].endswith(b"\n"):
-        first[-1] += b"\n"
-    return first + [line for line in stretch.theirs if line not in known]
+def _keep_both_sides(hunk: ConflictHunk) -> TextLines:
+    known = set(hunk.ours)
+    return [
+        *diff3.end_with_newline(hunk.ours),
+        *(line for line in hunk.theirs if line not in known),
+    ]
 
 
 def _unite_front_matter(ours: DocumentParts, theirs: DocumentParts) -> str:
-    """Return our head with the fields it lacks, such as `allowed-tools`."""
+    """Return our front matter with the fields it lacks, such as `allowed-tools`."""
     our_side, their_side = (
         parse_front_matter(part.front_matter)
         if part.front_matter
@@ -64,79 +61,65 @@ def _unite_front_matter(ours: DocumentParts, theirs: DocumentParts) -> str:
     if our_side.is_flow or their_side.is_flow or not ours.opening:
         return ours.front_matter
     front_matter = ours.front_matter
-    for key, text in _split_fields(their_side):
-        if key not in our_side.fields and key not in _IDENTITY_FIELDS:
+    for key, text in split_by_key(their_side.text, their_side.fields).items():
+        if key and key not in our_side.fields and key not in _IDENTITY_FIELDS:
             front_matter += text.replace("\r\n", "\n").replace("\n", ours.newline)
     return front_matter
 
 
-def _split_fields(front_matter: FrontMatter) -> Iterator[tuple[str, str]]:
-    """Yield each field with its lines."""
-    text = front_matter.text
-    places = sorted(
-        (frontmatter_fields.line_start_offset(text, f.key_start), key)
-        for key, f in front_matter.fields.items()
-    )
-    for number, (place, key) in enumerate(places):
-        stop = places[number + 1][0] if number + 1 < len(places) else len(text)
-        yield key, text[place:stop]
-
-
 def _append_new_blocks(ours: bytes, theirs: bytes, name: str) -> bytes:
     our_side, their_side = ours.decode(), theirs.decode()
-    kept_blocks = _drop_empty_headings(list(_find_new_blocks(our_side, their_side)))
-    if not kept_blocks:
+    new_blocks = _drop_empty_headings(list(_find_new_blocks(our_side, their_side)))
+    if not new_blocks:
         return ours
     newline = "\r\n" if "\r\n" in our_side else "\n"
-    section = [[f"{'#' * _SECTION_LEVEL} From {name}"], *map(_demote_heading, kept_blocks)]
+    section = [[f"{'#' * _SECTION_LEVEL} From {name}"], *map(_demote_heading, new_blocks)]
     parts = [our_side.rstrip(), *(newline.join(block) for block in section)]
     return ((newline * 2).join(part for part in parts if part) + newline).encode()
 
 
 def _find_new_blocks(our_side: str, their_side: str) -> Iterator[MarkdownBlock]:
-    """Yield the blocks of a text that another has not; of a list the items it has not."""
+    """Yield the blocks, and of lists the items, of `their_side` that `our_side` lacks."""
     known = {_normalize_block(block) for block in _split_blocks(our_side)}
     items = {_normalize_block([line]) for line in our_side.splitlines()}
-    title = True
+    skipped_title = False
     for block in _split_blocks(their_side):
-        heading = _HEADING_LINE.match(block[0])
-        if title and heading and len(heading[1]) == 1:
-            title = False  # of the whole text, which the new section has its own for
+        heading = HEADING.match(block[0])
+        if not skipped_title and heading and len(heading[1]) == 1:
+            skipped_title = True  # the section has a heading of its own
         elif heading:
             yield block
-        elif all(map(_LIST_ITEM.match, block)):
-            left = [line for line in block if _normalize_block([line]) not in items]
-            if left:
-                yield left
+        elif all(map(LIST_ITEM.match, block)):
+            new_items = [line for line in block if _normalize_block([line]) not in items]
+            if new_items:
+                yield new_items
         elif _normalize_block(block) not in known:
             yield block
 
 
 def _drop_empty_headings(blocks: list[MarkdownBlock]) -> list[MarkdownBlock]:
     """Leave out headings with nothing below them."""
-    kept_blocks: list[MarkdownBlock] = []
-    below = 0  # a heading of a lesser level than this has something below it
+    reversed_blocks: list[MarkdownBlock] = []
+    level_below = 0
     for block in reversed(blocks):
-        heading = _HEADING_LINE.match(block[0])
-        if heading is None:
-            below = _TEXT_LEVEL
-        elif len(heading[1]) < below:
-            below = len(heading[1])
-        else:
+        heading = HEADING.match(block[0])
+        level = len(heading[1]) if heading else _TEXT_LEVEL
+        if heading and level >= level_below:
             continue
-        kept_blocks.append(block)
-    return kept_blocks[::-1]
+        level_below = level
+        reversed_blocks.append(block)
+    return reversed_blocks[::-1]
 
 
 def _demote_heading(block: MarkdownBlock) -> MarkdownBlock:
-    heading = _HEADING_LINE.match(block[0])
+    heading = HEADING.match(block[0])
     if heading is None:
         return block
     return [f"{'#' * min(len(heading[1]) + 1, 6)} {heading[2]}"]
 
 
 def _split_blocks(text: str) -> Iterator[MarkdownBlock]:
-    """Yield the blocks of a Markdown text."""
+    """Yield the blocks of a Markdown text; fenced code is one block."""
     block: MarkdownBlock = []
     fence = ""
     for line in text.splitlines():
@@ -145,10 +128,10 @@ def _split_blocks(text: str) -> Iterator[MarkdownBlock]:
             if line.strip().startswith(fence) and not line.strip().strip(fence[0]):
                 fence = ""
             continue
-        opening = _FENCE_LINE.match(line)
+        opening = FENCE.match(line)
         if opening:
             fence = opening[1]
-        heading = _HEADING_LINE.match(line)
+        heading = HEADING.match(line)
         if block and (heading or not line.strip()):
             yield block
             block = []
@@ -161,6 +144,6 @@ def _split_blocks(text: str) -> Iterator[MarkdownBlock]:
 
 
 def _normalize_block(block: MarkdownBlock) -> str:
-    """Return a block without what makes no difference: the marks of items and spaces."""
-    items = (found[1] if (found := _LIST_ITEM.match(line)) else line for line in block)
+    """Return the text of a block without item marks, letter case and runs of white space."""
+    items = (match[2] if (match := LIST_ITEM.match(line)) else line for line in block)
     return " ".join(" ".join(items).split()).casefold()

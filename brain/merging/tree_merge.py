@@ -1,8 +1,8 @@
-"""Three-way merge of bundles, path by path, at a cost that grows with the changes alone.
+"""Three-way merge of bundles, path by path; the cost grows with the changes alone.
 
-A path that one side changed is taken from there. A file that one side moved
-without changing it moves with what the other side wrote into it. What is left is
-contested: both sides changed a path, differently.
+A path that one side changed is taken from that side. If one side moved a file unchanged
+and the other edited it, the edit moves along. A path that both sides changed differently
+is a conflict.
 """
 
 from __future__ import annotations
@@ -12,26 +12,25 @@ from typing import NamedTuple
 
 from ..objects import bundle as bundles
 from ..objects import paths
-from ..objects.bundle import Bundle
+from ..objects.bundle import Bundle, Edits
 from ..objects.node_cache import NodeCache
 from ..objects.tree_entry import LINK, TreeEntry
 
-PathEdits = dict[str, TreeEntry | None]
 PathChanges = Mapping[str, tuple[TreeEntry | None, TreeEntry | None]]
-"""Path to the entries before and after."""
+"""The entries of each changed path, before and after."""
 
 _UNCHANGED = (None, None)
 
 
 class EditedBundle(NamedTuple):
-    """A bundle with edits on top, which is how a merge of bases is held without being stored."""
+    """A bundle with edits on top: so a merge of bases need not be stored."""
 
     bundle: Bundle
     edits: Mapping[str, TreeEntry | None]
 
 
 class PathConflict(NamedTuple):
-    """A path and its entries in the base, on our side and on theirs; None is "not there"."""
+    """A path with its entries in the base, on our side and on theirs; None for an absent one."""
 
     path: str
     base: TreeEntry | None
@@ -40,14 +39,14 @@ class PathConflict(NamedTuple):
 
 
 class TreeMerge(NamedTuple):
-    """What is to be done to our side, and what has to be decided first.
+    """The edits to our side, and the conflicts to settle first.
 
-    `collisions` are pairs of paths, one from each side, that no folder can hold
-    together: a file and a folder of one name, or twins by case or Unicode form.
-    `added` are the paths that one side alone added.
+    `collisions` are pairs of paths, one from each side, that no folder can hold together:
+    a file and a folder of one name, or names that differ by case or Unicode form alone.
+    `added` are the paths that exactly one side added.
     """
 
-    edits: PathEdits
+    edits: Edits
     conflicts: list[PathConflict]
     collisions: list[tuple[str, str]]
     added: list[str]
@@ -57,16 +56,17 @@ def merge_trees(
     nodes: NodeCache, base: EditedBundle, ours: EditedBundle, theirs: EditedBundle
 ) -> TreeMerge:
     """Merge `theirs` into `ours`."""
-    our_changes, other = _compare_states(nodes, base, ours), _compare_states(nodes, base, theirs)
-    edits, done = _follow_moves(our_changes, other)
+    our_changes = _compare_states(nodes, base, ours)
+    their_changes = _compare_states(nodes, base, theirs)
+    edits, settled = _follow_moves(our_changes, their_changes)
     conflicts: list[PathConflict] = []
-    for path in sorted(other.keys() - done):
-        before, after = other[path]
+    for path in sorted(their_changes.keys() - settled):
+        before, after = their_changes[path]
         if path not in our_changes:
             edits[path] = after
         elif our_changes[path][1] != after:
             conflicts.append(PathConflict(path, before, our_changes[path][1], after))
-    our_additions, their_additions = _added_paths(our_changes), _added_paths(other)
+    our_additions, their_additions = _added_paths(our_changes), _added_paths(their_changes)
     return TreeMerge(
         edits,
         conflicts,
@@ -78,16 +78,16 @@ def merge_trees(
 def _compare_states(
     nodes: NodeCache, before: EditedBundle, after: EditedBundle
 ) -> dict[str, tuple[TreeEntry | None, TreeEntry | None]]:
-    found = {
+    changes = {
         path: (was, now)
         for path, was, now in bundles.diff_bundles(nodes, before.bundle, after.bundle)
     }
     for path in {*before.edits, *after.edits}:
         was, now = _entry_at(nodes, before, path), _entry_at(nodes, after, path)
-        found[path] = (was, now)
+        changes[path] = (was, now)
         if was == now:
-            del found[path]
-    return found
+            del changes[path]
+    return changes
 
 
 def _entry_at(nodes: NodeCache, state: EditedBundle, path: str) -> TreeEntry | None:
@@ -97,36 +97,36 @@ def _entry_at(nodes: NodeCache, state: EditedBundle, path: str) -> TreeEntry | N
 
 
 def _find_moves(changes: PathChanges) -> dict[str, str]:
-    """Return old path to new path of files that moved unchanged, where that is plain."""
-    gone: dict[bytes, list[str]] = {}
-    come: dict[bytes, list[str]] = {}
+    """Map old to new path of files that moved unchanged, if their content is unambiguous."""
+    removed: dict[bytes, list[str]] = {}
+    added: dict[bytes, list[str]] = {}
     for path, (was, now) in changes.items():
         if was and not now and was.kind != LINK and was.size:
-            gone.setdefault(was.blob, []).append(path)
+            removed.setdefault(was.blob, []).append(path)
         elif now and not was and now.kind != LINK:
-            come.setdefault(now.blob, []).append(path)
+            added.setdefault(now.blob, []).append(path)
     return {
-        olds[0]: come[blob][0]
-        for blob, olds in gone.items()
-        if len(olds) == 1 and len(come.get(blob, ())) == 1
+        old_paths[0]: added[blob][0]
+        for blob, old_paths in removed.items()
+        if len(old_paths) == 1 and len(added.get(blob, ())) == 1
     }
 
 
-def _follow_moves(our_changes: PathChanges, other: PathChanges) -> tuple[PathEdits, set[str]]:
-    """Return what follows a move by the other side, and the paths that are settled by it."""
-    edits: PathEdits = {}
-    done: set[str] = set()
-    for path, target in _find_moves(other).items():
+def _follow_moves(our_changes: PathChanges, their_changes: PathChanges) -> tuple[Edits, set[str]]:
+    """Return the edits that carry changes along with moves, and the paths they settle."""
+    edits: Edits = {}
+    settled: set[str] = set()
+    for path, target in _find_moves(their_changes).items():
         written = our_changes.get(path, _UNCHANGED)[1]
         if written is not None and target not in our_changes:
             edits[path], edits[target] = None, written._replace(path=target)
-            done |= {path, target}
+            settled |= {path, target}
     for path, target in _find_moves(our_changes).items():
-        written = other.get(path, _UNCHANGED)[1]
-        if written is not None and target not in other:
+        written = their_changes.get(path, _UNCHANGED)[1]
+        if written is not None and target not in their_changes:
             edits[target] = written._replace(path=target)
-            done.add(path)
-    return edits, done
+            settled.add(path)
+    return edits, settled
 
 
 def _added_paths(changes: PathChanges) -> list[str]:
@@ -138,24 +138,24 @@ def _find_collisions(ours: Iterable[str], theirs: Iterable[str]) -> list[tuple[s
     folders: dict[str, tuple[str, str]] = {}
     for path in ours:
         files[paths.fold_name(path)] = path
-        folders |= {paths.fold_name(above): (above, path) for above in _parent_folders(path)}
-    out = set()
+        folders |= {paths.fold_name(folder): (folder, path) for folder in _parent_folders(path)}
+    collisions = set()
     for path in theirs:
         folded = paths.fold_name(path)
         if files.get(folded, path) != path:
-            out.add((files[folded], path))
+            collisions.add((files[folded], path))
         if folded in folders:
-            out.add((folders[folded][1], path))
-        for above in _parent_folders(path):
-            spelled, other = folders.get(paths.fold_name(above), (above, ""))
-            if spelled != above:
-                out.add((other, path))
-            if paths.fold_name(above) in files:
-                out.add((files[paths.fold_name(above)], path))
-    return sorted(out)
+            collisions.add((folders[folded][1], path))
+        for folder in _parent_folders(path):
+            spelling, other = folders.get(paths.fold_name(folder), (folder, ""))
+            if spelling != folder:
+                collisions.add((other, path))
+            if paths.fold_name(folder) in files:
+                collisions.add((files[paths.fold_name(folder)], path))
+    return sorted(collisions)
 
 
 def _parent_folders(path: str) -> list[str]:
-    """Return the folders that hold `path`."""
+    """Return the folders above `path`, the topmost first."""
     parts = path.split("/")
-    return ["/".join(parts[:n]) for n in range(1, len(parts))]
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]

@@ -26,6 +26,9 @@ from .tree_node import INNER, NodeEntry, check_child_entries, entry_path, join_h
 Bundle = Mapping[str, TreeRoot]
 """Section name to the tree of that section, ascending by name."""
 
+Edits = dict[str, TreeEntry | None]
+"""Changes to a bundle: full path to its new entry, None to remove it."""
+
 EMPTY_BUNDLE: Bundle = {}
 
 _hash_section = domain_hash("brain v1 bundle section")

@@ -7,6 +7,8 @@ from typing import NamedTuple
 FILE = 0
 EXECUTABLE = 1
 LINK = 2
+ENTRY_KIND_NAMES = ("file", "executable", "link")
+"""The kinds by name, indexed by FILE, EXECUTABLE and LINK."""
 
 MAX_SAFE_INTEGER = (1 << 53) - 1
 """Largest size, count, or sum of either: what JSON numbers hold exactly everywhere."""

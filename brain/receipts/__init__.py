@@ -7,9 +7,9 @@ from .receipt_types import (
     RUN_OUTCOMES,
     STEP_KINDS,
     FileWrite,
-    KeptText,
     Receipt,
     RunStep,
+    TextExcerpt,
     TranscriptSource,
 )
 from .size_budget import keep_text
@@ -18,9 +18,9 @@ __all__ = [
     "RUN_OUTCOMES",
     "STEP_KINDS",
     "FileWrite",
-    "KeptText",
     "Receipt",
     "RunStep",
+    "TextExcerpt",
     "TranscriptSource",
     "decode_or_bytes",
     "decode_receipt",

@@ -1,7 +1,7 @@
-"""Encodes and decodes receipts: canonical JSON (RFC 8785), one text for one receipt.
+"""Encode and decode receipts as canonical JSON (RFC 8785): one text for each receipt.
 
-Keys ascend, nothing is spaced, and what has its default is left out. The decoder writes
-again what it read and refuses anything that differs. Everything here raises
+Keys are sorted, there is no white space, and fields with their default are left out. The
+decoder encodes the result again and refuses a text that differs. All functions raise
 `FormatError`: `too_large`, `too_deep`, `too_many`, `bad_json`, `duplicate_key`,
 `unsupported_version`, `bad_field` or `not_canonical`.
 """
@@ -17,26 +17,26 @@ from ..digest import NO_DIGEST, blob_id
 from ..errors import FormatError, printable_text
 from ..util import strict_json
 from . import receipt_fields
-from .receipt_fields import FieldSpec, field_error
+from .receipt_fields import FieldSpec, bad_field_error
 from .receipt_types import (
     RUN_OUTCOMES,
     STEP_KINDS,
     FileWrite,
-    KeptText,
     Receipt,
     RunStep,
+    TextExcerpt,
     TranscriptSource,
 )
 
 RECEIPT_FORMAT = "brain v1 receipt"
 MAX_JSON_DEPTH = 8
-"""Lists and objects inside each other; a receipt has five."""
+"""The deepest nesting of lists and objects that is read; a receipt has five levels."""
 MAX_JSON_VALUES = 64 * limits.MAX_RECEIPT_STEPS
-"""Values and keys of one receipt."""
+"""The most values and keys of one receipt that are read."""
 
 
 def encode_receipt(receipt: Receipt) -> bytes:
-    """Return the canonical text of a receipt. Raises `FormatError` for what none can hold."""
+    """Return the canonical text of a receipt. Raises `FormatError` for invalid fields."""
     document = {"format": RECEIPT_FORMAT, **receipt_to_json(receipt)}
     _check_receipt(receipt)
     data = _canonical_bytes(document)
@@ -46,7 +46,7 @@ def encode_receipt(receipt: Receipt) -> bytes:
 
 
 def decode_or_bytes(data: bytes) -> Receipt | bytes:
-    """Return the receipt that `data` is, or `data` if it is a record of another format."""
+    """Return the decoded receipt, or `data` itself if it has another format."""
     try:
         return decode_receipt(data)
     except FormatError:
@@ -54,12 +54,12 @@ def decode_or_bytes(data: bytes) -> Receipt | bytes:
 
 
 def receipt_to_json(receipt: Receipt) -> dict[str, Any]:
-    """Return the document of a receipt, without what has its default."""
+    """Return a receipt as a JSON object, without fields that have their default."""
     return receipt_fields.fields_to_json(receipt, _RECEIPT_FIELDS)
 
 
 def encoded_step_size(step: RunStep) -> int:
-    """Return the bytes that a step takes in a receipt. Raises `FormatError` for what is none."""
+    """Return the size of an encoded step in bytes. Raises `FormatError` for invalid fields."""
     document = receipt_fields.fields_to_json(step, _STEP_FIELDS)
     _check_step(step)
     return len(_canonical_bytes(document))
@@ -71,11 +71,11 @@ def decode_receipt(data: bytes) -> Receipt:
         raise FormatError(f"a receipt of {len(data)} bytes", code="too_large")
     value = strict_json.parse_json(data, MAX_JSON_DEPTH, MAX_JSON_VALUES, _format_error)
     if type(value) is not dict:
-        raise field_error(value, "a receipt")
-    found = value.pop("format", None)
-    if found != RECEIPT_FORMAT:
+        raise bad_field_error(value, "a receipt")
+    format_name = value.pop("format", None)
+    if format_name != RECEIPT_FORMAT:
         raise FormatError(
-            f"not a receipt of this format: {printable_text(found)}",
+            f"not a receipt of this format: {printable_text(format_name)}",
             code="unsupported_version",
             hint=f'the field "format" of a receipt is "{RECEIPT_FORMAT}"',
         )
@@ -95,9 +95,8 @@ def _format_error(message: str, code: str) -> FormatError:
 
 
 def _check_receipt(receipt: Receipt) -> None:
-    """Check what one field alone does not show."""
-    closing = (receipt.ended, receipt.reason)
-    if not receipt.outcome and any(closing):
+    """Check the rules that involve several fields."""
+    if not receipt.outcome and (receipt.ended or receipt.reason):
         raise FormatError("an end without an outcome", code="bad_field")
     if (receipt.part > 0) != (receipt.previous != NO_DIGEST):
         raise FormatError("a part that does not follow another", code="bad_field")
@@ -117,11 +116,11 @@ def _check_step(step: RunStep) -> None:
         raise FormatError("writes that are not sorted by path", code="bad_field")
     for text in (step.input, step.output):
         if text is not None:
-            _check_kept_text(text)
+            _check_excerpt(text)
 
 
-def _check_kept_text(text: KeptText) -> None:
-    """An excerpt that is the whole text has its digest; no other is that long."""
+def _check_excerpt(text: TextExcerpt) -> None:
+    """Check the digest of an excerpt that is the whole text, and the length of any other."""
     data = text.excerpt.encode()
     if len(data) == text.size and blob_id(data) != text.digest:
         raise FormatError("a text with the digest of another", code="bad_field")
@@ -148,8 +147,8 @@ _STEP_FIELDS = (
     FieldSpec("name", *_NAME_SPEC, ""),
     FieldSpec("version", *_NAME_SPEC, ""),
     FieldSpec("from_version", *_NAME_SPEC, ""),
-    FieldSpec("input", *receipt_fields.object_codec(_TEXT_FIELDS, KeptText), None),
-    FieldSpec("output", *receipt_fields.object_codec(_TEXT_FIELDS, KeptText), None),
+    FieldSpec("input", *receipt_fields.object_codec(_TEXT_FIELDS, TextExcerpt), None),
+    FieldSpec("output", *receipt_fields.object_codec(_TEXT_FIELDS, TextExcerpt), None),
     FieldSpec("error", *_EXCERPT_SPEC, ""),
     FieldSpec("took", *receipt_fields.NUMBER_CODEC, 0),
     FieldSpec("tokens_in", *receipt_fields.NUMBER_CODEC, 0),

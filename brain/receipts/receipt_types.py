@@ -1,9 +1,8 @@
-"""Receipts as values: one run of an agent, or a part of it, step by step.
+"""Receipts as values: a run of an agent, or a part of it, step by step.
 
-A run that changes a brain while it goes on leaves one receipt a snapshot, each with
-the steps since the one before. A part names the snapshot that carries the part
-before it, so one digest holds the whole chain. The last part closes the run: it
-alone says how the run ended and which bundle it left.
+Each snapshot of a run carries a receipt with the steps since the last snapshot. A part names
+the snapshot that carries the part before it, so that one digest commits to the whole chain.
+The last part closes the run: it alone has the outcome.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ from typing import NamedTuple
 from ..digest import NO_DIGEST
 
 STEP_KINDS = ("llm", "tool", "skill_load", "skill_create", "memory_read", "memory_write")
-"""What a step can be. A skill that is improved or removed is a `skill_create` too."""
+"""The kinds of steps; improving or removing a skill is a `skill_create` too."""
 RUN_OUTCOMES = ("success", "failure", "cancelled", "unknown")
-"""How a run can end."""
+"""The outcomes of a run."""
 
 
-class KeptText(NamedTuple):
-    """What is kept of a text: its digest and size in bytes (UTF-8), and an excerpt.
+class TextExcerpt(NamedTuple):
+    """The record of a text: its digest, its size in bytes (UTF-8), and an excerpt.
 
-    Where secrets were taken out, `redacted` counts them, and digest and size are
-    those of the text without them: nothing here can tell what they were.
+    `redacted` counts the secrets that were removed. Digest and size are those of the text
+    without them, so nothing here reveals them.
     """
 
     digest: bytes
@@ -32,20 +31,21 @@ class KeptText(NamedTuple):
 
 
 class FileWrite(NamedTuple):
-    """A file that a step wrote: its full path and blob id, empty if it was removed."""
+    """A file that a step wrote: its full path, and its blob id, empty if it was removed."""
 
     path: str
     blob: bytes
 
 
 class RunStep(NamedTuple):
-    """One step. `at` is when it began, in ms since 1970, UTC; `took` is in ms; 0 if unknown.
+    """One step; build it by keyword.
 
-    `name` is the model of an `llm` step, the tool of a `tool` step, the slug of a skill,
-    the path of a memory. `version` is that of the skill, "" if it was removed or is not
-    known; `from_version` the one before, "" for a new skill. `writes` are the files that
-    became part of the snapshot, sorted by path, and `omitted` counts those past the limit.
-    `error` tells what failed, "" if nothing did.
+    `at` is the start in ms since 1970, UTC, and `took` the duration in ms; 0 if unknown.
+    `name` is the model of an `llm` step, the tool of a `tool` step, the slug of a skill, or
+    the path of a memory file. `version` is that of the skill, "" if it was removed or is
+    unknown; `from_version` is the one before, "" for a new skill. `writes` are the files that
+    the step wrote to the snapshot, sorted by path; `omitted` counts those past the limit.
+    `error` describes a failure, "" without one.
     """
 
     kind: str
@@ -53,8 +53,8 @@ class RunStep(NamedTuple):
     name: str = ""
     version: str = ""
     from_version: str = ""
-    input: KeptText | None = None
-    output: KeptText | None = None
+    input: TextExcerpt | None = None
+    output: TextExcerpt | None = None
     error: str = ""
     took: int = 0
     tokens_in: int = 0
@@ -64,7 +64,7 @@ class RunStep(NamedTuple):
 
 
 class TranscriptSource(NamedTuple):
-    """The file a receipt was read from: its format, blob id, records, and those not understood."""
+    """The transcript of a receipt: format, blob id, and counts of all and of unknown records."""
 
     format: str
     digest: bytes
@@ -73,13 +73,13 @@ class TranscriptSource(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """A run, or a part of it. Times are in ms since 1970, UTC, 0 if unknown.
+    """A run, or a part of it; build it by keyword. Times are in ms since 1970, UTC, or 0.
 
-    `run` is one id for all parts of a run. `snapshot_before` and `bundle_before` are
-    where the brain stood when the run began, empty if it knew no brain. `part` counts
-    from 0; `previous` is the snapshot that carries the part before, empty for the first;
-    `bundle_after` is the bundle of the snapshot that carries this part, empty if none does.
-    `outcome` and `ended` are there once the run is closed.
+    `run` is the id of the run, the same in all parts. `snapshot_before` and `bundle_before`
+    are the head when the run began, empty for a run without a brain. `part` counts from 0;
+    `previous` is the snapshot that carries the part before, empty for the first part;
+    `bundle_after` is the bundle of the snapshot that carries this part, empty without one.
+    `outcome` and `ended` are set once the run is closed.
     """
 
     run: str
@@ -100,7 +100,7 @@ class Receipt(NamedTuple):
 
     @property
     def is_closed(self) -> bool:
-        """Whether the run had ended."""
+        """Whether the run has ended."""
         return self.outcome != ""
 
     @property
@@ -110,7 +110,7 @@ class Receipt(NamedTuple):
 
     @property
     def skills_created(self) -> list[str]:
-        """The skills that were made or improved, as SLUG or SLUG@VERSION, in order."""
+        """The skills that were created or improved, as SLUG or SLUG@VERSION, in order."""
         return _list_skills(self.steps, "skill_create")
 
     @property

@@ -1,4 +1,4 @@
-"""Finds secrets of a known pattern that are split over lines or written in base64."""
+"""Find secrets of a known format that are split over lines or encoded in base64."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .key_patterns import SecretHit
 from .lazy_regex import lazy_pattern
 
 _EDGE_CHARACTERS = b" \t\r\"'`\\+>#|*,;(){}[]"
-"""What stands around the pieces of a text that was cut: quotes, signs of joining, margins."""
+"""Characters around the pieces of a split text: quotes, operators, margins."""
 _MIN_BASE64_CHARS = 24
 _BASE64_RUN = lazy_pattern(rb"[A-Za-z0-9+/_-]{24,}")
 _TO_STANDARD_BASE64 = bytes.maketrans(b"-_", b"+/")
 _NOT_CAPITALS = bytes(set(range(256)) - set(range(ord("A"), ord("Z") + 1)))
 _MIN_CAPITALS = 4
 _MAX_SHIFTED_BYTES = 64 << 10
-"""Up to so many bytes are also read from the second, third and fourth letter on."""
+"""The longest run that is also decoded from its second, third and fourth character on."""
 
 
 class _JoinedPieces:
-    """Pieces at the ends of lines, put together with what the next line begins with."""
+    """The last words of lines joined with the first words of the next, with their origins."""
 
     def __init__(self) -> None:
         self.text = bytearray()
@@ -32,27 +32,29 @@ class _JoinedPieces:
         self.origins: list[int] = []
 
     def add_run(self, pieces: list[tuple[int, bytes]]) -> None:
-        """Add a run of pieces, each with its place in the content."""
+        """Add consecutive pieces, each with its offset in the content."""
         for origin, piece in pieces:
             self.starts.append(len(self.text))
             self.origins.append(origin)
             self.text += piece
         self.text += b"\n"
 
-    def piece_at(self, place: int) -> int:
-        return bisect_right(self.starts, place) - 1
+    def piece_at(self, offset: int) -> int:
+        """Return the index of the piece at an offset of the joined text."""
+        return bisect_right(self.starts, offset) - 1
 
 
 def scan_split_and_encoded(
     text: bytes, split_text: SplitText, long_words: list[bytes]
 ) -> Iterator[SecretHit]:
-    """Yield the secrets that stand over several lines, or in base64.
+    """Yield the secrets that span lines or are encoded in base64.
 
-    `cut` are the lines of `text`, and `long` their long words.
+    `split_text` has the lines of `text`, and `long_words` are their long words.
     """
     joined = _join_line_ends(split_text)
-    whole = bytes(joined.text)
-    for rule, start, stop, secret in [*_scan_joined(whole), *_scan_base64(whole, whole.split())]:
+    content = bytes(joined.text)
+    hits = [*_scan_joined(content), *_scan_base64(content, content.split())]
+    for rule, start, stop, secret in hits:
         first, last = joined.piece_at(start), joined.piece_at(stop - 1)
         if first != last:
             origin = joined.origins[first] + start - joined.starts[first]
@@ -67,7 +69,7 @@ def _scan_joined(joined: bytes) -> Iterator[SecretHit]:
 
 
 def _join_line_ends(split_text: SplitText) -> _JoinedPieces:
-    """Put together the last word of a line and the first of the next, where one tells."""
+    """Join the last word of each line with the first word of the next, near key lines."""
     joined = _JoinedPieces()
     starts = list(accumulate(map(len, split_text.lines), initial=0))
     near = {*split_text.key_lines, *(number - 1 for number in split_text.key_lines if number)}
@@ -76,7 +78,7 @@ def _join_line_ends(split_text: SplitText) -> _JoinedPieces:
     for begin in sorted(near):
         number = max(number, begin)
         while number < len(split_text.lines) and (number in near or run):
-            line, at, tells = split_text.lines[number], starts[number] + number, number in near
+            line, at, is_near = split_text.lines[number], starts[number] + number, number in near
             number += 1
             core = line.strip(_EDGE_CHARACTERS)
             offset = at + line.find(core)
@@ -88,7 +90,7 @@ def _join_line_ends(split_text: SplitText) -> _JoinedPieces:
                 continue
             if len(run) > 1 and length >= MIN_SECRET_BYTES:
                 joined.add_run(run)
-            last = rest.rpartition(b" ")[2] if tells else b""
+            last = rest.rpartition(b" ")[2] if is_near else b""
             run, length = [(offset + len(core) - len(last), last)] if last else [], len(last)
     if len(run) > 1 and length >= MIN_SECRET_BYTES:
         joined.add_run(run)
@@ -96,7 +98,7 @@ def _join_line_ends(split_text: SplitText) -> _JoinedPieces:
 
 
 def _scan_base64(text: bytes, words: list[bytes]) -> Iterator[SecretHit]:
-    """Yield base64 that holds a secret of a known shape; `words` are of `text`, in order."""
+    """Yield base64 that encodes a secret of a known format; `words` are those of `text`."""
     at = 0
     for word in words:
         if len(word) < _MIN_BASE64_CHARS:
@@ -115,28 +117,28 @@ def _decoded_rule(run: bytes) -> str:
     standard = run.translate(_TO_STANDARD_BASE64)
     for shift in range(4 if len(run) <= _MAX_SHIFTED_BYTES else 1):
         stop = shift + (len(run) - shift) // 4 * 4
-        left = standard[stop:]
-        tail = left + b"=" * (-len(left) % 4) if len(left) > 1 else b""
-        inside = binascii.a2b_base64(standard[shift:stop] + tail)
-        for hit in key_patterns.scan_key_patterns(inside, inside.split()):
+        rest = standard[stop:]
+        tail = rest + b"=" * (-len(rest) % 4) if len(rest) > 1 else b""
+        decoded = binascii.a2b_base64(standard[shift:stop] + tail)
+        for hit in key_patterns.scan_key_patterns(decoded, decoded.split()):
             return hit.rule
     return ""
 
 
 MIN_SECRET_BYTES = 16
-"""Bytes of the shortest secret of a known shape, but for those in PEM."""
+"""The length of the shortest secret of a known format, except PEM."""
 
 _NON_KEY_BYTES = bytes(set(range(256)) - set(b"0123456789_=\n"))
 
 
 class SplitText(NamedTuple):
-    """Lines, and the numbers of those with a digit, `_` or `=`, as nearly every key has one."""
+    """Lines, and the numbers of the key lines: those with a digit, `_` or `=`."""
 
     lines: list[bytes]
     key_lines: list[int]
 
     def long_words(self) -> list[bytes]:
-        """Return the words of telling lines that have room for a secret, in order."""
+        """Return the words of key lines that are long enough for a secret, in order."""
         lines = self.lines
         return [
             word
@@ -147,6 +149,6 @@ class SplitText(NamedTuple):
 
 
 def split_text_lines(text: bytes) -> SplitText:
-    """Return the lines of a text."""
+    """Split a text into lines, and find its key lines."""
     signs = text.translate(None, _NON_KEY_BYTES).split(b"\n")
     return SplitText(text.split(b"\n"), list(compress(count(), signs)))

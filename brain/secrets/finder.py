@@ -1,15 +1,15 @@
-"""Finds secrets in the content of a file.
+"""Find secrets in the content of a file.
 
-Own rules, for speed: every search is a plain search for a few letters, after which an
-expression of bounded length is tried at that place, so the time grows with the content
-alone, whatever stands in it. The libraries that exist import for seconds and look at
-one line at a time, and so miss what is cut in two or encoded.
+Each rule is a plain search for a few letters, followed by a regular expression of bounded
+length at that place, so the time is linear in the length of the content. Existing libraries
+take seconds to import, and look at single lines, so they miss split and encoded secrets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from ..digest import domain_hash
@@ -17,22 +17,22 @@ from . import encoded_secrets, key_patterns, keyword_rules
 from .key_patterns import SecretHit
 
 MAX_SECRET_FINDINGS = 1000
-"""Findings of one file after which it is not looked at any further."""
+"""The most findings in one file; the rest of the file is not scanned."""
 
 _GROUP_BYTES = 64 << 10
-"""Bytes of small contents that are looked through at once."""
+"""The size of a group of small contents that are scanned together."""
 _GROUP_SEPARATOR = b"\n\n\n"
-"""Lines over which nothing goes on: what is found in one content is found beside others."""
+"""Separates the contents of a group: no secret spans it."""
 _FINDING_ID_DIGITS = 16
 _finding_digest = domain_hash("brain v1 secret finding")
 
 
 class SecretFinding(NamedTuple):
-    """Where something looks like a secret; it never holds the secret itself.
+    """The place of a likely secret; it does not contain the secret.
 
     `line` and `column` count from 1, the column in bytes. `id` is 16 hex digits of a hash
-    over rule and secret, the same wherever that secret stands: who notes it down lets this
-    one secret pass and no other. A weak password could be guessed from it.
+    over rule and secret, the same at every place of that secret: the user allows a false
+    positive by it. A weak password could be guessed from it.
     """
 
     rule: str
@@ -42,9 +42,9 @@ class SecretFinding(NamedTuple):
 
 
 def find_secrets(content: bytes) -> list[SecretFinding]:
-    """Return what looks like a secret in `content`, in the order of places.
+    """Return the likely secrets in `content`, in order.
 
-    Never raises. Time and memory grow with the length of `content` alone.
+    Never raises. Time and memory are linear in the length of `content`.
     """
     out: list[SecretFinding] = []
     line = 1
@@ -61,7 +61,7 @@ def find_secrets(content: bytes) -> list[SecretFinding]:
 
 
 def find_secrets_in_each(contents: Sequence[bytes]) -> list[list[SecretFinding]]:
-    """Return what `find` returns for each of some contents, in less time for small clean ones."""
+    """Return the findings of `find_secrets` for each content, faster for small clean ones."""
     out: list[list[SecretFinding]] = []
     group: list[bytes] = []
     size = 0
@@ -75,25 +75,21 @@ def find_secrets_in_each(contents: Sequence[bytes]) -> list[list[SecretFinding]]
 
 
 def _find_in_group(group: list[bytes]) -> list[list[SecretFinding]]:
-    """Look through all at once, and for each alone only if there is anything."""
+    """Scan a group at once, and each content alone only if there is a hit."""
     if len(group) > 1 and next(_scan_all(_GROUP_SEPARATOR.join(group)), None) is None:
         return [[] for _ in group]
     return list(map(find_secrets, group))
 
 
 def find_hits(content: bytes) -> list[SecretHit]:
-    """Return the first MAX_FINDINGS secrets with where they stand, in order; they may overlap."""
-    return sorted(islice(_scan_all(content), MAX_SECRET_FINDINGS), key=_hit_start)
+    """Return the first MAX_SECRET_FINDINGS hits, in order; they may overlap."""
+    return sorted(islice(_scan_all(content), MAX_SECRET_FINDINGS), key=attrgetter("start"))
 
 
 def _scan_all(content: bytes) -> Iterator[SecretHit]:
-    """Yield what each way of looking finds; the surest names come first."""
+    """Yield the hits of all scanners, the most specific rules first."""
     text = encoded_secrets.split_text_lines(content)
-    long = text.long_words()
-    yield from key_patterns.scan_key_patterns(content, long)
-    yield from encoded_secrets.scan_split_and_encoded(content, text, long)
+    long_words = text.long_words()
+    yield from key_patterns.scan_key_patterns(content, long_words)
+    yield from encoded_secrets.scan_split_and_encoded(content, text, long_words)
     yield from keyword_rules.scan_keywords(content)
-
-
-def _hit_start(hit: SecretHit) -> int:
-    return hit.start

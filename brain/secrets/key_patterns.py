@@ -1,7 +1,6 @@
-"""Finds secrets by their pattern: the prefixes issuers give their keys, PEM, keystores.
+"""Find secrets by their format: key prefixes of issuers, PEM, JSON web tokens, keystores.
 
-Shapes as the issuers document them, and as secret scanners of public repositories
-know them.
+The formats are those that issuers document and that public secret scanners use.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ _KEY_PATTERNS: tuple[tuple[str, bytes, bytes], ...] = (
 _JWT_START = b"eyJ"
 _JWT_MIDDLE = b".eyJ"
 _MAX_JWT_HEADER_BYTES = 4096
-"""Bytes of the first of the three parts of a web token, at most."""
+"""The most bytes of the first part of a JSON web token (RFC 7519)."""
 _JWT_BEGIN = lazy_pattern(rb"(?<![A-Za-z0-9])eyJ")
 _JWT = lazy_pattern(
     rb"eyJ%b{8,%d}\.eyJ%b{4,8192}\.%b{16,2048}"
@@ -67,11 +66,11 @@ _PEM_BODY = lazy_pattern(
 )
 _KEY_PREFIXES = (*(anchor for _, anchor, _ in _KEY_PATTERNS), _JWT_START)
 _DIGITLESS_PREFIXES = (b"AKIA", b"ASIA", b"hf_", b"glpat-", b"k_live_", b"k_test_")
-"""What begins keys that are so short that one in fifty or more has no digit."""
+"""Prefixes of keys so short that at least one in fifty has no digit."""
 _MID_WORD_PREFIXES = {b":AA", b"://"}
-"""What may stand in the middle of a word."""
+"""Prefixes that may be in the middle of a word."""
 _WORDLIKE_RULES = {"model-api-key", "slack-token", "pypi-token"}
-"""Rules under which words with hyphens between them could fall."""
+"""Rules whose format hyphenated words may have."""
 _PLACEHOLDER_URL = lazy_pattern(
     rb"(?i)example\.|your[-_]|placeholder|password@|user:pass|xxxx|\.\.\."
 )
@@ -86,11 +85,11 @@ _KEYSTORE_BODY = lazy_pattern(
 )
 _KEYSTORE_CHECKSUM = lazy_pattern(rb"\\?\"(?:mac|checksum)\\?\"\s{0,40}:")
 _KEYSTORE_WINDOW_BYTES = 4096
-"""How far from the name of its function the key in a keystore stands."""
+"""The largest distance of the encrypted key from the name of its key derivation function."""
 
 
 class SecretHit(NamedTuple):
-    """A secret, and where it stands: `start` and `stop` in bytes."""
+    """A secret with its rule and its place, in bytes."""
 
     rule: str
     start: int
@@ -99,7 +98,7 @@ class SecretHit(NamedTuple):
 
 
 def scan_key_patterns(text: bytes, long_words: list[bytes]) -> Iterator[SecretHit]:
-    """Yield the secrets of a known shape; `long` are long words of `text` that may be some."""
+    """Yield the secrets of a known format; `long_words` are those of `text`."""
     yield from _scan_pem_keys(text)
     yield from _scan_keystores(text)
     if has_key_prefix(b"\n".join(long_words)) or _contains_any(_DIGITLESS_PREFIXES, text):
@@ -107,19 +106,19 @@ def scan_key_patterns(text: bytes, long_words: list[bytes]) -> Iterator[SecretHi
 
 
 def has_key_prefix(text: bytes) -> bool:
-    """Tell whether anything in `text` begins as a secret of a known shape does."""
+    """Tell whether `text` contains a prefix of a known key format."""
     return _contains_any(_KEY_PREFIXES, text)
 
 
-def _contains_any(anchors: tuple[bytes, ...], text: bytes) -> bool:
-    for anchor in anchors:  # noqa: SIM110  # `any` of a generator takes twice as long
-        if anchor in text:
+def _contains_any(prefixes: tuple[bytes, ...], text: bytes) -> bool:
+    for prefix in prefixes:  # noqa: SIM110  # `any` of a generator takes twice as long
+        if prefix in text:
             return True
     return False
 
 
 def scan_issuer_keys(text: bytes) -> Iterator[SecretHit]:
-    """Yield what begins as the keys of an issuer do, and goes on so."""
+    """Yield the keys of known issuers."""
     for (rule, anchor, _), pattern in zip(_KEY_PATTERNS, _compiled_patterns(), strict=True):
         at = text.find(anchor)
         while at >= 0:
@@ -131,7 +130,7 @@ def scan_issuer_keys(text: bytes) -> Iterator[SecretHit]:
 
 
 def _scan_jwts(text: bytes) -> Iterator[SecretHit]:
-    """Yield JSON web tokens, from their middle: what only begins as one may go on for long."""
+    """Yield JSON web tokens, searched by their middle to keep the time linear."""
     at, end = text.find(_JWT_MIDDLE), 0
     while at >= 0:
         least = max(end, at - _MAX_JWT_HEADER_BYTES - len(_JWT_START))
@@ -147,7 +146,7 @@ def _scan_jwts(text: bytes) -> Iterator[SecretHit]:
 
 @cache
 def _compiled_patterns() -> list[re.Pattern[bytes]]:
-    """Return the expressions, made when something has to be looked at."""
+    """Return the compiled expressions of _KEY_PATTERNS."""
     return [
         re.compile(
             (b"" if anchor in _MID_WORD_PREFIXES else rb"(?<![A-Za-z0-9])")
@@ -159,7 +158,7 @@ def _compiled_patterns() -> list[re.Pattern[bytes]]:
 
 
 def _is_genuine(rule: str, secret: bytes) -> bool:
-    """Tell a key from what stands for one in a text: `sk-your-key-here`, `ghp_xxxxxxxx`."""
+    """Tell a key from a placeholder such as `sk-your-key-here` or `ghp_xxxxxxxx`."""
     if rule == "url-password":
         return _PLACEHOLDER_URL().search(secret) is None and len(set(secret)) > 6
     if rule == "slack-webhook":
@@ -170,7 +169,7 @@ def _is_genuine(rule: str, secret: bytes) -> bool:
 
 
 def _scan_pem_keys(text: bytes) -> Iterator[SecretHit]:
-    """Yield private keys between BEGIN and END lines; the line alone is no key."""
+    """Yield private keys in PEM (RFC 7468) and PuTTY's format; a BEGIN line alone is not one."""
     at = text.find(_PEM_MARK)
     while at >= 0:
         end = at + len(_PEM_MARK)
@@ -189,9 +188,9 @@ def _scan_pem_keys(text: bytes) -> Iterator[SecretHit]:
 
 
 def _scan_keystores(text: bytes) -> Iterator[SecretHit]:
-    """Yield encrypted keys of Ethereum: keystores of version 3, and of EIP-2335.
+    """Yield encrypted Ethereum keys: keystores of version 3 and of EIP-2335.
 
-    Whoever has one needs only the password, which a person may have chosen.
+    Only a password, which may be weak, protects the key in them.
     """
     at, end = text.find(_KEYSTORE_MARK), 0
     while at >= 0:

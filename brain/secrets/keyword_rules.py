@@ -1,4 +1,4 @@
-"""Finds secrets by the keyword beside them: `password: …`, `API_KEY=…`."""
+"""Find secrets by the keyword before them: `password: …`, `API_KEY=…`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .lazy_regex import lazy_pattern
 
 _KEYWORDS = (b"passw", b"passphrase", b"pwd", b"secret", b"credential", b"token", b"key", b"bearer")
 _PASSWORD_KEYWORDS = _KEYWORDS[:5]
-"""Words beside which a person's own choice may stand, which is short."""
+"""Keywords of passwords, which people choose and which are short."""
 _ASSIGNED_VALUE = lazy_pattern(
     rb"(?:ord|d)?s?((?:[_-][a-z0-9]{1,12}){0,2})(?![a-z0-9_-])[\"'`\])*]{0,4}[ \t]{0,8}"
     rb"(:=|=>|->|[=:|]|is\b|was\b|)[ \t]{0,8}"
@@ -49,7 +49,7 @@ _MIN_DISTINCT_BYTES = 5
 
 
 def scan_keywords(text: bytes) -> Iterator[SecretHit]:
-    """Yield what stands beside a word for a secret and looks like one."""
+    """Yield the values after a keyword that look like secrets."""
     lower = text.lower()
     for word in _KEYWORDS:
         at = lower.find(word)
@@ -75,23 +75,23 @@ def _match_to_hit(text: bytes, word: bytes, at: int, match: re.Match[bytes]) -> 
         or _CODE_EXPRESSION().search(value)
     ):
         return None
-    own = word in _PASSWORD_KEYWORDS or _SECRET_PREFIX().search(name) is not None
-    rule = _classify_value(word, value, bool(sign), own)
+    is_explicit = word in _PASSWORD_KEYWORDS or _SECRET_PREFIX().search(name) is not None
+    rule = _classify_value(word, value, bool(sign), is_explicit)
     return SecretHit(rule, match.start(3), match.start(3) + len(value), value) if rule else None
 
 
-def _classify_value(word: bytes, value: bytes, assigned: bool, own: bool) -> str:
-    """Return the rule by which a value is a secret, "" if it is none.
+def _classify_value(word: bytes, value: bytes, is_assigned: bool, is_explicit: bool) -> str:
+    """Return the rule by which a value is a secret, "" if it is not a secret.
 
-    Ids and hashes are so only beside a word that leaves no other reading (`own`).
+    A value that may be an id or a hash is a secret only if the keyword is explicit.
     """
     if _UUID_VALUE().fullmatch(value) or _HEX_VALUE().fullmatch(value):
-        if not own:
+        if not is_explicit:
             return ""
         digits = len(value) - 2 * (value[:2] in (b"0x", b"0X"))
         return "ethereum-private-key" if digits == _ETHEREUM_KEY_DIGITS else "assigned-secret"
     if len(value) >= 16 and randomness.is_random_value(value):
         return "assigned-secret"
-    if assigned and word in _PASSWORD_KEYWORDS and randomness.is_password_like(value):
+    if is_assigned and word in _PASSWORD_KEYWORDS and randomness.is_password_like(value):
         return "assigned-password"
     return ""

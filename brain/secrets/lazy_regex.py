@@ -1,7 +1,6 @@
-"""Regular expressions compiled when they are first needed.
+"""Regular expressions that are compiled on first use.
 
-Most texts hold nothing that one is tried on, and compiling all of them takes ten times as
-long as looking through such a text.
+Most texts need none of them, and compiling all takes ten times as long as scanning a text.
 """
 
 from __future__ import annotations
@@ -14,5 +13,5 @@ LazyPattern = Callable[[], re.Pattern[bytes]]
 
 
 def lazy_pattern(pattern: bytes, flags: int = 0) -> LazyPattern:
-    """Return what returns the compiled expression."""
+    """Return a function that returns the compiled expression."""
     return cache(partial(re.compile, pattern, flags))

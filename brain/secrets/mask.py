@@ -1,4 +1,4 @@
-"""Takes secrets out of content that is kept."""
+"""Mask secrets in content that is stored or shown."""
 
 from __future__ import annotations
 
@@ -11,38 +11,37 @@ from .lazy_regex import lazy_pattern
 
 _PEM_END = lazy_pattern(rb"-----END [A-Z0-9 ]{0,40}-----")
 _MIN_URL_PART_CHARS = 8
-"""Characters of a part of an address that may be a key, and no word such as `v1` or `rpc`."""
+"""The least length of a part of a URL that may be a key; `v1` or `rpc` is shorter."""
 _TOO_MANY_MARK = b"[redacted: too many secrets]"
 
 
 def mask_secrets(content: bytes) -> tuple[bytes, int]:
-    """Return `content` with what `find` finds in it replaced by its rule, and how many those are.
+    """Return `content` with each secret replaced by the name of its rule, and their number.
 
-    Of a private key everything up to its last line goes. Content with MAX_FINDINGS secrets
-    or more goes as a whole.
+    Of a private key, everything up to its END line is replaced. Content with
+    MAX_SECRET_FINDINGS secrets is replaced as a whole.
     """
-    found = find_hits(content)
-    if not found:
+    hits = find_hits(content)
+    if not hits:
         return content, 0
-    if len(found) >= MAX_SECRET_FINDINGS:
-        return _TOO_MANY_MARK, len(found)
-    kept: list[bytes] = []
+    if len(hits) >= MAX_SECRET_FINDINGS:
+        return _TOO_MANY_MARK, len(hits)
+    pieces: list[bytes] = []
     end = count = 0
-    for hit in found:
-        stop = _hit_end(content, hit)
+    for hit in hits:
         if hit.start >= end:
-            kept += [content[end : hit.start], b"[redacted: %b]" % hit.rule.encode()]
+            pieces += [content[end : hit.start], b"[redacted: %b]" % hit.rule.encode()]
             count += 1
-        end = max(end, stop)
-    kept.append(content[end:])
-    return b"".join(kept), count
+        end = max(end, _hit_end(content, hit))
+    pieces.append(content[end:])
+    return b"".join(pieces), count
 
 
-def mask_message(message: str, url: str = "", *keys: str) -> str:
-    """Return what a stranger said, without what was entrusted to them, nor what `masked` finds.
+def mask_remote_message(message: str, url: str = "", *keys: str) -> str:
+    """Return the message of a remote server without secrets.
 
-    They may repeat the address at which they were asked, or the parts of it that a provider
-    hides a key in (all but the host), and the keys that they were shown.
+    It may repeat the `url` of the request, the parts of it that may contain a key (all but
+    the host), or the `keys` that were sent; these are replaced too.
     """
     for known in sorted({*_url_parts(url), *filter(None, keys)}, key=len, reverse=True):
         message = message.replace(known, "[redacted]")
@@ -50,12 +49,12 @@ def mask_message(message: str, url: str = "", *keys: str) -> str:
 
 
 def _url_parts(url: str) -> Iterator[str]:
-    """Yield an address, and what follows its host: as a whole and piece by piece, also decoded."""
+    """Yield a URL and all its parts except the host, also percent-decoded."""
     from urllib.parse import unquote, urlsplit
 
     try:
         parts = urlsplit(url)
-    except ValueError:  # then nobody was asked there
+    except ValueError:  # not a URL, so no request was sent
         return
     user, at, _ = parts.netloc.rpartition("@")
     pieces = [*user.split(":"), *parts.path.split("/"), *re.split("[&=]", parts.query)]

@@ -1,4 +1,4 @@
-"""Tells random keys and passwords from words by the classes of characters in them."""
+"""Distinguish random keys and passwords from words by their character classes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BYTE_CLASSES = bytes(map(_byte_class, range(256)))
 
 
 def is_random_value(value: bytes) -> bool:
-    """Tell whether a part of the value changes between kinds of letters as words do not."""
+    """Tell whether a part of the value changes its character class more often than words do."""
     for part in _VALUE_PART().findall(value):
         kinds = part.translate(_BYTE_CLASSES)
         changes = sum(a != b for a, b in pairwise(kinds))
@@ -33,7 +33,7 @@ def is_random_value(value: bytes) -> bool:
 
 
 def is_password_like(value: bytes) -> bool:
-    """Tell whether a person may have chosen this as a password: letters and others in one part."""
+    """Tell whether a part of the value mixes letters with digits or signs, as passwords do."""
     for part in _VALUE_PART().findall(value):
         kinds = set(part.translate(_BYTE_CLASSES))
         if len(part) >= 6 and part.isascii() and kinds & set(b"aA") and kinds & set(b"0!"):

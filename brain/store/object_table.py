@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from ..digest import DIGEST_SIZE
+from ..digest import DIGEST_SIZE, is_hex
 from ..errors import FormatError, StoreError
 from . import checksums
 from .blobs.blob_reader import missing_object_error
@@ -82,7 +82,7 @@ class ObjectReader(ConnectionHolder):
     def find_snapshots(self, prefix: str) -> list[tuple[int, bytes]]:
         """See `Reader.find`."""
         digits = 2 * DIGEST_SIZE
-        if not prefix or len(prefix) > digits or set(prefix) - set("0123456789abcdef"):
+        if len(prefix) > digits or not is_hex(prefix):
             return []
         rows = self._db.fetch_all(
             "SELECT id FROM objects WHERE id BETWEEN ? AND ? AND kind = ? LIMIT 2",

@@ -9,7 +9,7 @@ from ..digest import NO_DIGEST, domain_hash
 from ..errors import BrainError
 from ..objects import ancestry, lineage, operation
 from ..objects.snapshot import Jump, Snapshot
-from ..repo.changes.undo import decode_log_entry
+from ..repo.changes.undo import decode_operation_entry
 from ..repo.open.session import Session, head_ref
 from ..results import Finding
 
@@ -172,7 +172,7 @@ def check_operation_log(session: Session) -> Iterator[Finding]:
             if newer is not None:
                 yield from _check_log_link(newer, row.id)
             newer = (row.number, row.id, row.data)
-            for name, old, new in decode_log_entry(row).refs:
+            for name, old, new in decode_operation_entry(row).refs:
                 if ref_targets.get(name, NO_DIGEST) != new:
                     message = f"operation {row.number} left {name} at {new.hex()[:12]}"
                     yield _error_finding("ref_mismatch", f"{message}, not where it is found")

@@ -1,1 +1,1 @@
-"""Lineages under random work: a plain model beside the real thing, many writers, many texts."""
+"""Lineages under random work, compared with a plain model: many writers, many texts."""

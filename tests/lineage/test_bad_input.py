@@ -110,8 +110,8 @@ def test_a_missing_parent_is_named_with_its_child(brain: Brain) -> None:
     """lineage-23"""
     both = b"\7" * 32
     made = forge(brain, lambda s: s._replace(parents=(*s.parents, both), operation=("graft",)))
-    told = " ".join(map(str, brain.verify().findings))
-    assert made.hex()[:12] in told and (b"\7" * 6).hex() in told
+    findings = " ".join(map(str, brain.verify().findings))
+    assert made.hex()[:12] in findings and (b"\7" * 6).hex() in findings
 
 
 def test_of_two_children_of_one_head_the_second_is_refused(brain: Brain) -> None:
@@ -316,6 +316,6 @@ def test_a_file_system_without_good_locks_is_told(
             "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/a rw\n"
             f"90 22 0:50 / {mounted} rw,relatime - {kind} server:/brains rw\n"
         )
-        (told,) = [check for check in brain.doctor() if check.check == "file system"]
-        assert (told.ok, told.message, bool(told.hint)) == (good, kind, not good)
+        (found,) = [check for check in brain.doctor() if check.check == "file system"]
+        assert (found.ok, found.message, bool(found.hint)) == (good, kind, not good)
     brain.close()

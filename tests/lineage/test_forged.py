@@ -1,4 +1,4 @@
-"""Whatever is forged with all ids and checksums made anew ends in a finding or a typed error."""
+"""Forged rows with valid ids and checksums lead to a finding or a typed error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random work on branches, skills, files and merges, beside a plain model of it."""
+"""Random work on branches, skills, files and merges, compared with a plain model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A slice of the campaign of texts: `python -m tests.support.lineages texts` has the rest."""
+"""A short run of the campaign of texts: `python -m tests.support.lineages texts`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A slice of the campaign of many writers: `python -m tests.support.lineages writers` has the rest."""
+"""A short run of the campaign of many writers: `python -m tests.support.lineages writers`."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import LedgerError, printable_text
-from ...secrets import mask_message
+from ...secrets import mask_remote_message
 from . import rpc_decode
 from .evm_config import url_host
 from .import_guard import preserve_recursion_limit
@@ -104,7 +104,7 @@ class RpcNode:
         if "error" not in answer:
             return answer["result"]
         error = answer["error"]
-        words = printable_text(mask_message(error["message"], self._url))
+        words = printable_text(mask_remote_message(error["message"], self._url))
         return RpcRefusal(error["code"], words, _revert_data(error.get("data")))
 
     def _open_provider(self) -> HTTPProvider:

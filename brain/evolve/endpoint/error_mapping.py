@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic_ai import exceptions as said
 
 from ...errors import ModelError, printable_text
-from ...secrets import mask_message
+from ...secrets import mask_remote_message
 from .bounded_http import ResponseTooLarge
 
 _ERROR_KINDS: tuple[tuple[type[BaseException], str, str, str], ...] = (
@@ -54,7 +54,7 @@ def map_error(name: str, key: str, error: BaseException, url: str = "") -> Model
             return _model_error(name, code, words + _error_details(error, key, url), hint)
     for cause in _cause_chain(error):
         if type(cause).__module__ == "botocore.exceptions":  # such as no region, no credentials
-            words = printable_text(mask_message(str(cause), url, key), _MAX_DETAIL_CHARS)
+            words = printable_text(mask_remote_message(str(cause), url, key), _MAX_DETAIL_CHARS)
             words = f"it cannot be used so: {words}"
             return _model_error(name, "bad_model", words, "see the settings of AWS")
     words = "it does not answer as its protocol says"
@@ -79,7 +79,7 @@ def _error_details(error: BaseException, key: str, url: str) -> str:
     inner = body.get("error", body) if isinstance(body, dict) else None
     message = inner.get("message") if isinstance(inner, dict) else None
     text = message if isinstance(message, str) else ""
-    text = mask_message(text, url, key)
+    text = mask_remote_message(text, url, key)
     parts = [
         part for part in (status, printable_text(" ".join(text.split()), _MAX_DETAIL_CHARS)) if part
     ]

@@ -1,4 +1,4 @@
-"""Transcripts that other programs write, read as receipts."""
+"""Readers that convert transcripts of other programs to receipts."""
 
 from __future__ import annotations
 

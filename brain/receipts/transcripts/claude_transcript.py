@@ -1,8 +1,8 @@
-"""Claude Code: ~/.claude/projects/*/*.jsonl, a record a line.
+"""Claude Code transcripts: ~/.claude/projects/*/*.jsonl, one record a line.
 
-An answer of the model is one record for each of its blocks, all with the id of the
-message and with the use of tokens as far as it is known. Replies of tools come as
-messages of the user. What the program notes for itself is passed over.
+An answer of the model is one record for each of its blocks, all with the id of the message
+and the token usage so far. Tool results are messages of the user. Records about the program
+itself are skipped.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ IGNORED_RECORD_TYPES = frozenset(
         *("permission-mode", "pr-link", "tag", "worktree-state", "task-summary", "agent-setting"),
     )
 )
-"""Types of records that tell nothing of the run."""
+"""Types of records that say nothing about the run."""
 _PROGRAM_PREFIXES = ("<command-", "<local-command", "<system-reminder>", "Caveat: ")
 _INTERRUPTED_PREFIX = "[Request interrupted by user"
 _EXIT_CODE = re.compile(r"Exit code (\d{1,6})(?:\n|$)")
 
 
 def is_claude_record(first: JsonObject) -> bool:
-    """Tell whether the first record of a file is one of these."""
+    """Tell whether the first record of a file is in this format."""
     return "sessionId" in first or "parentUuid" in first or first.get("type") == "summary"
 
 
 def add_claude_record(run: RunBuilder, line: JsonObject) -> None:
-    """Take a record into the story."""
+    """Add a record to the run."""
     run.run = run.run or text_or_empty(line.get("sessionId"))
     if not run.agent and text_or_empty(line.get("version")):
         run.agent = f"Claude Code {line['version']}"
@@ -56,12 +56,12 @@ def add_claude_record(run: RunBuilder, line: JsonObject) -> None:
 
 
 def _add_answer(run: RunBuilder, message: JsonObject, at: int, failed: bool) -> None:
-    words = [part for part in objects_in_list(message.get("content")) if part.get("type") == "text"]
+    text = message_text(_text_parts(message.get("content")))
     if failed:
-        run.set_outcome("failure", message_text(words))
+        run.set_outcome("failure", text)
         return
     run.begin_answer(text_or_empty(message.get("id")), text_or_empty(message.get("model")), at)
-    run.add_answer_text(message_text(words))
+    run.add_answer_text(text)
     usage = object_or_empty(message.get("usage"))
     cached = ("cache_creation_input_tokens", "cache_read_input_tokens")
     tokens = sum(count_or_zero(usage.get(key)) for key in ("input_tokens", *cached))
@@ -83,11 +83,11 @@ def _add_user_record(run: RunBuilder, line: JsonObject, at: int) -> None:
             _add_tool_result(run, part, at)
     if line.get("isMeta") or line.get("isCompactSummary") or line.get("isSidechain"):
         return
-    words = content if isinstance(content, str) else message_text(_text_parts(content))
-    if words.startswith(_INTERRUPTED_PREFIX):
-        run.set_outcome("cancelled", words)
-    elif not words.startswith(_PROGRAM_PREFIXES):
-        run.add_user_message(words, at)
+    text = content if isinstance(content, str) else message_text(_text_parts(content))
+    if text.startswith(_INTERRUPTED_PREFIX):
+        run.set_outcome("cancelled", text)
+    elif not text.startswith(_PROGRAM_PREFIXES):
+        run.add_user_message(text, at)
 
 
 def _text_parts(content: object) -> list[JsonObject]:
@@ -95,10 +95,10 @@ def _text_parts(content: object) -> list[JsonObject]:
 
 
 def _add_tool_result(run: RunBuilder, part: JsonObject, at: int) -> None:
-    words, error = message_text(part.get("content")), ""
+    text, error = message_text(part.get("content")), ""
     if part.get("is_error"):
-        code = _EXIT_CODE.match(words)
-        error = f"exit code {code[1]}" if code else words.partition("\n")[0] or "error"
-        words = words[code.end() :] if code else words
-    if not run.add_tool_result(text_or_empty(part.get("tool_use_id")), words, error, at):
+        code = _EXIT_CODE.match(text)
+        error = f"exit code {code[1]}" if code else text.partition("\n")[0] or "error"
+        text = text[code.end() :] if code else text
+    if not run.add_tool_result(text_or_empty(part.get("tool_use_id")), text, error, at):
         run.unknown += 1

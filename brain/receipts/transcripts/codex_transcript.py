@@ -1,7 +1,7 @@
-"""Codex: ~/.codex/sessions/**/rollout-*.jsonl, a record a line.
+"""Codex transcripts: ~/.codex/sessions/**/rollout-*.jsonl, one record a line.
 
-Each has a time, a type and a payload. The items are those of the Responses API; after
-those of one answer comes what it took. What the program shows meanwhile is passed over.
+Each record has a time, a type and a payload. The items are those of the Responses API; the
+token usage follows the items of an answer. Records about the display are skipped.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .run_builder import RunBuilder
 IGNORED_CODEX_TYPES = frozenset(
     ("world_state", "compacted", "inter_agent_communication", "state_snapshot")
 )
-"""Types of records that tell nothing of the run."""
+"""Types of records that say nothing about the run."""
 RECORD_TYPES = IGNORED_CODEX_TYPES | {
     "session_meta",
     "response_item",
@@ -24,14 +24,14 @@ RECORD_TYPES = IGNORED_CODEX_TYPES | {
 
 
 def is_codex_record(first: JsonObject) -> bool:
-    """Tell whether the first record of a file is one of these."""
+    """Tell whether the first record of a file is in this format."""
     return text_or_empty(first.get("type")) in RECORD_TYPES and isinstance(
         first.get("payload"), dict
     )
 
 
 def add_codex_record(run: RunBuilder, line: JsonObject) -> None:
-    """Take a record into the story."""
+    """Add a record to the run."""
     kind, at = text_or_empty(line.get("type")), parse_time(line.get("timestamp"))
     payload = object_or_empty(line.get("payload"))
     if kind == "session_meta":

@@ -1,4 +1,4 @@
-"""Lenient reading of foreign JSON: a value of another type than expected counts as absent."""
+"""Lenient reading of untrusted JSON: a value of an unexpected type counts as absent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JsonObject = dict[str, Any]
 
 
 def parse_record(data: bytes) -> Any:
-    """Return the value of one record, None for what is none within the limits."""
+    """Return the value of one record, None if it is not JSON or exceeds the limits."""
     if len(data) > limits.MAX_RECORD_BYTES:
         return None
     if strict_json.nesting_depth(data, limits.MAX_RECORD_DEPTH) > limits.MAX_RECORD_DEPTH:
@@ -30,7 +30,7 @@ def parse_record(data: bytes) -> Any:
 
 
 def split_records(data: bytes) -> Iterator[bytes]:
-    """Yield the lines of a text that are not empty, one at a time."""
+    """Yield the non-empty lines of a text."""
     start = 0
     while start < len(data):
         end = data.find(b"\n", start)
@@ -42,29 +42,29 @@ def split_records(data: bytes) -> Iterator[bytes]:
 
 
 def object_or_empty(value: Any) -> JsonObject:
-    """Return an object, an empty one for anything else."""
+    """Return an object; an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 
 def objects_in_list(value: Any) -> list[JsonObject]:
-    """Return the objects of a list."""
+    """Return the objects of a list; none for any other value."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def text_or_empty(value: Any) -> str:
-    """Return a text, "" for anything else."""
+    """Return a text; "" for any other value."""
     return value if isinstance(value, str) else ""
 
 
 def count_or_zero(value: Any, scale: int = 1) -> int:
-    """Return a count by `scale`; 0 for what is none. OTLP writes long integers as text."""
+    """Return a count divided by `scale`; 0 for other values. OTLP writes long ones as text."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20:
         value = int(value)
     return value // scale if type(value) is int and 0 <= value // scale <= MAX_SAFE_INTEGER else 0
 
 
 def message_text(content: Any) -> str:
-    """Return the text of a message: plain, or in parts of which some are text."""
+    """Return the text of a message: a string, or the text parts of a list, joined by lines."""
     if isinstance(content, str):
         return content
     parts = objects_in_list(content)
@@ -74,24 +74,24 @@ def message_text(content: Any) -> str:
 
 
 def milliseconds_from_ns(value: Any) -> int:
-    """Return a time in ms since 1970 of one in ns; 0 if it is none."""
+    """Return a time in ns as ms since 1970; 0 for any other value."""
     return min(count_or_zero(value, 1_000_000), MAX_TIME_MS)
 
 
 def canonical_argument(value: Any) -> str:
-    """Return what was given to a tool: objects and lists as JSON of one spelling, text as it is."""
+    """Return the arguments of a tool as text; objects and lists as canonical JSON."""
     if isinstance(value, str):
         return _reserialize(value) if value[:1] in ("{", "[") else value
     return "" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _reserialize(value: str) -> str:
-    found = parse_record(value.encode(errors="replace"))
-    return value if found is None else json.dumps(found, ensure_ascii=False, sort_keys=True)
+    parsed = parse_record(value.encode(errors="replace"))
+    return value if parsed is None else json.dumps(parsed, ensure_ascii=False, sort_keys=True)
 
 
 def parse_time(value: Any) -> int:
-    """Return a time in ms since 1970 of ISO 8601 text or seconds; 0 if it is none."""
+    """Return a time, ISO 8601 text or seconds, as ms since 1970; 0 for any other value."""
     if isinstance(value, str):
         try:
             when = datetime.fromisoformat(value)

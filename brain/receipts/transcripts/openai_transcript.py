@@ -1,12 +1,13 @@
-"""OpenAI: messages of chat completions, or items of responses, as programs keep them.
+"""OpenAI transcripts: messages of chat completions, or items of the Responses API.
 
-A file is a list of them, or one object or one a line that has them: a request with its
-`messages` or `input`, an answer with its `choices` or `output`. Where each request brings
-all that was said before, what was there already is not told again.
+A file is a list of messages or items, or has one object, or one a line, that contains them:
+a request with `messages` or `input`, a response with `choices` or `output`. Messages that a
+request repeats from earlier ones are skipped.
 """
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Any
 
 from . import responses_items
@@ -26,16 +27,16 @@ _MESSAGE_KEYS = ("messages", "choices", "input", "output")
 
 
 class ChatParser:
-    """Takes the records of one file."""
+    """Adds the records of one file to a run."""
 
     def __init__(self) -> None:
         self._known_messages: list[Any] = []
 
     def add_record(self, run: RunBuilder, value: Any) -> None:
-        """Take a record, or a list of them, into the story."""
+        """Add a record, or a list of records, to the run."""
         if isinstance(value, list):
-            for one in value:
-                self.add_record(run, object_or_empty(one))
+            for item in value:
+                self.add_record(run, object_or_empty(item))
             return
         run.records += 1
         exchange = object_or_empty(value)
@@ -58,21 +59,17 @@ class ChatParser:
         if isinstance(before, str):
             before = [{"role": "user", "content": before}]
         before = before if isinstance(before, list) else []
-        common_count = 0
-        while (
-            common_count < min(len(before), len(self._known_messages))
-            and before[common_count] == self._known_messages[common_count]
-        ):
-            common_count += 1
+        pairs = zip(before, self._known_messages, strict=False)
+        repeated_count = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         after = [
-            object_or_empty(one.get("message"))
-            for one in objects_in_list(exchange.get("choices"))[:1]
+            object_or_empty(choice.get("message"))
+            for choice in objects_in_list(exchange.get("choices"))[:1]
         ]
         after += objects_in_list(exchange.get("output"))
-        for one in before[common_count:]:
-            _add_message_or_item(run, object_or_empty(one), model, 0)
-        for one in after:
-            _add_message_or_item(run, one, model, at)
+        for message in before[repeated_count:]:
+            _add_message_or_item(run, object_or_empty(message), model, 0)
+        for message in after:
+            _add_message_or_item(run, message, model, at)
         self._known_messages = [*before, *after]
         run.record_time(at)
         self._finish_exchange(run, exchange)
@@ -81,14 +78,10 @@ class ChatParser:
         run.run = run.run or text_or_empty(exchange.get("id"))
         usage = object_or_empty(exchange.get("usage"))
         if usage:
-            tokens = [
-                count_or_zero(usage.get(new, usage.get(old)))
-                for new, old in (
-                    ("input_tokens", "prompt_tokens"),
-                    ("output_tokens", "completion_tokens"),
-                )
-            ]
-            run.record_usage(*tokens)
+            run.record_usage(
+                count_or_zero(usage.get("input_tokens", usage.get("prompt_tokens"))),
+                count_or_zero(usage.get("output_tokens", usage.get("completion_tokens"))),
+            )
         run.close_answer()
         choice = next(iter(objects_in_list(exchange.get("choices"))), {})
         if choice.get("finish_reason") in ("length", "content_filter"):
@@ -100,7 +93,7 @@ class ChatParser:
 
 
 def is_openai_record(first: JsonObject) -> bool:
-    """Tell whether the first record of a file is one of these."""
+    """Tell whether the first record of a file is in this format."""
     inner = {**object_or_empty(first.get("request")), **object_or_empty(first.get("response"))}
     return (
         "role" in first
@@ -109,19 +102,19 @@ def is_openai_record(first: JsonObject) -> bool:
     )
 
 
-def _add_message_or_item(run: RunBuilder, one: JsonObject, model: str, at: int) -> None:
-    """Take a message of a chat, or an item of a response."""
-    calls = objects_in_list(one.get("tool_calls"))
-    legacy = object_or_empty(one.get("function_call"))
+def _add_message_or_item(run: RunBuilder, message: JsonObject, model: str, at: int) -> None:
+    """Add a message of a chat, or an item of a response, to the run."""
+    calls = objects_in_list(message.get("tool_calls"))
+    legacy = object_or_empty(message.get("function_call"))
     if legacy:
         calls.append({"id": text_or_empty(legacy.get("name")), "function": legacy})
-    if one.get("role") in ("tool", "function"):
-        id = text_or_empty(one.get("tool_call_id")) or text_or_empty(one.get("name"))
-        if not run.add_tool_result(id, message_text(one.get("content")), "", at):
+    if message.get("role") in ("tool", "function"):
+        id = text_or_empty(message.get("tool_call_id")) or text_or_empty(message.get("name"))
+        if not run.add_tool_result(id, message_text(message.get("content")), "", at):
             run.unknown += 1
-    elif one.get("role") == "assistant" and ("type" not in one or calls):
+    elif message.get("role") == "assistant" and ("type" not in message or calls):
         run.begin_answer("", model, at)
-        run.add_answer_text(message_text(one.get("content")))
+        run.add_answer_text(message_text(message.get("content")))
         for call in calls:
             function = object_or_empty(call.get("function", call.get("custom")))
             arguments = canonical_argument(function.get("arguments", function.get("input")))
@@ -130,4 +123,4 @@ def _add_message_or_item(run: RunBuilder, one: JsonObject, model: str, at: int) 
             )
         run.set_outcome("unknown" if calls else "success")
     else:
-        responses_items.add_item(run, one, model, at)
+        responses_items.add_item(run, message, model, at)

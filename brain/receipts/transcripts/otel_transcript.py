@@ -1,8 +1,7 @@
-"""OpenTelemetry: spans after its conventions for generative AI, as OTLP in JSON.
+"""OpenTelemetry transcripts: spans by its conventions for generative AI, as OTLP in JSON.
 
-The conventions are in development; read are the operations and attributes of 2026, and
-of those before them what still has the same name. A file is one run: the trace of the
-first span that is about generative AI. Spans about anything else are passed over.
+The conventions are in development; this reads the operations and attributes of 2026. A file
+is one run: the trace of the first span about generative AI. Other spans are skipped.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from .lenient_json import (
     parse_record,
     text_or_empty,
 )
-from .run_builder import RunBuilder
+from .run_builder import MAX_NAME_CHARS, RunBuilder
 
 MODEL_OPERATIONS = ("chat", "generate_content", "text_completion")
 AGENT_OPERATIONS = ("invoke_agent", "invoke_workflow", "create_agent")
@@ -35,7 +34,7 @@ _MAX_ATTRIBUTE_DEPTH = 16
 
 
 class OtelSpan(NamedTuple):
-    """A span: times in ms, attributes as plain values."""
+    """A span; times are in ms since 1970, attributes are plain values."""
 
     trace: str
     start: int
@@ -45,7 +44,7 @@ class OtelSpan(NamedTuple):
 
 
 def is_otlp_export(first: JsonObject) -> bool:
-    """Tell whether the first record of a file is one of these."""
+    """Tell whether the first record of a file is in this format."""
     return "resourceSpans" in first or "resource_spans" in first
 
 
@@ -54,27 +53,27 @@ def iterate_spans(value: JsonObject) -> Iterator[OtelSpan]:
     for resource in objects_in_list(value.get("resourceSpans", value.get("resource_spans"))):
         for scope in objects_in_list(resource.get("scopeSpans", resource.get("scope_spans"))):
             for span in objects_in_list(scope.get("spans")):
-                found = _parse_span(span)
-                if any(key.startswith("gen_ai.") for key in found.attributes):
-                    yield found
+                parsed = _parse_span(span)
+                if any(key.startswith("gen_ai.") for key in parsed.attributes):
+                    yield parsed
 
 
-def add_spans(run: RunBuilder, found: list[OtelSpan]) -> None:
-    """Tell the story of spans."""
-    found.sort(key=lambda span: (span.start, span.end))
-    trace = found[0].trace
-    ours = [span for span in found if span.trace == trace]
-    run.records += len(found)
-    run.unknown += len(found) - len(ours)
-    run.run = trace
-    executed = {id for span in ours if (id := _text_attribute(span, "gen_ai.tool.call.id"))}
-    for span in ours:
+def add_spans(run: RunBuilder, spans: list[OtelSpan]) -> None:
+    """Add the spans of the first trace to the run."""
+    spans.sort(key=lambda span: (span.start, span.end))
+    trace_id = spans[0].trace
+    trace = [span for span in spans if span.trace == trace_id]
+    run.records += len(spans)
+    run.unknown += len(spans) - len(trace)
+    run.run = trace_id
+    executed = {id for span in trace if (id := _text_attribute(span, "gen_ai.tool.call.id"))}
+    for span in trace:
         _add_span(run, span, executed)
-    root = next((span for span in ours if _operation_name(span) in AGENT_OPERATIONS), ours[0])
+    root = next((span for span in trace if _operation_name(span) in AGENT_OPERATIONS), trace[0])
     run.agent = _text_attribute(root, "gen_ai.agent.name") or run.agent
     run.record_time(root.end)
-    asked = _input_text(root) if _operation_name(root) in AGENT_OPERATIONS else ""
-    run.task = asked or run.task
+    task = _input_text(root) if _operation_name(root) in AGENT_OPERATIONS else ""
+    run.task = task or run.task
     run.set_outcome("failure" if root.error else "success", root.error)
 
 
@@ -86,19 +85,32 @@ def _add_span(run: RunBuilder, span: OtelSpan, executed: set[str]) -> None:
     elif operation == "execute_tool" or (name and not operation):
         _add_tool_call(run, span, name, took)
     elif operation == "search_memory":
-        asked = keep_text(_text_attribute(span, "gen_ai.memory.query.text"))
-        store = printable_text(_text_attribute(span, "gen_ai.memory.store.id"), 200)
-        run.close_answer()
-        run.add_step(RunStep("memory_read", at, store, input=asked, error=span.error, took=took))
+        query = keep_text(_text_attribute(span, "gen_ai.memory.query.text"))
+        store_id = _text_attribute(span, "gen_ai.memory.store.id")
+        _add_other_step(run, span, kind="memory_read", name=store_id, input=query)
     elif operation.endswith("_memory") or operation == "retrieval":
-        run.close_answer()
-        run.add_step(
-            RunStep("tool", at, printable_text(operation, 200), error=span.error, took=took)
-        )
+        _add_other_step(run, span, kind="tool", name=operation)
     elif operation not in (*AGENT_OPERATIONS, *IGNORED_OPERATIONS):
         run.unknown += 1
     run.record_time(at)
     run.record_time(span.end)
+
+
+def _add_other_step(
+    run: RunBuilder, span: OtelSpan, *, kind: str, name: str, **fields: Any
+) -> None:
+    """Add a span that is neither an answer nor a call with a result."""
+    run.close_answer()
+    run.add_step(
+        RunStep(
+            kind=kind,
+            at=span.start,
+            name=printable_text(name, MAX_NAME_CHARS),
+            error=span.error,
+            took=max(span.end - span.start, 0),
+            **fields,
+        )
+    )
 
 
 def _add_answer(run: RunBuilder, span: OtelSpan, executed: set[str]) -> None:
@@ -107,8 +119,8 @@ def _add_answer(run: RunBuilder, span: OtelSpan, executed: set[str]) -> None:
     )
     for message in _message_attribute(span, "gen_ai.input.messages"):
         for part in _message_parts(message, "tool_call_response"):
-            words = canonical_argument(part.get("response", part.get("result")))
-            run.add_tool_result(text_or_empty(part.get("id")), words)
+            result = canonical_argument(part.get("response", part.get("result")))
+            run.add_tool_result(text_or_empty(part.get("id")), result)
     run.add_user_message(_input_text(span), span.start)
     run.begin_answer("", model, span.start)
     for message in _message_attribute(span, "gen_ai.output.messages"):
@@ -138,18 +150,15 @@ def _add_tool_call(run: RunBuilder, span: OtelSpan, name: str, took: int) -> Non
     run.close_answer()
     skill = _text_attribute(span, "gen_ai.skill.name")
     if skill and not _text_attribute(span, "gen_ai.skill.resource.name"):
-        loaded = (
-            printable_text(skill, 200),
-            printable_text(_text_attribute(span, "gen_ai.skill.version"), 200),
-        )
-        run.add_step(RunStep("skill_load", span.start, *loaded, error=span.error, took=took))
+        version = printable_text(_text_attribute(span, "gen_ai.skill.version"), MAX_NAME_CHARS)
+        _add_other_step(run, span, kind="skill_load", name=skill, version=version)
         return
     id = _text_attribute(span, "gen_ai.tool.call.id") or f"span {len(name)} {span.start} {name}"
     run.add_tool_call(
         id, name, canonical_argument(span.attributes.get("gen_ai.tool.call.arguments")), span.start
     )
-    words = canonical_argument(span.attributes.get("gen_ai.tool.call.result"))
-    run.add_tool_result(id, words, span.error, span.start + took)
+    result = canonical_argument(span.attributes.get("gen_ai.tool.call.result"))
+    run.add_tool_result(id, result, span.error, span.start + took)
 
 
 def _operation_name(span: OtelSpan) -> str:
@@ -161,20 +170,20 @@ def _text_attribute(span: OtelSpan, name: str) -> str:
 
 
 def _input_text(span: OtelSpan) -> str:
-    """Return what was said to the model since it last spoke."""
-    words: list[str] = []
+    """Return the user messages since the last answer of the model."""
+    texts: list[str] = []
     for message in _message_attribute(span, "gen_ai.input.messages"):
         if message.get("role") == "assistant":
-            words.clear()
+            texts.clear()
         elif message.get("role") == "user":
-            words += [
+            texts += [
                 text_or_empty(part.get("content")) for part in _message_parts(message, "text")
             ]
-    return "\n".join(filter(None, words))
+    return "\n".join(filter(None, texts))
 
 
 def _message_attribute(span: OtelSpan, name: str) -> list[JsonObject]:
-    """Return the messages of an attribute, which may be JSON in a text."""
+    """Return the messages of an attribute, which may be JSON text."""
     value = span.attributes.get(name)
     return objects_in_list(
         parse_record(value.encode(errors="replace")) if isinstance(value, str) else value
@@ -208,13 +217,13 @@ def _parse_span(span: JsonObject) -> OtelSpan:
 
 def _parse_attributes(value: Any) -> JsonObject:
     return {
-        text_or_empty(one.get("key")): _unwrap_value(one.get("value"), _MAX_ATTRIBUTE_DEPTH)
-        for one in objects_in_list(value)
+        text_or_empty(item.get("key")): _unwrap_value(item.get("value"), _MAX_ATTRIBUTE_DEPTH)
+        for item in objects_in_list(value)
     }
 
 
 def _unwrap_value(value: Any, depth: int) -> Any:
-    """Return the value of an attribute, which OTLP wraps by its type."""
+    """Return the plain value of an attribute, which OTLP wraps in an object that names its type."""
     for kind, inner in object_or_empty(value).items() if depth else ():
         if kind in ("stringValue", "boolValue", "doubleValue"):
             return inner
@@ -222,13 +231,13 @@ def _unwrap_value(value: Any, depth: int) -> Any:
             return count_or_zero(inner)
         if kind == "arrayValue":
             return [
-                _unwrap_value(one, depth - 1)
-                for one in objects_in_list(object_or_empty(inner).get("values"))
+                _unwrap_value(item, depth - 1)
+                for item in objects_in_list(object_or_empty(inner).get("values"))
             ]
         if kind == "kvlistValue":
             pairs = objects_in_list(object_or_empty(inner).get("values"))
             return {
-                text_or_empty(one.get("key")): _unwrap_value(one.get("value"), depth - 1)
-                for one in pairs
+                text_or_empty(item.get("key")): _unwrap_value(item.get("value"), depth - 1)
+                for item in pairs
             }
     return None

@@ -1,4 +1,4 @@
-"""Items of the Responses API of OpenAI, which Codex writes into its rollouts too."""
+"""Items of OpenAI's Responses API, which Codex transcripts contain too."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ IGNORED_ITEM_TYPES = frozenset(
         *("tool_search_call", "tool_search_output", "item_reference", "mcp_list_tools"),
     )
 )
-"""Types of items that are passed over."""
+"""Types of items that are skipped."""
 _CALL_ARGUMENT_KEYS = {
     "function_call": "arguments",
     "custom_tool_call": "input",
     "local_shell_call": "action",
 }
-"""Types of items that call a tool, and what is given to it."""
+"""Types of items that call a tool, and the key of the arguments."""
 _RESULT_TYPES = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
 _CONTEXT_MESSAGE = re.compile(r"\s*<([A-Za-z_]{1,40})>.*</\1>\s*", re.DOTALL)
-"""What a program says in the name of the user."""
+"""A message that the program wrote in the name of the user."""
 _AGENTS_MD_HEADING = "# AGENTS.md instructions"
 _SHELL_OUTPUT = re.compile(
     r"(?:[A-Z][\w ]{1,30}: [^\n]{0,100}\n){0,4}Process exited with code (\d{1,6})\n"
@@ -37,7 +37,7 @@ _SHELL_OUTPUT = re.compile(
 
 
 def is_responses_item(item: JsonObject) -> bool:
-    """Tell whether a record is an item."""
+    """Tell whether a record is an item of a known type."""
     kind = text_or_empty(item.get("type"))
     return (
         kind in _CALL_ARGUMENT_KEYS
@@ -48,7 +48,7 @@ def is_responses_item(item: JsonObject) -> bool:
 
 
 def add_item(run: RunBuilder, item: JsonObject, model: str = "", at: int = 0) -> None:
-    """Take an item into the story."""
+    """Add an item to the run."""
     kind = text_or_empty(item.get("type"))
     if kind == "message" or (not kind and "role" in item):
         _add_message(run, item, model, at)
@@ -82,13 +82,9 @@ def _add_message(run: RunBuilder, item: JsonObject, model: str, at: int) -> None
 
 
 def _parse_result(item: JsonObject) -> tuple[str, str]:
-    """Return what a tool replied, and what failed."""
+    """Return the text of a tool's result, and its error, "" without one."""
     output = item.get("output")
-    message = (
-        message_text(object_or_empty(output).get("content"))
-        if isinstance(output, dict)
-        else message_text(output)
-    )
+    message = message_text(output.get("content") if isinstance(output, dict) else output)
     head = _SHELL_OUTPUT.match(message)
     if head:
         return message[head.end() :], "" if head[1] == "0" else f"exit code {head[1]}"

@@ -1,7 +1,7 @@
-"""Builds a run from a transcript: users ask, a model answers or calls tools, tools reply.
+"""Build a run from the messages of a transcript.
 
-Each answer of the model is an `llm` step: what was said to it since the last one, and the
-text it said. Each call is a step of its own, with the reply that came for its id.
+Each answer of the model is an `llm` step: its input is all messages since the last answer.
+Each tool call is a step of its own, with the result for its id as the output.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ... import limits
 from ...errors import FormatError, printable_text
-from ..receipt_types import KeptText, Receipt, RunStep, TranscriptSource
+from ..receipt_types import Receipt, RunStep, TextExcerpt, TranscriptSource
 from ..size_budget import (
     MAX_RUN_BYTES,
     MAX_RUN_STEPS,
@@ -20,10 +20,10 @@ from ..size_budget import (
 )
 from .lenient_json import object_or_empty, parse_record
 
-_MAX_NAME_CHARS = 200
-"""Characters of a name that is kept."""
+MAX_NAME_CHARS = 200
+"""The most characters of a name that are recorded."""
 _SKILL_LOADING_TOOLS = {"Skill": ("skill", "command"), "skill_view": ("name",)}
-"""Tools that load a skill, and the argument that names it."""
+"""Tools that load a skill, with the arguments that may name it."""
 
 
 class _ModelAnswer(NamedTuple):
@@ -33,27 +33,27 @@ class _ModelAnswer(NamedTuple):
 
 
 class RunBuilder:
-    """A run, as far as it is told, by `records` of which `unknown` were not understood."""
+    """A run under construction, from `records`, of which `unknown` were not understood."""
 
     def __init__(self) -> None:
         self.run = self.task = self.agent = self.model = self.reason = ""
         self.outcome = "unknown"
         self.started = self.ended = self.records = self.unknown = 0
         self._steps: list[RunStep] = []
-        self._kept_chars = 0
+        self._excerpt_chars = 0
         self._last_answer: _ModelAnswer | None = None
         self._pending_input: list[str] = []
         self._open_answer: _ModelAnswer | None = None
         self._open_calls: dict[str, int] = {}
 
     def record_time(self, at: int) -> None:
-        """Note that something happened at a time."""
+        """Extend the time of the run to `at`; 0 is ignored."""
         if at:
             self.started = min(self.started or at, at)
             self.ended = max(self.ended, at)
 
     def add_user_message(self, message: str, at: int = 0) -> None:
-        """Somebody says something; the first is the task."""
+        """Add a message of the user; the first one is the task."""
         message = message.strip()
         if not message:
             return
@@ -63,44 +63,45 @@ class RunBuilder:
         self._pending_input.append(message)
         self.outcome = "unknown"
 
-    def begin_answer(self, key: str, model: str, at: int = 0) -> None:
-        """The model begins to answer, or goes on with the answer `key`."""
+    def begin_answer(self, message_id: str, model: str, at: int = 0) -> None:
+        """Begin an answer of the model, or continue the last one if it has the same id."""
         self.record_time(at)
-        if self._last_answer is not None and key and self._last_answer.message_id == key:
+        if message_id and self._last_answer and self._last_answer.message_id == message_id:
             self._open_answer = self._last_answer
             return
         self.close_answer()
         self.model = self.model or model
-        self._append_step(RunStep("llm", at, printable_text(model or self.model, _MAX_NAME_CHARS)))
-        self._open_answer = self._last_answer = _ModelAnswer(key, len(self._steps) - 1, [])
+        name = printable_text(model or self.model, MAX_NAME_CHARS)
+        self._append_step(RunStep(kind="llm", at=at, name=name))
+        self._open_answer = self._last_answer = _ModelAnswer(message_id, len(self._steps) - 1, [])
 
     def has_open_answer(self) -> bool:
-        """Tell whether an answer is going on."""
+        """Tell whether an answer has begun and not ended."""
         return self._open_answer is not None
 
     def add_answer_text(self, message: str) -> None:
-        """The model says something in the answer that goes on."""
+        """Add text to the open answer, if there is one."""
         if self._open_answer is not None and message.strip():
             self._open_answer.texts.append(message.strip())
 
     def record_usage(self, tokens_in: int, tokens_out: int, took: int = 0) -> None:
-        """Note what the last answer took, which the last note of it says."""
+        """Set the tokens, and the duration in ms, of the last answer; later calls replace them."""
         if self._last_answer is not None:
-            place = self._last_answer.step_index
-            took = took or self._steps[place].took
-            self._steps[place] = self._steps[place]._replace(
-                tokens_in=tokens_in, tokens_out=tokens_out, took=took
+            index = self._last_answer.step_index
+            step = self._steps[index]
+            self._steps[index] = step._replace(
+                tokens_in=tokens_in, tokens_out=tokens_out, took=took or step.took
             )
 
     def has_usage(self) -> bool:
-        """Tell whether it is known what the last answer took, if there is one."""
+        """Tell whether the usage of the last answer is known, or there is no answer."""
         if self._last_answer is None:
             return True
         step = self._steps[self._last_answer.step_index]
         return step.tokens_in > 0 or step.tokens_out > 0
 
     def close_answer(self) -> None:
-        """The answer that goes on has ended, or is interrupted by what it asked for."""
+        """End the open answer, if there is one."""
         answer, self._open_answer = self._open_answer, None
         if answer is not None:
             step = self._steps[answer.step_index]
@@ -110,21 +111,25 @@ class RunBuilder:
             self._steps[answer.step_index] = step._replace(input=input_text, output=output_text)
 
     def add_tool_call(self, id: str, name: str, arguments: str, at: int = 0) -> None:
-        """The model calls a tool."""
+        """Add a tool call of the model."""
         self.record_time(at)
-        loaded = _loaded_skill(name, arguments)
-        if loaded is not None:
-            step = RunStep("skill_load", at, *loaded)
+        skill = _loaded_skill(name, arguments)
+        if skill is not None:
+            slug, version = skill
+            step = RunStep(kind="skill_load", at=at, name=slug, version=version)
         else:
             step = RunStep(
-                "tool", at, printable_text(name, _MAX_NAME_CHARS), input=self._keep_text(arguments)
+                kind="tool",
+                at=at,
+                name=printable_text(name, MAX_NAME_CHARS),
+                input=self._keep_text(arguments),
             )
         self._append_step(step)
         if id:
             self._open_calls[id] = len(self._steps) - 1
 
     def add_tool_result(self, id: str, message: str, error: str = "", at: int = 0) -> bool:
-        """A tool replies; tell whether it was asked."""
+        """Add the result of a tool call; return whether there is such a call."""
         self.record_time(at)
         self.close_answer()
         index = self._open_calls.pop(id, None)
@@ -140,12 +145,12 @@ class RunBuilder:
         return True
 
     def add_step(self, step: RunStep) -> None:
-        """Note a step that is known as a whole."""
+        """Add a complete step."""
         self.record_time(step.at)
         self._append_step(step)
 
     def set_outcome(self, outcome: str, reason: str = "") -> None:
-        """Note how the run ended, as far as it is known by now."""
+        """Set the outcome of the run; later calls replace it."""
         self.outcome, self.reason = outcome, reason
 
     def _append_step(self, step: RunStep) -> None:
@@ -153,40 +158,40 @@ class RunBuilder:
             raise _too_many_steps_error(MAX_RUN_STEPS)
         self._steps.append(step)
 
-    def _keep_text(self, message: str) -> KeptText | None:
-        """Return what is kept of a text, as long as there is room for more."""
-        kept = keep_text(message)
-        if kept is None:
+    def _keep_text(self, message: str) -> TextExcerpt | None:
+        """Return the record of a text, without an excerpt once the budget is used up."""
+        text = keep_text(message)
+        if text is None:
             return None
-        self._kept_chars += len(kept.excerpt)
-        return kept if self._kept_chars < MAX_RUN_BYTES else kept._replace(excerpt="")
+        self._excerpt_chars += len(text.excerpt)
+        return text if self._excerpt_chars < MAX_RUN_BYTES else text._replace(excerpt="")
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was told."""
+        """Whether the run has neither steps nor a task."""
         return not self._steps and not self.task
 
-    def build_receipt(self, form: str, digest: bytes) -> Receipt:
-        """Return the receipt of the story, which a file told.
+    def build_receipt(self, format_name: str, digest: bytes) -> Receipt:
+        """Return the receipt of the run; `digest` is the blob id of the transcript.
 
-        Raises `FormatError` (`too_many`) for more steps than one holds.
+        Raises `FormatError` (`too_many`) for more steps than a receipt can have.
         """
         self.close_answer()
         budget = SizeBudget()
-        steps = tuple(kept for step in self._steps if (kept := budget.add_step(step)))
+        steps = tuple(filter(None, map(budget.add_step, self._steps)))
         if len(steps) < len(self._steps):
             raise _too_many_steps_error(len(steps))
         return Receipt(
-            run=printable_text(self.run, _MAX_NAME_CHARS) or digest.hex()[:32],
+            run=printable_text(self.run, MAX_NAME_CHARS) or digest.hex()[:32],
             task=shorten_without_secrets(self.task, limits.MAX_TASK_BYTES),
-            agent=printable_text(self.agent, _MAX_NAME_CHARS),
-            model=printable_text(self.model, _MAX_NAME_CHARS),
+            agent=printable_text(self.agent, MAX_NAME_CHARS),
+            model=printable_text(self.model, MAX_NAME_CHARS),
             started=self.started,
             ended=self.ended,
             steps=steps,
             outcome=self.outcome,
             reason=shorten_without_secrets(self.reason, limits.MAX_TASK_BYTES),
-            source=TranscriptSource(form, digest, self.records, self.unknown),
+            source=TranscriptSource(format_name, digest, self.records, self.unknown),
         )
 
 
@@ -199,20 +204,14 @@ def _too_many_steps_error(steps: int) -> FormatError:
 
 
 def _loaded_skill(name: str, arguments: str) -> tuple[str, str] | None:
-    """Return the slug and version of the skill that a call loads, if it does."""
+    """Return the slug and version of the skill that a tool call loads, None for other calls."""
     names = _SKILL_LOADING_TOOLS.get(name.rpartition("__")[2])
     if names is None:
         return None
-    parsed_arguments = object_or_empty(parse_record(arguments.encode(errors="replace")))
-    if parsed_arguments.get("file_path"):
+    values = object_or_empty(parse_record(arguments.encode(errors="replace")))
+    slug = next((values[key] for key in names if isinstance(values.get(key), str)), "")
+    if not slug or values.get("file_path"):
         return None
-    found = next(
-        (parsed_arguments[key] for key in names if isinstance(parsed_arguments.get(key), str)), ""
-    )
-    version = parsed_arguments.get("version", "")
+    version = values.get("version", "")
     version = str(version) if type(version) in (int, str) else ""
-    return (
-        (printable_text(found, _MAX_NAME_CHARS), printable_text(version, _MAX_NAME_CHARS))
-        if found
-        else None
-    )
+    return printable_text(slug, MAX_NAME_CHARS), printable_text(version, MAX_NAME_CHARS)

@@ -1,55 +1,55 @@
 """Import states of another program's files, recorded on a branch of their own.
 
-The branch stands where the source stands; merging it brings in what changed there since
-the last time, and nothing else. The folder is not touched: that is the merge's affair.
+The branch follows the source, so merging it brings in only what changed at the source since
+the last import. Importing does not write to the folder; the merge does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from ...digest import NO_DIGEST, blob_id
+from ...digest import NO_DIGEST
 from ...errors import InvalidInput, printable_text
 from ...objects import bundle as bundles
 from ...objects import lineage, operation, paths
+from ...objects.bundle import Edits
 from ...objects.snapshot import MAX_PARENTS
 from ...objects.tree_entry import TreeEntry
 from ...results import Imported, Notice
+from ..core import working_copy
+from ..core.blob_batch import BlobBatch
 from ..core.checkout import Progress, no_progress
 from ..core.path_collisions import CollisionFilter
-from ..core.read_files import READ_BATCH_BYTES
 from ..core.transaction import WriteTransaction, lock_for_writing, log_operation, store_transaction
 from ..merge.branches import check_branch_name
 from ..open.session import Session, head_ref
-from ..read import skill_rows
 from . import snapshot_folder
 
 BRAIN_OWNED_FILES = frozenset({"manifest.yaml", ".brainignore", "trust.json"})
-"""What rules a brain: it stays though a source has no file of that name, and comes from none."""
-
-Edits = Mapping[str, TreeEntry | None]
+"""Files that configure the brain: an import neither removes them nor takes them over."""
 
 
 class SourceFile(NamedTuple):
-    """A file of a source: `kind` as in `Entry`; `content` is the text of a link for a link."""
+    """A file of a source: `kind` as in `TreeEntry`; of a link, `content` is its target."""
 
     kind: int
     content: bytes
 
 
 class ImportStep(NamedTuple):
-    """One state of a source, on top of the step before it.
+    """One state of a source, on top of the step before it; build it by keyword.
 
-    `files` are paths of the brain, each with what is there, or None for nothing; they are
-    gone through once. With `whole` they are all there is, and what they do not name goes,
-    but for what `stays`, asked after that: it is there and could not be read.
-    `revision` is what the state is called at its source, `author` and `time` (ms, UTC)
-    are who made it and when, "" and None for whoever takes it in now. `parents` are the
-    revisions it came from, where the source has a history: `files` are then what changed
-    since the first of them. Such a step is recorded also if it changes nothing, and passed
-    over if its revision is on the branch already.
+    `files` maps paths of the brain to the file there, or None for a removed one; it is
+    iterated once. If `is_complete`, they are all files, and others are removed unless
+    `keeps_path` says that they exist and could not be read; it is asked after `files`.
+
+    `revision` names the state at its source. `author` and `time` (ms since 1970, UTC) say
+    who made it and when; "" and None stand for the importing user and now. `parents` are the
+    revisions before it, if the source has a history: then `files` are the changes since the
+    first parent. Such a step is recorded even without changes, and skipped if its revision
+    is on the branch already.
     """
 
     files: Iterable[tuple[str, SourceFile | None]]
@@ -63,7 +63,7 @@ class ImportStep(NamedTuple):
 
 
 class ImportSource(NamedTuple):
-    """Where steps come from: the kind, such as `hermes`, a name, and the branch they go to."""
+    """The source of steps: its kind, such as `hermes`, its name, and the branch for it."""
 
     kind: str
     name: str
@@ -71,19 +71,18 @@ class ImportSource(NamedTuple):
 
 
 def last_imported_revision(session: Session, branch: str) -> str | None:
-    """Return what the source calls the state its branch stands at, None if there is none yet."""
-    at = session.reader.read_ref(head_ref(branch))
-    done = session.load_snapshot(at).operation if at else ()
-    return str(done[3]) if done and done[0] == "import" else None
+    """Return the revision of the last imported state of a branch, None without one."""
+    head = session.reader.read_ref(head_ref(branch))
+    recorded = session.load_snapshot(head).operation if head else ()
+    return str(recorded[3]) if recorded and recorded[0] == "import" else None
 
 
 def import_steps(session: Session, source: ImportSource, steps: Iterable[ImportStep]) -> Imported:
-    """Record the steps on the branch of the source, all of them or none.
+    """Record the steps on the branch of the source in one transaction.
 
-    A step without parents that changes nothing is passed over. Of names that macOS and
-    Windows cannot keep apart the later one is left out. Raises `InvalidInput` for a path
-    that a brain cannot hold, a text that a snapshot cannot, or a parent that is not here
-    (`unknown_parent`).
+    A step without parents and without changes is skipped. Of paths that macOS and Windows
+    cannot distinguish, the later one is left out with a notice. Raises `InvalidInput` for an
+    invalid path or text, or an unknown parent (`unknown_parent`).
     """
     ref = head_ref(check_branch_name(source.branch))
     with lock_for_writing(session), store_transaction(session) as tx:
@@ -102,14 +101,15 @@ def import_steps(session: Session, source: ImportSource, steps: Iterable[ImportS
 def import_folder(
     session: Session, source: ImportSource, message: str, progress: Progress = no_progress
 ) -> Imported:
-    """Record the folder as what it is: the home of another program, which goes on using it."""
-    done = operation.import_operation(source.kind, source.name)
-    made = snapshot_folder.snapshot_folder(session, message, progress, done)
-    return Imported(made.snapshot, session.current_branch(), int(made.changed), [])
+    """Record the folder, which is the home of another program, as an import."""
+    recorded = snapshot_folder.snapshot_folder(
+        session, message, progress, operation.import_operation(source.kind, source.name)
+    )
+    return Imported(recorded.snapshot, session.current_branch(), int(recorded.changed), [])
 
 
 class _StepImporter:
-    """Records one step after the other; `left` grows by what could not be held."""
+    """Records steps one by one; `skipped` collects notices about paths left out."""
 
     def __init__(self, txn: WriteTransaction, source: ImportSource, before: bytes | None) -> None:
         self.skipped: list[Notice] = []
@@ -120,7 +120,7 @@ class _StepImporter:
         self._reported_paths: set[str] = set()
 
     def record_step(self, step: ImportStep) -> bool:
-        """Record a step on top of its parents; tell whether that made a snapshot."""
+        """Record a step on top of its parents; return whether that made a snapshot."""
         txn = self._txn
         merged: list[bytes] = []
         if step.parents is not None:
@@ -136,12 +136,12 @@ class _StepImporter:
         if not edits and step.parents is None:
             return False
         source = self._source
-        done = operation.import_operation(source.kind, source.name, step.revision)
-        stamp = step.author, step.time
-        while len(merged) >= MAX_PARENTS:  # an octopus of more arms than a snapshot has
-            some, merged = merged[: MAX_PARENTS - 1], merged[MAX_PARENTS - 1 :]
-            txn.record_external({}, done, step.message, stamp, some)
-        txn.record_external(edits, done, step.message, stamp, merged)
+        import_operation = operation.import_operation(source.kind, source.name, step.revision)
+        author_and_time = step.author, step.time
+        while len(merged) >= MAX_PARENTS:  # git's octopus merges may have more parents
+            batch, merged = merged[: MAX_PARENTS - 1], merged[MAX_PARENTS - 1 :]
+            txn.record_external({}, import_operation, step.message, author_and_time, batch)
+        txn.record_external(edits, import_operation, step.message, author_and_time, merged)
         self._collision_filter.set_bundle(txn.bundle)
         if step.parents is not None:
             self._imported_snapshots[step.revision] = txn.head
@@ -149,14 +149,15 @@ class _StepImporter:
 
     @cached_property
     def _imported_snapshots(self) -> dict[str, bytes]:
-        """The snapshots that are on the branch already, by revision."""
+        """The snapshots on the branch by revision."""
         session = self._txn.session
         known = {"": session.brain_id()}
         if self._old_head is not None:
-            for here, snapshot in lineage.walk_ancestors(session.load_snapshot, self._old_head):
-                done = snapshot.operation
-                if done[0] == "import" and done[1] == self._source.kind:
-                    known.setdefault(done[3], here)
+            ancestors = lineage.walk_ancestors(session.load_snapshot, self._old_head)
+            for snapshot_id, snapshot in ancestors:
+                recorded = snapshot.operation
+                if recorded[0] == "import" and recorded[1] == self._source.kind:
+                    known.setdefault(recorded[3], snapshot_id)
         return known
 
     def _find_snapshot(self, revision: str) -> bytes:
@@ -164,7 +165,7 @@ class _StepImporter:
             return self._imported_snapshots[revision]
         except KeyError:
             raise InvalidInput(
-                f"{printable_text(revision)} was not taken in, but something that follows it is new",
+                f"the parent revision {printable_text(revision)} was not imported",
                 code="unknown_parent",
                 hint="the history of the source was rewritten; adopt it into a new brain",
             ) from None
@@ -173,45 +174,29 @@ class _StepImporter:
         txn, session = self._txn, self._txn.session
         edits = dict(self._store_files(step.files))
         if step.is_complete:
-            there = (entry.path for entry in bundles.walk_entries(session.nodes, txn.bundle))
-            gone = (path for path in there if path not in edits and path not in BRAIN_OWNED_FILES)
-            edits.update({path: None for path in gone if not step.keeps_path(path)})
-        return {
-            path: entry
-            for path, entry in edits.items()
-            if entry != bundles.get_entry(session.nodes, txn.bundle, path)
-        }
+            known_paths = (e.path for e in bundles.walk_entries(session.nodes, txn.bundle))
+            missing = (p for p in known_paths if p not in edits and p not in BRAIN_OWNED_FILES)
+            edits.update({path: None for path in missing if not step.keeps_path(path)})
+        return working_copy.drop_unchanged_edits(session, txn.bundle, edits)
 
     def _store_files(
         self, files: Iterable[tuple[str, SourceFile | None]]
     ) -> Iterator[tuple[str, TreeEntry | None]]:
         """Put files into the store; yield their entries."""
-        session, tx = self._txn.session, self._txn.store_tx
-        batch: list[tuple[bytes, bytes]] = []
-        cards: list[tuple[bytes, bytes]] = []
-        waiting = 0
+        batch = BlobBatch(self._txn.session)
         for path, file in files:
             paths.check_path(path)
             if file is None:
                 yield path, None
                 continue
-            blob = blob_id(file.content)
-            batch.append((blob, file.content))
-            waiting += len(file.content)
-            if skill_rows.may_be_skill(path):
-                cards.append(skill_rows.build_card_row(session, path, blob, file.content))
-            if waiting >= READ_BATCH_BYTES:
-                tx.put_blobs(batch)
-                batch, waiting = [], 0
-            yield path, TreeEntry(path, file.kind, blob, len(file.content))
-        if batch:
-            tx.put_blobs(batch)
-        if cards:
-            skill_rows.stage_cards(session, cards)
+            yield path, TreeEntry(path, file.kind, batch.add(path, file.content), len(file.content))
+            if batch.is_full():
+                batch.store(self._txn.store_tx)
+        batch.store(self._txn.store_tx)
 
     def _report_skipped(self, collisions: Iterable[str]) -> None:
         for path in collisions:
             if path not in self._reported_paths:
                 self._reported_paths.add(path)
-                why = "beside another spelling, which is the same file on macOS or Windows"
-                self.skipped.append(Notice("case_collision", path, why))
+                message = "differs from another name only in a way that macOS or Windows ignores"
+                self.skipped.append(Notice("case_collision", path, message))

@@ -1,4 +1,4 @@
-"""Redact a file: destroy its content, keep its id, and record who did so and why."""
+"""Redaction: destroy the content of a file, keep its id, and record who did so and why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...objects.tree_entry import TreeEntry
 from ...objects.tree_node import LEAF
 from ...results import Redacted
 from ...store.protocol import ObjectKind, StoreReader
-from ...trust.policy import POLICY_PATH as TRUST_FILE
+from ...trust.policy import POLICY_PATH
 from ..core import secret_scan, working_copy
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..merge import merge_state
@@ -23,7 +23,7 @@ from ..open.session import Session, head_ref, validate_text
 from ..read.revisions import resolve_revision
 
 MIN_REDACTED_BYTES = 2
-"""Bytes below which content cannot be redacted: it is no secret, and many files have it."""
+"""The least size of content to redact; shorter content is no secret and is in many files."""
 
 _HEADS_PREFIX = head_ref("")
 
@@ -31,9 +31,9 @@ _HEADS_PREFIX = head_ref("")
 def redact_file(
     session: Session, path: str, reason: str, revision: str = "@", history: bool = False
 ) -> Redacted:
-    """Destroy what a file held at a revision; with `history`, all it ever held.
+    """Destroy the content of a file at a revision; with `history`, every content it ever had.
 
-    Each blob is one snapshot, in which every file of the head that holds it is gone.
+    Each blob is redacted by one snapshot, which removes every file of the head with it.
     Raises `NotFound` (`no_path`, `redacted`), `InvalidInput` (`too_small`, `no_reason`,
     `trust_file`), `Conflict` (`unrecorded_changes`, `merging`).
     """
@@ -44,41 +44,40 @@ def redact_file(
     with lock_for_writing(session):
         merge_state.refuse_during_merge(session)
         with write_transaction(session, "redact", f"redact {printable_text(path)}") as txn:
-            found = (
+            candidates = (
                 _blobs_in_history(session, path)
                 if history
                 else _blobs_at_revision(session, path, revision)
             )
-            blobs = _unredacted_blobs(session, path, list(dict.fromkeys(found)))
-            elsewhere = _branches_holding(txn, set(blobs))
-            holders = _paths_by_blob(session, txn.bundle, blobs)
-            names = [name for found in holders.values() for name in found]
-            _refuse_trust_file(names)
-            _refuse_unrecorded_edits(txn, names)
-            for blob, there in holders.items():
-                masked_reason = secret_scan.mask_message(session, reason)
-                _record_and_destroy(
-                    txn, operation.redact_operation(path, blob, masked_reason), blob, there
-                )
+            blobs = _unredacted_blobs(session, path, list(dict.fromkeys(candidates)))
+            other_branches = _branches_holding(txn, set(blobs))
+            paths_by_blob = _paths_by_blob(session, txn.bundle, blobs)
+            all_paths = [each for holders in paths_by_blob.values() for each in holders]
+            _refuse_trust_file(all_paths)
+            _refuse_unrecorded_edits(txn, all_paths)
+            masked_reason = secret_scan.mask_message(session, reason)
+            for blob, holders in paths_by_blob.items():
+                redact_operation = operation.redact_operation(path, blob, masked_reason)
+                _record_and_destroy(txn, redact_operation, blob, holders)
         if session.search_cache is not None:
             session.search_cache.close()
         scrubbed = session.store.compact()
     return Redacted(
-        txn.head.hex(),
-        path,
-        [blob.hex() for blob in blobs],
-        sorted(txn.writes),
-        elsewhere,
-        scrubbed,
+        snapshot=txn.head.hex(),
+        path=path,
+        blobs=[blob.hex() for blob in blobs],
+        removed=sorted(txn.writes),
+        branches=other_branches,
+        scrubbed=scrubbed,
     )
 
 
-def _refuse_trust_file(names: Sequence[str]) -> None:
-    if TRUST_FILE in names:
+def _refuse_trust_file(redacted_paths: Sequence[str]) -> None:
+    if POLICY_PATH in redacted_paths:
         raise InvalidInput(
-            "without a trust file of before, nobody could tell any more who might sign",
+            "the trust file cannot be redacted: old signatures are verified by it",
             code="trust_file",
-            hint="it holds public keys; change it with `brain key`",
+            hint="it holds public keys only; change it with `brain key`",
         )
 
 
@@ -90,40 +89,40 @@ def _blobs_at_revision(session: Session, path: str, revision: str) -> Iterator[b
 
 
 def _blobs_in_history(session: Session, path: str) -> Iterator[bytes]:
-    """Yield what the file held in any snapshot of the store, also one that was undone."""
+    """Yield the blobs of the file in all snapshots of the store, also in undone ones."""
     brain = session.brain_id()
-    for here, data in list(session.reader.stream_objects(ObjectKind.SNAPSHOT)):
-        snapshot = verified_decode.decode_verified_snapshot(here, data)
-        if (snapshot.brain or here) == brain:
+    for snapshot_id, data in list(session.reader.stream_objects(ObjectKind.SNAPSHOT)):
+        snapshot = verified_decode.decode_verified_snapshot(snapshot_id, data)
+        if (snapshot.brain or snapshot_id) == brain:
             entry = bundles.get_entry(session.nodes, session.load_bundle(snapshot.bundle), path)
             if entry is not None:
                 yield entry.blob
 
 
 def _unredacted_blobs(session: Session, path: str, blobs: list[bytes]) -> list[bytes]:
-    """Return those blobs that are not redacted yet."""
+    """Return the blobs that are not redacted yet; raise if there are none."""
     if not blobs:
         raise NotFound(
             f"no file {printable_text(path)} there",
             code="no_path",
-            hint="give a path from the top of the brain, and --rev for an earlier snapshot",
+            hint="give a path relative to the brain, and --rev for an earlier snapshot",
         )
-    gone = session.reader.find_redactions(blobs)
-    left = [blob for blob in blobs if blob not in gone]
-    if not left:
-        session.reader.blob_size(blobs[0])  # which says who redacted it, when and why
-    for blob in left:
+    redacted = session.reader.find_redactions(blobs)
+    remaining = [blob for blob in blobs if blob not in redacted]
+    if not remaining:
+        session.reader.blob_size(blobs[0])  # raises an error that says who redacted it and why
+    for blob in remaining:
         if session.reader.blob_size(blob) < MIN_REDACTED_BYTES:
             raise InvalidInput(
-                f"{printable_text(path)} holds a single byte or none",
+                f"{printable_text(path)} has less than {MIN_REDACTED_BYTES} bytes",
                 code="too_small",
-                hint="there is nothing in it to be redacted",
+                hint="content this short cannot be redacted",
             )
-    return left
+    return remaining
 
 
 def _branches_holding(txn: WriteTransaction, blobs: set[bytes]) -> list[str]:
-    """Return the other branches whose heads hold one of the blobs."""
+    """Return the other branches whose heads have one of the blobs."""
     session = txn.session
     heads = session.reader.list_refs().items()
     others = [(name, head) for name, head in heads if name != head_ref(txn.branch)]
@@ -137,20 +136,23 @@ def _branches_holding(txn: WriteTransaction, blobs: set[bytes]) -> list[str]:
 
 
 def _paths_by_blob(session: Session, bundle: Bundle, blobs: list[bytes]) -> dict[bytes, list[str]]:
-    """Return the paths at which a bundle holds each of the blobs."""
-    found: dict[bytes, list[str]] = {blob: [] for blob in blobs}
+    """Return the paths of each blob in a bundle."""
+    paths_by_blob: dict[bytes, list[str]] = {blob: [] for blob in blobs}
     for entry in bundles.walk_entries(session.nodes, bundle):
-        if entry.blob in found:
-            found[entry.blob].append(entry.path)
-    return found
+        if entry.blob in paths_by_blob:
+            paths_by_blob[entry.blob].append(entry.path)
+    return paths_by_blob
 
 
 def _record_and_destroy(
-    txn: WriteTransaction, done: operation.SnapshotOperation, blob: bytes, holders: list[str]
+    txn: WriteTransaction,
+    redact_operation: operation.SnapshotOperation,
+    blob: bytes,
+    holders: list[str],
 ) -> None:
-    gone: dict[str, TreeEntry | None] = dict.fromkeys(holders)
-    snapshot_id = txn.record_snapshot(gone, done)
-    txn.writes.update(gone)
+    removals: dict[str, TreeEntry | None] = dict.fromkeys(holders)
+    snapshot_id = txn.record_snapshot(removals, redact_operation)
+    txn.writes.update(removals)
     txn.session.loaded_cards.pop(blob, None)
     txn.store_tx.redact_blob(
         blob, snapshot_id, lambda others: find_referenced_blobs(txn.store_tx, others)
@@ -158,24 +160,23 @@ def _record_and_destroy(
 
 
 def _refuse_unrecorded_edits(txn: WriteTransaction, holders: Sequence[str]) -> None:
-    touched = working_copy.store_edits_at(txn.session, txn.store_tx, txn.bundle, holders)
-    changed = sorted(path for path, entry in touched.items() if entry is not None)
+    edits = working_copy.store_edits_at(txn.session, txn.store_tx, txn.bundle, holders)
+    changed = [path for path, entry in edits.items() if entry is not None]
     if changed:
-        names = ", ".join(map(printable_text, changed[:5]))
         raise Conflict(
-            f"changed since, and recorded nowhere: {names}",
+            working_copy.describe_unrecorded(changed),
             code="unrecorded_changes",
             hint="record them with `brain snapshot`, then redact with --history",
         )
 
 
 def find_referenced_blobs(reader: StoreReader, blobs: set[bytes]) -> set[bytes]:
-    """Return those of `blobs` that any file or receipt in the store is."""
-    found: set[bytes] = set()
+    """Return those of `blobs` that a file or a snapshot's receipt in the store refers to."""
+    referenced: set[bytes] = set()
     for _, data in reader.stream_objects(ObjectKind.NODE):
         node = nodes.decode_node(data)
         if node.kind == LEAF:
-            found.update(blobs.intersection(line[2] for line in node.entries))
+            referenced.update(blobs.intersection(line[2] for line in node.entries))
     for _, data in reader.stream_objects(ObjectKind.SNAPSHOT):
-        found.update(blobs.intersection([snapshots.decode_snapshot(data).receipt]))
-    return found
+        referenced.update(blobs.intersection([snapshots.decode_snapshot(data).receipt]))
+    return referenced

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from ...errors import NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation, paths
-from ...objects.bundle import Bundle
+from ...objects.bundle import Bundle, Edits
 from ...objects.tree_entry import TreeEntry
 from ...results import Restored
 from ..core import read_files, working_copy
@@ -18,18 +18,16 @@ from ..core.transaction import WriteTransaction, lock_for_writing, write_transac
 from ..open.session import Session
 from ..read.revisions import resolve_revision
 
-Edits = dict[str, TreeEntry | None]
-
 
 def restore_files(
     session: Session, revision: str, wanted: Sequence[str] = (), progress: Progress = no_progress
 ) -> Restored:
-    """Make files, all or those at or below the paths `wanted`, as they were at `revision`.
+    """Restore files to their state at a revision: all, or those at or below `wanted`.
 
-    What would be overwritten unrecorded is recorded first. Files the head does not
-    know are left alone unless the revision has them, and so is what was redacted. Raises
-    `NotFound` (`no_path`) for a path that neither the revision nor the head knows, and
-    `InvalidInput` for what no folder can hold, also if the head has it already.
+    Unrecorded changes that would be overwritten are recorded first. Files that neither the
+    head nor the revision has are not touched, nor are redacted ones. Raises `NotFound`
+    (`no_path`) for a path that neither the revision nor the head has, and `InvalidInput` for
+    a state that no folder can hold.
     """
     wanted = [paths.check_path(path.rstrip("/")) for path in wanted]
     with lock_for_writing(session):
@@ -40,28 +38,29 @@ def restore_files(
             head = _select_entries(session, txn.bundle, wanted)
             _refuse_unknown_paths(wanted, target, head)
             folder_edits = _diff_with_folder(txn, folder_scan, {*head, *target})
-            unseen: Edits = {
+            manual_edits: Edits = {
                 path: entry
                 for path, entry in folder_edits.items()
                 if entry and entry != head.get(path)
             }
-            record_manual_edits(txn, unseen)
-            known = {**head, **unseen}
-            gone = find_redacted_paths(session, target.values())
-            edits = _diff_entries(known, target, gone)
+            record_manual_edits(txn, manual_edits)
+            recorded = {**head, **manual_edits}
+            redacted = find_redacted_paths(session, target.values())
+            edits = _diff_entries(recorded, target, redacted)
             if edits:
                 txn.record_snapshot(edits, operation.restore_operation(source))
-            txn.writes = _diff_entries({**known, **folder_edits}, target, gone)
+            txn.writes = _diff_entries({**recorded, **folder_edits}, target, redacted)
             refuse_invalid_edits(session, bundles.EMPTY_BUNDLE, txn.bundle, txn.writes)
-    return build_restore_result(txn.head, txn.writes, gone)
+    return build_restore_result(txn.head, txn.writes, redacted)
 
 
 def _diff_entries(
-    now: Mapping[str, TreeEntry | None], target: Mapping[str, TreeEntry], gone: set[str]
+    now: Mapping[str, TreeEntry | None], target: Mapping[str, TreeEntry], redacted: set[str]
 ) -> Edits:
+    """Return the edits that lead from the entries `now` to those of `target`."""
     return {
         path: target.get(path)
-        for path in sorted({*now, *target} - gone)
+        for path in sorted({*now, *target} - redacted)
         if now.get(path) != target.get(path)
     }
 
@@ -69,7 +68,7 @@ def _diff_entries(
 def _diff_with_folder(
     txn: WriteTransaction, folder_scan: working_copy.FolderScan, known: set[str]
 ) -> Edits:
-    """Return where the folder, at the `known` paths, differs from the head; stores content."""
+    """Return the edits of the folder to the head at the `known` paths; store their content."""
     session = txn.session
     changed = [candidate for candidate in folder_scan.scan.changed if candidate.path in known]
     entries = read_files.store_files(session, txn.store_tx, txn.bundle, changed)
@@ -81,16 +80,16 @@ def _refuse_unknown_paths(wanted: Sequence[str], *sides: Mapping[str, TreeEntry]
     for path in wanted:
         if not any(p == path or p.startswith(path + "/") for side in sides for p in side):
             raise NotFound(
-                f"no file or folder {printable_text(path)} in that revision or the head",
+                f"neither the revision nor the head has {printable_text(path)}",
                 code="no_path",
-                hint="see `brain show REV`, and give paths relative to the brain",
+                hint="see `brain show REV`; give paths relative to the brain",
             )
 
 
 def _select_entries(
     session: Session, bundle: Bundle, wanted: Sequence[str]
 ) -> Mapping[str, TreeEntry]:
-    """Return the entries at or below the paths `wanted`; all of them if none are."""
+    """Return the entries at or below the paths `wanted`; all entries if it is empty."""
     if not wanted:
         return {entry.path: entry for entry in bundles.walk_entries(session.nodes, bundle)}
     return {
@@ -103,7 +102,7 @@ def _select_entries(
 def build_restore_result(
     head: bytes, writes: Mapping[str, TreeEntry | None], redacted: Collection[str] = ()
 ) -> Restored:
-    """Return the outcome of writing files; `redacted` are those left out."""
+    """Return the result of writing files; the `redacted` ones were left out."""
     return Restored(
         head.hex(),
         sorted(path for path, entry in writes.items() if entry is not None),

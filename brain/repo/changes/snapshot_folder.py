@@ -1,15 +1,14 @@
-"""Snapshot the folder, and compare it with the head (status)."""
+"""Snapshot the folder; compare the folder with the head (status)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 
 from ...objects import bundle as bundles
 from ...objects import operation
-from ...objects.bundle import Bundle
+from ...objects.bundle import Bundle, Edits
 from ...objects.operation import SnapshotOperation
-from ...objects.tree_entry import TreeEntry
 from ...results import Notice, Recorded, Status
 from ...worktree import file_fingerprint
 from ..core import read_files, working_copy
@@ -20,43 +19,47 @@ from ..open.session import Session
 
 SNAPSHOT_OPERATION = operation.snapshot_operation()
 UNWRITTEN_CODE = "unwritten"
-"""The code of a notice of a file that is recorded but waits to be written."""
+"""The code of the notice about a file that is recorded but not yet written."""
 
-Edits = Mapping[str, TreeEntry | None]
 MessageBuilder = Callable[[Session, Bundle, Edits], str]
-"""Makes the message of a snapshot, of the bundle before it and what it changes."""
+"""Builds the message of a snapshot from the bundle before it and the edits."""
 
 
 def read_status(session: Session, progress: Progress = no_progress) -> Status:
-    """Compare the folder with the head; writes nothing."""
+    """Compare the folder with the head; write nothing."""
     from ..merge import merge_state
 
     head = session.head()
     target = session.bundle_of(head)
     folder_scan = working_copy.scan_folder(session, progress)
-    found = working_copy.diff_folder(
+    edits = working_copy.diff_folder(
         session, folder_scan, target, working_copy.hash_files(session, folder_scan.scan.changed)
     )
-    there = {path: bundles.get_entry(session.nodes, target, path) is not None for path in found}
+    is_recorded = {path: bundles.has_entry(session.nodes, target, path) for path in edits}
     pending = find_pending_writes(session, session.reader.list_pending_writes())
-    names = sorted(path for path in found if path not in pending)
+    changed = sorted(path for path in edits if path not in pending)
     pending_merge = merge_state.load_merge_state(session)
     return Status(
-        session.brain_id().hex(),
-        head.hex(),
-        session.current_branch(),
-        not names,
-        [path for path in names if not there[path]],
-        [path for path in names if there[path] and found[path] is not None],
-        [path for path in names if found[path] is None],
-        [*folder_scan.scan.notices, *map(_unwritten_notice, _pending_paths(session, pending))],
-        pending_merge.revision if pending_merge else None,
-        merge_state.describe_conflicts(session, pending_merge.rows) if pending_merge else [],
+        brain=session.brain_id().hex(),
+        head=head.hex(),
+        branch=session.current_branch(),
+        clean=not changed,
+        added=[path for path in changed if not is_recorded[path]],
+        modified=[path for path in changed if is_recorded[path] and edits[path] is not None],
+        removed=[path for path in changed if edits[path] is None],
+        notices=[
+            *folder_scan.scan.notices,
+            *map(_unwritten_notice, _pending_paths(session, pending)),
+        ],
+        merging=pending_merge.revision if pending_merge else None,
+        conflicts=merge_state.describe_conflicts(session, pending_merge.rows)
+        if pending_merge
+        else [],
     )
 
 
 def _pending_paths(session: Session, pending: Edits) -> list[str]:
-    """Return the files that wait to be written; one that is gone as it should is none."""
+    """Return the paths that are still to be written or removed."""
     root = session.root
     return sorted(
         path
@@ -66,8 +69,8 @@ def _pending_paths(session: Session, pending: Edits) -> list[str]:
 
 
 def _unwritten_notice(path: str) -> Notice:
-    said = "recorded, but not yet written; the next command that writes does so"
-    return Notice(UNWRITTEN_CODE, path, said)
+    message = "recorded, but not yet written; the next writing command writes it"
+    return Notice(UNWRITTEN_CODE, path, message)
 
 
 def snapshot_folder(
@@ -76,7 +79,7 @@ def snapshot_folder(
     progress: Progress = no_progress,
     recorded_operation: SnapshotOperation = SNAPSHOT_OPERATION,
 ) -> Recorded:
-    """Record the folder as it is, as the operation `done`. No change means no new snapshot."""
+    """Record the folder; without changes, no snapshot is made."""
     return snapshot_folder_auto_message(
         session, lambda *_: message, message or recorded_operation[0], progress, recorded_operation
     )
@@ -89,7 +92,7 @@ def snapshot_folder_auto_message(
     progress: Progress = no_progress,
     recorded_operation: SnapshotOperation = SNAPSHOT_OPERATION,
 ) -> Recorded:
-    """As `snapshot`, with a message that is made of what changed."""
+    """As `snapshot_folder`, with a message built from the edits."""
     with lock_for_writing(session):
         folder_scan = working_copy.scan_folder(session, progress)
         size = sum(candidate.size for candidate in folder_scan.scan.changed)
@@ -113,7 +116,7 @@ def snapshot_folder_auto_message(
                     edits, recorded_operation, build_message(session, before, edits)
                 )
             outcome = build_snapshot_result(txn, before, edits, folder_scan.scan.notices)
-            del edits  # as large as what follows
+            del edits  # frees memory before the cache is written
         if (
             folder_scan.scan.changed
             or folder_scan.scan.removed
@@ -126,20 +129,20 @@ def snapshot_folder_auto_message(
 def build_snapshot_result(
     txn: WriteTransaction, before: Bundle, edits: Edits, notices: list[Notice]
 ) -> Recorded:
-    """Return the outcome of a snapshot that applied `edits` to `before`."""
+    """Return the result of a snapshot that applied `edits` to `before`."""
     session = txn.session
-    was = [bundles.get_entry(session.nodes, before, path) is not None for path in edits]
-    pairs = list(zip(edits.values(), was, strict=True))
+    existed = [bundles.has_entry(session.nodes, before, path) for path in edits]
+    pairs = list(zip(edits.values(), existed, strict=True))
     return Recorded(
-        txn.head.hex(),
-        bundles.bundle_id(txn.bundle).hex(),
-        [parent.hex() for parent in session.load_snapshot(txn.head).parents],
-        bool(edits),
-        sum(not was for _, was in pairs),
-        sum(was and entry is not None for entry, was in pairs),
-        sum(entry is None for entry, _ in pairs),
-        [*notices, *_secret_notices(txn, edits), *_name_notices(txn, before, edits)],
-        None,
+        snapshot=txn.head.hex(),
+        bundle=bundles.bundle_id(txn.bundle).hex(),
+        parents=[parent.hex() for parent in session.load_snapshot(txn.head).parents],
+        changed=bool(edits),
+        added=sum(not existed for _, existed in pairs),
+        modified=sum(existed and entry is not None for entry, existed in pairs),
+        removed=sum(entry is None for entry, _ in pairs),
+        notices=[*notices, *_secret_notices(txn, edits), *_name_notices(txn, before, edits)],
+        commitment=None,
     )
 
 
@@ -156,5 +159,5 @@ def _secret_notices(txn: WriteTransaction, edits: Edits) -> list[Notice]:
         return []
     from ..core import secret_scan
 
-    found = secret_scan.scan_edits(txn.session, txn.head, edits) if any(edits.values()) else []
-    return [*secret_scan.masked_message_notices(txn.message_was_masked), *found]
+    notices = secret_scan.scan_edits(txn.session, txn.head, edits) if any(edits.values()) else []
+    return [*secret_scan.masked_message_notices(txn.message_was_masked), *notices]

@@ -1,8 +1,7 @@
 """Snapshot the named files and folders only; everything else stays as in the head.
 
-Nothing but these paths is looked at, so the cost does not grow with the brain. The stat
-cache is left as it is: it still tells what it told, and the recorded files are read once
-more by the next scan of the whole.
+Only these paths are read, so the cost does not grow with the brain. The stat cache is not
+updated; the next scan of the whole folder reads the recorded files once more.
 """
 
 from __future__ import annotations
@@ -13,51 +12,46 @@ from contextlib import closing
 from ...errors import NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation, paths
-from ...objects.bundle import Bundle
+from ...objects.bundle import Bundle, Edits
 from ...objects.tree_entry import TreeEntry
 from ...results import Recorded
 from ...worktree.ignore_rules import IgnoreRules
 from ...worktree.scan_paths import PathScan, scan_named_paths
 from ...worktree.walk import check_name_collisions
-from ..core import read_files
+from ..core import read_files, working_copy
 from ..core.checkout import Progress, no_progress
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..open.session import Session
 from .snapshot_folder import MessageBuilder, build_snapshot_result
 
-Edits = dict[str, TreeEntry | None]
-
 
 def snapshot_paths(
     session: Session, message: str, wanted: Sequence[str], progress: Progress = no_progress
 ) -> Recorded:
-    """Record the files at or below the paths `wanted` as they are in the folder.
+    """Record the files of the folder at or below the paths `wanted`.
 
-    A path that is gone, or left out by now, is removed. Raises `NotFound` (`no_path`)
-    for one that neither the folder nor the head has, and `InvalidInput` for what a
-    brain cannot hold.
+    A path that the folder lacks, or that is ignored now, is removed. Raises `NotFound`
+    (`no_path`) for a path that neither the folder nor the head has, and `InvalidInput` for
+    files that a brain cannot hold.
     """
     wanted = [paths.check_path(path.rstrip("/")) for path in wanted]
     rules = IgnoreRules.load(session.root)
     with lock_for_writing(session):
-        found = _scan_paths(session, rules, wanted, progress)
-        _refuse_missing_paths(session, wanted, found)
+        scan = _scan_paths(session, rules, wanted, progress)
+        _refuse_missing_paths(session, wanted, scan)
         return _record_paths(
-            session, wanted, found, lambda *_: message, message or "snapshot", progress
+            session, wanted, scan, lambda *_: message, message or "snapshot", progress
         )
 
 
 def snapshot_paths_auto_message(
     session: Session, build_message: MessageBuilder, description: str, wanted: Sequence[str]
 ) -> Recorded:
-    """As `snapshot_of`, with a message that is made of what changed.
-
-    That nothing is at a path is no error.
-    """
+    """As `snapshot_paths`, with a message built from the edits; missing paths are no error."""
     rules = IgnoreRules.load(session.root)
     with lock_for_writing(session):
-        found = _scan_paths(session, rules, wanted, no_progress)
-        return _record_paths(session, wanted, found, build_message, description, no_progress)
+        scan = _scan_paths(session, rules, wanted, no_progress)
+        return _record_paths(session, wanted, scan, build_message, description, no_progress)
 
 
 def _scan_paths(
@@ -69,64 +63,59 @@ def _scan_paths(
 def _record_paths(
     session: Session,
     wanted: Sequence[str],
-    found: PathScan,
+    scan: PathScan,
     build_message: MessageBuilder,
     description: str,
     progress: Progress,
 ) -> Recorded:
-    size = sum(file.size for file in found.files)
+    size = sum(file.size for file in scan.files)
     with write_transaction(session, "snapshot", description, expected_bytes=size) as txn:
         before = txn.bundle
         stored = read_files.store_files(
-            session, txn.store_tx, before, found.files, progress=progress
+            session, txn.store_tx, before, scan.files, progress=progress
         )
         with closing(stored) as entries:
-            now = {entry.path: entry for entry in entries}
-        edits = _compute_edits(session, before, wanted, now)
+            current = {entry.path: entry for entry in entries}
+        edits = _compute_edits(session, before, wanted, current)
         if edits:
             txn.record_snapshot(
                 edits, operation.snapshot_operation(), build_message(session, before, edits)
             )
             refuse_new_collisions(txn, before, [path for path, entry in edits.items() if entry])
-    return build_snapshot_result(txn, before, edits, found.notices)
+    return build_snapshot_result(txn, before, edits, scan.notices)
 
 
-def _refuse_missing_paths(session: Session, wanted: Sequence[str], found: PathScan) -> None:
+def _refuse_missing_paths(session: Session, wanted: Sequence[str], scan: PathScan) -> None:
     head = session.bundle_of(session.head())
-    there = [file.path for file in found.files]
     for path in wanted:
-        inside = any(file == path or file.startswith(path + "/") for file in there)
-        if not inside and not any(bundles.walk_below(session.nodes, head, path)):
+        is_found = any(f.path == path or f.path.startswith(path + "/") for f in scan.files)
+        if not is_found and not any(bundles.walk_below(session.nodes, head, path)):
             raise NotFound(
                 f"nothing to record at {printable_text(path)}",
                 code="no_path",
-                hint="it is not there, or left out; give paths from the top of the brain",
+                hint="it is missing or ignored; give paths relative to the brain",
             )
 
 
 def _compute_edits(
-    session: Session, before: Bundle, wanted: Sequence[str], now: Mapping[str, TreeEntry]
+    session: Session, before: Bundle, wanted: Sequence[str], current: Mapping[str, TreeEntry]
 ) -> Edits:
-    """Return what leads from `before` to the files `now` at the paths `wanted`."""
+    """Return the edits from `before` to the `current` entries at or below the paths `wanted`."""
     edits: Edits = {}
     for path in wanted:
         edits.update(dict.fromkeys(e.path for e in bundles.walk_below(session.nodes, before, path)))
-    for path in now:
-        for outer in parent_folders(path):  # what was a file there is a folder now
-            if bundles.get_entry(session.nodes, before, outer) is not None:
-                edits[outer] = None
-    edits.update(now)
-    return {
-        path: entry
-        for path, entry in edits.items()
-        if entry != bundles.get_entry(session.nodes, before, path)
-    }
+    for path in current:
+        for folder in parent_folders(path):
+            if bundles.has_entry(session.nodes, before, folder):
+                edits[folder] = None  # it was a file
+    edits.update(current)
+    return working_copy.drop_unchanged_edits(session, before, edits)
 
 
 def refuse_new_collisions(txn: WriteTransaction, before: Bundle, written: Iterable[str]) -> None:
-    """Refuse new names beside which the snapshot has a name that differs in case alone.
+    """Refuse new names that differ in case alone from a name of the snapshot.
 
-    A scan of the whole folder sees such names together; here one may be of the head.
+    A scan of the whole folder finds these; a scan of single paths misses the head's names.
     Raises `InvalidInput` (`case_collision`).
     """
     nodes = txn.session.nodes

@@ -1,9 +1,8 @@
-"""Undo and redo operations, by the operation log.
+"""Undo and redo by the operation log.
 
-An undo brings the branch back to where it stood before an operation, and the
-files that operation wrote to what they were. It does so as an operation of its
-own, so nothing is ever lost: redo is the undo of an undo. Recording the folder
-wrote no files, so undoing a snapshot leaves the folder as it is.
+An undo moves the branch back to the snapshot before an operation, and restores the files
+that the operation wrote. It is an operation of its own, so nothing is lost: redo undoes an
+undo. Recording the folder writes no files, so undoing a snapshot leaves the folder as it is.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from ...digest import DIGEST_SIZE, NO_DIGEST
 from ...encoding import unpack
 from ...errors import Conflict, FormatError, NotFound, printable_text
 from ...objects import bundle as bundles
+from ...objects.bundle import Edits
 from ...objects.operation import MAX_KIND_BYTES
 from ...objects.snapshot import MAX_TIME_MS
-from ...objects.tree_entry import TreeEntry
 from ...results import Operation, Restored
 from ...store.protocol import OperationRow, StoreReader, StoreTransaction
 from ..core import working_copy
@@ -33,8 +32,12 @@ _FIELD_TYPES = [int, str, str, str, tuple, tuple, int]
 _REF_MOVE_TYPES = [str, bytes, bytes]
 
 
-class LogEntry(NamedTuple):
-    """An entry of the operation log, decoded; `refs` are (name, old, new)."""
+class OperationEntry(NamedTuple):
+    """A decoded entry of the operation log; build it by keyword.
+
+    `refs` are (name, old, new). `files_moved` are the snapshots before and after of the
+    written files. `target` is the operation that an undo or redo is about.
+    """
 
     number: int
     id: bytes
@@ -47,17 +50,27 @@ class LogEntry(NamedTuple):
     target: int
 
 
-def decode_log_entry(row: OperationRow) -> LogEntry:
+def decode_operation_entry(row: OperationRow) -> OperationEntry:
     """Decode an entry of the operation log. Raises `FormatError` (`bad_operation`)."""
     value = unpack(row.data)
-    if not _is_log_entry(value, row.number):
+    if not _is_operation_entry(value, row.number):
         raise FormatError(f"operation {row.number} is malformed", code="bad_operation")
     time, author, kind, description, refs, moved, target = value
-    return LogEntry(row.number, row.id, time, author, kind, description, list(refs), moved, target)
+    return OperationEntry(
+        number=row.number,
+        id=row.id,
+        time=time,
+        author=author,
+        kind=kind,
+        description=description,
+        refs=list(refs),
+        files_moved=moved,
+        target=target,
+    )
 
 
-def _is_log_entry(value: Any, number: int) -> bool:
-    """Tell whether this is an entry as FORMAT.md has it; what is undone came before."""
+def _is_operation_entry(value: Any, number: int) -> bool:
+    """Tell whether a value is a valid entry (FORMAT.md); the target of an undo is older."""
     if type(value) is not tuple or list(map(type, value)) != _FIELD_TYPES:
         return False
     time, author, kind, _, refs, moved, target = value
@@ -79,110 +92,108 @@ def list_operations(session: Session, limit: int | None = None) -> list[Operatio
     for row in session.reader.stream_operations():
         if limit is not None and len(out) >= limit:
             break
-        log_entry = decode_log_entry(row)
-        refs = {name: [old.hex(), new.hex()] for name, old, new in log_entry.refs}
+        entry = decode_operation_entry(row)
+        refs = {name: [old.hex(), new.hex()] for name, old, new in entry.refs}
         out.append(
             Operation(
-                log_entry.id.hex(),
-                log_entry.number,
-                log_entry.time,
-                log_entry.author,
-                log_entry.kind,
-                log_entry.description,
-                refs,
+                operation=entry.id.hex(),
+                number=entry.number,
+                time=entry.time,
+                author=entry.author,
+                kind=entry.kind,
+                description=entry.description,
+                refs=refs,
             )
         )
     return out
 
 
 def undo_operation(session: Session) -> Restored:
-    """Take the last operation back.
+    """Undo the last operation.
 
-    Raises `NotFound` (`nothing_to_undo`), or `Conflict`: `unrecorded_changes` if a file
-    to be put back was changed since, `other_branch` if the work recorded when a branch was
-    left would then be neither there nor in the folder.
+    Raises `NotFound` (`nothing_to_undo`), or `Conflict`: `unrecorded_changes` if a file to
+    restore was changed since; `other_branch` if manual edits, which a switch recorded on
+    another branch, would be lost.
     """
     with lock_for_writing(session):
         with store_transaction(session) as tx:
-            log_entry = _find_operation_to_undo(tx, head_ref(session.current_branch()))
-            old, new = log_entry.files_moved
-            refs = [(name, now, before) for name, before, now in log_entry.refs]
-            writes = _move_refs(session, tx, "undo", log_entry, refs, (new, old))
+            entry = _find_operation_to_undo(tx, head_ref(session.current_branch()))
+            old, new = entry.files_moved
+            refs = [(name, now, before) for name, before, now in entry.refs]
+            writes = _move_refs(session, tx, "undo", entry, refs, (new, old))
             head = session.head()
         apply_pending_writes(session, writes)
     return build_restore_result(head, writes)
 
 
 def redo_operation(session: Session) -> Restored:
-    """Do again what the last undo took back.
+    """Redo the operation of the last undo.
 
-    Raises `NotFound` (`nothing_to_redo`), or `Conflict` as `undo`.
+    Raises `NotFound` (`nothing_to_redo`), or `Conflict` as `undo_operation`.
     """
     with lock_for_writing(session):
         with store_transaction(session) as tx:
-            log_entry = _find_operation_to_redo(tx, head_ref(session.current_branch()))
-            writes = _move_refs(
-                session, tx, "redo", log_entry, log_entry.refs, log_entry.files_moved
-            )
+            entry = _find_operation_to_redo(tx, head_ref(session.current_branch()))
+            writes = _move_refs(session, tx, "redo", entry, entry.refs, entry.files_moved)
             head = session.head()
         apply_pending_writes(session, writes)
     return build_restore_result(head, writes)
 
 
-def _find_operation_to_undo(reader: StoreReader, current: str) -> LogEntry:
+def _find_operation_to_undo(reader: StoreReader, current: str) -> OperationEntry:
     number = reader.operation_count()
     while number > 1:
-        log_entry = decode_log_entry(reader.read_operation(number))
-        if log_entry.kind == "undo":
-            number = log_entry.target - 1
-        elif log_entry.kind == "redo":
-            number = log_entry.target
-            if decode_log_entry(reader.read_operation(number)).kind != "redo":
-                return decode_log_entry(reader.read_operation(number))
-        elif not log_entry.refs or _is_proposal_only(log_entry, current):
-            number -= 1  # a switch of branches, or what an agent proposed meanwhile
+        entry = decode_operation_entry(reader.read_operation(number))
+        if entry.kind == "undo":
+            number = entry.target - 1
+        elif entry.kind == "redo":
+            number = entry.target
+            if decode_operation_entry(reader.read_operation(number)).kind != "redo":
+                return decode_operation_entry(reader.read_operation(number))
+        elif not entry.refs or _is_proposal_only(entry, current):
+            number -= 1  # a switch without manual edits, or a write to a proposal
         else:
-            return _require_reversible(log_entry, current)
+            return _require_reversible(entry, current)
     raise NotFound("nothing to undo", code="nothing_to_undo", hint="see `brain op log`")
 
 
-def _is_proposal_only(log_entry: LogEntry, current: str) -> bool:
-    """Tell whether an operation only wrote to a proposal; `reject` takes that back."""
-    names = [name for name, _, _ in log_entry.refs]
-    beside = all(name.startswith(PROPOSAL_REF_PREFIX) and name != current for name in names)
-    return beside and log_entry.kind not in ("branch", "undo", "redo")
+def _is_proposal_only(entry: OperationEntry, current: str) -> bool:
+    """Tell whether an operation wrote to proposals alone, which are undone by rejecting them."""
+    refs = [name for name, _, _ in entry.refs]
+    is_proposal = all(ref.startswith(PROPOSAL_REF_PREFIX) and ref != current for ref in refs)
+    return is_proposal and entry.kind not in ("branch", "undo", "redo")
 
 
-def _require_reversible(log_entry: LogEntry, current: str) -> LogEntry:
-    names = [name for name, _, _ in log_entry.refs]
-    if log_entry.kind == "switch" and current not in names:
-        left = printable_text(names[0].removeprefix(head_ref("")))
+def _require_reversible(entry: OperationEntry, current: str) -> OperationEntry:
+    names = [name for name, _, _ in entry.refs]
+    if entry.kind == "switch" and current not in names:
+        branch = printable_text(names[0].removeprefix(head_ref("")))
         raise Conflict(
-            f"what was changed by hand on {left} was recorded as it was left, and would be nowhere",
+            f"manual edits that the switch recorded on {branch} would be lost",
             code="other_branch",
-            hint=f"go back to it with `brain switch {left}`",
+            hint=f"switch back to it with `brain switch {branch}`",
         )
-    if log_entry.kind == "redact":
+    if entry.kind == "redact":
         raise Conflict(
-            "what was redacted is gone for good, and that it was stays recorded",
+            "a redaction cannot be undone: the content is destroyed",
             code="redacted",
-            hint="bring other files back with `brain restore REV PATH`",
+            hint="restore other files with `brain restore REV PATH`",
         )
-    return log_entry
+    return entry
 
 
-def _find_operation_to_redo(reader: StoreReader, current: str) -> LogEntry:
-    """Find what the undos at the end of the log took back and no redo brought again."""
+def _find_operation_to_redo(reader: StoreReader, current: str) -> OperationEntry:
+    """Return the last undone operation that was not redone, if nothing was recorded since."""
     redone = 0
     for row in reader.stream_operations():
-        log_entry = decode_log_entry(row)
-        if log_entry.kind == "redo":
+        entry = decode_operation_entry(row)
+        if entry.kind == "redo":
             redone += 1
-        elif log_entry.kind == "undo":
+        elif entry.kind == "undo":
             if redone == 0:
-                return decode_log_entry(reader.read_operation(log_entry.target))
+                return decode_operation_entry(reader.read_operation(entry.target))
             redone -= 1
-        elif log_entry.refs and not _is_proposal_only(log_entry, current):
+        elif entry.refs and not _is_proposal_only(entry, current):
             break
     raise NotFound("nothing to redo", code="nothing_to_redo", hint="see `brain op log`")
 
@@ -191,53 +202,48 @@ def _move_refs(
     session: Session,
     tx: StoreTransaction,
     kind: str,
-    log_entry: LogEntry,
+    entry: OperationEntry,
     refs: list[tuple[str, bytes, bytes]],
     moved: tuple[bytes, bytes],
-) -> dict[str, TreeEntry | None]:
-    """Move refs and announce the files to write, from one snapshot's to another's.
+) -> Edits:
+    """Move refs and add pending writes for the files that differ between the snapshots `moved`.
 
-    The folder is that of the current branch; refs of others move without it.
+    Files are written for the current branch only.
     """
     current = head_ref(session.current_branch())
     wanted = {*moved, *(new for _, _, new in refs)} - {NO_DIGEST}
     if tx.find_missing(wanted):
         raise NotFound(
-            f"{kind} would lead to a snapshot that was removed",
+            f"{kind} needs a snapshot that was garbage-collected",
             code="collected",
-            hint="`brain gc` removes what no branch holds, once its grace period is over",
+            hint="`brain gc` removes unreachable snapshots after a grace period",
         )
     for name, old, new in refs:
         if name == current and not new:
             raise Conflict(
-                f"{kind} would remove the current branch",
+                f"{kind} would delete the current branch",
                 code="current_branch",
-                hint="switch to another one first",
+                hint="switch to another branch first",
             )
         tx.update_ref(name, old or None, new or None)
-    here = any(name == current for name, _, _ in refs)
-    writes = _compute_writes(session, tx, *moved) if moved[0] and here else {}
+    is_current = any(name == current for name, _, _ in refs)
+    writes = _compute_writes(session, tx, *moved) if moved[0] and is_current else {}
     log_operation(
-        session, tx, kind, f"{kind} {log_entry.description}", refs, moved, target=log_entry.number
+        session, tx, kind, f"{kind} {entry.description}", refs, moved, target=entry.number
     )
     add_pending_writes(session, tx, writes)
     return writes
 
 
-def _compute_writes(
-    session: Session, tx: StoreTransaction, from_: bytes, to: bytes
-) -> dict[str, TreeEntry | None]:
-    was, will = session.bundle_of(from_), session.bundle_of(to)
-    found = list(bundles.diff_bundles(session.nodes, was, will))
-    refuse_invalid_edits(session, was, will, {path: now for path, _, now in found})
-    touched = working_copy.store_edits_at(
-        session, tx, was, [difference.path for difference in found]
-    )
-    if touched:
-        names = ", ".join(map(printable_text, sorted(touched)[:5]))
+def _compute_writes(session: Session, tx: StoreTransaction, from_: bytes, to: bytes) -> Edits:
+    before, after = session.bundle_of(from_), session.bundle_of(to)
+    writes = {path: now for path, _, now in bundles.diff_bundles(session.nodes, before, after)}
+    refuse_invalid_edits(session, before, after, writes)
+    manual_edits = working_copy.store_edits_at(session, tx, before, writes)
+    if manual_edits:
         raise Conflict(
-            f"changed since, and recorded nowhere: {names}",
+            working_copy.describe_unrecorded(manual_edits),
             code="unrecorded_changes",
-            hint="record them with `brain snapshot`, or bring them back with `brain restore @`",
+            hint="record them with `brain snapshot`, or discard them with `brain restore @`",
         )
-    return {difference.path: difference.after for difference in found}
+    return writes

@@ -11,7 +11,6 @@ from collections.abc import Generator
 from contextlib import closing
 from typing import Any
 
-from ...digest import blob_id
 from ...objects.tree_entry import TreeEntry
 from ...store.protocol import BlobPacking, StoreTransaction
 from ...util.process_pool import MAX_QUEUED_JOBS, helper_count, run_jobs_in_children
@@ -20,6 +19,7 @@ from ...worktree.file_reader import STREAMED_FILE_BYTES
 from ...worktree.walk import CandidateFile
 from ..open.session import Session
 from ..read import skill_rows
+from .blob_batch import BlobBatch
 from .checkout import Progress
 
 _MIN_GROUP_BYTES = 1 << 20
@@ -89,17 +89,13 @@ def _pack_group(
 ) -> tuple[Any, ...]:
     """Return rows, cards, unusual names, and of each file what it was while it was read."""
     session.declared_names.clear()
-    blobs: list[tuple[bytes, bytes]] = []
-    cards: list[tuple[bytes, bytes]] = []
+    batch = BlobBatch(session)
     found: list[tuple[int, bytes, int, bytes]] = []
     read = file_reader.read_candidates(session.root, group)
     for candidate, (now, content) in zip(group, read, strict=True):
         if not isinstance(content, bytes):
             raise ValueError("grown large since it was seen")
-        blob = blob_id(content)
-        blobs.append((blob, content))
-        if skill_rows.may_be_skill(now.path):
-            cards.append(skill_rows.build_card_row(session, now.path, blob, content))
+        blob = batch.add(now.path, content)
         known = b"" if now is candidate else now.fingerprint
         found.append((now.kind, blob, len(content), known))
-    return packing.pack(blobs), cards, session.declared_names, found
+    return packing.pack(batch.blobs), batch.cards, session.declared_names, found

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from ...errors import NotFound
 from ...objects import bundle as bundles
 from ...objects import paths, portability
-from ...objects.bundle import Bundle
+from ...objects.bundle import Bundle, Edits
 from ...objects.link_targets import MAX_LINK_TARGET_BYTES
 from ...objects.tree_entry import TreeEntry
 from ..open.session import Session
@@ -40,9 +40,6 @@ def read_link_target(session: Session, blob: bytes) -> bytes | None:
         return session.reader.read_blob(blob)
     except NotFound:
         return None
-
-
-Edits = dict[str, TreeEntry | None]
 
 
 class CollisionFilter:

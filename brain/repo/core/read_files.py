@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from ...digest import blob_id
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import TreeEntry
@@ -13,13 +12,11 @@ from ...worktree import file_reader
 from ...worktree.file_reader import STREAMED_FILE_BYTES
 from ...worktree.walk import CandidateFile
 from ..open.session import Session
-from ..read import skill_rows
+from .blob_batch import BlobBatch
 from .checkout import Progress, no_progress
 
-READ_BATCH_BYTES = 1 << 20
-"""Content read, and handed to the store, at a time."""
 _MIN_PARALLEL_BYTES = 8 << 20
-"""Content of small files from which on forked children pay."""
+"""The total size of small files from which on forked child processes read them faster."""
 
 
 def store_files(
@@ -43,9 +40,7 @@ def store_files(
         candidates = yield from store_files_in_parallel(
             session, tx, candidates, fingerprints, progress
         )
-    batch: list[tuple[bytes, bytes]] = []
-    cards: list[tuple[bytes, bytes]] = []
-    waiting = 0
+    batch = BlobBatch(session)
     done = total - len(candidates)
     for candidate, content in file_reader.read_candidates(session.root, candidates):
         done += 1
@@ -56,19 +51,12 @@ def store_files(
             content.verify_unchanged()
             yield TreeEntry(candidate.path, candidate.kind, blob, content.size)
             continue
-        blob = blob_id(content)
+        blob = batch.add(candidate.path, content)
         yield TreeEntry(candidate.path, candidate.kind, blob, len(content))
-        batch.append((blob, content))
-        waiting += len(content)
-        if skill_rows.may_be_skill(candidate.path):
-            cards.append(skill_rows.build_card_row(session, candidate.path, blob, content))
-        if waiting >= READ_BATCH_BYTES:
-            tx.put_blobs(batch)
-            skill_rows.stage_cards(session, cards)
-            batch, cards, waiting = [], [], 0
+        if batch.is_full():
+            batch.store(tx)
             progress("reading", done, total)
-    tx.put_blobs(batch)
-    skill_rows.stage_cards(session, cards)
+    batch.store(tx)
 
 
 def _total_small_bytes(candidates: list[CandidateFile]) -> int:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...digest import NO_DIGEST, blob_id, stream_blob_id
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
-from ...objects.bundle import Bundle
+from ...objects.bundle import Bundle, Edits
 from ...objects.tree_entry import TreeEntry
 from ...store.protocol import StoreTransaction
 from ...worktree import file_fingerprint, file_reader
@@ -23,6 +23,10 @@ from .checkout import Progress, no_progress
 
 if TYPE_CHECKING:  # an upsert does not scan, and starts the faster for it
     from ...worktree.scan import ScanResult
+
+
+_MAX_NAMED_FILES = 5
+"""The most files that an error names."""
 
 
 class FolderScan(NamedTuple):
@@ -52,7 +56,7 @@ def scan_folder(session: Session, progress: Progress = no_progress) -> FolderSca
     from ...worktree.scan import scan_files
 
     rules = IgnoreRules.load(session.root)
-    session.drop_collected()  # what is at hand of a bundle may have been collected since
+    session.drop_collected()  # a loaded bundle may have been garbage-collected since
     cache = stat_cache.load_stat_cache(stat_cache_file(session), rules.fingerprint)
     base = bundles.EMPTY_BUNDLE
     if cache is not None:
@@ -123,12 +127,12 @@ def find_candidate(session: Session, path: str) -> CandidateFile | None:
 
 def diff_folder(
     session: Session, folder_scan: FolderScan, target: Bundle, entries: Iterable[TreeEntry]
-) -> dict[str, TreeEntry | None]:
+) -> Edits:
     """Return what leads from `target` to the folder, given the candidates' `entries`.
 
     Cost: the candidates, and the differences of `target` from the cached bundle.
     """
-    now: dict[str, TreeEntry | None] = {entry.path: entry for entry in entries}
+    now: Edits = {entry.path: entry for entry in entries}
     now.update(dict.fromkeys(folder_scan.scan.removed))
     for path, cached, _ in bundles.diff_bundles(session.nodes, folder_scan.base_bundle, target):
         now.setdefault(path, cached)
@@ -136,11 +140,24 @@ def diff_folder(
         for path in [path for path, entry in now.items() if entry is None]:
             del now[path]
         return now
+    return drop_unchanged_edits(session, target, now)
+
+
+def drop_unchanged_edits(
+    session: Session, bundle: Bundle, edits: Mapping[str, TreeEntry | None]
+) -> Edits:
+    """Return the edits that change something in `bundle`."""
     return {
         path: entry
-        for path, entry in now.items()
-        if entry != bundles.get_entry(session.nodes, target, path)
+        for path, entry in edits.items()
+        if entry != bundles.get_entry(session.nodes, bundle, path)
     }
+
+
+def describe_unrecorded(changed_paths: Iterable[str]) -> str:
+    """Return the error message about files with changes that would be lost."""
+    names = ", ".join(map(printable_text, sorted(changed_paths)[:_MAX_NAMED_FILES]))
+    return f"files have unrecorded changes: {names}"
 
 
 def refuse_unsafe_parents(session: Session, path: str) -> None:
@@ -174,7 +191,7 @@ def read_if_unchanged(session: Session, target: Bundle, path: str) -> bytes | No
 
 def store_edits_at(
     session: Session, tx: StoreTransaction, target: Bundle, wanted: Iterable[str]
-) -> dict[str, TreeEntry | None]:
+) -> Edits:
     """Return what leads from `target` to the folder at the paths `wanted`; stores that content.
 
     That is nothing where the session has no folder.
@@ -182,7 +199,7 @@ def store_edits_at(
     if not session.has_folder:
         return {}
     there = []
-    out: dict[str, TreeEntry | None] = {}
+    out: Edits = {}
     was = {path: bundles.get_entry(session.nodes, target, path) for path in wanted}
     for path, recorded in was.items():
         try:

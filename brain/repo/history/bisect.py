@@ -1,8 +1,7 @@
-"""Find the snapshot that made a check fail, by binary search along first parents.
+"""Bisect: find the snapshot that made a check fail, by binary search along first parents.
 
-Only the line of first parents is searched, by jumps; where a merge is what broke
-it, the merge is the answer. Each candidate is laid out in a folder of its own,
-where just the files that differ from the last one are written.
+Only the line of first parents is searched, so the result may be a merge. Each candidate is
+checked out in a temporary folder; only files that differ from the last one are written.
 """
 
 from __future__ import annotations
@@ -23,11 +22,14 @@ from ..open.session import Session
 from ..read.revisions import resolve_revision
 
 BisectCheck = Callable[[Path, str], bool | None]
-"""Gets the folder and the id of a snapshot; True is good, False bad, None cannot be told."""
+"""Checks the folder and id of a snapshot: True is good, False bad, None undecided."""
+
+
+_VERDICTS = {True: "good", False: "bad", None: "untold"}
 
 
 class _DepthRange(NamedTuple):
-    """Depths on the line of first parents from `tip`: the good one and the bad one."""
+    """The depths of the good and the bad snapshot on the first-parent line of `tip`."""
 
     tip: bytes
     good: int
@@ -37,16 +39,16 @@ class _DepthRange(NamedTuple):
 def bisect(session: Session, good: str, bad: str, check: BisectCheck) -> Bisected:
     """Find the first snapshot after `good`, up to `bad`, that fails a check.
 
-    `bad` is taken to fail and `good` not to. Raises `InvalidInput` (`not_a_line`) if
-    `good` is not on the line of first parents of `bad`.
+    `good` is assumed to pass and `bad` to fail. Raises `InvalidInput` (`not_a_line`) if
+    `good` is not on the first-parent line of `bad`.
     """
     start, tip = resolve_revision(session, good), resolve_revision(session, bad)
     depth = session.load_snapshot(start).jump.depth
     if start == tip or lineage.find_ancestor_at(session.load_snapshot, tip, depth) != start:
         raise InvalidInput(
-            "the good snapshot is not before the bad one, along first parents",
+            "the good snapshot is not on the first-parent line of the bad one",
             code="not_a_line",
-            hint="see `brain log --graph`; the branch that was merged can be searched by itself",
+            hint="see `brain log --graph`; bisect a merged branch by itself",
         )
     span = _DepthRange(tip, depth, session.load_snapshot(tip).jump.depth)
     with tempfile.TemporaryDirectory(prefix="brain-bisect-") as folder:
@@ -56,7 +58,7 @@ def bisect(session: Session, good: str, bad: str, check: BisectCheck) -> Bisecte
 
 
 class _CheckoutFolder:
-    """A folder that holds one snapshot after the other."""
+    """A folder in which one snapshot after the other is checked out."""
 
     def __init__(self, session: Session, folder: Path) -> None:
         self.session = session
@@ -64,7 +66,7 @@ class _CheckoutFolder:
         self._current: Bundle = bundles.EMPTY_BUNDLE
 
     def checkout(self, snapshot_id: bytes) -> None:
-        """Make the folder what a snapshot holds."""
+        """Write the files of a snapshot to the folder."""
         target = self.session.bundle_of(snapshot_id)
         differences = bundles.diff_bundles(self.session.nodes, self._current, target)
         writes = {path: now for path, _, now in differences}
@@ -76,15 +78,16 @@ class _CheckoutFolder:
 def _narrow_range(
     checkout_folder: _CheckoutFolder, span: _DepthRange, check: BisectCheck
 ) -> tuple[_DepthRange, list[BisectTest]]:
-    """Return the range narrowed down as far as the verdicts go, and all verdicts."""
+    """Return the range, narrowed down as far as possible, and all verdicts."""
     tested: list[BisectTest] = []
     undecided: set[int] = set()
     while (depth := _pick_middle(span, undecided)) is not None:
-        here = lineage.find_ancestor_at(checkout_folder.session.load_snapshot, span.tip, depth)
-        assert here is not None
-        checkout_folder.checkout(here)
-        good = check(checkout_folder.folder, here.hex())
-        tested.append(BisectTest(here.hex(), {True: "good", False: "bad", None: "untold"}[good]))
+        load = checkout_folder.session.load_snapshot
+        snapshot_id = lineage.find_ancestor_at(load, span.tip, depth)
+        assert snapshot_id is not None
+        checkout_folder.checkout(snapshot_id)
+        good = check(checkout_folder.folder, snapshot_id.hex())
+        tested.append(BisectTest(snapshot_id.hex(), _VERDICTS[good]))
         if good is None:
             undecided.add(depth)
         else:
@@ -93,7 +96,7 @@ def _narrow_range(
 
 
 def _pick_middle(span: _DepthRange, undecided: set[int]) -> int | None:
-    """Return the depth nearest to the middle that has not been tried, None if there is none."""
+    """Return the untested depth nearest to the middle, None without one."""
     middle = (span.good + span.bad) // 2
     for step in range(span.bad - span.good):
         for depth in (middle - step, middle + step):
@@ -103,9 +106,9 @@ def _pick_middle(span: _DepthRange, undecided: set[int]) -> int | None:
 
 
 def _build_bisect_result(session: Session, span: _DepthRange, tested: list[BisectTest]) -> Bisected:
-    differences = [
+    span_ids = [
         lineage.find_ancestor_at(session.load_snapshot, span.tip, depth)
         for depth in range(span.good, span.bad + 1)
     ]
-    last_good, *suspects = [here.hex() for here in differences if here]
+    last_good, *suspects = [snapshot_id.hex() for snapshot_id in span_ids if snapshot_id]
     return Bisected(suspects[0] if len(suspects) == 1 else None, last_good, suspects, tested)

@@ -1,9 +1,8 @@
-"""Find the snapshot that wrote each line of a skill.
+"""Blame: find the snapshot that wrote each line of a skill.
 
-The log of a skill has the snapshots that changed it against their first parent.
-So what a snapshot found is what the last of these on its parent's line of first
-parents left, and a merge found what either side had. Lines that were found are
-looked for there; what is left was written here.
+The skill log lists the snapshots that changed the skill against their first parent. So the
+state before a snapshot is that of the last such snapshot on each parent's line of first
+parents. Lines that a parent has are searched there; the remaining ones were written here.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from . import renames
 
 
 class _BlameState(NamedTuple):
-    """What a snapshot left at a path: its lines, and which of them are still asked for.
+    """A skill after a snapshot: its lines, and those whose author is still unknown.
 
-    `wanted` are (line of the result, line here).
+    `open_lines` are pairs: the line of the result, and the line in this state.
     """
 
     snapshot: bytes
@@ -38,60 +37,61 @@ class _BlameState(NamedTuple):
 
 
 class _SkillLogs:
-    """The snapshots that changed a skill, by its path; each log is read once."""
+    """The snapshots that changed a skill, by path and depth; each log is read once."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._by_depth: dict[str, list[tuple[int, bytes]]] = {}
 
-    def find_last_change(self, at: bytes, path: str) -> bytes | None:
-        """Return the last snapshot on the line of first parents from `at` that changed `path`."""
+    def find_last_change(self, start: bytes, path: str) -> bytes | None:
+        """Return the last snapshot that changed `path` on the first-parent line of `start`."""
         load = self._session.load_snapshot
         if path not in self._by_depth:
-            rows = {row.snapshot for row in lineage_cache.read_skill_rows(self._session, path)}
-            self._by_depth[path] = sorted((load(row).jump.depth, row) for row in rows)
-        rows_here = self._by_depth[path]
-        known = bisect_right(rows_here, load(at).jump.depth, key=itemgetter(0))
-        for depth, row in reversed(rows_here[:known]):
-            if lineage.find_ancestor_at(load, at, depth) == row:
-                return row
+            rows = lineage_cache.read_skill_rows(self._session, path)
+            ids = {row.snapshot for row in rows}
+            self._by_depth[path] = sorted((load(id).jump.depth, id) for id in ids)
+        changes = self._by_depth[path]
+        count = bisect_right(changes, load(start).jump.depth, key=itemgetter(0))
+        for depth, snapshot_id in reversed(changes[:count]):
+            if lineage.find_ancestor_at(load, start, depth) == snapshot_id:
+                return snapshot_id
         return None
 
 
-def blame(session: Session, text: str, revision: str = "@") -> list[BlameLine]:
+def blame(session: Session, skill_ref: str, revision: str = "@") -> list[BlameLine]:
     """Return who wrote each line of a skill at a revision. Raises `NotFound` (`no_skill`)."""
     head = resolve_revision(session, revision)
-    found = skill_lookup.find_skill(session, session.bundle_of(head), text)
-    entry = bundles.get_entry(session.nodes, session.bundle_of(head), found.path)
+    path = skill_lookup.find_skill(session, session.bundle_of(head), skill_ref).path
+    entry = bundles.get_entry(session.nodes, session.bundle_of(head), path)
     assert entry is not None
-    whole = diff3.split_lines(session.reader.read_blob(entry.blob, entry.size))
-    open_lines = [(number, number) for number in range(len(whole))]
+    lines = diff3.split_lines(session.reader.read_blob(entry.blob, entry.size))
+    open_lines = [(number, number) for number in range(len(lines))]
     written_by: dict[int, bytes] = {}
     logs = _SkillLogs(session)
-    start = logs.find_last_change(head, found.path)
-    if start is None:  # it is of a lineage that this brain only came from
+    start = logs.find_last_change(head, path)
+    if start is None:  # a snapshot of the brain that this one was forked from
         raise NotFound(
-            f"no history of {printable_text(text)} in this brain",
+            f"this brain has no history of {printable_text(skill_ref)}",
             code="no_skill",
-            hint="ask the brain that the snapshot is of",
+            hint="run the command in the brain of that snapshot",
         )
-    waiting = {start: _BlameState(start, found.path, whole, open_lines)}
-    while waiting:
-        here = max(waiting, key=lambda one: session.load_snapshot(one).generation)
-        state = waiting.pop(here)
+    queue = {start: _BlameState(start, path, lines, open_lines)}
+    while queue:
+        newest = max(queue, key=lambda id: session.load_snapshot(id).generation)
+        state = queue.pop(newest)
         for older in _iter_parent_states(session, logs, state):
-            state = _pass_lines_to_parent(state, older, waiting)
-        written_by.update((line, here) for line, _ in state.open_lines)
+            state = _pass_lines_to_parent(state, older, queue)
+        written_by.update((line, newest) for line, _ in state.open_lines)
     return [
-        _build_blame_line(session, number, text, written_by[number])
-        for number, text in enumerate(whole)
+        _build_blame_line(session, number, line, written_by[number])
+        for number, line in enumerate(lines)
     ]
 
 
 def _iter_parent_states(
     session: Session, logs: _SkillLogs, state: _BlameState
 ) -> Iterator[_BlameState]:
-    """Yield what the snapshot of `state` found on each of its parents."""
+    """Yield the state of the skill in each parent of the snapshot of `state`."""
     for parent in session.load_snapshot(state.snapshot).parents:
         path = state.path
         entry = bundles.get_entry(session.nodes, session.bundle_of(parent), path)
@@ -100,33 +100,33 @@ def _iter_parent_states(
             if moved is None:
                 continue
             path, entry = moved.path, moved
-        left = logs.find_last_change(parent, path)
-        if left is not None and not session.reader.find_redactions([entry.blob]):
+        last_change = logs.find_last_change(parent, path)
+        if last_change is not None and not session.reader.find_redactions([entry.blob]):
             content = session.reader.read_blob(entry.blob, entry.size)
-            yield _BlameState(left, path, diff3.split_lines(content), [])
+            yield _BlameState(last_change, path, diff3.split_lines(content), [])
 
 
 def _pass_lines_to_parent(
-    state: _BlameState, older: _BlameState, waiting: dict[bytes, _BlameState]
+    state: _BlameState, older: _BlameState, queue: dict[bytes, _BlameState]
 ) -> _BlameState:
-    """Hand the lines that `older` has on to it; return `state` with the rest."""
-    there = match_lines(state.lines, older.lines)
-    passed_lines = [(line, there[at]) for line, at in state.open_lines if there[at] != UNMATCHED]
-    if passed_lines:
-        known = waiting.get(older.snapshot, older)
-        waiting[older.snapshot] = known._replace(open_lines=known.open_lines + passed_lines)
-    remaining = [(line, at) for line, at in state.open_lines if there[at] == UNMATCHED]
+    """Move the open lines that `older` has to its state; return `state` with the others."""
+    matches = match_lines(state.lines, older.lines)
+    matched = [(line, matches[at]) for line, at in state.open_lines if matches[at] != UNMATCHED]
+    if matched:
+        known = queue.get(older.snapshot, older)
+        queue[older.snapshot] = known._replace(open_lines=known.open_lines + matched)
+    remaining = [(line, at) for line, at in state.open_lines if matches[at] == UNMATCHED]
     return state._replace(open_lines=remaining)
 
 
 def _build_blame_line(session: Session, number: int, text: bytes, snapshot_id: bytes) -> BlameLine:
     snapshot = session.load_snapshot(snapshot_id)
     return BlameLine(
-        number + 1,
-        text.decode("utf-8", "replace").rstrip("\r\n"),
-        snapshot_id.hex(),
-        snapshot.author,
-        snapshot.time,
-        snapshot.message,
-        snapshot.receipt.hex() or None,
+        line=number + 1,
+        text=text.decode("utf-8", "replace").rstrip("\r\n"),
+        snapshot=snapshot_id.hex(),
+        author=snapshot.author,
+        time=snapshot.time,
+        message=snapshot.message,
+        receipt=snapshot.receipt.hex() or None,
     )

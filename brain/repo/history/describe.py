@@ -1,4 +1,4 @@
-"""Describe what a snapshot changed, for a message the user did not write."""
+"""Describe the changes of a snapshot, for a generated message."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from ..open.session import Session
 from . import diff, unified_diff
 
 MAX_NAMED_CHANGES = 8
-"""Changes named one by one; of more, the number is told."""
+"""The most changes that are named; the others are counted."""
 _MAX_COMPARED_FILES = 500
-"""Changed files up to which it is looked at what they are."""
+"""The most changed files that are compared; more are counted only."""
 
 
 def describe_edits(session: Session, before: Bundle, edits: Mapping[str, TreeEntry | None]) -> str:
-    """Say what `edits`, whose content the open transaction holds, change in `before`.
+    """Describe the changes by `edits`, whose content is in the open transaction.
 
-    Such as "oracle-manipulation edited; memory/MEMORY.md +3 lines". At most a few hundred
-    characters a change.
+    For example "oracle-manipulation edited; memory/MEMORY.md +3 lines".
     """
     if len(edits) > _MAX_COMPARED_FILES:
         return _describe_counts(session, before, edits)
@@ -36,12 +35,12 @@ def describe_edits(session: Session, before: Bundle, edits: Mapping[str, TreeEnt
         _describe_file_change(session, change)
         for change in others[: MAX_NAMED_CHANGES - len(words)]
     ]
-    left = len(difference.skills) + len(others) - len(words)
-    return "; ".join([*words, *([f"{left} more"] if left else [])])
+    unnamed_count = len(difference.skills) + len(others) - len(words)
+    return "; ".join([*words, *([f"{unnamed_count} more"] if unnamed_count else [])])
 
 
 def describe_changed_skill(change: SkillChange) -> str:
-    """Say what became of a skill."""
+    """Describe the change of a skill."""
     if change.change == "changed":
         return printable_text(f"{change.slug} edited")
     return printable_text(format_skill_change(change))
@@ -50,10 +49,10 @@ def describe_changed_skill(change: SkillChange) -> str:
 def _describe_file_change(session: Session, change: PathChange) -> str:
     if change.from_path is not None:
         return f"{printable_text(change.from_path)} moved to {printable_text(change.path)}"
-    words = change.change
-    if words == "modified":
-        words = " ".join(_line_count_words(unified_diff.build_diff_stat(session, change)))
-    return f"{printable_text(change.path)} {words}"
+    text = change.change
+    if text == "modified":
+        text = " ".join(_line_count_words(unified_diff.build_diff_stat(session, change)))
+    return f"{printable_text(change.path)} {text}"
 
 
 def _line_count_words(stat: DiffStat) -> Iterator[str]:
@@ -69,6 +68,6 @@ def _describe_counts(
     session: Session, before: Bundle, edits: Mapping[str, TreeEntry | None]
 ) -> str:
     removed = sum(entry is None for entry in edits.values())
-    known = sum(bundles.get_entry(session.nodes, before, path) is not None for path in edits)
+    known = sum(bundles.has_entry(session.nodes, before, path) for path in edits)
     modified = known - removed
     return f"{len(edits) - known} files added, {modified} modified, {removed} removed"

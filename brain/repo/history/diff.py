@@ -20,7 +20,7 @@ from ..read.revisions import resolve_revision
 
 
 def diff_revisions(session: Session, from_: str, to: str) -> Diff:
-    """Compare two revisions; cost grows with the changes alone."""
+    """Compare two revisions; the cost grows with the changes alone."""
     old, new = resolve_revision(session, from_), resolve_revision(session, to)
     before, after = session.bundle_of(old), session.bundle_of(new)
     differences = list(bundles.diff_bundles(session.nodes, before, after))
@@ -34,9 +34,9 @@ def diff_revisions(session: Session, from_: str, to: str) -> Diff:
 
 
 def diff_with_folder(session: Session, from_: str | None = None) -> Diff:
-    """Compare a revision, the head if none is given, with the folder.
+    """Compare a revision, by default the head, with the folder.
 
-    A proposal has none: what is proposed stands for it, and where it begins for the head.
+    A proposal has no folder: its head is compared with its base.
     """
     from ..core import working_copy
 
@@ -60,7 +60,7 @@ def diff_with_folder(session: Session, from_: str | None = None) -> Diff:
 def diff_pending_edits(
     session: Session, before: Bundle, edits: Mapping[str, TreeEntry | None]
 ) -> ChangeSet:
-    """Return what edits change whose content the open transaction holds."""
+    """Return the changes by edits whose content is in the open transaction."""
     differences = _compare_edits(session, before, edits)
     after = bundles.update_bundle(session.nodes, before, edits)
     cards = skill_rows.load_cards(session, _find_skill_blobs(differences))
@@ -70,7 +70,7 @@ def diff_pending_edits(
 
 
 class ChangeSet(NamedTuple):
-    """What differs: by path, and of skills."""
+    """The changes by path, and by skill."""
 
     changes: list[PathChange]
     skills: list[SkillChange]
@@ -86,7 +86,7 @@ def _compare_edits(
 
 
 def build_path_changes(differences: list[Difference]) -> list[PathChange]:
-    """Return differences as changes; a path gone and one come with equal content are a rename."""
+    """Return differences as changes; a removed and an added path of equal content are a rename."""
     removed_paths: dict[tuple[bytes, int], list[str]] = {}
     for path, was, now in differences:
         if was is not None and now is None:
@@ -111,11 +111,18 @@ def _build_path_change(
     after = now.blob.hex() if now else None
     if source is not None:
         kind, before = "renamed", after
-    return PathChange(path, paths.split_section(path)[0], kind, before, after, source)
+    return PathChange(
+        path=path,
+        section=paths.split_section(path)[0],
+        change=kind,
+        before=before,
+        after=after,
+        from_path=source,
+    )
 
 
 class _CardPair(NamedTuple):
-    """The cards of a skill before and after; None where it is not there."""
+    """The cards of a skill before and after; None where it is absent."""
 
     before: SkillMetadata | None
     after: SkillMetadata | None
@@ -162,7 +169,7 @@ def _build_skill_change(
 def _diff_skill_files(
     session: Session, after: Bundle, touched: set[str], reported_slugs: set[str]
 ) -> list[SkillChange]:
-    """Skills whose SKILL.md stayed while files beside it changed."""
+    """Return the skills whose SKILL.md is unchanged and whose other files changed."""
     owners = {
         owner for path in touched if (owner := _find_owning_skill(session, after, path)) is not None
     }
@@ -179,7 +186,7 @@ def _diff_skill_files(
 
 
 def _find_owning_skill(session: Session, bundle: Bundle, path: str) -> str | None:
-    """Return the SKILL.md of the folder, at or above, that a file belongs to."""
+    """Return the SKILL.md of the nearest folder above a file that has one."""
     parts = path.split("/")[:-1]
     while len(parts) > 1:
         candidate = "/".join([*parts, "SKILL.md"])
@@ -202,7 +209,7 @@ def _find_skill_blobs(differences: list[Difference]) -> list[bytes]:
 def _read_cards_with_folder(
     session: Session, differences: list[Difference]
 ) -> dict[bytes, SkillMetadata]:
-    """Cards for both sides, where the new side may lie in the folder alone."""
+    """Return the cards of both sides; the new content may be in the folder alone."""
     from ...worktree import file_reader
 
     blobs = _find_skill_blobs(differences)

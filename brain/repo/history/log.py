@@ -1,4 +1,4 @@
-"""The log, one snapshot in detail, and the history of a skill."""
+"""The log, the details of a snapshot, and the history of a skill."""
 
 from __future__ import annotations
 
@@ -11,32 +11,29 @@ from ...errors import NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import lineage, operation
 from ...objects.snapshot import Snapshot
+from ...objects.tree_entry import ENTRY_KIND_NAMES
 from ...results import FileInfo, SectionInfo, SkillVersion, SnapshotDetails, SnapshotInfo
 from ..open.session import Session
 from ..read.ancestor_set import AncestorSet
 from ..read.revisions import resolve_revision
 
-if TYPE_CHECKING:  # a plain log needs nothing of skills, and starts the faster for it
+if TYPE_CHECKING:  # the plain log starts faster without the modules about skills
     from ...cache.derived_cache import SkillHistoryRow
     from ..read.skill_lookup import FoundSkill
 
 
-_KIND_NAMES = ("file", "executable", "link")
-"""Kinds of entries in words."""
-
-
 def snapshot_info(snapshot_id: bytes, snapshot: Snapshot) -> SnapshotInfo:
-    """Return a snapshot as the log shows it."""
+    """Return a snapshot as an entry of the log."""
     return SnapshotInfo(
-        snapshot_id.hex(),
-        snapshot.bundle.hex(),
-        [parent.hex() for parent in snapshot.parents],
-        snapshot.generation,
-        snapshot.author,
-        snapshot.time,
-        snapshot.message,
-        operation.operation_to_json(snapshot.operation),
-        snapshot.receipt.hex() or None,
+        snapshot=snapshot_id.hex(),
+        bundle=snapshot.bundle.hex(),
+        parents=[parent.hex() for parent in snapshot.parents],
+        generation=snapshot.generation,
+        author=snapshot.author,
+        time=snapshot.time,
+        message=snapshot.message,
+        operation=operation.operation_to_json(snapshot.operation),
+        receipt=snapshot.receipt.hex() or None,
     )
 
 
@@ -44,14 +41,14 @@ def read_log(
     session: Session, revision: str = "@", limit: int | None = None
 ) -> Iterator[SnapshotInfo]:
     """Yield `revision` and its ancestors, newest first."""
-    found = lineage.walk_ancestors(session.load_snapshot, resolve_revision(session, revision))
-    return (snapshot_info(*pair) for pair in islice(found, limit))
+    ancestors = lineage.walk_ancestors(session.load_snapshot, resolve_revision(session, revision))
+    return (snapshot_info(*pair) for pair in islice(ancestors, limit))
 
 
 def list_skill_snapshots(
     session: Session, slug_or_path: str, revision: str = "@", limit: int | None = None
 ) -> Iterator[SnapshotInfo]:
-    """Yield the snapshots, newest first, that changed a skill. Raises `NotFound`."""
+    """Yield the snapshots that changed a skill, newest first. Raises `NotFound` (`no_skill`)."""
     rows = reversed(find_skill_changes(session, resolve_revision(session, revision), slug_or_path))
     return (
         snapshot_info(row.snapshot, session.load_snapshot(row.snapshot))
@@ -63,13 +60,13 @@ def list_revision_files(session: Session, revision: str = "@") -> list[FileInfo]
     """Return all files at a revision."""
     bundle = session.bundle_of(resolve_revision(session, revision))
     return [
-        FileInfo(entry.path, _KIND_NAMES[entry.kind], entry.blob.hex(), entry.size)
+        FileInfo(entry.path, ENTRY_KIND_NAMES[entry.kind], entry.blob.hex(), entry.size)
         for entry in bundles.walk_entries(session.nodes, bundle)
     ]
 
 
 def show_snapshot(session: Session, revision: str = "@") -> SnapshotDetails:
-    """Return one snapshot, its counts against its first parent, sections and signatures."""
+    """Return a snapshot with its sections, signatures, and changes since its first parent."""
     from ..signing.sign import read_valid_signatures
 
     snapshot_id = resolve_revision(session, revision)
@@ -88,10 +85,9 @@ def show_snapshot(session: Session, revision: str = "@") -> SnapshotDetails:
 
 
 def find_skill_changes(session: Session, head: bytes, slug_or_path: str) -> list[SkillHistoryRow]:
-    """Return what changed a skill in the lineage of `head`, oldest first.
+    """Return the changes of a skill in the lineage of `head`, oldest first; renames are followed.
 
-    It goes on where the skill was before it was moved. Raises `NotFound` (`no_skill`)
-    if nothing ever did.
+    Raises `NotFound` (`no_skill`) if there are none.
     """
     rows = [
         row
@@ -110,32 +106,32 @@ def find_skill_changes(session: Session, head: bytes, slug_or_path: str) -> list
 def _iter_skill_changes(
     session: Session, head: bytes, slug_or_path: str, version: str | None = None
 ) -> Iterator[tuple[SkillHistoryRow, AncestorSet]]:
-    """Yield what `lineage_cache.log_of` does, each row with the lineage it belongs to, or not.
+    """Yield the logged changes of a skill, each with the lineage it must be in to count.
 
-    It goes on with the paths the skill had before it was moved. Whether a row belongs to
-    its lineage is the costly question, so it is asked of those alone that matter.
+    Renames are followed. The membership test is costly, so the caller makes it, for the rows
+    that matter only.
     """
     from ..read import lineage_cache, skill_rows
 
     start = AncestorSet(session, head)
-    waiting = [(path, start) for path in _find_skill_paths(session, start, slug_or_path)]
-    visited_paths = {path for path, _ in waiting}
-    while waiting:
-        path, inside = waiting.pop()
+    queue = [(path, start) for path in _find_skill_paths(session, start, slug_or_path)]
+    visited_paths = {path for path, _ in queue}
+    while queue:
+        path, inside = queue.pop()
         for row in lineage_cache.read_skill_rows(session, path, version):
             yield row, inside
             if row.change == skill_rows.ADDED and row.snapshot in inside:
                 moved = _find_rename_source(session, row)
                 if moved is not None and moved[0] not in visited_paths:
                     visited_paths.add(moved[0])
-                    waiting.append(moved)
+                    queue.append(moved)
 
 
 def _find_rename_source(session: Session, row: SkillHistoryRow) -> tuple[str, AncestorSet] | None:
-    """Return where a skill was before it appeared at a path, and in which lineage."""
+    """Return the path that a skill had before it was added at another, and its lineage."""
     snapshot = session.load_snapshot(row.snapshot)
     kind, *fields = snapshot.operation
-    if kind == "genesis" or (kind == "upsert" and not fields[1]):  # new, from nowhere
+    if kind == "genesis" or (kind == "upsert" and not fields[1]):  # a new skill
         return None
     from . import renames
 
@@ -161,54 +157,48 @@ def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) 
     current = skill_lookup.find_skill_or_none(
         session, session.bundle_of(session.head()), slug_or_path
     )
-    found = skill_lookup.find_paths_in_lineage(
-        session, inside, current.slug if current else slugify(slug_or_path)
-    )
+    slug = current.slug if current else slugify(slug_or_path)
+    known_paths = skill_lookup.find_paths_in_lineage(session, inside, slug)
     if current is None:
-        return found
-    return [
-        current.path,
-        *(p for p in found if p != current.path and not _is_other_skill(session, p)),
-    ]
+        return known_paths
+    others = [path for path in known_paths if path != current.path]
+    return [current.path, *(path for path in others if not _is_other_skill(session, path))]
 
 
 def _is_other_skill(session: Session, path: str) -> bool:
-    """Tell whether another skill, which shares the slug, lives at `path` today."""
+    """Tell whether the head has another skill, of the same slug, at `path`."""
     from ..read import skill_rows
 
     return skill_rows.is_skill(session, session.bundle_of(session.head()), path)
 
 
 def read_skill_history(session: Session, slug_or_path: str) -> list[SkillVersion]:
-    """Return what changed a skill, newest first. Raises `NotFound` (`no_skill`)."""
+    """Return the changes of a skill, newest first. Raises `NotFound` (`no_skill`)."""
+    rows = find_skill_changes(session, session.head(), slug_or_path)
+    return [_build_skill_version(session, row, rows) for row in reversed(rows)]
+
+
+def _build_skill_version(
+    session: Session, row: SkillHistoryRow, rows: Sequence[SkillHistoryRow]
+) -> SkillVersion:
     from ...skills import skill_version
     from ..read import skill_rows
 
-    out = []
-    rows = find_skill_changes(session, session.head(), slug_or_path)
-    for row in reversed(rows):
-        snapshot = session.load_snapshot(row.snapshot)
-        out.append(
-            SkillVersion(
-                skill_version.version_value(row.version),
-                row.snapshot.hex(),
-                snapshot.time,
-                snapshot.author,
-                _RENAMED
-                if _is_renamed(session, row, rows)
-                else skill_rows.SKILL_CHANGE_NAMES[row.change],
-                row.path,
-                snapshot.message,
-            )
-        )
-    return out
-
-
-_RENAMED = "renamed"
+    snapshot = session.load_snapshot(row.snapshot)
+    is_renamed = _is_renamed(session, row, rows)
+    return SkillVersion(
+        version=skill_version.version_value(row.version),
+        snapshot=row.snapshot.hex(),
+        time=snapshot.time,
+        author=snapshot.author,
+        change="renamed" if is_renamed else skill_rows.SKILL_CHANGE_NAMES[row.change],
+        path=row.path,
+        message=snapshot.message,
+    )
 
 
 def _is_renamed(session: Session, row: SkillHistoryRow, rows: Sequence[SkillHistoryRow]) -> bool:
-    """Tell whether a skill came to its path from another one that it had."""
+    """Tell whether a row that adds a skill continues its history under another path."""
     from ..read import skill_rows
 
     if row.change != skill_rows.ADDED or all(other.path == row.path for other in rows):
@@ -226,15 +216,15 @@ def find_skill_at_version(
     """
     from ..read import skill_lookup, skill_rows
 
-    found = [
+    matching = [
         row
         for row, inside in _iter_skill_changes(session, head, slug_or_path, wanted_version)
         if row.version == wanted_version
         and row.change != skill_rows.REMOVED
         and row.snapshot in inside
     ]
-    if found:
-        row = max(found, key=partial(_generation, session))
+    if matching:
+        row = max(matching, key=partial(_generation, session))
         return row.snapshot, skill_lookup.load_skill(
             session, session.bundle_of(row.snapshot), row.path
         )

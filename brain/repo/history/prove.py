@@ -1,4 +1,4 @@
-"""Build proofs of what a revision holds, as documents."""
+"""Build proofs about the files and the descent of a revision, as JSON documents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..read.revisions import resolve_revision
 
 
 def prove_path(session: Session, path: str, revision: str) -> bytes:
-    """Prove that a file is there. Raises `NotFound`."""
+    """Prove that a revision has a file. Raises `NotFound`."""
     return render_proof(
         proof_builder.build_path_proof(
             session.nodes, *_load_bundle_and_snapshot(session, revision), path
@@ -21,7 +21,7 @@ def prove_path(session: Session, path: str, revision: str) -> bytes:
 
 
 def prove_absence(session: Session, path: str, revision: str) -> bytes:
-    """Prove that a file is not there. Raises `InvalidInput` (`path_is_there`, `bad_path`)."""
+    """Prove that a revision lacks a file. Raises `InvalidInput` (`path_is_there`, `bad_path`)."""
     return render_proof(
         proof_builder.build_absence_proof(
             session.nodes, *_load_bundle_and_snapshot(session, revision), path
@@ -33,7 +33,7 @@ def prove_section(session: Session, name: str, revision: str) -> bytes:
     """Prove a section as a whole. Raises `NotFound`, `InvalidInput` (`bad_path`)."""
     if "/" in name:
         raise InvalidInput(
-            f"not a folder at the top of the brain: {printable_text(name)}",
+            f"not a top-level folder: {printable_text(name)}",
             code="bad_path",
             hint=f"prove {name.partition('/')[0]}/ as a whole, or single files",
         )
@@ -49,5 +49,5 @@ def prove_descent(session: Session, ancestor: str, revision: str) -> bytes:
 
 
 def _load_bundle_and_snapshot(session: Session, revision: str) -> tuple[Bundle, Snapshot]:
-    here = resolve_revision(session, revision)
-    return session.bundle_of(here), session.load_snapshot(here)
+    snapshot_id = resolve_revision(session, revision)
+    return session.bundle_of(snapshot_id), session.load_snapshot(snapshot_id)

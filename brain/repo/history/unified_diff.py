@@ -1,4 +1,4 @@
-"""Unified diffs, counts of changed lines, and the files that no text diff can show."""
+"""Unified diffs, counts of changed lines, and changed files that no text diff can show."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from collections.abc import Iterator
 from ...errors import InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
+from ...objects.tree_entry import ENTRY_KIND_NAMES
 from ...results import Diff, DiffStat, FileState, PathChange, UndiffableFile
 from ...util import line_diff
 from ...worktree import file_reader
 from ..open.session import Session
 
 MAX_DIFF_BYTES = 128 << 20
-"""Size up to which a file's lines are compared; a larger one is named only."""
-
-
+"""The largest file whose lines are compared."""
 BINARY, _TOO_LARGE = "binary", "too_large"
 _GIT_MODES = ("100644", "100755", "120000")
-"""How git writes the kinds of files, by their number."""
+"""Git's modes of FILE, EXECUTABLE and LINK."""
+_MAX_NAMED_FILES = 5
+"""The most files that an error names."""
 
 
 def build_diff_stats(session: Session, diff: Diff) -> list[DiffStat]:
-    """Return the lines each changed file gained and lost; -1 for binary files."""
+    """Return the added and removed lines of each changed file; -1 for binary files."""
     return [
         _build_stat(change, read_diff_sides(session, change, bool(diff.to)))
         for change in diff.changes
@@ -31,22 +32,17 @@ def build_diff_stats(session: Session, diff: Diff) -> list[DiffStat]:
 
 
 def build_diff_stat(session: Session, change: PathChange) -> DiffStat:
-    """Return the lines that a change gained and lost whose content is stored."""
+    """Return the added and removed lines of a change whose contents are in the store."""
     return _build_stat(change, read_diff_sides(session, change, stored=True))
 
 
 def _build_stat(change: PathChange, sides: tuple[bytes, bytes] | str) -> DiffStat:
-    return DiffStat(
-        change.path,
-        *((-1, -1) if isinstance(sides, str) else line_diff.count_changed_lines(*sides)),
-    )
+    counts = (-1, -1) if isinstance(sides, str) else line_diff.count_changed_lines(*sides)
+    return DiffStat(change.path, *counts)
 
 
 def render_patch(session: Session, diff: Diff) -> Iterator[str]:
-    """Yield a unified diff, a piece per file, each ending in a line end.
-
-    As in git's, links and executable files have a line of their mode.
-    """
+    """Yield a unified diff in git's format, one text per file."""
     for change in diff.changes:
         source = change.from_path or change.path
         old_name = "/dev/null" if change.change == "added" else f"a/{source}"
@@ -58,9 +54,11 @@ def render_patch(session: Session, diff: Diff) -> Iterator[str]:
         if not isinstance(sides, str):
             lines += line_diff.unified_diff(*sides, old_name, new_name)
         elif change.before != change.after:
-            binary = sides == BINARY
-            what, why = ("Binary files", "") if binary else ("Files", f": {sides}")
-            lines.append(f"{what} {old_name} and {new_name} differ{why.replace('_', ' ')}")
+            if sides == BINARY:
+                lines.append(f"Binary files {old_name} and {new_name} differ")
+            else:
+                reason = sides.replace("_", " ")
+                lines.append(f"Files {old_name} and {new_name} differ: {reason}")
         yield "".join(line + "\n" for line in lines)
 
 
@@ -73,7 +71,7 @@ def _render_mode_lines(old: int | None, new: int | None) -> Iterator[str]:
 
 
 def entry_kinds(session: Session, diff: Diff, change: PathChange) -> tuple[int | None, int | None]:
-    """Return of what kind a changed file was and is, as entries say it; None where none is."""
+    """Return the kinds of a changed file before and after; None where it is absent."""
     old = (
         _entry_kind(session, diff.from_, change.from_path or change.path) if change.before else None
     )
@@ -94,10 +92,10 @@ def _entry_kind(session: Session, snapshot: str, path: str) -> int | None:
 def read_diff_sides(
     session: Session, change: PathChange, stored: bool
 ) -> tuple[bytes, bytes] | str:
-    """Return the content before and after, or why it is no text to be compared.
+    """Return the content before and after, or why it cannot be compared.
 
-    That is "binary", "too_large" or "redacted". Where not all is `stored`, what is after
-    may be read from the folder.
+    The reasons are "binary", "too_large" and "redacted". Unless it is `stored`, the content
+    after may be read from the folder.
     """
     old = _read_side(session, change.before, change.from_path or change.path, stored=True)
     new = _read_side(session, change.after, change.path, stored=stored)
@@ -119,18 +117,13 @@ def _read_side(session: Session, blob: str | None, path: str, *, stored: bool) -
             return "redacted"
         if stored:
             raise
-        sides = file_reader.read_working_file(session.root, path, limit=MAX_DIFF_BYTES)
-        return _TOO_LARGE if sides is None else sides
+        content = file_reader.read_working_file(session.root, path, limit=MAX_DIFF_BYTES)
+        return _TOO_LARGE if content is None else content
     return session.reader.read_blob(blob_id) if size <= MAX_DIFF_BYTES else _TOO_LARGE
 
 
-_FILE_TYPES = ("file", "executable", "link")
-_MAX_NAMED_FILES = 5
-"""Files that an error names."""
-
-
 def find_undiffable(session: Session, diff: Diff) -> list[UndiffableFile]:
-    """Return the changed files between two snapshots whose content `texts.patch` leaves out."""
+    """Return the changed files between two snapshots that `render_patch` cannot show."""
     before, after = (session.bundle_of(bytes.fromhex(side)) for side in (diff.from_, diff.to))
     undiffable = []
     for change in diff.changes:
@@ -144,21 +137,18 @@ def find_undiffable(session: Session, diff: Diff) -> list[UndiffableFile]:
 
 
 def refuse_undiffable(session: Session, diff: Diff) -> None:
-    """Raise `InvalidInput` (`not_shown`) if a patch leaves out content that comes in."""
-    incoming_paths = [one.path for one in find_undiffable(session, diff) if one.after is not None]
-    if incoming_paths:
-        more = (
-            f" and {len(incoming_paths) - _MAX_NAMED_FILES} more"
-            if len(incoming_paths) > _MAX_NAMED_FILES
-            else ""
-        )
+    """Raise `InvalidInput` (`not_shown`) if a patch cannot show a file that is added or changed."""
+    undiffable = [file.path for file in find_undiffable(session, diff) if file.after is not None]
+    if undiffable:
+        names = ", ".join(map(printable_text, undiffable[:_MAX_NAMED_FILES]))
+        unnamed_count = len(undiffable) - _MAX_NAMED_FILES
         raise InvalidInput(
-            f"not shown as text: {', '.join(map(printable_text, incoming_paths[:_MAX_NAMED_FILES]))}{more}",
+            f"not shown as text: {names}{f' and {unnamed_count} more' * (unnamed_count > 0)}",
             code="not_shown",
-            hint="`brain proposal show` tells what they are; accept them, too, with --unshown",
+            hint="see `brain proposal show`; accept them too with --unshown",
         )
 
 
 def _describe_file_state(session: Session, bundle: Bundle, path: str) -> FileState | None:
     entry = bundles.get_entry(session.nodes, bundle, path)
-    return FileState(_FILE_TYPES[entry.kind], entry.size, entry.blob.hex()) if entry else None
+    return FileState(ENTRY_KIND_NAMES[entry.kind], entry.size, entry.blob.hex()) if entry else None

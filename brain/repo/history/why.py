@@ -24,7 +24,7 @@ _VersionReceipt = tuple[SkillVersion, str, ReceiptPart | None]
 
 
 def explain_skill(session: Session, skill_ref: str) -> SkillReasons:
-    """Return why a skill is as it is; `text` is SLUG, or SLUG@VERSION for one version.
+    """Return the run behind each version of a skill: SLUG, or SLUG@VERSION for one version.
 
     Raises `NotFound` (`no_skill`, `no_version`).
     """
@@ -32,70 +32,84 @@ def explain_skill(session: Session, skill_ref: str) -> SkillReasons:
     if not at_sign or not name:
         name, wanted = skill_ref, ""
     versions = log.read_skill_history(session, name)
-    chosen = [one for one in versions if not wanted or str(one.version) == wanted]
+    chosen = [each for each in versions if not wanted or str(each.version) == wanted]
     if not chosen:
         raise NotFound(
             f"{printable_text(name)} has no version {printable_text(wanted)}",
             code="no_version",
             hint=f"see `brain skill history {printable_text(name)}`",
         )
-    version_receipts = [_read_version_receipt(session, one) for one in chosen]
+    version_receipts = [_read_version_receipt(session, version) for version in chosen]
     open_runs = {
         part.receipt.run for _, _, part in version_receipts if part and not part.receipt.is_closed
     }
-    oldest = min(session.load_snapshot(bytes.fromhex(one.snapshot)).generation for one in chosen)
+    snapshots = [session.load_snapshot(bytes.fromhex(version.snapshot)) for version in chosen]
+    oldest = min(snapshot.generation for snapshot in snapshots)
     closed = find_closing_snapshots(session, session.head(), open_runs, oldest)
     current = skill_lookup.find_skill_or_none(session, session.bundle_of(session.head()), name)
     reasons = []
-    for one, state, part in version_receipts:
-        work = None
+    for (version, state, part), snapshot in zip(version_receipts, snapshots, strict=True):
+        run = None
         if part is not None:
             end = closed.get(part.receipt.run)
-            work = _summarize_run(session, part, end[0] if end else b"")
-        snapshot = session.load_snapshot(bytes.fromhex(one.snapshot))
-        about = (one.version, one.snapshot, one.time, one.author, one.change, one.message)
-        reasons.append(VersionReason(*about, snapshot.receipt.hex() or None, state, work))
+            run = _summarize_run(session, part, end[0] if end else b"")
+        reasons.append(
+            VersionReason(
+                version=version.version,
+                snapshot=version.snapshot,
+                time=version.time,
+                author=version.author,
+                change=version.change,
+                message=version.message,
+                receipt=snapshot.receipt.hex() or None,
+                state=state,
+                work=run,
+            )
+        )
     return SkillReasons(current.slug if current else name, reasons)
 
 
-def _read_version_receipt(session: Session, one: SkillVersion) -> _VersionReceipt:
-    snapshot_id = bytes.fromhex(one.snapshot)
-    return one, *read_receipt_state(session, session.load_snapshot(snapshot_id), snapshot_id)
+def _read_version_receipt(session: Session, version: SkillVersion) -> _VersionReceipt:
+    snapshot_id = bytes.fromhex(version.snapshot)
+    return version, *read_receipt_state(session, session.load_snapshot(snapshot_id), snapshot_id)
 
 
 def _summarize_run(session: Session, part: ReceiptPart, end: bytes) -> RunSummary:
-    receipt, steps = part.receipt, _read_steps(session, part)
+    receipt = part.receipt
+    joined = receipt._replace(steps=_read_steps(session, part))
     outcome, reason = _read_outcome(session, receipt, end)
+    tokens_in, tokens_out = sum_tokens(joined.steps)
     return RunSummary(
-        receipt.run,
-        receipt.task,
-        receipt.agent,
-        receipt.model,
-        receipt.started,
-        outcome,
-        reason,
-        end.hex(),
-        dict(Counter(step.kind for step in steps)),
-        sum(bool(step.error) for step in steps),
-        receipt._replace(steps=steps).tools,
-        receipt._replace(steps=steps).skills_loaded,
-        *sum_tokens(steps),
-        receipt_to_json(receipt).get("source"),
+        run=receipt.run,
+        task=receipt.task,
+        agent=receipt.agent,
+        model=receipt.model,
+        started=receipt.started,
+        outcome=outcome,
+        reason=reason,
+        end=end.hex(),
+        steps=dict(Counter(step.kind for step in joined.steps)),
+        errors=sum(bool(step.error) for step in joined.steps),
+        tools=joined.tools,
+        skills_loaded=joined.skills_loaded,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        source=receipt_to_json(receipt).get("source"),
     )
 
 
 def _read_steps(session: Session, part: ReceiptPart) -> tuple[RunStep, ...]:
-    """Return the steps of a run up to a part; those of parts that are gone are left out."""
+    """Return the steps of a run up to a part, without those of parts that cannot be read."""
     parts: list[ReceiptPart] = []
     try:
         parts.extend(iter_parts(session, part))
     except BrainError:
         parts = parts or [part]
-    return tuple(step for one in reversed(parts) for step in one.receipt.steps)
+    return tuple(step for each in reversed(parts) for step in each.receipt.steps)
 
 
 def _read_outcome(session: Session, receipt: Receipt, end: bytes) -> tuple[str, str]:
-    """Return how a run ended; the reason is told by the last receipt, if that is kept."""
+    """Return the outcome of a run, and the reason if its last receipt can be read."""
     if not end:
         return receipt.outcome, receipt.reason
     try:

@@ -28,11 +28,10 @@ INITIAL_FOLDERS = ("skills", "memory", "prompts")
 def create_brain(
     path: Path, name: str, layout: str, author: str, sign_with: SigningKeyProvider | None = None
 ) -> tuple[Session, Init]:
-    """Make a brain in the folder `path`, which may hold files already; return it open.
+    """Create a brain in the folder `path`, which may have files already; return it open.
 
-    The genesis holds the manifest if this wrote it; everything else waits for
-    the first snapshot. Raises `InvalidInput` (`brain_exists`, `not_a_folder`,
-    `bad_manifest`).
+    The genesis has the manifest if this wrote one; other files are recorded by the first
+    snapshot. Raises `InvalidInput` (`brain_exists`, `not_a_folder`, `bad_manifest`).
     """
     root = path.absolute()
     text = manifest.render_manifest(name or root.name, layout)
@@ -47,11 +46,11 @@ def create_brain(
     root.mkdir(parents=True, exist_ok=True)
     staging = root / f"{CONTROL_FOLDER}.new"
     shutil.rmtree(staging, ignore_errors=True)
-    fresh = not any(root.iterdir())
+    is_empty = not any(root.iterdir())
     writes_manifest = not os.path.lexists(root / manifest.MANIFEST_PATH)
     try:
         genesis = _create_store(staging, author, sign_with, text if writes_manifest else None)
-        if fresh:
+        if is_empty:
             for folder in INITIAL_FOLDERS:
                 (root / folder).mkdir()
         os.rename(staging, root / CONTROL_FOLDER)
@@ -61,14 +60,14 @@ def create_brain(
     fsync_folder(root)
     session = Session(root, open_store(root / CONTROL_FOLDER), author)
     session.sign_with = sign_with
-    with lock_for_writing(session):  # which writes the manifest, as it would after a kill
+    with lock_for_writing(session):  # recovery writes the pending manifest
         return session, Init(genesis.hex(), genesis.hex(), str(root))
 
 
 def _create_store(
     staging: Path, author: str, sign_with: SigningKeyProvider | None, text: bytes | None
 ) -> bytes:
-    """Make a store with a genesis in the folder `staging`; return the id of the genesis."""
+    """Create a store with a genesis in the folder `staging`; return the id of the genesis."""
     store = create_store(staging)
     try:
         session = Session(staging, store, author)
@@ -81,7 +80,7 @@ def _create_store(
 
 
 def fsync_folder(folder: Path) -> None:
-    """Make a rename in `folder` outlast a power cut."""
+    """Flush the entries of `folder` to the disk, so that a rename survives a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -107,24 +106,24 @@ def _record_manifest_genesis(session: Session, tx: StoreTransaction, text: bytes
 def record_genesis(
     session: Session, tx: StoreTransaction, bundle: Bundle, kind: str, origin: bytes
 ) -> bytes:
-    """Record the genesis of a brain that starts with a bundle whose nodes are stored.
+    """Record the genesis of a brain, with a bundle whose nodes are stored.
 
-    `origin` is the snapshot a fork comes from, empty for another brain; `kind` is
-    what the operation log says. Returns the id of the genesis, and so of the brain.
+    `kind` is the kind of the logged operation; `origin` is the origin snapshot of a fork,
+    else empty. Returns the id of the genesis, which is that of the brain.
     """
     tx.put_object(ObjectKind.BUNDLE, bundles.bundle_id(bundle), bundles.encode_bundle(bundle))
     first = Snapshot(
-        SNAPSHOT_FORMAT,
-        NO_DIGEST,
-        bundles.bundle_id(bundle),
-        (),
-        0,
-        Jump(0, NO_DIGEST),
-        session.author,
-        session.timestamp_ms(),
-        operation.genesis_operation(os.urandom(operation.NONCE_SIZE), origin),
-        "",
-        NO_DIGEST,
+        format=SNAPSHOT_FORMAT,
+        brain=NO_DIGEST,
+        bundle=bundles.bundle_id(bundle),
+        parents=(),
+        generation=0,
+        jump=Jump(0, NO_DIGEST),
+        author=session.author,
+        time=session.timestamp_ms(),
+        operation=operation.genesis_operation(os.urandom(operation.NONCE_SIZE), origin),
+        message="",
+        receipt=NO_DIGEST,
     )
     data = snapshots.encode_snapshot(first)
     genesis = snapshots.snapshot_id(data)

@@ -19,7 +19,7 @@ from ..open.session import Session
 from ..read import index_update
 
 _MIN_FREE_BYTES = 256 << 20
-"""Bytes of free disk below which the doctor warns."""
+"""The free disk space below which the doctor warns."""
 
 _MOUNT_INFO_FILE = Path("/proc/self/mountinfo")
 _NETWORK_FILE_SYSTEMS = {
@@ -37,37 +37,36 @@ _NETWORK_FILE_SYSTEMS = {
 
 
 def run_doctor(session: Session) -> list[DoctorCheck]:
-    """Run all checks. None of them changes anything."""
-    return [found for check in _CHECKS for found in _run_check(check, session)]
+    """Run all checks, and return their results."""
+    return [result for check in _CHECKS for result in _run_check(check, session)]
 
 
 def _run_check(
     check: Callable[[Session], Iterator[DoctorCheck]], session: Session
 ) -> Iterator[DoctorCheck]:
+    name = check.__name__.strip("_")
     try:
         yield from check(session)
     except BrainError as error:
-        yield DoctorCheck(check.__name__.strip("_"), False, error.message, error.hint)
+        yield DoctorCheck(name, False, error.message, error.hint)
     except OSError as error:
-        yield DoctorCheck(
-            check.__name__.strip("_"), False, str(error), "see to the folder's rights"
-        )
+        yield DoctorCheck(name, False, str(error), "check the permissions of the folder")
 
 
 def _store(session: Session) -> Iterator[DoctorCheck]:
     faults = session.reader.check_integrity()
     size = session.reader.size_on_disk()
     if faults:
-        yield DoctorCheck("store", False, faults[0], "run `brain verify --deep` to see what is hit")
+        yield DoctorCheck("store", False, faults[0], "run `brain verify --deep` for details")
     else:
-        yield DoctorCheck("store", True, f"sound, {size / 1e6:.1f} MB", "")
+        yield DoctorCheck("store", True, f"intact, {size / 1e6:.1f} MB", "")
 
 
 def _head(session: Session) -> Iterator[DoctorCheck]:
     head = session.load_snapshot(session.head())
     count = session.reader.operation_count()
     yield DoctorCheck(
-        "head", True, f"on {session.current_branch()}, {head.jump.depth + 1} deep", ""
+        "head", True, f"on {session.current_branch()}, {head.jump.depth + 1} snapshots deep", ""
     )
     yield DoctorCheck("operations", count > 0, f"{count} in the log", "")
 
@@ -78,7 +77,7 @@ def _unfinished(session: Session) -> Iterator[DoctorCheck]:
     count = len(rows) - len(foreign)
     message = f"{count} files are recorded but not yet written" if count else "none"
     hint = (
-        "the next command that writes finishes them, e.g. `brain snapshot`;"
+        "the next writing command, such as `brain snapshot`, writes them;"
         " if it cannot, `brain doctor --repair` drops them"
     )
     yield DoctorCheck("unfinished writes", not count, message, hint if count else "")
@@ -89,46 +88,47 @@ def _unfinished(session: Session) -> Iterator[DoctorCheck]:
 def _cache(session: Session) -> Iterator[DoctorCheck]:
     folder = session.cache.folder
     if folder is None:
-        said = "nowhere to keep it, so each command makes it anew"
+        message = "there is no folder for it, so each command rebuilds it"
         hint = f"set {CACHE_DIR_VARIABLE} to a folder of your own, outside of the brain"
-        yield DoctorCheck("cache", False, said, hint)
+        yield DoctorCheck("cache", False, message, hint)
         return
-    good = index_update.is_cached_index_valid(session)
-    message = f"in {folder}" if good else "its index is damaged, so each reader makes it anew"
-    yield DoctorCheck("cache", good, message, "" if good else f"delete {folder}")
+    is_valid = index_update.is_cached_index_valid(session)
+    message = f"in {folder}" if is_valid else "its index is damaged, so each reader rebuilds it"
+    yield DoctorCheck("cache", is_valid, message, "" if is_valid else f"delete {folder}")
 
 
 def _rights(session: Session) -> Iterator[DoctorCheck]:
     mode = session.control_folder.stat().st_mode & 0o777
-    good = not mode & 0o077
-    hint = "" if good else f"chmod 700 {session.control_folder.name}"
-    yield DoctorCheck("rights", good, f"the store's folder has mode {mode:04o}", hint)
+    is_private = not mode & 0o077
+    hint = "" if is_private else f"chmod 700 {session.control_folder.name}"
+    yield DoctorCheck("rights", is_private, f"the store's folder has mode {mode:04o}", hint)
 
 
 def _file_system(session: Session) -> Iterator[DoctorCheck]:
     kind = _file_system_type(session.root)
-    good = kind not in _NETWORK_FILE_SYSTEMS
-    hint = "" if good else "keep brains on a local disk: locks and durability need one"
-    yield DoctorCheck("file system", good, kind or "unknown", hint)
+    is_local = kind not in _NETWORK_FILE_SYSTEMS
+    hint = "" if is_local else "keep brains on a local disk: locks and durability need one"
+    yield DoctorCheck("file system", is_local, kind or "unknown", hint)
     free = shutil.disk_usage(session.root).free
-    enough = free >= _MIN_FREE_BYTES
-    yield DoctorCheck("disk", enough, f"{free / 1e9:.1f} GB free", "" if enough else "make room")
+    is_enough = free >= _MIN_FREE_BYTES
+    hint = "" if is_enough else "free some disk space"
+    yield DoctorCheck("disk", is_enough, f"{free / 1e9:.1f} GB free", hint)
 
 
 def _file_system_type(folder: Path) -> str:
-    """Return the type of the file system a folder is on, where the system tells (Linux)."""
+    """Return the type of a folder's file system, "" if unknown (all but Linux)."""
     try:
         lines = _MOUNT_INFO_FILE.read_bytes().splitlines()
     except OSError:
         return ""
-    best, kind = b"", ""
-    here = os.path.realpath(os.fsencode(folder))
-    for line in lines:
+    longest, kind = b"", ""
+    path = os.path.realpath(os.fsencode(folder))
+    for line in lines:  # "… MOUNT_POINT … - TYPE …", see proc_pid_mountinfo(5)
         left, _, right = line.partition(b" - ")
-        point = unescape_mount_point(left.split(b" ")[4])
-        inside = point == b"/" or here == point or here.startswith(point + b"/")
-        if inside and len(point) >= len(best):
-            best, kind = point, right.split(b" ")[0].decode("ascii", "replace")
+        mount_point = unescape_mount_point(left.split(b" ")[4])
+        is_inside = mount_point == b"/" or (path + b"/").startswith(mount_point + b"/")
+        if is_inside and len(mount_point) >= len(longest):
+            longest, kind = mount_point, right.split(b" ")[0].decode("ascii", "replace")
     return kind
 
 
@@ -143,12 +143,12 @@ def _manifest(session: Session) -> Iterator[DoctorCheck]:
 
 
 def _folder(session: Session) -> Iterator[DoctorCheck]:
-    found = snapshot_folder.read_status(session)
-    left = len(found.added) + len(found.modified) + len(found.removed)
-    message = f"{left} files differ from the head" if left else "as the head"
+    status = snapshot_folder.read_status(session)
+    count = len(status.added) + len(status.modified) + len(status.removed)
+    message = f"{count} files differ from the head" if count else "the same as the head"
     yield DoctorCheck("folder", True, message, "")
-    for notice in found.notices:
-        if notice.code != snapshot_folder.UNWRITTEN_CODE:  # of these there is a check of its own
+    for notice in status.notices:
+        if notice.code != snapshot_folder.UNWRITTEN_CODE:  # `_unfinished` reports these
             notice_text = f"{notice.path}: {notice.message}"
             yield DoctorCheck("folder", False, notice_text, "it is not recorded")
 

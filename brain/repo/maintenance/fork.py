@@ -1,8 +1,8 @@
 """Fork a brain: create a new one from a revision of another, and record its origin.
 
-The genesis of the fork names the snapshot it came from and holds the same bundle.
-With it come that bundle's files and the snapshots of the lineage behind it,
-without their files, so that the fork proves alone where it comes from.
+The genesis of the fork names the origin snapshot and has the same bundle. The fork gets the
+files of that bundle, and the snapshots of the lineage behind it without their files, so that
+it can prove its origin by itself.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from ..read.revisions import resolve_revision
 from .create import fsync_folder, record_genesis
 
 _BLOBS_PER_BATCH = 1024
-"""Small blobs copied at a time."""
+"""The small blobs that are copied at a time."""
 
 
 def fork_brain(
     session: Session, path: Path, revision: str = "@", progress: Progress = no_progress
 ) -> Forked:
-    """Make a brain of its own in the new folder `path`, from a revision of this one.
+    """Create a brain in the new or empty folder `path` from a revision of this one.
 
-    Raises `InvalidInput` (`not_empty`) for a folder that holds anything.
+    Raises `InvalidInput` (`not_empty`).
     """
     root = Path(os.path.abspath(path))
     origin = resolve_revision(session, revision)
-    made = not root.exists()
-    if not made and (not root.is_dir() or any(root.iterdir())):
+    is_new = not root.exists()
+    if not is_new and (not root.is_dir() or any(root.iterdir())):
         raise InvalidInput(
             f"{printable_text(root)} is not an empty folder",
             code="not_empty",
-            hint="a fork needs a folder of its own",
+            hint="a fork needs an empty folder",
         )
     root.mkdir(parents=True, exist_ok=True)
     staging = root / f"{CONTROL_FOLDER}.new"
@@ -56,19 +56,19 @@ def fork_brain(
         genesis = _create_fork_store(session, staging, origin, progress)
         os.rename(staging, root / CONTROL_FOLDER)
     except BaseException:
-        shutil.rmtree(root if made else staging, ignore_errors=True)
+        shutil.rmtree(root if is_new else staging, ignore_errors=True)
         raise
     fsync_folder(root)
     child = Session(root, open_store(root / CONTROL_FOLDER), session.author)
     try:
-        with lock_for_writing(child):  # which writes the files, as it would after a kill
+        with lock_for_writing(child):  # recovery writes the pending files
             return Forked(genesis.hex(), genesis.hex(), origin.hex(), str(root), [])
     finally:
         child.store.close()
 
 
 def _create_fork_store(session: Session, staging: Path, origin: bytes, progress: Progress) -> bytes:
-    """Make the store of the fork in the folder `staging`; return the id of its genesis."""
+    """Create the store of the fork in the folder `staging`; return the id of its genesis."""
     store = create_store(staging)
     try:
         child = Session(staging, store, session.author)
@@ -88,9 +88,9 @@ def _create_fork_store(session: Session, staging: Path, origin: bytes, progress:
 
 
 def _copy_lineage(session: Session, tx: StoreTransaction, start: bytes) -> dict[bytes, bytes]:
-    """Copy a snapshot and what is behind it, back through all forks.
+    """Copy a snapshot and all its ancestors, also across forks.
 
-    Returns the blobs that were redacted there, each with the snapshot that says so.
+    Returns the redacted blobs, each with the snapshot that redacted it.
     """
     redactions: dict[bytes, bytes] = {}
     while start:
@@ -106,21 +106,21 @@ def _copy_lineage(session: Session, tx: StoreTransaction, start: bytes) -> dict[
 def _copy_files(
     session: Session, tx: StoreTransaction, bundle: Bundle, progress: Progress
 ) -> Iterator[PendingWrite]:
-    """Copy the nodes and files of a bundle; yield the files that are then to be written."""
+    """Copy the nodes and blobs of a bundle; yield the pending writes of its files."""
     for node_id in bundles.walk_node_ids(session.nodes, bundle):
         tx.put_object(ObjectKind.NODE, node_id, session.nodes.peek(node_id).encode())
     entries = list(bundles.walk_entries(session.nodes, bundle))
     sizes = {entry.blob: entry.size for entry in entries}
     blobs = list(sizes)
     for start in range(0, len(blobs), _BLOBS_PER_BATCH):
-        some = blobs[start : start + _BLOBS_PER_BATCH]
-        small = list(session.reader.read_small_blobs(some))
+        batch = blobs[start : start + _BLOBS_PER_BATCH]
+        small = list(session.reader.read_small_blobs(batch))
         tx.put_blobs(small)
-        for blob in set(some) - {blob for blob, _ in small}:
+        for blob in set(batch) - {blob for blob, _ in small}:
             source = blob_stream.RestartableStream(
                 partial(session.reader.stream_blob, blob, sizes[blob])
             )
             tx.put_blob_stream(source, sizes[blob], None)
-        progress("copying", start + len(some), len(blobs))
+        progress("copying", start + len(batch), len(blobs))
     for entry in entries:
         yield PendingWrite(entry.path, entry.kind, entry.blob, NO_DIGEST)

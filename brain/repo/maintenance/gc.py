@@ -1,7 +1,6 @@
-"""Garbage collection: mark what refs and recent operations need, and sweep the rest.
+"""Garbage collection: mark what refs and recent operations reach, and sweep the rest.
 
-First everything that is needed is followed to its last blob. If anything of it is
-missing, the store is damaged, and nothing is removed.
+If a reachable object is missing, the store is damaged and nothing is removed.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ...objects.tree_node import LEAF
 from ...results import Collected
 from ...store.protocol import ObjectKind, StoreReader
 from ...store.sweep import incomplete_store_error
-from ..changes.undo import decode_log_entry
+from ..changes.undo import decode_operation_entry
 from ..core import working_copy
 from ..core.checkout import Progress, no_progress
 from ..core.transaction import lock_for_writing, store_transaction
@@ -28,24 +27,24 @@ from ..open.session import Session
 GRACE_DAYS = 30
 _DAY_MS = 86_400_000
 _RELEASED_OPERATION_KEY = "let-go"
-"""Names the fact that holds the last operation whose snapshots may be gone."""
+"""The store's key for the last operation whose snapshots may have been removed."""
 _NO_LIMIT = 1 << 62
 _OBJECTS_PER_SWEEP = 32
-"""Objects removed by one transaction on a full disk."""
+"""The objects that one transaction removes on a full disk."""
 _PROGRESS_INTERVAL = 256
 
 
 def collect_garbage(
     session: Session, grace: int = GRACE_DAYS, progress: Progress = no_progress
 ) -> Collected:
-    """Remove what nothing needs, and give the space back.
+    """Remove unreachable objects and return their space to the file system.
 
-    Needed is what branches reach, what operations of the last `grace` days went from
-    and to, files still to be written, a merge that waits and what ledgers hold. Raises
-    `InvalidInput` (`bad_grace`), `StoreError` (`incomplete`).
+    Roots are the branches, the snapshots in operations of the last `grace` days, pending
+    writes, the pending merge and commitments to ledgers. Raises `InvalidInput`
+    (`bad_grace`), `StoreError` (`incomplete`).
     """
     if grace < 0:
-        raise InvalidInput("a grace period of less than no days", code="bad_grace")
+        raise InvalidInput("--grace must be 0 or more", code="bad_grace")
     with lock_for_writing(session):
         before = session.store.size_on_disk()
         with store_transaction(session) as tx:
@@ -58,7 +57,7 @@ def collect_garbage(
             _require_complete(tx, marked)
             count = tx.count_objects()
         if working_copy.read_cached_bundle_id(session) not in marked:
-            # A scan would take files for recorded of which the content is about to go.
+            # Else a scan would skip files whose recorded content is about to be removed.
             working_copy.delete_stat_cache(session)
         removed = _sweep_unmarked(session, marked, last_released)
         compacted = session.store.compact()
@@ -66,41 +65,47 @@ def collect_garbage(
         session.clear_loaded()
     head = session.head().hex()
     return Collected(
-        head, removed, count - removed, max(before - after, 0), before, after, compacted
+        snapshot=head,
+        removed=removed,
+        kept=count - removed,
+        bytes=max(before - after, 0),
+        before=before,
+        after=after,
+        compacted=compacted,
     )
 
 
 def _sweep_unmarked(session: Session, marked: set[bytes], last_released: int) -> int:
-    """Remove all but `kept` at once, or bit by bit where there is no room for that."""
-    most, total = _NO_LIMIT, 0
+    """Remove all unmarked objects: in one transaction, or in small ones on a full disk."""
+    max_count, total = _NO_LIMIT, 0
     while True:
         try:
-            removed = _sweep_once(session, marked, last_released, most)
+            removed = _sweep_once(session, marked, last_released, max_count)
         except StoreError as error:
-            if error.code != "no_space" or most == 1:
+            if error.code != "no_space" or max_count == 1:
                 raise
-            most = min(most, 2 * _OBJECTS_PER_SWEEP) // 2
+            max_count = min(max_count, 2 * _OBJECTS_PER_SWEEP) // 2
             working_copy.delete_stat_cache(session)
-            removed = most
+            removed = max_count
         else:
             total += removed
-        if removed < most:
+        if removed < max_count:
             return total
-        session.store.compact()  # what the log took is room for the next transaction
+        session.store.compact()  # frees the space of the write-ahead log
 
 
-def _sweep_once(session: Session, marked: set[bytes], last_released: int, most: int) -> int:
+def _sweep_once(session: Session, marked: set[bytes], last_released: int, max_count: int) -> int:
     with store_transaction(session) as tx:
         tx.write_meta(_RELEASED_OPERATION_KEY, last_released.to_bytes(8, "big"))
-        return tx.sweep_objects(marked, most)
+        return tx.sweep_objects(marked, max_count)
 
 
 def _last_released_operation(session: Session, grace: int) -> int:
-    """Return the last operation that is older than the grace period, or was let go before."""
+    """Return the last operation older than the grace period, or that an earlier run released."""
     known = int.from_bytes(session.reader.read_meta(_RELEASED_OPERATION_KEY) or b"", "big")
     oldest = session.timestamp_ms() - grace * _DAY_MS
     for row in session.reader.stream_operations():
-        if row.number <= known or decode_log_entry(row).time <= oldest:
+        if row.number <= known or decode_operation_entry(row).time <= oldest:
             return max(row.number, known)
     return known
 
@@ -110,7 +115,7 @@ def _find_roots(session: Session, last_released: int) -> set[bytes]:
     for row in session.reader.stream_operations():
         if row.number <= last_released:
             break
-        record = decode_log_entry(row)
+        record = decode_operation_entry(row)
         roots.update(record.files_moved, *((old, new) for _, old, new in record.refs))
     pending_merge = merge_state.load_merge_state(session)
     if pending_merge is not None:
@@ -122,7 +127,7 @@ def _find_roots(session: Session, last_released: int) -> set[bytes]:
 
 
 def _merge_state_blobs(session: Session) -> Iterator[bytes]:
-    """Yield the blobs that a merge which waits was decided with; its sides may be of no file."""
+    """Yield the blobs chosen in the pending merge, which no tree may refer to."""
     pending_merge = merge_state.load_merge_state(session)
     for row in pending_merge.rows if pending_merge else ():
         if row.chosen:
@@ -138,7 +143,7 @@ def _require_complete(reader: StoreReader, marked: set[bytes]) -> None:
 
 
 class _Marker:
-    """Follows snapshots to all that they are made of, reading nothing but the store."""
+    """Marks snapshots and all objects that they consist of, by reading the store alone."""
 
     def __init__(self, reader: StoreReader, brain: bytes, progress: Progress) -> None:
         self._reader = reader
@@ -149,9 +154,9 @@ class _Marker:
         self._records: set[bytes] = set()
 
     def mark_from(self, roots: set[bytes]) -> set[bytes]:
-        """Return the ids of `roots` and of all they reach, blobs included.
+        """Return the ids of `roots` and of all objects they reach, including blobs.
 
-        Of records of the work only those that are here: none has to be.
+        Receipts and evidence may be missing; those that exist are included.
         """
         try:
             self._mark_snapshots(list(roots))
@@ -159,25 +164,25 @@ class _Marker:
             raise incomplete_store_error(error.message) from error
         except StoreError as error:
             if error.code != "corrupt_object":
-                raise  # the disk fails, which says nothing of what is on it
+                raise  # an I/O error does not say that an object is missing
             raise incomplete_store_error(error.message) from error
-        here = self._records - self._reader.find_missing(self._records)
-        return self._marked | self._blobs | here
+        stored_records = self._records - self._reader.find_missing(self._records)
+        return self._marked | self._blobs | stored_records
 
-    def _mark_snapshots(self, left: list[bytes]) -> None:
+    def _mark_snapshots(self, queue: list[bytes]) -> None:
         done = 0
-        while left:
-            here = left.pop()
-            if here in self._marked:
+        while queue:
+            snapshot_id = queue.pop()
+            if snapshot_id in self._marked:
                 continue
-            self._marked.add(here)
+            self._marked.add(snapshot_id)
             snapshot = verified_decode.decode_verified_snapshot(
-                here, self._reader.read_object(ObjectKind.SNAPSHOT, here)
+                snapshot_id, self._reader.read_object(ObjectKind.SNAPSHOT, snapshot_id)
             )
-            left.extend(snapshot.parents)
+            queue.extend(snapshot.parents)
             if snapshot.is_genesis and (origin := operation.fork_origin(snapshot.operation)):
-                left.append(origin)
-            if (snapshot.brain or here) == self._brain_id:  # else the files are with its own brain
+                queue.append(origin)
+            if (snapshot.brain or snapshot_id) == self._brain_id:  # a fork lacks older files
                 self._mark_content(snapshot)
             done += 1
             if done % _PROGRESS_INTERVAL == 0:
@@ -195,14 +200,16 @@ class _Marker:
         bundle = verified_decode.decode_verified_bundle(
             bundle_id, self._reader.read_object(ObjectKind.BUNDLE, bundle_id)
         )
-        left = [root.node for root in bundle.values()]
-        while left:
-            here = left.pop()
-            if here in self._marked:
+        queue = [root.node for root in bundle.values()]
+        while queue:
+            node_id = queue.pop()
+            if node_id in self._marked:
                 continue
-            self._marked.add(here)
-            node = nodes.decode_verified_node(here, self._reader.read_object(ObjectKind.NODE, here))
+            self._marked.add(node_id)
+            node = nodes.decode_verified_node(
+                node_id, self._reader.read_object(ObjectKind.NODE, node_id)
+            )
             if node.kind == LEAF:
                 self._blobs.update(line[2] for line in node.entries)
             else:
-                left.extend(line[1] for line in node.entries)
+                queue.extend(line[1] for line in node.entries)

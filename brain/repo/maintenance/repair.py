@@ -1,6 +1,6 @@
 """Repair a brain: drop pending writes that cannot be finished, and clear a wrong cache.
 
-Nothing that is recorded changes. A cache that deviates from it is emptied.
+Recorded snapshots never change.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from ..open.session import Session
 
 
 def repair_brain(session: Session) -> list[DoctorCheck]:
-    """Repair what can be repaired, alone with the brain; return what was done.
+    """Run all repairs under the write lock; return what they did.
 
-    Raises `Locked`, and `StoreError` for a store that no repair can be told from.
+    Raises `Locked`, and `StoreError` for a store that cannot be read.
     """
     with lock_without_recovery(session):
-        return [done for one in _REPAIRS for done in one(session)]
+        return [result for repair in _REPAIRS for result in repair(session)]
 
 
 def _drop_pending_writes(session: Session) -> Iterator[DoctorCheck]:
     for path, reason in pending_writes.write_or_drop_pending(session):
-        name = printable_text(path) or "a note"
+        name = printable_text(path) or "a damaged row"
         hint = "`brain status` shows how the folder differs from the head"
         yield DoctorCheck("unfinished writes", True, f"dropped {name}: {reason}", hint)
 
 
 def _repair_cache(session: Session) -> Iterator[DoctorCheck]:
     for message in cache_check.repair_cache(session):
-        yield DoctorCheck("cache", True, f"emptied: {message}", "it is made anew as it is needed")
+        yield DoctorCheck("cache", True, f"cleared: {message}", "it is rebuilt when needed")
 
 
 _REPAIRS: tuple[Callable[[Session], Iterator[DoctorCheck]], ...] = (

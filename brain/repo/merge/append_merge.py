@@ -1,7 +1,7 @@
-"""Merge two large files to which both sides only appended, without reading them into memory.
+"""Merge of large memory files that both sides only appended to, without loading them whole.
 
-What was appended on either side is held in memory, the rest is streamed, and the
-store keeps just the new end.
+Only the appended tails are held in memory. The base is streamed, and shares its chunks with
+the merged file in the store.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..read.blob_stream import RestartableStream
 
 
 class AppendedBlob(NamedTuple):
-    """A blob that is `base` (of `start` bytes) with `tail` after it."""
+    """A blob that consists of the blob `base` and the bytes `tail` after it."""
 
     blob: bytes
     base: bytes
@@ -35,21 +35,23 @@ class AppendedBlob(NamedTuple):
         return self.base_size + len(self.tail)
 
 
-def merge_appended(session: Session, contest: PathConflict) -> AppendedBlob | None:
-    """Return the union of two large memories that start with the base, else None."""
-    path, base, ours, theirs = contest
+def merge_appended(session: Session, conflict: PathConflict) -> AppendedBlob | None:
+    """Return the union of two large memory files, None unless both start with the base."""
+    path, base, ours, theirs = conflict
     merge_rule = content_merge.settle_rule(path)
     if base is None or ours is None or theirs is None or merge_rule is diff3.leave_conflict:
         return None
     if session.reader.find_redactions([base.blob]):
         return None
-    longest = max(ours.size, theirs.size)
-    if base.size < LARGE_BLOB_BYTES or longest - base.size > limits.MAX_LINE_MERGE_BYTES:
+    longest_tail = max(ours.size, theirs.size) - base.size
+    if base.size < LARGE_BLOB_BYTES or longest_tail > limits.MAX_LINE_MERGE_BYTES:
         return None
-    tails = [_read_tail(session, side, base) for side in (ours, theirs)]
-    if tails[0] is None or tails[1] is None:
+    our_tail, their_tail = (_read_tail(session, side, base) for side in (ours, theirs))
+    if our_tail is None or their_tail is None:
         return None
-    merged = merge_rule(ConflictHunk([], diff3.split_lines(tails[0]), diff3.split_lines(tails[1])))
+    merged = merge_rule(
+        ConflictHunk([], diff3.split_lines(our_tail), diff3.split_lines(their_tail))
+    )
     if merged is None:
         return None
     tail = b"".join(merged)
@@ -60,7 +62,7 @@ def merge_appended(session: Session, contest: PathConflict) -> AppendedBlob | No
 
 
 def store_appended(session: Session, tx: StoreTransaction, appended: AppendedBlob) -> None:
-    """Put a grown blob into the store."""
+    """Put an appended blob into the store."""
 
     def stream() -> Iterator[bytes]:
         yield from session.reader.stream_blob(appended.base)
@@ -70,9 +72,9 @@ def store_appended(session: Session, tx: StoreTransaction, appended: AppendedBlo
 
 
 def _read_tail(session: Session, side: TreeEntry, base: TreeEntry) -> bytes | None:
-    """Return what follows `base` in the file `side`, None if it does not begin with it.
+    """Return the bytes after `base` in the file `side`.
 
-    The base must also end a line, so that what follows stands for itself.
+    Returns None if the file does not start with the base, or the base does not end a line.
     """
     digest = blake3()
     tail = bytearray()

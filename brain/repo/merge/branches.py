@@ -22,32 +22,32 @@ _BRANCH_NAME = re.compile(r"[^\W_][\w.+-]*(?:/[^\W_][\w.+-]*)*")
 _ID_LIKE = re.compile(r"[0-9a-f]{6,64}")
 _BRANCH_REF_PREFIX = head_ref("")
 PROPOSAL_REF_PREFIX = head_ref("proposed/")
-"""What the refs of proposals begin with; see `proposing`."""
+"""The prefix of the refs of proposals; see `proposals`."""
 
 
 def check_branch_name(name: str) -> str:
-    """Return a name that a branch may have.
+    """Return `name` if it is a valid branch name.
 
-    Letters, digits and `_.+-` in parts divided by `/`, each part beginning with a
-    letter or digit; nothing that reads as an id, ends in `.lock` or has `..`.
-    Raises `InvalidInput` (`bad_branch`).
+    It consists of parts separated by `/`, each of letters, digits and `_.+-`, starting with
+    a letter or digit. It does not look like an id, end in `.lock` or contain `..`. Raises
+    `InvalidInput` (`bad_branch`).
     """
-    odd = (
+    is_reserved = (
         ".." in name
         or name.endswith((".lock", "."))
         or len(name.encode()) > limits.MAX_BRANCH_BYTES
     )
-    if odd or not _BRANCH_NAME.fullmatch(name) or _ID_LIKE.fullmatch(name):
+    if is_reserved or not _BRANCH_NAME.fullmatch(name) or _ID_LIKE.fullmatch(name):
         raise InvalidInput(
-            f"not a name for a branch: {printable_text(name, 80)!r}",
+            f"not a valid branch name: {printable_text(name, 80)!r}",
             code="bad_branch",
-            hint="use letters, digits, '-', '.' and '/', and nothing that looks like an id",
+            hint="use letters, digits, '-', '.' and '/', but not the form of an id",
         )
     return name
 
 
 def summarize_branches(session: Session) -> Branches:
-    """Return where all branches stand."""
+    """Return the head, all branches and the conflicts of the pending merge."""
     return Branches(
         session.head().hex(), list_branches(session), merge_state.list_conflicts(session)
     )
@@ -64,95 +64,101 @@ def list_branches(session: Session) -> list[Branch]:
 
 
 def create_branch(session: Session, name: str, revision: str = "@") -> Branch:
-    """Make a branch that stands at a revision.
+    """Create a branch at a revision.
 
     Raises `InvalidInput` (`bad_branch`) or `Conflict` (`branch_exists`).
     """
     ref = head_ref(check_branch_name(name))
     with lock_for_writing(session), store_transaction(session) as tx:
         _refuse_name_collision(session, name)
-        at = resolve_revision(session, revision)
-        tx.update_ref(ref, None, at)
-        log_operation(session, tx, "branch", f"branch {name}", [(ref, b"", at)])
-    return Branch(name, at.hex(), False)
+        snapshot_id = resolve_revision(session, revision)
+        tx.update_ref(ref, None, snapshot_id)
+        log_operation(session, tx, "branch", f"branch {name}", [(ref, b"", snapshot_id)])
+    return Branch(name, snapshot_id.hex(), False)
 
 
 def delete_branch(session: Session, name: str) -> Branch:
-    """Remove a branch whose work another one holds.
+    """Delete a branch that is merged into another one.
 
     Raises `NotFound` (`no_branch`), or `Conflict` (`current_branch`, `not_merged`).
     """
     with lock_for_writing(session), store_transaction(session) as tx:
-        at = _require_branch_head(session, name)
+        head = _require_branch_head(session, name)
         if name == session.current_branch():
             raise Conflict(
                 f"{printable_text(name)} is the current branch",
                 code="current_branch",
-                hint="switch to another one first",
+                hint="switch to another branch first",
             )
         ref = head_ref(name)
-        others = [head for other, head in session.reader.list_refs().items() if other != ref]
-        if not any(at in AncestorSet(session, head) for head in others):
+        others = [at for other, at in session.reader.list_refs().items() if other != ref]
+        if not any(head in AncestorSet(session, other) for other in others):
             raise Conflict(
-                f"{printable_text(name)} holds snapshots that no other branch has",
+                f"{printable_text(name)} has snapshots that no other branch has",
                 code="not_merged",
-                hint=f"merge it, or keep its work under another name: {at.hex()[:12]}",
+                hint=f"merge it, or create another branch at {head.hex()[:12]}",
             )
-        tx.update_ref(ref, at, None)
-        log_operation(session, tx, "branch", f"delete branch {name}", [(ref, at, b"")])
-    return Branch(name, at.hex(), False)
+        tx.update_ref(ref, head, None)
+        log_operation(session, tx, "branch", f"delete branch {name}", [(ref, head, b"")])
+    return Branch(name, head.hex(), False)
 
 
 def switch_branch(session: Session, name: str, progress: Progress = no_progress) -> Switched:
-    """Go on with another branch, and make the folder what it holds.
+    """Switch to another branch, and write its files to the folder.
 
-    What would be overwritten unrecorded is recorded first, on the branch that is
-    left; other changes of the folder stay, and redacted files are left out. Raises
-    `NotFound` (`no_branch`), or `Conflict` (`merging`) in the midst of a merge.
+    Unrecorded changes that would be overwritten are first recorded on the old branch; other
+    changes of the folder stay. Redacted files are left out. Raises `NotFound` (`no_branch`),
+    or `Conflict` (`merging`) if a merge is pending.
     """
     redacted: set[str] = set()
     with lock_for_writing(session):
         merge_state.refuse_during_merge(session)
         with write_transaction(session, "switch", f"switch to {name}", progress) as txn:
-            at = _require_branch_head(session, name)
+            head = _require_branch_head(session, name)
             if name != txn.branch:
-                target = session.bundle_of(at)
+                target = session.bundle_of(head)
                 refuse_invalid_bundle(session, txn.bundle, target)
-                differing = [
-                    d.path for d in bundles.diff_bundles(session.nodes, txn.bundle, target)
-                ]
-                record_manual_edits(
-                    txn, working_copy.store_edits_at(session, txn.store_tx, txn.bundle, differing)
+                changes = bundles.diff_bundles(session.nodes, txn.bundle, target)
+                changed_paths = [path for path, _, _ in changes]
+                manual_edits = working_copy.store_edits_at(
+                    session, txn.store_tx, txn.bundle, changed_paths
                 )
-                differences = bundles.diff_bundles(session.nodes, txn.bundle, target)
-                txn.writes = {path: now for path, _, now in differences}
+                record_manual_edits(txn, manual_edits)
+                changes = bundles.diff_bundles(session.nodes, txn.bundle, target)
+                txn.writes = {path: now for path, _, now in changes}
                 redacted = find_redacted_paths(session, txn.writes.values())
                 txn.writes.update(dict.fromkeys(redacted))
                 txn.switch_branch(name)
     written = sorted(path for path, entry in txn.writes.items() if entry is not None)
     removed = sorted(txn.writes.keys() - {*written, *redacted})
-    return Switched(name, at.hex(), written, removed, sorted(redacted), [])
+    return Switched(
+        branch=name,
+        snapshot=head.hex(),
+        written=written,
+        removed=removed,
+        redacted=sorted(redacted),
+        conflicts=[],
+    )
 
 
 def _require_branch_head(session: Session, name: str) -> bytes:
-    at = session.reader.read_ref(head_ref(name))
-    if at is None:
+    head = session.reader.read_ref(head_ref(name))
+    if head is None:
         raise NotFound(
             f"no branch {printable_text(name)}", code="no_branch", hint="see `brain branch`"
         )
-    return at
+    return head
 
 
 def _refuse_name_collision(session: Session, name: str) -> None:
-    """A branch `a` and a branch `a/b` cannot stand side by side where refs are files."""
+    """Refuse a name beside an equal one, and `a/b` beside `a`, as git does.
+
+    Raises `Conflict` (`branch_exists`).
+    """
     for branch in list_branches(session):
-        if (
-            name == branch.name
-            or (name + "/").startswith(branch.name + "/")
-            or (branch.name.startswith(name + "/"))
-        ):
+        if f"{name}/".startswith(f"{branch.name}/") or branch.name.startswith(f"{name}/"):
             raise Conflict(
                 f"there is a branch {printable_text(branch.name)}",
                 code="branch_exists",
-                hint="choose another name, or go to it with `brain switch`",
+                hint="choose another name, or switch to it with `brain switch`",
             )

@@ -1,4 +1,4 @@
-"""Merge a revision into the current branch; resume, resolve or abort a merge with conflicts."""
+"""Merge a revision into the current branch; resolve conflicts, resume or abort a merge."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ...objects import bundle as bundles
 from ...results import MergeConflict, Merged, MergedSkill
 from ...skills import skill_version
 from ..core import working_copy
+from ..core.blob_batch import BlobBatch
 from ..core.checkout import Progress, no_progress
 from ..core.manual_edits import record_manual_edits
 from ..core.path_collisions import refuse_invalid_bundle
@@ -24,17 +25,17 @@ from ..core.transaction import (
     write_transaction,
 )
 from ..open.session import Session
-from ..read import lineage_cache, skill_rows
+from ..read import lineage_cache
 from ..read.revisions import resolve_revision
 from . import append_merge, merge_state, merge_versions
 from .merge_state import ConflictRow, MergeState
-from .reconcile import Chooser, MergeOutcome, Merger, UnresolvedConflict, list_merge_paths
+from .reconcile import Chooser, Decision, MergeOutcome, Merger, list_merge_paths
 
 CONTENT_CHOICE = "content"
 
 
 class _MergePlan(NamedTuple):
-    """A merge, worked out: `bases` are sorted, `added` are the paths that are new to our side."""
+    """A merge before it is recorded; `added` are the edited paths that our side lacks."""
 
     bases: list[bytes]
     outcome: MergeOutcome
@@ -50,55 +51,60 @@ def merge_revision(
     progress: Progress = no_progress,
     command: str = "merge",
 ) -> Merged:
-    """Merge a revision into the current branch; see `results.Merged`.
+    """Merge a revision into the current branch.
 
-    `choice` ("ours", "theirs" or "both") decides every conflict. With conflicts left,
-    nothing is recorded and no file is touched; they wait for `resolve` and `go_on`, with
-    a note of the command they came of, `by`.
-    Raises `Conflict` (`merging`, `other_brain`).
+    `choice` ("ours", "theirs" or "both") decides every conflict. If conflicts remain, nothing
+    is recorded and no file is written: the merge is pending until `resolve_conflicts` and
+    `resume_merge`. `command` is stored with it. Raises `Conflict` (`merging`, `other_brain`).
     """
     with lock_for_writing(session):
         merge_state.refuse_during_merge(session)
         theirs = resolve_revision(session, revision)
-        request = MergeState(theirs, revision, session.current_branch(), message, (), command)
-        return _run_merge(session, request, lambda contest: choice, progress)
+        request = MergeState(
+            theirs=theirs,
+            revision=revision,
+            branch=session.current_branch(),
+            message=message,
+            command=command,
+        )
+        return _run_merge(session, request, lambda conflict: choice, progress)
 
 
 def resume_merge(session: Session, progress: Progress = no_progress) -> Merged:
-    """Finish the merge that waits, with what was decided.
+    """Finish the pending merge with the decisions that were made.
 
-    What changed on either side since is merged as well, and asked about if need be.
-    Raises `NotFound` (`no_merge`) or `Conflict` (`other_branch`).
+    Later changes of either side are merged as well, and may be conflicts in turn. Raises
+    `NotFound` (`no_merge`) or `Conflict` (`other_branch`).
     """
     with lock_for_writing(session):
         state = merge_state.require_merge(session)
         if state.branch != session.current_branch():
             raise Conflict(
-                f"this merge is into {printable_text(state.branch)}",
+                f"the pending merge is into {printable_text(state.branch)}",
                 code="other_branch",
-                hint=f"go there with `brain switch {printable_text(state.branch)}`",
+                hint=f"switch to it with `brain switch {printable_text(state.branch)}`",
             )
         return _run_merge(session, state, _build_chooser(session, state.rows), progress)
 
 
 def abort_merge(session: Session) -> list[MergeConflict]:
-    """Give up the merge that waits; nothing it would have done was done. Raises `NotFound`."""
+    """Abort the pending merge; return its conflicts. Raises `NotFound` (`no_merge`)."""
     with lock_for_writing(session):
-        left = merge_state.list_conflicts(session)
+        conflicts = merge_state.list_conflicts(session)
         merge_state.require_merge(session)
         with store_transaction(session) as tx:
             merge_state.save_merge_state(tx, None)
         merge_state.remove_marker_files(session)
-    return left
+    return conflicts
 
 
 def resolve_conflicts(
     session: Session, conflict_paths: Sequence[str], choice: str
 ) -> list[MergeConflict]:
-    """Decide conflicts: "ours", "theirs", "both", or "content" for the file with markers.
+    """Decide conflicts by "ours", "theirs", "both", or "content" for the edited marker file.
 
     Raises `NotFound` (`no_merge`, `no_conflict`), `InvalidInput` (`markers_left`,
-    `no_markers`), or what reading a file raises.
+    `no_markers`), or as `read_marker_file`.
     """
     with lock_for_writing(session), store_transaction(session) as tx:
         state = merge_state.require_merge(session)
@@ -122,29 +128,27 @@ def _read_resolved_file(session: Session, path: str) -> bytes:
     content = merge_state.read_marker_file(session, path)
     if content is None:
         raise InvalidInput(
-            f"{printable_text(path)} has no file with markers",
+            f"no file with conflict markers for {printable_text(path)}",
             code="no_markers",
             hint=f"choose with one of {', '.join('--' + name for name in MERGE_CHOICES)}",
         )
     if content_merge.has_conflict_markers(content):
         raise InvalidInput(
-            f"there are markers left in {printable_text(merge_state.marker_file(session, path))}",
+            "there are conflict markers left in "
+            f"{printable_text(merge_state.marker_file(session, path))}",
             code="markers_left",
-            hint="edit the file until it is as it should be",
+            hint="edit the file and remove the lines with markers",
         )
     return content
 
 
 def _build_chooser(session: Session, rows: tuple[ConflictRow, ...]) -> Chooser:
-    """Return the decisions of `rows`; one holds only for the sides it was made about."""
+    """Return a chooser by the decisions in `rows`; each holds for the same contents only."""
     decided_rows = {merge_state.conflict_sides(row): row for row in rows if row.choice}
 
-    def choose(contest: PathConflict) -> str | bytes | None:
-        row = decided_rows.get(
-            merge_state.conflict_sides(
-                merge_state.build_conflict_row(UnresolvedConflict(contest, "", None))
-            )
-        )
+    def choose(conflict: PathConflict) -> Decision | None:
+        new_row = merge_state.build_conflict_row(conflict)
+        row = decided_rows.get(merge_state.conflict_sides(new_row))
         if row is None:
             return None
         return session.reader.read_blob(row.chosen) if row.choice == CONTENT_CHOICE else row.choice
@@ -181,78 +185,70 @@ def _run_merge(
 
 
 def _refuse_other_brain(session: Session, head: bytes, request: MergeState) -> None:
-    """A genesis names no brain, for it is its own."""
-    brains = {session.load_snapshot(side).brain or side for side in (head, request.theirs)}
+    brains = {  # a genesis names no brain: its own id is that of the brain
+        session.load_snapshot(side).brain or side for side in (head, request.theirs)
+    }
     if len(brains) > 1:
         raise Conflict(
             f"{printable_text(request.revision)} is a snapshot of another brain",
             code="other_brain",
-            hint="a fork is a brain of its own",
+            hint="a fork is a separate brain",
         )
 
 
 def _plan_merge(txn: WriteTransaction, theirs: bytes, choose: Chooser) -> _MergePlan:
-    """Work a merge out, on top of what was changed by hand in the files it is about."""
+    """Compute a merge, after recording manual edits of the files that it touches."""
     session = txn.session
-    other = EditedBundle(session.bundle_of(theirs), {})
+    their_state = EditedBundle(session.bundle_of(theirs), {})
     while True:
         merges = lineage_cache.list_merges(session)
         bases = ancestry.find_merge_bases(session.load_snapshot, merges, txn.head, theirs)
         merger = Merger(session)
         base = merger.build_base(bases, merges)
-        outcome = merger.merge(base, EditedBundle(txn.bundle, {}), other, choose)
+        outcome = merger.merge(base, EditedBundle(txn.bundle, {}), their_state, choose)
         if bases not in ([txn.head], [theirs]):
             merge_versions.raise_versions(txn, theirs, outcome, merger)
-        by_hand = working_copy.store_edits_at(
+        manual_edits = working_copy.store_edits_at(
             session, txn.store_tx, txn.bundle, list_merge_paths(outcome)
         )
-        if not by_hand:
-            return _drop_unchanged_edits(txn, bases, outcome, merger)
-        record_manual_edits(txn, by_hand)
-
-
-def _drop_unchanged_edits(
-    txn: WriteTransaction, bases: list[bytes], outcome: MergeOutcome, merger: Merger
-) -> _MergePlan:
-    """Leave out what is as our side has it already."""
-    nodes = txn.session.nodes
-    was = {path: bundles.get_entry(nodes, txn.bundle, path) for path in outcome.edits}
-    edits = {path: entry for path, entry in outcome.edits.items() if was[path] != entry}
-    added = {path for path in edits if was[path] is None}
+        if not manual_edits:
+            break
+        record_manual_edits(txn, manual_edits)
+    edits = working_copy.drop_unchanged_edits(session, txn.bundle, outcome.edits)
+    added = {path for path in edits if not bundles.has_entry(session.nodes, txn.bundle, path)}
     return _MergePlan(bases, outcome._replace(edits=edits), merger, added)
 
 
 def _record_merge(txn: WriteTransaction, request: MergeState, plan: _MergePlan) -> None:
     session, tx = txn.session, txn.store_tx
+    batch = BlobBatch(session)
     for path, entry in plan.outcome.edits.items():
         if entry is None:
             continue
         if (content := plan.merger.new_blobs.get(entry.blob)) is not None:
-            tx.put_blob(content)
-            if skill_rows.may_be_skill(path):
-                row = skill_rows.build_card_row(session, path, entry.blob, content)
-                skill_rows.stage_cards(session, [row])
-        if (appended_blob := plan.merger.appended_blobs.get(entry.blob)) is not None:
-            append_merge.store_appended(session, tx, appended_blob)
-    done = operation.merge_operation(plan.bases, plan.outcome.skills)
+            batch.add(path, content)
+        if (appended := plan.merger.appended_blobs.get(entry.blob)) is not None:
+            append_merge.store_appended(session, tx, appended)
+    batch.store(tx)
+    merge_operation = operation.merge_operation(plan.bases, plan.outcome.skills)
     message = request.message or f"Merge {request.revision}"
-    txn.record_snapshot(plan.outcome.edits, done, message, merged=(request.theirs,))
+    txn.record_snapshot(plan.outcome.edits, merge_operation, message, merged=(request.theirs,))
     txn.writes.update(plan.outcome.edits)
 
 
 def _build_conflict_rows(
     outcome: MergeOutcome, earlier: tuple[ConflictRow, ...]
 ) -> tuple[ConflictRow, ...]:
-    """Return what is to decide, and what was decided, so that it need not be asked again."""
-    chosen = {merge_state.conflict_sides(row): row for row in earlier if row.choice}
-    rows = list(map(merge_state.build_conflict_row, outcome.unresolved))
-    for contest, choice in outcome.decided:
-        row = merge_state.build_conflict_row(
-            UnresolvedConflict(contest, merge_state.conflict_reason(contest), None)
-        )
+    """Return the open conflicts, and the decided ones so that they are not asked again."""
+    decided_rows = {merge_state.conflict_sides(row): row for row in earlier if row.choice}
+    rows = [
+        merge_state.build_conflict_row(item.conflict, item.reason) for item in outcome.unresolved
+    ]
+    for conflict, choice in outcome.decided:
+        row = merge_state.build_conflict_row(conflict)
         if isinstance(choice, str):
             row = row._replace(choice=choice)
-        rows.append(chosen.get(merge_state.conflict_sides(row), row))
+        rows.append(decided_rows.get(merge_state.conflict_sides(row), row))
     return tuple(sorted(rows))
 
 
@@ -265,19 +261,19 @@ def _build_merge_result(
     session = txn.session
     edits = {} if conflicts else plan.outcome.edits
     return Merged(
-        txn.head.hex(),
-        bundles.bundle_id(txn.bundle).hex(),
-        [parent.hex() for parent in session.load_snapshot(txn.head).parents],
-        [base.hex() for base in plan.bases],
-        txn.head != txn.old_head,
-        fast_forward,
-        sum(path in plan.added for path in edits),
-        sum(entry is not None and path not in plan.added for path, entry in edits.items()),
-        sum(entry is None for entry in edits.values()),
-        [
+        snapshot=txn.head.hex(),
+        bundle=bundles.bundle_id(txn.bundle).hex(),
+        parents=[parent.hex() for parent in session.load_snapshot(txn.head).parents],
+        bases=[base.hex() for base in plan.bases],
+        changed=txn.head != txn.old_head,
+        fast_forward=fast_forward,
+        added=sum(path in plan.added for path in edits),
+        modified=sum(entry is not None and path not in plan.added for path, entry in edits.items()),
+        removed=sum(entry is None for entry in edits.values()),
+        skills=[
             MergedSkill(slug, *map(skill_version.version_value, rest))
             for slug, *rest in plan.outcome.skills
         ],
-        conflicts,
-        None,
+        conflicts=conflicts,
+        commitment=None,
     )

@@ -1,8 +1,8 @@
-"""The state of a merge that waits for conflicts to be resolved, and its files with conflict markers.
+"""The pending merge: its conflicts, and the files with conflict markers.
 
-The head never moves onto an unresolved state, and neither does the folder: an
-agent that reads its skills meanwhile sees them whole. The texts with markers lie
-in `.brain/conflicts`, under the paths of the files they will become.
+Neither the head nor the folder ever moves to an unresolved state, so an agent never reads a
+skill with markers in it. The texts with markers are in `.brain/conflicts`, under the paths
+of the files that they will become.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ... import limits
 from ...digest import DIGEST_SIZE
@@ -24,7 +24,7 @@ from ...worktree import file_reader, file_writer
 from ...worktree.dirfd import FolderHandles, open_root
 from ..open.session import CONTROL_FOLDER, Session
 
-if TYPE_CHECKING:  # a status, which asks for the merge that waits, merges nothing
+if TYPE_CHECKING:  # a status reads the pending merge, and starts faster without these
     from ...merging.tree_merge import PathConflict
     from .reconcile import UnresolvedConflict
 
@@ -33,9 +33,10 @@ _META_KEY = "merge"
 
 
 class ConflictRow(NamedTuple):
-    """A conflict; blobs are b"" where a side has no file, `choice` is "" while it is open.
+    """A conflict; build it by keyword. A blob is b"" where a side has no file.
 
-    `choice` may also be "content", for the content of the blob `chosen`.
+    `choice` is "" while the conflict is open, one of MERGE_CHOICES, or "content" for the
+    content of the blob `chosen`.
     """
 
     path: str
@@ -43,127 +44,140 @@ class ConflictRow(NamedTuple):
     base: bytes
     ours: bytes
     theirs: bytes
-    choice: str
-    chosen: bytes
+    choice: str = ""
+    chosen: bytes = b""
 
 
 class MergeState(NamedTuple):
-    """A merge in its midst: what is merged, how it was called, where, and its conflicts.
+    """A pending merge; build it by keyword.
 
-    `by` is the command that began it: "merge" or "accept", of a proposal.
+    `theirs` is the snapshot that is merged into `branch`, and `revision` is how the user
+    named it. `command` began the merge: "merge", or "accept" for a proposal.
     """
 
     theirs: bytes
     revision: str
     branch: str
     message: str
-    rows: tuple[ConflictRow, ...]
+    rows: tuple[ConflictRow, ...] = ()
     command: str = "merge"
 
 
 def load_merge_state(session: Session) -> MergeState | None:
-    """Return the merge that waits, or None."""
+    """Return the pending merge, or None. Raises `StoreError` if its record is damaged."""
     data = session.reader.read_meta(_META_KEY)
     if not data:
         return None
     try:
-        theirs, name, branch, message, rows, *command = unpack(
-            data
-        )  # early notes end with the rows
-        state = MergeState(
-            theirs, name, branch, message, tuple(ConflictRow(*row) for row in rows), *command
-        )
-        _check_merge_state(state)
+        return _decode_merge_state(unpack(data))
     except (TypeError, ValueError, BrainError) as error:
         raise StoreError(
-            "the note of a merge is damaged", hint="restore the folder .brain from a copy"
+            "the record of the pending merge is damaged",
+            hint="restore the folder .brain from a copy",
         ) from error
+
+
+def _decode_merge_state(value: Any) -> MergeState:
+    """Return the decoded record. Raises `TypeError`, `ValueError` or `InvalidInput`."""
+    if len(value) not in (5, 6):
+        raise ValueError("a wrong number of fields")
+    theirs, revision, branch, message, rows, command = (*value, "merge")[:6]
+    state = MergeState(
+        theirs=theirs,
+        revision=revision,
+        branch=branch,
+        message=message,
+        rows=tuple(map(_decode_conflict_row, rows)),
+        command=command,  # early records lack it
+    )
+    texts = state.revision, state.branch, state.message, state.command
+    if type(state.theirs) is not bytes or {*map(type, texts)} != {str}:
+        raise ValueError("a field has a wrong type")
+    for row in state.rows:
+        blobs = row.base, row.ours, row.theirs, row.chosen
+        if {type(row.path), type(row.reason), type(row.choice)} != {str}:
+            raise ValueError("a field has a wrong type")
+        if not all(type(blob) is bytes and len(blob) in (0, DIGEST_SIZE) for blob in blobs):
+            raise ValueError("a blob id has a wrong length")
+        paths.check_path(row.path)
     return state
 
 
-def _check_merge_state(state: MergeState) -> None:
-    """Raise `ValueError` or `InvalidInput` for a note that no merge has written."""
-    theirs, *texts, _, command = state
-    if type(theirs) is not bytes or {*map(type, texts), type(command)} != {str}:
-        raise ValueError(theirs)
-    for row in state.rows:
-        path, reason, *blobs, choice, chosen = row
-        if {type(path), type(reason), type(choice)} != {str}:
-            raise ValueError(path)
-        if not all(
-            type(blob) is bytes and len(blob) in (0, DIGEST_SIZE) for blob in (*blobs, chosen)
-        ):
-            raise ValueError(path)
-        paths.check_path(path)
+def _decode_conflict_row(value: Any) -> ConflictRow:
+    path, reason, base, ours, theirs, choice, chosen = value
+    return ConflictRow(
+        path=path,
+        reason=reason,
+        base=base,
+        ours=ours,
+        theirs=theirs,
+        choice=choice,
+        chosen=chosen,
+    )
 
 
 def require_merge(session: Session) -> MergeState:
-    """Return the merge that waits. Raises `NotFound` (`no_merge`)."""
+    """Return the pending merge. Raises `NotFound` (`no_merge`)."""
     state = load_merge_state(session)
     if state is None:
-        raise NotFound("no merge waits for anything", code="no_merge", hint="see `brain merge`")
+        raise NotFound("there is no pending merge", code="no_merge", hint="see `brain merge`")
     return state
 
 
 def refuse_during_merge(session: Session) -> None:
-    """Raise `Conflict` (`merging`) in the midst of a merge."""
+    """Raise `Conflict` (`merging`) if a merge is pending."""
     state = load_merge_state(session)
     if state is not None:
         raise Conflict(
-            f"the merge of {printable_text(state.revision)} waits for decisions",
+            f"the merge of {printable_text(state.revision)} has unresolved conflicts",
             code="merging",
             hint="see `brain status`; finish it with `brain merge --continue` or `--abort`",
         )
 
 
 def save_merge_state(tx: StoreTransaction, state: MergeState | None) -> None:
-    """Keep the state of a merge, or forget it."""
+    """Store the pending merge; None removes it."""
     tx.write_meta(_META_KEY, pack(tuple(state)) if state else b"")
 
 
-def build_conflict_row(conflict: UnresolvedConflict) -> ConflictRow:
-    """Return a clash as it is kept, undecided."""
-    path, *sides = conflict.contest
+def build_conflict_row(conflict: PathConflict, reason: str = "") -> ConflictRow:
+    """Return the row of a conflict without a decision; the default reason follows its sides."""
+    path, *sides = conflict
     base, ours, theirs = (side.blob if side else b"" for side in sides)
-    return ConflictRow(path, conflict.reason, base, ours, theirs, "", b"")
+    if not reason:
+        reason = "content" if ours and theirs else f"deleted_by_{'theirs' if ours else 'ours'}"
+    return ConflictRow(path=path, reason=reason, base=base, ours=ours, theirs=theirs)
 
 
 def conflict_sides(row: ConflictRow) -> tuple[str, bytes, bytes, bytes]:
-    """Return what a decision is about: it holds for no other contents."""
+    """Return the path and contents that a decision holds for; it holds for no others."""
     return row.path, row.base, row.ours, row.theirs
 
 
-def conflict_reason(contest: PathConflict) -> str:
-    """Return why a contest that is decided already was one, as far as its sides tell."""
-    if contest.ours is None or contest.theirs is None:
-        return "deleted_by_ours" if contest.ours is None else "deleted_by_theirs"
-    return "content"
-
-
 def list_conflicts(session: Session) -> list[MergeConflict]:
-    """Return the conflicts of the merge that waits, if any, by path."""
+    """Return the conflicts of the pending merge, by path; none without one."""
     state = load_merge_state(session)
     return describe_conflicts(session, state.rows) if state else []
 
 
 def describe_conflicts(session: Session, rows: tuple[ConflictRow, ...]) -> list[MergeConflict]:
-    """Return rows as results give them."""
+    """Return conflict rows as results."""
     return [
         MergeConflict(
-            row.path,
-            row.reason,
-            row.base.hex() or None,
-            row.ours.hex() or None,
-            row.theirs.hex() or None,
-            row.choice or None,
-            _marker_path(row.path) if marker_file(session, row.path).is_file() else None,
+            path=row.path,
+            reason=row.reason,
+            base=row.base.hex() or None,
+            ours=row.ours.hex() or None,
+            theirs=row.theirs.hex() or None,
+            choice=row.choice or None,
+            file=_marker_path(row.path) if marker_file(session, row.path).is_file() else None,
         )
         for row in rows
     ]
 
 
 def marker_file(session: Session, path: str) -> Path:
-    """Return where the text with markers of a conflict lies."""
+    """Return the file with the conflict markers of a path."""
     return session.control_folder / CONFLICTS_FOLDER / path
 
 
@@ -172,9 +186,9 @@ def _marker_path(path: str) -> str:
 
 
 def read_marker_file(session: Session, path: str) -> bytes | None:
-    """Return the text with markers of a conflict, None if there is none.
+    """Return the text with the conflict markers of a path, None without one.
 
-    Raises `InvalidInput` (`too_large`, and what `read_whole` raises).
+    Raises `InvalidInput` (`too_large`, and as `read_working_file`).
     """
     file = marker_file(session, path)
     if file.is_symlink() or not file.is_file():
@@ -191,21 +205,19 @@ def read_marker_file(session: Session, path: str) -> bytes | None:
 def write_marker_files(
     session: Session, unresolved: list[UnresolvedConflict], ours: str, theirs: str
 ) -> None:
-    """Write the texts with markers, replacing those of an earlier merge."""
+    """Write the texts with conflict markers; those of an earlier merge are removed."""
     from ...merging import content_merge
 
     remove_marker_files(session)
     with open_root(session.control_folder) as control, closing(FolderHandles(control)) as folders:
-        for conflict in unresolved:
-            if conflict.draft is not None:
-                text = content_merge.format_with_markers(conflict.draft, ours, theirs)
-                file_writer.replace_file(
-                    folders, f"{CONFLICTS_FOLDER}/{conflict.contest.path}", FILE, text
-                )
+        for conflict, _, draft in unresolved:
+            if draft is not None:
+                text = content_merge.format_with_markers(draft, ours, theirs)
+                file_writer.replace_file(folders, f"{CONFLICTS_FOLDER}/{conflict.path}", FILE, text)
 
 
 def remove_marker_files(session: Session) -> None:
-    """Remove all texts with markers; a link in their place goes, what it leads to stays."""
+    """Remove all texts with conflict markers; a link instead of the folder is not followed."""
     folder = session.control_folder / CONFLICTS_FOLDER
     with suppress(OSError):
         folder.unlink()

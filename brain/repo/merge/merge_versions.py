@@ -1,8 +1,7 @@
-"""Raise the versions of merged skills so that no version is given twice.
+"""Raise the versions of merged skills, so that no version of a skill is used twice.
 
-The other side removed it, perhaps after it had raised it further; or it added one of that
-slug itself, and removed it again. So that no version is given twice, the skill gets the
-version after all that either side knew.
+One side may have raised a skill further and then removed it, or added a skill of the same
+slug and removed it. Such a skill gets the version after all that either side has seen.
 """
 
 from __future__ import annotations
@@ -22,37 +21,33 @@ from .reconcile import MergeOutcome, Merger
 def raise_versions(
     txn: WriteTransaction, theirs: bytes, outcome: MergeOutcome, merger: Merger
 ) -> None:
-    """Raise, in the edits of a merge that is no mere step forward, such skills."""
+    """Raise the versions of such skills in the edits of a merge that is no fast-forward."""
     lineages = AncestorSet(txn.session, txn.head), AncestorSet(txn.session, theirs)
     removed = {
-        contest.path: contest.ours is not None
-        for contest, _ in outcome.decided
-        if contest.ours is None or contest.theirs is None
+        conflict.path: conflict.ours is not None
+        for conflict, _ in outcome.decided
+        if conflict.ours is None or conflict.theirs is None
     }
-    twice = _find_added_twice(txn.session, outcome.added, lineages)
-    added = {path: path not in outcome.edits for path in twice}
+    added_paths = _find_added_twice(txn.session, outcome.added, lineages)
+    added = {path: path not in outcome.edits for path in added_paths}
     for path, is_ours in (added | removed).items():
         entry = _find_merged_entry(txn, outcome, path)
-        if entry is not None and skill_rows.may_be_skill(path) and entry.kind != LINK:
-            having, lacking = lineages if is_ours else lineages[::-1]
-            stated_version, new_version = _find_needed_version(txn.session, entry, having, lacking)
-            if new_version:
-                _raise_version(
-                    outcome,
-                    merger,
-                    entry,
-                    (stated_version, "") if is_ours else ("", stated_version),
-                    new_version,
-                )
+        if entry is None or entry.kind == LINK or not skill_rows.may_be_skill(path):
+            continue
+        having, lacking = lineages if is_ours else lineages[::-1]
+        stated_version, new_version = _find_needed_version(txn.session, entry, having, lacking)
+        if new_version:
+            sides = (stated_version, "") if is_ours else ("", stated_version)
+            _raise_version(outcome, merger, entry, sides, new_version)
 
 
 def _find_added_twice(
     session: Session, paths: list[str], lineages: tuple[AncestorSet, AncestorSet]
 ) -> list[str]:
-    """Return those paths that the other side may have added too, and removed again.
+    """Return the paths that the other side may have added too, and removed.
 
-    Most were added once, which the log of each tells at once; of a snapshot that changed
-    very many skills it tells nothing.
+    The skill log tells how often a path was added, but not for snapshots that changed very
+    many skills; with such a snapshot on one side, all paths are returned.
     """
     ours, theirs = lineages
     bulks = lineage_cache.list_bulk_changes(session)
@@ -71,18 +66,17 @@ def _find_merged_entry(txn: WriteTransaction, outcome: MergeOutcome, path: str) 
 def _find_needed_version(
     session: Session, entry: TreeEntry, having: AncestorSet, lacking: AncestorSet
 ) -> tuple[str, str]:
-    """Return the version that a skill has, and the one it needs, "" if it may stay."""
+    """Return the version that a skill states, and the one it needs, "" to keep the former."""
     stated_version = skill_rows.load_cards(session, [entry.blob])[entry.blob].version
     rows = list(lineage_cache.read_skill_rows(session, entry.path))
-    other = [row for row in rows if row.snapshot in lacking and row.snapshot not in having]
-    if all(skill_version.compare_versions(row.version, stated_version) <= 0 for row in other):
+    foreign = [
+        row.version for row in rows if row.snapshot in lacking and row.snapshot not in having
+    ]
+    if all(skill_version.compare_versions(version, stated_version) <= 0 for version in foreign):
         return stated_version, ""
-    known_versions = [row.version for row in rows if row.snapshot in having]
-    return stated_version, skill_version.next_version(
-        skill_version.greatest_version(
-            [stated_version, *known_versions, *(r.version for r in other)]
-        )
-    )
+    own = [row.version for row in rows if row.snapshot in having]
+    greatest = skill_version.greatest_version([stated_version, *own, *foreign])
+    return stated_version, skill_version.next_version(greatest)
 
 
 def _raise_version(
@@ -95,7 +89,7 @@ def _raise_version(
     slug = skill_rows.slug_from_path(entry.path)
     try:
         content = set_version(merger.read_content(entry.blob), new_version, slug)
-    except InvalidInput:  # no version can be written into what cannot be read
+    except InvalidInput:  # a skill that cannot be read keeps its content
         return
     outcome.edits[entry.path] = merger.make_entry(entry.path, entry.kind, content)
     outcome.skills.append((slug, *sides, new_version))

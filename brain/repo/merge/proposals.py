@@ -1,15 +1,16 @@
 """Proposals: branches `proposed/NAME` that a person reviews and accepts or rejects.
 
-A proposal is a branch `proposed/NAME`. It is written without touching the folder or the
-head, merged by the id of a snapshot, so that what was looked at is what comes in, and
-rejected by removing its branch. What is written to it after a look is not part of that
-look: it stays open and is asked about again.
+A proposal is written without changing the folder or the head. It is accepted by the id of
+the reviewed snapshot, so that only what was reviewed is merged; later snapshots of the
+proposal stay open. It is rejected by deleting its branch.
 """
 
 from __future__ import annotations
 
+from itertools import takewhile
 from pathlib import Path
 
+from ...digest import is_hex
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects import ancestry
 from ...objects.lineage import walk_first_parents
@@ -29,9 +30,9 @@ PROPOSAL_BRANCH_PREFIX = branches.PROPOSAL_REF_PREFIX.removeprefix(head_ref(""))
 
 
 class ProposalSession(Session):
-    """A session that reads and writes a proposal, and has no folder.
+    """A session that works on a proposal, without a folder.
 
-    Until the proposal holds what the current branch lacks, it stands where that stands.
+    Its head is the head of the folder until the proposal has a snapshot that this lacks.
     """
 
     has_folder = False
@@ -47,24 +48,23 @@ class ProposalSession(Session):
         return self._branch_name
 
     def head(self) -> bytes:
-        """Return where the proposal stands.
+        """Return the tip of the proposal, or the head of the folder if that has all of it.
 
-        Raises `Conflict` (`proposal_is_current`) while somebody works on its branch.
+        Raises `Conflict` (`proposal_is_current`) while the folder is on its branch.
         """
-        current = super().current_branch()
-        if current == self._branch_name:
+        if super().current_branch() == self._branch_name:
             raise Conflict(
-                f"{self._branch_name} is the current branch, so nothing is proposed to it now",
+                f"{self._branch_name} is the current branch, so nothing can be proposed on it",
                 code="proposal_is_current",
-                hint="somebody looks at it: wait for `brain switch` to another branch",
+                hint="wait until somebody switches to another branch with `brain switch`",
             )
-        base = self._read_branch_head(current)
+        folder_head = self.folder_head()
         tip = self.reader.read_ref(head_ref(self._branch_name))
-        return tip if tip is not None and self._is_open(tip, base) else base
+        return tip if tip is not None and self._is_open(tip, folder_head) else folder_head
 
     def base(self) -> bytes:
         """Return the last snapshot that the proposal and the current branch have in common."""
-        return _find_merge_base(self, self._read_branch_head(super().current_branch()), self.head())
+        return _find_merge_base(self, self.folder_head(), self.head())
 
     def _is_open(self, tip: bytes, base: bytes) -> bool:
         if self._checked_refs != (tip, base):
@@ -74,29 +74,27 @@ class ProposalSession(Session):
 
 
 def list_proposals(session: Session) -> list[Proposal]:
-    """Return the proposals that hold what the current branch lacks, by name."""
-    inside = AncestorSet(session, session.head())
+    """Return the proposals that are not merged into the current branch, by name."""
+    merged = AncestorSet(session, session.head())
+    current = session.current_branch()
     return [
-        _describe_proposal(session, name.removeprefix(branches.PROPOSAL_REF_PREFIX), tip)
-        for name, tip in session.reader.list_refs().items()
-        if _is_proposal_ref(name)
-        and name != head_ref(session.current_branch())
-        and tip not in inside
+        _describe_proposal(session, name, tip)
+        for name, tip in _list_tips(session).items()
+        if PROPOSAL_BRANCH_PREFIX + name != current and tip not in merged
     ]
 
 
 def find_proposal(session: Session, name_or_id: str) -> Proposal:
-    """Return the open proposal of a name, or up to the snapshot of an id, which `accept` takes.
+    """Return an open proposal: all of it by its name, or up to the snapshot of an id.
 
-    An id comes before a name: a client may have named itself after one. Raises `NotFound`.
+    An id comes before a name. Raises `NotFound` (`no_proposal`).
     """
-    found = _resolve_proposal_name(session, name_or_id)
-    asked = name_or_id.removeprefix(PROPOSAL_BRANCH_PREFIX) != found
-    return _describe_proposal(
-        session,
-        found,
-        resolve_revision(session, name_or_id) if asked else _require_tip(session, found),
-    )
+    name = _resolve_proposal_name(session, name_or_id)
+    if name_or_id.removeprefix(PROPOSAL_BRANCH_PREFIX) == name:
+        tip = _require_tip(session, name)
+    else:
+        tip = resolve_revision(session, name_or_id)
+    return _describe_proposal(session, name, tip)
 
 
 def accept_proposal(
@@ -104,63 +102,60 @@ def accept_proposal(
     name_or_id: str,
     message: str = "",
     progress: Progress = no_progress,
-    also_unshown: bool = False,
+    allow_undiffable: bool = False,
 ) -> Merged:
-    """Merge a snapshot of a proposal, given by its id, into the current branch.
+    """Merge a snapshot of a proposal, by its id, into the current branch.
 
-    If the session has a key, the snapshots that come in, and no others, are signed where
-    too few have; after conflicts by `go_on`. Content that no patch shows comes in only if
-    it is `also_unshown`. Raises `InvalidInput` (`not_an_id`, `not_shown`), `NotFound`
-    (`no_proposal`), or as `merging.merge`.
+    If the session has a key, the accepted snapshots are signed where signatures are missing;
+    after conflicts, `resume_merge_or_accept` does so. Files that no text diff can show are
+    refused unless `allow_undiffable`. Raises `InvalidInput` (`not_an_id`, `not_shown`),
+    `NotFound` (`no_proposal`), or as `merge_revision`.
     """
-    if (
-        session.reader.read_ref(head_ref(name_or_id)) is not None
-        or not set(name_or_id) <= _HEX_DIGITS
-    ):
+    is_branch = session.reader.read_ref(head_ref(name_or_id)) is not None
+    if is_branch or (name_or_id and not is_hex(name_or_id)):
         raise InvalidInput(
             f"{printable_text(name_or_id, 80)} is not the id of a snapshot",
             code="not_an_id",
-            hint="give the id that was looked at: a name may lead elsewhere by now",
+            hint="give the id that was reviewed: the proposal of a name may have changed since",
         )
     try:
-        at = resolve_revision(session, name_or_id)
+        tip = resolve_revision(session, name_or_id)
     except NotFound as error:
         error.hint = "see `brain proposal list`"
         raise
-    _resolve_proposal_name(session, at.hex())
+    _resolve_proposal_name(session, tip.hex())
     head = session.head()
-    if not also_unshown:
-        unified_diff.refuse_undiffable(
-            session,
-            diff.diff_revisions(session, _find_merge_base(session, head, at).hex(), at.hex()),
-        )
-    done = merge.merge_revision(session, at.hex(), None, message, progress, _ACCEPT_COMMAND)
-    _sign_accepted(session, at, AncestorSet(session, head))
-    return done
+    if not allow_undiffable:
+        base = _find_merge_base(session, head, tip)
+        unified_diff.refuse_undiffable(session, diff.diff_revisions(session, base.hex(), tip.hex()))
+    merged = merge.merge_revision(session, tip.hex(), None, message, progress, _ACCEPT_COMMAND)
+    _sign_accepted(session, tip, AncestorSet(session, head))
+    return merged
 
 
 def resume_merge_or_accept(session: Session, progress: Progress = no_progress) -> Merged:
-    """Finish the merge that waits; if it accepts a proposal, as `accept` does.
+    """Finish the pending merge; if it accepts a proposal, sign as `accept_proposal` does.
 
-    Raises `NotFound` (`no_proposal`) if that was rejected since, or as `merging.go_on`.
+    Raises `NotFound` (`no_proposal`) if the proposal was rejected since, or as
+    `resume_merge`.
     """
     state = merge_state.load_merge_state(session)
     if state is None or state.command != _ACCEPT_COMMAND:
         return merge.resume_merge(session, progress)
     if _find_proposal_with(session, state.theirs) is None:
         raise NotFound(
-            "what waits to be accepted is proposed no more",
+            "the proposal of the pending merge was rejected",
             code="no_proposal",
-            hint="give it up with `brain merge --abort`",
+            hint="abort the merge with `brain merge --abort`",
         )
     head = session.head()
-    done = merge.resume_merge(session, progress)
+    merged = merge.resume_merge(session, progress)
     _sign_accepted(session, state.theirs, AncestorSet(session, head))
-    return done
+    return merged
 
 
 def _sign_accepted(session: Session, accepted: bytes, before: AncestorSet) -> None:
-    """Sign what came in with a snapshot, if it did and there is a key."""
+    """Sign the snapshots up to `accepted` that are not in `before`, if they were merged."""
     if session.sign_with is not None and accepted in AncestorSet(session, session.head()):
         from ..signing.missing_signatures import sign_missing
 
@@ -168,24 +163,19 @@ def _sign_accepted(session: Session, accepted: bytes, before: AncestorSet) -> No
 
 
 def reject_proposal(session: Session, name_or_id: str) -> Proposal:
-    """Remove the branch of a proposal; `undo` brings it back. Raises `NotFound`."""
+    """Delete the branch of a proposal; `undo` restores it. Raises `NotFound`."""
     with lock_for_writing(session), store_transaction(session) as tx:
         name = _resolve_proposal_name(session, name_or_id)
-        found = _describe_proposal(session, name, _require_tip(session, name))
-        ref, tip = branches.PROPOSAL_REF_PREFIX + found.name, bytes.fromhex(found.snapshot)
+        tip = _require_tip(session, name)
+        proposal = _describe_proposal(session, name, tip)
+        ref = branches.PROPOSAL_REF_PREFIX + name
         tx.update_ref(ref, tip, None)
-        log_operation(
-            session, tx, "branch", f"reject {PROPOSAL_BRANCH_PREFIX}{found.name}", [(ref, tip, b"")]
-        )
-    return found
+        description = f"reject {PROPOSAL_BRANCH_PREFIX}{name}"
+        log_operation(session, tx, "branch", description, [(ref, tip, b"")])
+    return proposal
 
 
-_HEX_DIGITS = frozenset("0123456789abcdef")
 _ACCEPT_COMMAND = "accept"
-
-
-def _is_proposal_ref(ref: str) -> bool:
-    return ref.startswith(branches.PROPOSAL_REF_PREFIX)
 
 
 def _require_tip(session: Session, name: str) -> bytes:
@@ -195,46 +185,50 @@ def _require_tip(session: Session, name: str) -> bytes:
     return tip
 
 
-def _resolve_proposal_name(session: Session, name_or_id: str) -> str:
-    """Return the name of the open proposal that `text` names, or that holds that snapshot."""
-    inside = AncestorSet(session, session.head())
-    name = (
-        ""
-        if _is_snapshot_id(session, name_or_id)
-        else name_or_id.removeprefix(PROPOSAL_BRANCH_PREFIX)
-    )
-    tip = session.reader.read_ref(branches.PROPOSAL_REF_PREFIX + name) if name else None
-    if tip is not None and tip not in inside:
-        return name
-    at = (
-        resolve_revision(session, name_or_id)
-        if name_or_id and set(name_or_id) <= _HEX_DIGITS
-        else None
-    )
-    found = _find_proposal_with(session, at) if at and at not in inside else None
-    if found is None:
-        raise _no_proposal_error(name_or_id)
-    return found
-
-
-def _find_proposal_with(session: Session, at: bytes) -> str | None:
-    """Return the name of a proposal that holds a snapshot, None if none does."""
-    holding_names = (
-        ref.removeprefix(branches.PROPOSAL_REF_PREFIX)
+def _list_tips(session: Session) -> dict[str, bytes]:
+    """Return the tips of all proposals, by name."""
+    return {
+        ref.removeprefix(branches.PROPOSAL_REF_PREFIX): tip
         for ref, tip in session.reader.list_refs().items()
-        if _is_proposal_ref(ref) and at in AncestorSet(session, tip)
-    )
-    return next(holding_names, None)
+        if ref.startswith(branches.PROPOSAL_REF_PREFIX)
+    }
 
 
-def _is_snapshot_id(session: Session, name_or_id: str) -> bool:
-    """Tell whether a text is the id of a snapshot, after which a client may have named itself."""
-    if not name_or_id or not set(name_or_id) <= _HEX_DIGITS:
-        return False
+def _resolve_proposal_name(session: Session, name_or_id: str) -> str:
+    """Return the name of an open proposal, which is named or contains the snapshot of an id.
+
+    An id comes before a name, since a client may have named itself after an id.
+    """
+    merged = AncestorSet(session, session.head())
+    snapshot_id = _find_snapshot(session, name_or_id)
+    if snapshot_id is None:
+        name = name_or_id.removeprefix(PROPOSAL_BRANCH_PREFIX)
+        tip = _list_tips(session).get(name)
+        if tip is not None and tip not in merged:
+            return name
+        if is_hex(name_or_id):
+            resolve_revision(session, name_or_id)  # raises the error of the id
+    elif snapshot_id not in merged:
+        containing = _find_proposal_with(session, snapshot_id)
+        if containing is not None:
+            return containing
+    raise _no_proposal_error(name_or_id)
+
+
+def _find_proposal_with(session: Session, snapshot_id: bytes) -> str | None:
+    """Return the name of a proposal that contains a snapshot, None if none does."""
+    tips = _list_tips(session).items()
+    return next((name for name, tip in tips if snapshot_id in AncestorSet(session, tip)), None)
+
+
+def _find_snapshot(session: Session, text: str) -> bytes | None:
+    """Return the snapshot of which `text` is the id, None if it is none."""
+    if not is_hex(text):
+        return None
     try:
-        return bool(resolve_revision(session, name_or_id))
+        return resolve_revision(session, text)
     except (InvalidInput, NotFound):
-        return False
+        return None
 
 
 def _no_proposal_error(name_or_id: str) -> NotFound:
@@ -247,9 +241,16 @@ def _no_proposal_error(name_or_id: str) -> NotFound:
 
 def _describe_proposal(session: Session, name: str, tip: bytes) -> Proposal:
     base = _find_merge_base(session, session.head(), tip)
-    made = _list_snapshots_since(session, base, tip)
+    snapshots = _list_snapshots_since(session, base, tip)
     changed = diff.diff_revisions(session, base.hex(), tip.hex())
-    return Proposal(name, tip.hex(), base.hex(), made, changed.changes, changed.skills)
+    return Proposal(
+        name=name,
+        snapshot=tip.hex(),
+        base=base.hex(),
+        made=snapshots,
+        changes=changed.changes,
+        skills=changed.skills,
+    )
 
 
 def _find_merge_base(session: Session, head: bytes, tip: bytes) -> bytes:
@@ -261,10 +262,7 @@ def _find_merge_base(session: Session, head: bytes, tip: bytes) -> bytes:
 
 def _list_snapshots_since(session: Session, base: bytes, tip: bytes) -> list[SnapshotInfo]:
     """Return the snapshots of a proposal, newest first."""
-    inside = AncestorSet(session, base)
-    found = []
-    for snapshot_id, snapshot in walk_first_parents(session.load_snapshot, tip):
-        if snapshot_id in inside:
-            break
-        found.append(snapshot_info(snapshot_id, snapshot))
-    return found
+    before = AncestorSet(session, base)
+    snapshots = walk_first_parents(session.load_snapshot, tip)
+    new = takewhile(lambda pair: pair[0] not in before, snapshots)
+    return [snapshot_info(snapshot_id, snapshot) for snapshot_id, snapshot in new]

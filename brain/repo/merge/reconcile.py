@@ -1,7 +1,7 @@
-"""Merge two trees with their content at hand, and report the conflicts that remain.
+"""Merge two states of a brain with their contents, and report the unresolved conflicts.
 
-What merging makes is kept in memory until a merge is recorded, so that the merge
-of bases, which criss-cross histories need, leaves nothing behind.
+Merged contents stay in memory until the merge is recorded, so that merging the bases of a
+criss-cross history leaves nothing in the store.
 """
 
 from __future__ import annotations
@@ -14,58 +14,71 @@ from ...digest import blob_id
 from ...errors import InvalidInput
 from ...merging import content_merge, tree_merge
 from ...merging.content_merge import BOTH, MERGE_CHOICES, OURS, THEIRS, ContentSides, DraftMerge
-from ...merging.tree_merge import EditedBundle, PathConflict, PathEdits
+from ...merging.tree_merge import EditedBundle, PathConflict
 from ...objects import ancestry
 from ...objects import bundle as bundles
+from ...objects.bundle import Edits
 from ...objects.tree_entry import LINK, TreeEntry
 from ...skills.skill_document import set_version
-from ...trust.policy import POLICY_PATH as TRUST
-from ...trust.policy import is_policy
+from ...trust.policy import POLICY_PATH, is_policy
 from ..open.session import Session
 from ..read import skill_rows
 from . import append_merge
 from .append_merge import AppendedBlob
 
 MAX_MERGE_BASES = 8
-"""Bases of one merge that are put together; criss-cross histories have two."""
+"""Bases that one merge combines; criss-cross histories have two."""
 MAX_BASE_DEPTH = 8
-"""Merges of bases of bases; what lies deeper counts as one base."""
+"""Nested merges of bases; below that, the first base alone is used."""
+
+MergedVersions = tuple[str, str, str, str]
+"""A merged skill: its slug, and the versions of ours, of theirs and of the merge."""
+
+Decision = str | bytes
+"""OURS, THEIRS or BOTH, or the content itself."""
+
+Chooser = Callable[[PathConflict], Decision | None]
+"""Returns the decision about a conflict, or None to leave it open."""
 
 
 class UnresolvedConflict(NamedTuple):
-    """A contest that nobody decided; `draft` is the text as far as it goes."""
+    """A conflict without a decision; `draft` is the merged text around it, if it is text."""
 
-    contest: PathConflict
+    conflict: PathConflict
     reason: str
-    draft: DraftMerge | None
+    draft: DraftMerge | None = None
 
 
 class MergeOutcome(NamedTuple):
-    """What a merge does to our side.
+    """The edits that a merge makes to our side, and the conflicts.
 
-    `skills` are (slug, version of ours, of theirs, merged version) by slug; `decided`
-    are the contests that a choice settled; `added` are the paths that one side alone added.
+    `skills` are the merged skills, sorted; `decided` are the conflicts with a decision;
+    `added` are the paths that exactly one side added.
     """
 
-    edits: PathEdits
-    skills: list[tuple[str, str, str, str]]
+    edits: Edits
+    skills: list[MergedVersions]
     unresolved: list[UnresolvedConflict]
-    decided: list[tuple[PathConflict, str | bytes]]
+    decided: list[tuple[PathConflict, Decision]]
     added: list[str]
 
 
-Chooser = Callable[[PathConflict], "str | bytes | None"]
-"""Says OURS, THEIRS or BOTH, gives the content itself, or leaves a contest open."""
+class _PathMerge(NamedTuple):
+    """The merge of one path: the edits that settle it, or why it is unresolved."""
+
+    edits: Sequence[tuple[str, TreeEntry | None]] = ()
+    skill: MergedVersions | None = None
+    unresolved: UnresolvedConflict | None = None
 
 
-def leave_undecided(contest: PathConflict) -> None:
-    """Leave a contest open."""
+def leave_undecided(conflict: PathConflict) -> None:
+    """Leave every conflict open."""
 
 
 class Merger:
-    """Merges states of one brain.
+    """Merges states of one brain, and holds the contents that this makes.
 
-    `made` and `grown` are the blobs it made, by id: whole, and as what follows another.
+    `new_blobs` are whole contents by blob id; `appended_blobs` extend a stored blob.
     """
 
     def __init__(self, session: Session) -> None:
@@ -76,151 +89,146 @@ class Merger:
     def merge(
         self, base: EditedBundle, ours: EditedBundle, theirs: EditedBundle, choose: Chooser
     ) -> MergeOutcome:
-        """Merge `theirs` into `ours`."""
-        found = tree_merge.merge_trees(self._session.nodes, base, ours, theirs)
-        edits = found.edits
-        skills: list[tuple[str, str, str, str]] = []
+        """Merge `theirs` into `ours`; `choose` decides conflicts."""
+        trees = tree_merge.merge_trees(self._session.nodes, base, ours, theirs)
+        edits = trees.edits
+        skills: list[MergedVersions] = []
         unresolved: list[UnresolvedConflict] = []
-        decided: list[tuple[PathConflict, str | bytes]] = []
-        for contest in found.conflicts:
-            choice = choose(contest)
-            conflict = self._merge_path(contest, ours, choice, edits, skills)
-            if conflict is not None:
-                unresolved.append(conflict)
+        decided: list[tuple[PathConflict, Decision]] = []
+        for conflict in trees.conflicts:
+            choice = choose(conflict)
+            merged = self._merge_path(conflict, ours, choice)
+            edits.update(merged.edits)
+            if merged.skill is not None:
+                skills.append(merged.skill)
+            if merged.unresolved is not None:
+                unresolved.append(merged.unresolved)
             elif choice is not None:
-                decided.append((contest, choice))
-        for pair in found.collisions:
-            collision = self._build_collision(*pair, ours, edits)
+                decided.append((conflict, choice))
+        for our_path, their_path in trees.collisions:
+            collision = self._build_collision(our_path, their_path, ours, edits)
             if collision is None:
                 continue
             choice = choose(collision)
             if choice not in MERGE_CHOICES:
-                unresolved.append(UnresolvedConflict(collision, "collides", None))
+                unresolved.append(UnresolvedConflict(collision, "collides"))
             else:
-                _resolve_collision(pair[0], collision, choice, edits)
+                _resolve_collision(our_path, collision, choice, edits)
                 decided.append((collision, choice))
-        unresolved.sort(key=lambda conflict: conflict.contest.path)
-        return MergeOutcome(edits, sorted(skills), unresolved, decided, found.added)
+        unresolved.sort(key=lambda item: item.conflict.path)
+        return MergeOutcome(edits, sorted(skills), unresolved, decided, trees.added)
 
     def build_base(
         self, bases: Sequence[bytes], merges: Sequence[tuple[bytes, int]], depth: int = 0
     ) -> EditedBundle:
-        """Return what a merge starts from: the merge of all best common ancestors.
+        """Return the base of a merge: the merge of all best common ancestors.
 
-        Sorted by id, so that both sides see the same; what cannot be merged is as it
-        was before.
+        They are merged in the order of their ids, so that both sides get the same base.
+        A path in conflict keeps its older state.
         """
         session = self._session
         if not bases:
             return EditedBundle(bundles.EMPTY_BUNDLE, {})
-        first, *rest = sorted(bases)[:MAX_MERGE_BASES]
-        out = EditedBundle(session.bundle_of(first), {})
+        first, *others = sorted(bases)[:MAX_MERGE_BASES]
+        combined = EditedBundle(session.bundle_of(first), {})
         if depth == MAX_BASE_DEPTH:
-            return out
-        for other in rest:
-            below = ancestry.find_merge_bases(session.load_snapshot, merges, first, other)
-            base = self.build_base(below, merges, depth + 1)
+            return combined
+        for other in others:
+            lower_bases = ancestry.find_merge_bases(session.load_snapshot, merges, first, other)
+            base = self.build_base(lower_bases, merges, depth + 1)
             merged = self.merge(
-                base, out, EditedBundle(session.bundle_of(other), {}), leave_undecided
+                base, combined, EditedBundle(session.bundle_of(other), {}), leave_undecided
             )
-            older = {conflict.contest.path: conflict.contest.base for conflict in merged.unresolved}
-            out = EditedBundle(out.bundle, {**out.edits, **merged.edits, **older})
-        return out
-
-    def _merge_path(
-        self,
-        contest: PathConflict,
-        ours: EditedBundle,
-        choice: str | bytes | None,
-        edits: PathEdits,
-        skills: list[tuple[str, str, str, str]],
-    ) -> UnresolvedConflict | None:
-        path, base, a, b = contest
-        if a is None or b is None:
-            return _merge_deletion(contest, choice, edits)
-        kind = _merge_kind(base, a, b)
-        if kind is None or LINK in (a.kind, b.kind):
-            return self._choose_whole_file(contest, "kind", choice, edits)
-        if a.blob == b.blob:
-            edits[path] = a._replace(kind=kind)
-            return None
-        appended_blob = (
-            append_merge.merge_appended(self._session, contest) if choice is None else None
-        )
-        if appended_blob is not None:
-            self.appended_blobs[appended_blob.blob] = appended_blob
-            edits[path] = TreeEntry(path, kind, appended_blob.blob, appended_blob.size)
-            return None
-        if max(e.size for e in (base or a, a, b)) > limits.MAX_LINE_MERGE_BYTES:
-            return self._choose_whole_file(contest, "too_large", choice, edits)
-        slug = self._skill_slug(path, ours)
-        draft = content_merge.draft_merge(path, self._read_sides(contest), slug)
-        if draft is None:
-            return self._choose_whole_file(
-                contest, "unreadable_skill" if slug else "binary", choice, edits
-            )
-        if isinstance(choice, bytes):
-            content: bytes | None = _set_merged_version(choice, draft, slug)
-        else:
-            content = content_merge.finish_merge(draft, choice)
-        if content is None:
-            return UnresolvedConflict(contest, "content", draft)
-        if path == TRUST and not is_policy(content):
-            return self._choose_whole_file(contest, "broken_trust", choice, edits)
-        edits[path] = self.make_entry(path, kind, content)
-        if draft.skill:
-            skills.append((slug, draft.skill.ours, draft.skill.theirs, draft.skill.version))
-        return None
-
-    def _choose_whole_file(
-        self, contest: PathConflict, reason: str, choice: str | bytes | None, edits: PathEdits
-    ) -> UnresolvedConflict | None:
-        """Decide what is not merged: one side, or both under two names."""
-        path, _, a, b = contest
-        assert a is not None and b is not None
-        if choice == OURS:
-            edits.pop(path, None)
-        elif choice == THEIRS:
-            edits[path] = b
-        elif choice == BOTH:
-            edits[build_sibling_path(path, b.blob)] = b._replace(
-                path=build_sibling_path(path, b.blob)
-            )
-        elif isinstance(choice, bytes):
-            edits[path] = self.make_entry(path, a.kind, choice)
-        else:
-            return UnresolvedConflict(contest, reason, None)
-        return None
-
-    def _build_collision(
-        self, our_path: str, other: str, ours: EditedBundle, edits: PathEdits
-    ) -> PathConflict | None:
-        """Return two paths that no folder holds together as a contest about theirs."""
-        here = ours.edits.get(our_path) or bundles.get_entry(
-            self._session.nodes, ours.bundle, our_path
-        )
-        there = edits.get(other)
-        is_removed = our_path in edits and edits[our_path] is None
-        return PathConflict(other, None, here, there) if here and there and not is_removed else None
-
-    def _read_sides(self, contest: PathConflict) -> ContentSides:
-        known = contest.base and not self._session.reader.find_redactions([contest.base.blob])
-        base = self.read_content(contest.base.blob) if contest.base and known else None
-        assert contest.ours and contest.theirs
-        return ContentSides(
-            base, self.read_content(contest.ours.blob), self.read_content(contest.theirs.blob)
-        )
+            older = {item.conflict.path: item.conflict.base for item in merged.unresolved}
+            edits = {**combined.edits, **merged.edits, **older}
+            combined = EditedBundle(combined.bundle, edits)
+        return combined
 
     def read_content(self, blob: bytes) -> bytes:
-        """Return the content of a blob, made here or stored."""
-        made = self.new_blobs.get(blob)
-        return self._session.reader.read_blob(blob) if made is None else made
+        """Return the content of a blob that this merge made or the store has."""
+        new_content = self.new_blobs.get(blob)
+        return self._session.reader.read_blob(blob) if new_content is None else new_content
 
     def make_entry(self, path: str, kind: int, content: bytes) -> TreeEntry:
-        """Return the entry of a content that is kept here until the merge is recorded."""
+        """Return the entry of a new content, and hold the content until it is recorded."""
         blob = blob_id(content)
         self.new_blobs[blob] = content
         return TreeEntry(path, kind, blob, len(content))
+
+    def _merge_path(
+        self, conflict: PathConflict, ours: EditedBundle, choice: Decision | None
+    ) -> _PathMerge:
+        path, base, a, b = conflict
+        if a is None or b is None:
+            return _merge_deletion(conflict, choice)
+        kind = _merge_kind(base, a, b)
+        if kind is None or LINK in (a.kind, b.kind):
+            return self._choose_whole_file(conflict, "kind", choice)
+        if a.blob == b.blob:
+            return _PathMerge([(path, a._replace(kind=kind))])
+        if choice is None:
+            appended = append_merge.merge_appended(self._session, conflict)
+            if appended is not None:
+                self.appended_blobs[appended.blob] = appended
+                return _PathMerge([(path, TreeEntry(path, kind, appended.blob, appended.size))])
+        if max(entry.size for entry in (base or a, a, b)) > limits.MAX_LINE_MERGE_BYTES:
+            return self._choose_whole_file(conflict, "too_large", choice)
+        slug = self._skill_slug(path, ours)
+        draft = content_merge.draft_merge(path, self._read_sides(conflict), slug)
+        if draft is None:
+            reason = "unreadable_skill" if slug else "binary"
+            return self._choose_whole_file(conflict, reason, choice)
+        if isinstance(choice, bytes):
+            content = _set_merged_version(choice, draft, slug)
+        else:
+            content = content_merge.finish_merge(draft, choice)
+        if content is None:
+            return _PathMerge(unresolved=UnresolvedConflict(conflict, "content", draft))
+        if path == POLICY_PATH and not is_policy(content):
+            return self._choose_whole_file(conflict, "broken_trust", choice)
+        skill = draft.skill and (slug, draft.skill.ours, draft.skill.theirs, draft.skill.version)
+        return _PathMerge([(path, self.make_entry(path, kind, content))], skill)
+
+    def _choose_whole_file(
+        self, conflict: PathConflict, reason: str, choice: Decision | None
+    ) -> _PathMerge:
+        """Take one side of a file whose content cannot be merged, or both under two names."""
+        path, _, a, b = conflict
+        assert a is not None and b is not None
+        if choice == OURS:
+            return _PathMerge()
+        if choice == THEIRS:
+            return _PathMerge([(path, b)])
+        if choice == BOTH:
+            return _PathMerge([_add_as_sibling(b)])
+        if isinstance(choice, bytes):
+            return _PathMerge([(path, self.make_entry(path, a.kind, choice))])
+        return _PathMerge(unresolved=UnresolvedConflict(conflict, reason))
+
+    def _build_collision(
+        self, our_path: str, their_path: str, ours: EditedBundle, edits: Edits
+    ) -> PathConflict | None:
+        """Return two paths that no folder can hold together as a conflict about theirs."""
+        if our_path in edits and edits[our_path] is None:
+            return None
+        our_entry = ours.edits.get(our_path) or bundles.get_entry(
+            self._session.nodes, ours.bundle, our_path
+        )
+        their_entry = edits.get(their_path)
+        if our_entry is None or their_entry is None:
+            return None
+        return PathConflict(their_path, None, our_entry, their_entry)
+
+    def _read_sides(self, conflict: PathConflict) -> ContentSides:
+        base, ours, theirs = conflict.base, conflict.ours, conflict.theirs
+        assert ours and theirs
+        if base is not None and self._session.reader.find_redactions([base.blob]):
+            base = None
+        return ContentSides(
+            self.read_content(base.blob) if base is not None else None,
+            self.read_content(ours.blob),
+            self.read_content(theirs.blob),
+        )
 
     def _skill_slug(self, path: str, ours: EditedBundle) -> str:
         if skill_rows.is_skill(self._session, ours.bundle, path):
@@ -228,23 +236,8 @@ class Merger:
         return ""
 
 
-def _resolve_collision(
-    our_path: str, collision: PathConflict, choice: str | bytes, edits: PathEdits
-) -> None:
-    """Take one of two paths, or both, theirs under another name."""
-    other, _, _, there = collision
-    assert there is not None
-    if choice == THEIRS:
-        edits[our_path] = None
-        return
-    del edits[other]
-    if choice == BOTH:
-        name = build_sibling_path(other, there.blob)
-        edits[name] = there._replace(path=name)
-
-
 def build_sibling_path(path: str, blob: bytes) -> str:
-    """Return the name a second file gets beside `path`."""
+    """Return the path of a second file next to `path`: `notes~1a2b3c4d.md`."""
     folder, slash, name = path.rpartition("/")
     stem, dot, suffix = name.rpartition(".")
     mark = "~" + blob.hex()[:8]
@@ -252,8 +245,13 @@ def build_sibling_path(path: str, blob: bytes) -> str:
 
 
 def list_merge_paths(outcome: MergeOutcome) -> Iterable[str]:
-    """Return every path that a merge would write or asks about."""
-    return sorted({*outcome.edits, *(conflict.contest.path for conflict in outcome.unresolved)})
+    """Return every path that a merge would write or has a conflict about."""
+    return sorted({*outcome.edits, *(item.conflict.path for item in outcome.unresolved)})
+
+
+def _add_as_sibling(entry: TreeEntry) -> tuple[str, TreeEntry]:
+    path = build_sibling_path(entry.path, entry.blob)
+    return path, entry._replace(path=path)
 
 
 def _merge_kind(base: TreeEntry | None, a: TreeEntry, b: TreeEntry) -> int | None:
@@ -264,24 +262,32 @@ def _merge_kind(base: TreeEntry | None, a: TreeEntry, b: TreeEntry) -> int | Non
     return b.kind if a.kind == base.kind else a.kind
 
 
-def _merge_deletion(
-    contest: PathConflict, choice: str | bytes | None, edits: PathEdits
-) -> UnresolvedConflict | None:
-    path, _, a, b = contest
-    remaining = a or b
+def _merge_deletion(conflict: PathConflict, choice: Decision | None) -> _PathMerge:
+    path, _, a, b = conflict
+    if choice == THEIRS or (choice == BOTH and a is None):
+        return _PathMerge([(path, b)])
+    if choice in (OURS, BOTH):
+        return _PathMerge()
+    reason = "deleted_by_theirs" if b is None else "deleted_by_ours"
+    return _PathMerge(unresolved=UnresolvedConflict(conflict, reason))
+
+
+def _resolve_collision(
+    our_path: str, collision: PathConflict, choice: Decision, edits: Edits
+) -> None:
+    """Take one of two colliding files, or both, theirs under another name."""
+    assert collision.theirs is not None
     if choice == THEIRS:
-        edits[path] = b
-    elif choice == BOTH and a is None:
-        edits[path] = remaining
-    elif choice not in (OURS, BOTH):
-        return UnresolvedConflict(
-            contest, "deleted_by_theirs" if b is None else "deleted_by_ours", None
-        )
-    return None
+        edits[our_path] = None
+        return
+    del edits[collision.path]
+    if choice == BOTH:
+        path, entry = _add_as_sibling(collision.theirs)
+        edits[path] = entry
 
 
 def _set_merged_version(content: bytes, draft: DraftMerge, slug: str) -> bytes | None:
-    """Return a text that somebody gave, at the version of the merge where it is a skill."""
+    """Return a content that the user chose; in a skill, the version of the merge is set."""
     if draft.skill is None:
         return content
     try:

@@ -7,12 +7,12 @@ parents.
 
 from __future__ import annotations
 
+from ...digest import is_hex
 from ...errors import InvalidInput, NotFound, printable_text
 from ...objects import lineage
 from ..open.session import Session, head_ref
 
 MIN_ID_DIGITS = 6
-_HEX = frozenset("0123456789abcdef")
 
 
 def resolve_revision(session: Session, revision: str) -> bytes:
@@ -47,7 +47,7 @@ def _resolve(session: Session, revision: str) -> bytes:
 def _resolve_base(session: Session, base: str) -> bytes:
     if base == "@":
         return session.head()
-    if not base or set(base) - _HEX or not MIN_ID_DIGITS <= len(base) <= 64:
+    if not is_hex(base) or not MIN_ID_DIGITS <= len(base) <= 64:
         branch = session.reader.read_ref(head_ref(base)) if base else None
         if branch is None:
             raise _bad_revision_error(base)

@@ -79,10 +79,18 @@ def build_write_steps(
     for home in sorted(groups):
         slug, writes = skill_rows.slug_from_path(home), _build_writes(groups[home])
         old, new = _find_skill_versions(session, before, after, home, operation)
-        out.append(RunStep("skill_create", at, slug, new, old, writes=writes))
+        out.append(
+            RunStep(
+                kind="skill_create", at=at, name=slug, version=new, from_version=old, writes=writes
+            )
+        )
     if rest or omitted:
         name = rest[0].path if len(rest) == 1 and not omitted else operation[0]
-        out.append(RunStep("memory_write", at, name, writes=_build_writes(rest), omitted=omitted))
+        out.append(
+            RunStep(
+                kind="memory_write", at=at, name=name, writes=_build_writes(rest), omitted=omitted
+            )
+        )
     return tuple(out)
 
 

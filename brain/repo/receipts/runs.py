@@ -1,8 +1,8 @@
-"""Runs of an agent: record their steps, write their receipts, and read a whole run.
+"""Runs of an agent: record steps, write receipts, and read a whole run.
 
-Each snapshot that a run causes carries the steps since the one before, those that the
-snapshot itself is, and the id of the one before. What a turn has taken counts only once
-its transaction is durable; else the steps wait for the next snapshot.
+Each snapshot of a run carries a receipt: the steps since the last snapshot, the writes of
+this one, and the id of the last one. If the transaction fails, its steps stay pending for
+the next snapshot.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ..read.write_steps import build_edit_steps
 
 
 class Run:
-    """One run. `header` is its receipt without what single parts say. Threads may share it."""
+    """A run in progress; threads may share it. `header` is its receipt without the parts."""
 
     def __init__(self, session: Session, header: Receipt) -> None:
         self.session = session
@@ -48,72 +48,69 @@ class Run:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing happened so far."""
+        """Whether no step was recorded so far."""
         return not self._pending and not self._carriers
 
     def is_recorded(self) -> bool:
-        """Tell whether a snapshot in the lineage of the head carries a part of it."""
+        """Tell whether a snapshot in the lineage of the head carries a part of this run."""
         return bool(self.begin_draft().carriers)
 
     def add_step(self, step: RunStep) -> None:
-        """Note a step; of many long ones the later lose their texts, but for the digests.
+        """Record a step; if its run grows large, only the digests of its texts are recorded.
 
         Raises `InvalidInput` (`task_ended`, `too_many_steps`).
         """
         with self._lock:
             if self.closed:
                 raise InvalidInput("this task has ended", code="task_ended")
-            kept = self._size_budget.add_step(step)
-            if kept is None:
+            fitted = self._size_budget.add_step(step)
+            if fitted is None:
                 raise InvalidInput(
                     f"{len(self._pending)} steps without a change of the brain",
                     code="too_many_steps",
                     hint="end this task and begin another",
                 )
-            self._pending.append(kept)
+            self._pending.append(fitted)
 
     def pending_steps(self, after: int) -> tuple[RunStep, ...]:
-        """Return the steps that no snapshot carries, but for the first `after`."""
+        """Return the steps that no snapshot carries yet, without the first `after`."""
         with self._lock:
             return tuple(self._pending[after:])
 
     def read_chain_state(self) -> tuple[int, bytes, tuple[RunStep, ...]]:
-        """Return the number of parts so far, the snapshot that carries the last, and what waits."""
+        """Return the number of parts, the snapshot with the last part, and the pending steps."""
         with self._lock:
             previous = self._carriers[-1] if self._carriers else NO_DIGEST
             return len(self._carriers), previous, tuple(self._pending)
 
-    def begin_draft(self) -> ReceiptDraft:
-        """Return what one turn makes of this run.
+    def begin_draft(self) -> RunReceiptDraft:
+        """Begin the receipts of one transaction.
 
-        It goes on after the last part that is in the lineage of the head: what was undone
-        since is told by the snapshots that were undone. If all was, and more, the run begins
-        where the brain was brought back to.
+        They follow the last part in the lineage of the head, since later ones were undone. If
+        the snapshot before the run was undone too, the run now begins at the head.
         """
         head, header = self.session.head(), self.header
-        inside = AncestorSet(self.session, head)
-        kept = len(self._carriers)
-        while kept and self._carriers[kept - 1] not in inside:
-            kept -= 1
-        if not kept and header.snapshot_before not in inside:
+        lineage = AncestorSet(self.session, head)
+        count = len(self._carriers)
+        while count and self._carriers[count - 1] not in lineage:
+            count -= 1
+        if not count and header.snapshot_before not in lineage:
             bundle = self.session.load_snapshot(head).bundle
             header = header._replace(snapshot_before=head, bundle_before=bundle)
-        return ReceiptDraft(self, header, self._carriers[:kept])
+        return RunReceiptDraft(self, header, self._carriers[:count])
 
     def drop_recorded_steps(self, header: Receipt, step_count: int, carriers: list[bytes]) -> None:
-        """Forget the first `taken` steps, which snapshots carry by now."""
+        """Drop the first `step_count` pending steps, which snapshots carry now."""
         with self._lock:
             self.header = header
-            del self._pending[:step_count]
             self._size_budget = SizeBudget()
-            self._pending = [
-                kept for step in self._pending if (kept := self._size_budget.add_step(step))
-            ]
+            fitted = map(self._size_budget.add_step, self._pending[step_count:])
+            self._pending = [step for step in fitted if step is not None]
             self._carriers = carriers
 
     @contextmanager
     def activate(self) -> Iterator[None]:
-        """Let what this thread, or task of asyncio, writes meanwhile belong to the run."""
+        """Make the writes of this thread or asyncio task part of the run."""
         token = CURRENT_RUN.set(self)
         try:
             yield
@@ -121,8 +118,8 @@ class Run:
             CURRENT_RUN.reset(token)
 
 
-class ReceiptDraft:
-    """The receipts of the snapshots of one turn; `settle` makes them count.
+class RunReceiptDraft:
+    """The receipts of one transaction; `mark_durable` makes them final.
 
     `carriers` are the snapshots that carry the parts so far.
     """
@@ -140,15 +137,15 @@ class ReceiptDraft:
         edits: Mapping[str, TreeEntry | None],
         operation: SnapshotOperation,
     ) -> bytes:
-        """Return the receipt of the snapshot that the turn is about to record."""
+        """Return the receipt of the snapshot that is about to be recorded."""
         session = self._run.session
-        waiting = self._run.pending_steps(self._steps_taken)
-        self._steps_taken += len(waiting)
+        pending = self._run.pending_steps(self._steps_taken)
+        self._steps_taken += len(pending)
         part = self._header._replace(
             bundle_after=bundles.bundle_id(after),
             part=len(self.carriers),
             previous=self.carriers[-1] if self.carriers else NO_DIGEST,
-            steps=waiting + build_edit_steps(session, before, after, edits, operation),
+            steps=pending + build_edit_steps(session, before, after, edits, operation),
         )
         if operations.is_task_end(operation):
             outcome, reason = self._run.ending
@@ -156,18 +153,18 @@ class ReceiptDraft:
         return encode_receipt(part)
 
     def add_carrier(self, snapshot_id: bytes) -> None:
-        """Note which snapshot carries the last receipt."""
+        """Add the snapshot that carries the last receipt."""
         self.carriers.append(snapshot_id)
 
     def mark_durable(self) -> None:
-        """Note that the turn is durable."""
+        """Mark the transaction as durable."""
         self._run.drop_recorded_steps(self._header, self._steps_taken, self.carriers)
 
 
 def close_run(session: Session, run: Run, outcome: str, reason: str) -> str | None:
     """End a run with a snapshot that carries its last receipt; return its id.
 
-    A run in which nothing happened leaves nothing.
+    A run without steps leaves no snapshot.
     """
     if run.closed:
         raise InvalidInput("this task has ended already", code="task_ended")
@@ -187,10 +184,10 @@ def close_run(session: Session, run: Run, outcome: str, reason: str) -> str | No
 
 
 def abandon_run(session: Session, run: Run, reason: str) -> str | None:
-    """End a run of which nobody says how it went; return the snapshot that carries its end.
+    """End a run with the outcome "unknown"; return the snapshot with its last receipt.
 
-    One that no snapshot of the head's lineage carries leaves nothing, nor does one in a
-    proposal that was taken over since, which this would open again.
+    No snapshot is made if the lineage of the head carries no part of the run, or if the run
+    is in a proposal that was merged since, which a snapshot would open again.
     """
     is_open = session.has_folder or session.base() != session.head()
     if not (is_open and run.is_recorded()):
@@ -205,11 +202,11 @@ def _build_message(header: Receipt) -> str:
 
 _RUN_ID_BYTES = 16
 _MAX_NAME_CHARS = 200
-"""Characters of a name or an error that is noted."""
+"""The most characters of a name that are recorded."""
 
 
 def begin_run(session: Session, task: str, agent: str, model: str, run: str) -> Run:
-    """Return a new run that begins where the brain stands now."""
+    """Begin a run at the head."""
     head = session.head()
     header = Receipt(
         run=printable_text(run, _MAX_NAME_CHARS) or secrets.token_hex(_RUN_ID_BYTES),
@@ -234,13 +231,13 @@ def record_step(
     version: str = "",
     **more: Any,
 ) -> None:
-    """Note a step that ends now."""
+    """Record a step that ends now; `more` are further fields of `RunStep`."""
     took = more.get("took", 0)
     run.add_step(
         RunStep(
-            kind,
-            max(run.session.timestamp_ms() - took, 0),
-            printable_text(name, _MAX_NAME_CHARS),
+            kind=kind,
+            at=max(run.session.timestamp_ms() - took, 0),
+            name=printable_text(name, _MAX_NAME_CHARS),
             input=keep_text(to_excerpt_text(input)),
             output=keep_text(to_excerpt_text(output)),
             error=shorten_without_secrets(error, limits.MAX_EXCERPT_BYTES),
@@ -251,7 +248,7 @@ def record_step(
 
 
 def to_excerpt_text(value: object) -> str:
-    """Return what was said as text: JSON, if it is none."""
+    """Return a value as text: other types than text and bytes as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, bytes):
@@ -263,16 +260,17 @@ def to_excerpt_text(value: object) -> str:
 
 
 def find_version_at_head(session: Session, slug: str) -> str:
-    """Return the version of a skill at the head, "" if there is none of that name."""
-    found = skill_lookup.find_skill_or_none(session, session.bundle_of(session.head()), slug)
-    return found.card.version if found else ""
+    """Return the version of a skill at the head, "" if there is no such skill."""
+    bundle = session.bundle_of(session.head())
+    skill = skill_lookup.find_skill_or_none(session, bundle, slug)
+    return skill.card.version if skill else ""
 
 
 def check_outcome(outcome: str) -> str:
     """Return an outcome. Raises `InvalidInput` (`bad_outcome`)."""
     if outcome not in RUN_OUTCOMES:
         raise InvalidInput(
-            f"no outcome: {printable_text(outcome, 80)!r}",
+            f"not an outcome: {printable_text(outcome, 80)!r}",
             code="bad_outcome",
             hint=f"it is one of {', '.join(RUN_OUTCOMES)}",
         )
@@ -280,26 +278,26 @@ def check_outcome(outcome: str) -> str:
 
 
 MAX_JOINED_STEPS = 200_000
-"""Steps of one run that are put together."""
+"""The most steps of one run that are joined."""
 
 
 def read_whole_run(session: Session, rev: str) -> Receipt:
-    """Return the run of which a revision carries a part, as one receipt up to there.
+    """Return the run that a revision carries a part of, up to this part, as one receipt.
 
-    Raises as `receipts.resolved` and `receipts.back`, and `FormatError` (`too_many`).
+    Raises as `read_part_at_revision` and `iter_parts`, and `FormatError` (`too_many`).
     """
     return _join_parts(session, read_part_at_revision(session, rev), ())
 
 
 def read_open_run(session: Session, run: Run) -> Receipt:
-    """Return a run that goes on, as one receipt up to now."""
+    """Return a run in progress as one receipt."""
     part, previous, pending = run.read_chain_state()
     header = run.header._replace(part=part, previous=previous)
     return _join_parts(session, ReceiptPart(header, NO_DIGEST, NO_DIGEST), pending)
 
 
 def _join_parts(session: Session, last: ReceiptPart, pending: tuple[RunStep, ...]) -> Receipt:
-    """Return `last` with the steps of the parts before it, its own, and those that wait."""
+    """Return `last` with the steps of all earlier parts, its own, and the pending ones."""
     pieces = [pending]
     count = len(pending)
     for part in iter_parts(session, last):

@@ -13,13 +13,14 @@ from ... import limits
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation, paths
+from ...objects.bundle import Edits
 from ...objects.tree_entry import FILE, LINK, TreeEntry
 from ...results import Recorded, Upserted
 from ...skills import skill_document, skill_layout
 from ...skills.slug import slugify
 from ...worktree.scan_paths import is_path_ignored
 from ..changes.snapshot_folder import build_snapshot_result
-from ..changes.snapshot_paths import Edits, parent_folders, refuse_new_collisions
+from ..changes.snapshot_paths import parent_folders, refuse_new_collisions
 from ..core import working_copy
 from ..core.manual_edits import record_manual_edits
 from ..core.pending_writes import refuse_long_names

@@ -1,7 +1,7 @@
-"""Campaigns: `python -m tests.support.lineages model --seed 1 --budget 600`, or `writers`, or `texts`.
+"""Campaigns: `python -m tests.support.lineages model --seed 1 --budget 600`.
 
-`writers` lets as many processes and threads upsert as asked for. The others draw work by
-the seed until the budget is spent. The exit status is 1 if something is wrong.
+`writers` upserts in the requested number of processes and threads. `model` and `texts` draw
+random work by the seed until the budget is spent. The exit status is 1 on any fault.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def make_parser() -> argparse.ArgumentParser:
     made.add_argument("--processes", type=int, default=32)
     made.add_argument("--threads", type=int, default=32)
     made.add_argument("--times", type=int, default=200, help="upserts of each writer")
-    made.add_argument("--merges", type=int, default=20, help="merges beside the upserts")
+    made.add_argument("--merges", type=int, default=20, help="merges during the upserts")
     made.add_argument("--work", help="folder to work in")
     return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a campaign, print what came of it. Return the exit status."""
+    """Run a campaign, print its result, and return the exit status."""
     options = make_parser().parse_args(arguments)
     with tempfile.TemporaryDirectory(dir=options.work) as folder:
         if options.campaign == "writers":
@@ -76,7 +76,7 @@ def _run_texts(folder: Path, options: argparse.Namespace) -> int:
 
 
 def _run_model(number: int) -> None:
-    """Draw some lives of a brain; a failure is raised with the steps that show it."""
+    """Run random histories of a brain; a failure is raised with the steps to reproduce it."""
     drawn = type("Drawn", (LineageMachine,), {})
     seed(number)(drawn)
     wanted = settings(

@@ -1,4 +1,4 @@
-"""Many writers on one branch, in processes and in threads, with readers and mergers beside them."""
+"""Many writers on one branch, in processes and threads, with concurrent readers and mergers."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _start_process(work: str, *arguments: object) -> subprocess.Popen[bytes]:
 
 
 def _run_merges(folder: Path, merges: int, faults: list[str]) -> None:
-    """Merge branches that were made beside the upserts, each with a record of its own."""
+    """Merge branches that were made during the upserts, each with a record of its own."""
     if not merges:
         return
     with Brain.open(folder, author="merger") as brain:
@@ -136,15 +136,15 @@ def _run_merges(folder: Path, merges: int, faults: list[str]) -> None:
                 transaction.lock_for_writing(session),
                 transaction.store_transaction(session) as tx,
             ):
-                mine = transaction.WriteTransaction(session, tx)
-                before = mine.head = session.reader.read_ref(head_ref(name)) or b""
-                mine.bundle = session.bundle_of(before)
+                txn = transaction.WriteTransaction(session, tx)
+                before = txn.head = session.reader.read_ref(head_ref(name)) or b""
+                txn.bundle = session.bundle_of(before)
                 path = f"memory/{name}.txt"
                 entry = TreeEntry(path, FILE, tx.put_blob(content), len(content))
-                mine.record_snapshot({path: entry}, operation.snapshot_operation())
-                tx.update_ref(head_ref(name), before, mine.head)
-                refs = [(head_ref(name), before, mine.head)]
-                transaction.log_operation(session, tx, "snapshot", "beside", refs)
+                txn.record_snapshot({path: entry}, operation.snapshot_operation())
+                tx.update_ref(head_ref(name), before, txn.head)
+                refs = [(head_ref(name), before, txn.head)]
+                transaction.log_operation(session, tx, "snapshot", "meanwhile", refs)
             if brain.merge(name).conflicts:
                 faults.append(f"{name} has conflicts")
 

@@ -1,7 +1,7 @@
-"""Brains with rows forged by the project's own functions, so that every id and seal fits.
+"""Brains with rows forged by the project's own functions, so that ids and checksums match.
 
-`python -m tests.support.lineages.forged_lineages SEED ROUNDS` forges one brain after the other, verifies it, and
-asks it what a user would; whatever is not a `BrainError` is a fault. The seed is printed.
+`python -m tests.support.lineages.forged_lineages SEED ROUNDS` forges brains, verifies each,
+and runs what a user would run; any exception but a `BrainError` is a fault.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _honest_snapshot(session: Session) -> Snapshot:
 def _commit_snapshot(session: Session, tx: Any, data: bytes) -> None:
     head = session.head()
     here = snapshots.snapshot_id(data)
-    tx.put(ObjectKind.SNAPSHOT, here, data)
+    tx.put_object(ObjectKind.SNAPSHOT, here, data)
     name = f"heads/{session.current_branch()}"
     tx.update_ref(name, head, here)
     log_operation(session, tx, "snapshot", "forged", [(name, head, here)])

@@ -10,20 +10,22 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
 from brain import Brain
-from brain.repo.core import checkout as writing
-from tests.support.lineages.brain_beside_model import (
+from brain.repo.core import checkout
+from tests.support.lineages.brain_with_model import (
     BRANCH_NAMES,
     CONFLICT_CHOICES,
     PLAIN_PATHS,
     SKILL_SLUGS,
-    BrainBesideModel,
+    BrainWithModel,
     skill_path,
 )
 from tests.support.lineages.lineage_model import LogStep, differing_paths
 
 skill_slugs = st.sampled_from(SKILL_SLUGS)
 branch_names = st.sampled_from(BRANCH_NAMES)
-other_branches = st.runner().flatmap(lambda machine: st.sampled_from(machine.model.others()))
+other_branches = st.runner().flatmap(
+    lambda machine: st.sampled_from(machine.model.other_branches())
+)
 """A branch that is there, rather not the current one."""
 file_paths = st.sampled_from([*PLAIN_PATHS, *map(skill_path, SKILL_SLUGS)])
 conflict_choices = st.sampled_from(CONFLICT_CHOICES)
@@ -33,7 +35,7 @@ class SimulatedKill(BaseException):
     """What ends a command in the midst of its files."""
 
 
-class LineageMachine(BrainBesideModel):
+class LineageMachine(BrainWithModel):
     """Branches, skills, files, merges, undo and redo."""
 
     @invariant()
@@ -122,7 +124,7 @@ class LineageMachine(BrainBesideModel):
         """Write a skill and die before its file is written; the next writer writes it."""
         before = self.model.head
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(writing, "write_files", _raise_kill)
+            patch.setattr(checkout, "write_files", _raise_kill)
             with pytest.raises(SimulatedKill):
                 self.brain.upsert_skill(slug, self.new_line(skill_path(slug)), description="d")
         self.reopen()
@@ -165,12 +167,12 @@ class LineageMachine(BrainBesideModel):
 
     @rule(
         name=other_branches,
-        mine=st.data(),
+        data=st.data(),
         choice=st.none() | conflict_choices,
         at_once=st.booleans(),
     )
     def work_on_both(
-        self, name: str, mine: st.DataObject, choice: str | None, at_once: bool
+        self, name: str, data: st.DataObject, choice: str | None, at_once: bool
     ) -> None:
         """Do something on two branches, and perhaps merge at once."""
         if self.waiting:
@@ -178,13 +180,13 @@ class LineageMachine(BrainBesideModel):
         here = self.model.branch
         for branch in (name, here):
             self.switch(branch)
-            if mine.draw(st.booleans()):
-                self.upsert(mine.draw(skill_slugs))
-            if mine.draw(st.booleans()):
-                self.delete(mine.draw(skill_slugs))
-            self.write(mine.draw(file_paths), mine.draw(st.booleans()))
+            if data.draw(st.booleans()):
+                self.upsert(data.draw(skill_slugs))
+            if data.draw(st.booleans()):
+                self.delete(data.draw(skill_slugs))
+            self.write(data.draw(file_paths), data.draw(st.booleans()))
             self.snapshot()
-        self.write(mine.draw(file_paths), mine.draw(st.booleans()))
+        self.write(data.draw(file_paths), data.draw(st.booleans()))
         if at_once:
             self.merge(name, choice)
 

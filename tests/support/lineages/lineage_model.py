@@ -109,13 +109,13 @@ def merge_files(
     contested = set()
     for path in base.files.keys() | ours.keys() | theirs.keys():
         was, a, b = (side.get(path) for side in (base.files, ours, theirs))
-        kept = a
+        merged = a
         if a != b and (path in base.unknown or was not in (a, b)):
             contested.add(path)
         elif a == was:
-            kept = b
-        if kept is not None:
-            out[path] = kept
+            merged = b
+        if merged is not None:
+            out[path] = merged
     return out, frozenset(contested)
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from brain.secrets import MAX_SECRET_FINDINGS, find_secrets, mask_message, mask_secrets
+from brain.secrets import MAX_SECRET_FINDINGS, find_secrets, mask_remote_message, mask_secrets
 from tests.support import planted_secrets
 
 PEM = "-----BEGIN RSA {0}-----\n{1}-----END RSA {0}-----\n".format(
@@ -55,7 +55,7 @@ URL = "https://user:hunter22x@rpc.example:8545/v3/9aa3d95b3bc440fa88ea12eaa44561
     ],
 )
 def test_what_was_entrusted_to_a_stranger_is_taken_out_of_what_they_say(words: str) -> None:
-    said = mask_message(words, URL, "MYKEY-of-the-user")
+    said = mask_remote_message(words, URL, "MYKEY-of-the-user")
     assert "[redacted" in said
     for secret in ("9aa3d95b", "hunter22x", "abcdefgh1", "a1B2c3", "MYKEY"):
         assert secret not in said
@@ -63,5 +63,5 @@ def test_what_was_entrusted_to_a_stranger_is_taken_out_of_what_they_say(words: s
 
 def test_the_rest_of_what_they_say_stays() -> None:
     words = "execution reverted: v3 of the pool at rpc.example is paused"
-    assert mask_message(words, URL) == words
-    assert mask_message("half \ud800 a pair", "http://[bad") == "half \\ud800 a pair"
+    assert mask_remote_message(words, URL) == words
+    assert mask_remote_message("half \ud800 a pair", "http://[bad") == "half \\ud800 a pair"

@@ -9,9 +9,9 @@ from typing import Any
 from brain.digest import blob_id
 from brain.receipts import (
     FileWrite,
-    KeptText,
     Receipt,
     RunStep,
+    TextExcerpt,
     TranscriptSource,
     decode_receipt,
     encode_receipt,
@@ -44,9 +44,9 @@ _GOOD: dict[str, Receipt] = {
         ),
     ),
     "a long text": Receipt("5f2c", steps=(RunStep("tool", input=LONG),)),
-    "a text without excerpt": Receipt("5f2c", steps=(RunStep("tool", input=KeptText(HERE, 3, "")),)),
+    "a text without excerpt": Receipt("5f2c", steps=(RunStep("tool", input=TextExcerpt(HERE, 3, "")),)),
     "a text without its secret": Receipt(
-        "5f2c", steps=(RunStep("tool", input=KeptText(blob_id(b"[redacted: x]"), 13, "[redacted: x]", 1)),)
+        "5f2c", steps=(RunStep("tool", input=TextExcerpt(blob_id(b"[redacted: x]"), 13, "[redacted: x]", 1)),)
     ),
     "what was read from elsewhere": Receipt(
         "5f2c", outcome="unknown", source=TranscriptSource("claude", HERE, 12, 1)

@@ -27,9 +27,9 @@ def planted(brain: Brain, path: str, said: str, at: str = "") -> bytes:
     snapshot = bytes.fromhex(said)
     with session.store.transaction() as tx:
         tx.redact_blob(entry.blob, snapshot, lambda others: others)
-    db.run("DELETE FROM redactions")
+    db.execute("DELETE FROM redactions")
     row = (entry.blob, snapshot, checksums.row_checksum(entry.blob, snapshot))
-    db.run("INSERT INTO redactions VALUES (?, ?, ?)", row)
+    db.execute("INSERT INTO redactions VALUES (?, ?, ?)", row)
     session.clear_loaded()
     session.loaded_cards.clear()
     return entry.blob
@@ -113,7 +113,7 @@ def test_a_redaction_that_the_store_has_forgotten_is_named(brain: Brain) -> None
     brain.snapshot()
     said = brain.redact("memory/a.md", reason="a name").snapshot
     assert brain.verify().ok
-    brain._session.store._db.run("DELETE FROM redactions")  # type: ignore[attr-defined]
+    brain._session.store._db.execute("DELETE FROM redactions")  # type: ignore[attr-defined]
     (found,) = errors(brain)
     assert (found.code, found.snapshot) == ("unknown_redaction", said)
 

@@ -40,13 +40,13 @@ def holders(brain: Brain, text: str) -> list[str]:
     found += [f"cache/{name}" for name in files_with(cache_folder(brain).parent, sought)]
     db = brain._session.store._db  # type: ignore[attr-defined]
     decoder = BlobDecoder(db)
-    for id, codec, data in db.all("SELECT id, codec, data FROM blobs WHERE codec != 1"):
+    for id, codec, data in db.fetch_all("SELECT id, codec, data FROM blobs WHERE codec != 1"):
         if sought in decoder.decode(id, codec, data):
             found.append(f"blob {id.hex()}")
     cache = brain._session.cache._db
     tables = [(db, sql.split()[2]) for sql in TABLES] + [(cache, name) for name in CONTENT_TABLES]
     for where, name in tables:
-        for row in where.all(f"SELECT * FROM {name}"):
+        for row in where.fetch_all(f"SELECT * FROM {name}"):
             if any(sought in (v if isinstance(v, bytes) else str(v).encode()) for v in row):
                 found.append(name)
     return found
@@ -100,7 +100,7 @@ def test_what_a_dictionary_was_trained_on_is_gone_from_it_too(
     monkeypatch.setattr(sqlite_store, "BULK_LOAD_BYTES", 1)
     brain.snapshot()
     db = brain._session.store._db  # type: ignore[attr-defined]
-    ((dictionary,),) = db.all("SELECT data FROM dictionaries WHERE number = 1")
+    ((dictionary,),) = db.fetch_all("SELECT data FROM dictionaries WHERE number = 1")
     part = word[-30:-10]
     assert part.encode() in dictionary
     for number in range(7, 400, 50):
@@ -124,11 +124,11 @@ def test_a_reader_in_the_midst_of_a_blob_that_is_packed_anew_gets_its_content(
     text = (brain.root / "memory/7.md").read_bytes()
     with Brain.open(brain.root) as other:
         store = other._session.store
-        row = store._blob_row(blob_id(text))  # type: ignore[attr-defined]
+        row = store._fetch_blob_row(blob_id(text))  # type: ignore[attr-defined]
         for number in range(20, 60):
             brain.redact(f"memory/{number}.md", reason="x")
-        assert store._blob_row(blob_id(text)) != row  # type: ignore[attr-defined]
-        content = store._content(blob_id(text), *row)  # type: ignore[attr-defined]
+        assert store._fetch_blob_row(blob_id(text)) != row  # type: ignore[attr-defined]
+        content = store._decode_content(blob_id(text), *row)  # type: ignore[attr-defined]
         assert content == text
         assert dict(store.read_small_blobs([blob_id(text)])) == {blob_id(text): text}
 

@@ -46,8 +46,7 @@ def test_it_is_said_to_be_recorded_and_what_somebody_wrote_since_is_no_part_of_i
     assert done.stdout.splitlines() == [
         "unwritable: it is recorded; the next command that writes tries again",
         "2",
-        f"True unwritten {path}: recorded, but not yet written; the next command that writes "
-        "does so",
+        f"True unwritten {path}: recorded, but not yet written; the next writing command writes it",
         "unfinished writes",
         f"['{path}'] []",
     ]

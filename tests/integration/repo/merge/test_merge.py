@@ -147,6 +147,27 @@ def test_a_text_edited_where_its_markers_lie_is_taken(brain: Brain) -> None:
     assert read(brain, "prompts/system.md") == "Be kind and fast.\n"
 
 
+def test_a_link_where_markers_were_is_not_followed(brain: Brain, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    for secret in (tmp_path / "secret", tmp_path / "outside/system.md"):
+        secret.write_text("hidden\n")
+    prompts(brain)
+    brain.merge("idea")
+    marked = brain.root / ".brain/conflicts/prompts/system.md"
+    marked.unlink()
+    marked.symlink_to(tmp_path / "secret")
+    with pytest.raises(InvalidInput) as link_error:
+        brain.resolve(["prompts/system.md"], "content")
+    assert link_error.value.code == "no_markers"
+    marked.unlink()
+    marked.parent.rmdir()
+    marked.parent.symlink_to(tmp_path / "outside")
+    with pytest.raises(InvalidInput) as folder_error:
+        brain.resolve(["prompts/system.md"], "content")
+    assert folder_error.value.code == "unsafe_path"
+    assert (tmp_path / "secret").read_text() == "hidden\n"
+
+
 def test_an_edited_skill_still_gets_the_version_of_the_merge(brain: Brain) -> None:
     diverge(
         brain,

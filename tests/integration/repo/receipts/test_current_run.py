@@ -150,7 +150,7 @@ def test_what_is_raised_is_the_outcome(brain: Brain) -> None:
         ("cancelled", "KeyboardInterrupt: "),
         ("unknown", "Nobody looked"),
     ]
-    with pytest.raises(InvalidInput, match="no outcome"):
+    with pytest.raises(InvalidInput, match="not an outcome"):
         task.end("great")
 
 

@@ -94,6 +94,28 @@ def test_a_field_added_and_one_removed_are_both_taken() -> None:
     assert b"metadata" not in content
 
 
+def test_fields_that_both_sides_add_are_all_there_also_in_metadata() -> None:
+    ours = skill(tools="allowed-tools: Read\nlicense: MIT", owner="owner: team\n  tier: 1")
+    theirs = skill(tools="allowed-tools: Read\ncompatibility: any", owner="owner: team\n  zone: b")
+    content = merged("skills/oracle/SKILL.md", SKILL, ours, theirs, "oracle")
+    head = content.split(b"---\n")[1].splitlines()
+    old = skill(version="version: 2").split(b"---\n")[1].splitlines()
+    new = {b"license: MIT", b"compatibility: any", b"  tier: 1", b"  zone: b"}
+    assert [line for line in head if line not in new] == old
+    assert Counter(line for line in head if line in new) == Counter(new)
+    tools = head.index(b"allowed-tools: Read")
+    assert {*head[tools + 1 : tools + 3]} == {b"license: MIT", b"compatibility: any"}
+
+
+def test_a_skill_that_would_state_no_version_is_contested() -> None:
+    base = b"---\nname: a\ndescription: d\nversion: 1\nmetadata:\n  version: 1\n---\nx\n"
+    ours, theirs = (
+        base.replace(b"\nversion: 1", b""),
+        base.replace(b"metadata:\n  version: 1\n", b""),
+    )
+    assert contested("skills/a/SKILL.md", base, ours, theirs, "a")
+
+
 def test_two_descriptions_are_contested_and_can_be_chosen() -> None:
     ours, theirs = skill(description="A"), skill(description="B")
     draft = content_merge.draft_merge(

@@ -142,7 +142,7 @@ def test_nothing_is_removed_from_a_store_that_lacks_something(brain: Brain, tabl
     brain.upsert_skill("A", "Undone.\n")
     brain.undo()
     db = brain._session.store._db  # type: ignore[attr-defined]
-    db.run(f"DELETE FROM {table} WHERE number = (SELECT min(number) + 1 FROM {table})")
+    db.execute(f"DELETE FROM {table} WHERE number = (SELECT min(number) + 1 FROM {table})")
     before = brain._session.store.count_objects()
     assert code_of(lambda: brain.gc(grace=0), StoreError) == "incomplete"
     assert brain._session.store.count_objects() == before

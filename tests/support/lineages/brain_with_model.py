@@ -1,4 +1,4 @@
-"""A brain beside its model: what is there, and how the model follows a command."""
+"""A brain with its model, which follows each command."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def _without_version(path: str, content: bytes, raised: set[str]) -> bytes:
     return re.sub(rb"(?m)^version: \d+\n", b"", content) if path in raised else content
 
 
-class BrainBesideModel(RuleBasedStateMachine):
-    """A brain, a model of it, and what the model has to be told."""
+class BrainWithModel(RuleBasedStateMachine):
+    """A brain, its model, and how the model follows the brain."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -12,9 +12,9 @@ from brain.digest import blob_id
 from brain.errors import FormatError
 from brain.receipts import (
     FileWrite,
-    KeptText,
     Receipt,
     RunStep,
+    TextExcerpt,
     TranscriptSource,
     decode_receipt,
     encode_receipt,
@@ -143,9 +143,9 @@ def test_steps_past_the_limit_are_refused() -> None:
 
 def test_an_excerpt_that_is_not_its_text_is_refused() -> None:
     for text in (
-        KeptText(HERE, 2, "ab"),
-        KeptText(blob_id(b"ab"), 3, "ab"),
-        KeptText(blob_id(b"ab"), 1, "ab"),
+        TextExcerpt(HERE, 2, "ab"),
+        TextExcerpt(blob_id(b"ab"), 3, "ab"),
+        TextExcerpt(blob_id(b"ab"), 1, "ab"),
     ):
         with pytest.raises(FormatError):
             encode_receipt(Receipt("r", steps=(RunStep("tool", input=text),)))

@@ -75,6 +75,14 @@ def test_what_was_written_follows_a_file_that_the_other_side_moved() -> None:
         assert result(base, ours, theirs) == ids({"b": "2", "z": "z"})
 
 
+def test_a_move_does_not_overwrite_a_file_that_the_other_side_made_at_its_target() -> None:
+    moved, made = {"b": "1"}, {"a": "2", "b": "new"}
+    for ours, theirs in ((made, moved), (moved, made)):
+        found = merge({"a": "1"}, ours, theirs)
+        assert found.edits == {}
+        assert [conflict.path for conflict in found.conflicts] == ["a", "b"]
+
+
 def test_a_file_and_a_folder_of_one_name_collide_and_so_do_twins() -> None:
     assert merge({}, {"a": "1"}, {"a/b": "2"}).collisions == [("a", "a/b")]
     assert merge({}, {"a/b": "2"}, {"a": "1"}).collisions == [("a/b", "a")]

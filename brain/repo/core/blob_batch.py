@@ -1,0 +1,40 @@
+"""A batch of blobs, with the skill cards among them, that are stored together."""
+
+from __future__ import annotations
+
+from ...digest import blob_id
+from ...store.protocol import StoreTransaction
+from ..open.session import Session
+from ..read import skill_rows
+
+_MAX_BATCH_BYTES = 1 << 20
+"""The content that is held in memory before it is stored."""
+
+
+class BlobBatch:
+    """Blobs and skill cards to store; each is a row of id and data."""
+
+    def __init__(self, session: Session) -> None:
+        self.blobs: list[tuple[bytes, bytes]] = []
+        self.cards: list[tuple[bytes, bytes]] = []
+        self._session = session
+        self._size = 0
+
+    def add(self, path: str, content: bytes) -> bytes:
+        """Add the content of the file at the full `path`; return its blob id."""
+        blob = blob_id(content)
+        self.blobs.append((blob, content))
+        self._size += len(content)
+        if skill_rows.may_be_skill(path):
+            self.cards.append(skill_rows.build_card_row(self._session, path, blob, content))
+        return blob
+
+    def is_full(self) -> bool:
+        """Tell whether the batch should be stored before more is added."""
+        return self._size >= _MAX_BATCH_BYTES
+
+    def store(self, tx: StoreTransaction) -> None:
+        """Put the blobs into the store and the cards into the cache, and start anew."""
+        tx.put_blobs(self.blobs)
+        skill_rows.stage_cards(self._session, self.cards)
+        self.blobs, self.cards, self._size = [], [], 0
