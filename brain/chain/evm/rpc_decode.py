@@ -1,9 +1,8 @@
 """Strict decoding of the JSON-RPC answers of a node, which are untrusted.
 
-Everything here raises `LedgerError` (`bad_rpc`) for what is not exactly as it should be.
-Numbers are below 2^64 and amounts below 2^256, without leading zeros (execution-apis:
-base types); bytes are lower or upper case hex of whole bytes; addresses come out in
-lower case.
+Every decoder raises `LedgerError` (`bad_rpc`) for a malformed value. Numbers are below 2^64
+and amounts below 2^256, without leading zeros (execution-apis: base types); bytes are hex of
+whole bytes in any case; addresses and hashes are returned in lower case.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ class BlockInfo(NamedTuple):
 
 
 def bad_rpc_error(host: str, what: str) -> LedgerError:
-    """Return the error for an answer of a node that cannot be taken."""
+    """Return the error for an invalid answer of a node."""
     return LedgerError(
         f"{host} {what}",
         code="bad_rpc",
-        hint="check that the address is that of a node of this chain, or ask another",
+        hint="check that the URL is a node of this chain, or use another node",
     )
 
 
 def refuse_answer(what: str, value: object) -> NoReturn:
-    """Raise for an answer that cannot be."""
+    """Raise for an invalid value in an answer."""
     raise bad_rpc_error(
-        "the node", f"gave no valid {what}: {printable_text(repr(value), MAX_SHOWN_CHARS)}"
+        "the node", f"returned no valid {what}: {printable_text(repr(value), MAX_SHOWN_CHARS)}"
     )
 
 
@@ -87,21 +86,21 @@ def decode_address(value: Any, what: str) -> str:
 
 
 def decode_object(value: Any, what: str) -> dict[str, Any]:
-    """Return an object of JSON."""
+    """Return a JSON object."""
     if not isinstance(value, dict):
         refuse_answer(what, value)
     return value
 
 
 def decode_array(value: Any, what: str) -> list[Any]:
-    """Return an array of JSON."""
+    """Return a JSON array."""
     if not isinstance(value, list):
         refuse_answer(what, value)
     return value
 
 
 def decode_block(value: Any) -> BlockInfo:
-    """Return what counts of a block. Only the first block of a chain may lack a time."""
+    """Return a block. Only the first block of a chain may have the time 0."""
     fields = decode_object(value, "block")
     found = BlockInfo(
         decode_uint64(fields.get("number"), "block number"),
@@ -115,5 +114,5 @@ def decode_block(value: Any) -> BlockInfo:
 
 
 def decode_optional_block(value: Any) -> BlockInfo | None:
-    """Return what counts of a block that need not exist."""
+    """Return a block, None for the answer null."""
     return None if value is None else decode_block(value)
