@@ -135,7 +135,7 @@ def test_anybody_may_pay_for_a_commitment_that_the_owner_signed(
         relayer.ownership.relay(signed)
     assert (raised.value.code, raised.value.hint) == (
         "stale_parent",
-        "an authorization counts once; ask for a new one",
+        "an authorization is valid once; ask for a new one",
     )
 
 

@@ -143,9 +143,7 @@ class LedgerContext:
             call = (self.config.contract, data)
             pending = sender.resend_pending(view)
             same = next((one for one in pending if (one.to, one.data) == call), None)
-            record = (
-                sender.resend(view, same) if same else sender.send(view, TxIntent(kind), *call)
-            )
+            record = sender.resend(view, same) if same else sender.send(view, TxIntent(kind), *call)
         return self.wait_until_included(record)
 
     def wait_until_included(self, record: TxRecord) -> SentTransaction:

@@ -2,7 +2,7 @@
 
 A log cannot prove by itself that its operator shows the same log to everybody. With the key,
 the operator can copy the folder, or restore an old copy, and append different entries to
-each; both histories are valid. Only a reader who has a checkpoint of the other one notices.
+each; both histories are valid. Only readers with a checkpoint of the other one notice.
 So a checkpoint binds the operator once it has left the machine: handed over, cosigned by a
 witness, or anchored in a chain. The ledger itself detects a database that is missing, or that
 is older than or differs from the last acknowledged state, and checkpoints that do not match.
