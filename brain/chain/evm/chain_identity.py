@@ -33,11 +33,6 @@ PUBLIC_NETWORKS = {
 }
 
 
-def network_name(chain_id: int) -> str:
-    """Return the name of a public network, "" for any other chain id."""
-    return next((name for name, one in PUBLIC_NETWORKS.items() if one.chain_id == chain_id), "")
-
-
 def fetch_chain_identity(urls: Sequence[str]) -> tuple[int, str]:
     """Return the chain id and the hash of block 0 on which all nodes agree.
 

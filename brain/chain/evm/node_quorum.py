@@ -220,13 +220,13 @@ class NodeQuorum:
         return QuorumView(block, tuple(nodes)) if len(nodes) >= self._config.quorum else None
 
     def _ask_block(self, number: int, nodes: Sequence[RpcNode]) -> list[tuple[BlockInfo, RpcNode]]:
-        found = []
+        answers = []
         for node in nodes:
             with suppress(LedgerError):
                 block = rpc_decode.decode_optional_block(_block_by_number(node, number))
                 if block is not None and block.number == number:
-                    found.append((block, node))
-        return found
+                    answers.append((block, node))
+        return answers
 
     def _require_agreement(self, answers: Sequence[tuple[AnswerT, RpcNode]], what: str) -> AnswerT:
         counts: dict[AnswerT, int] = {}
@@ -244,8 +244,8 @@ class NodeQuorum:
         )
 
 
-def _number_up_to(found: QuorumView | None, view: QuorumView) -> int:
-    return min(found.block.number, view.block.number) if found else -1
+def _number_up_to(tagged: QuorumView | None, view: QuorumView) -> int:
+    return min(tagged.block.number, view.block.number) if tagged else -1
 
 
 def _block_by_tag(node: RpcNode, tag: str) -> Any:

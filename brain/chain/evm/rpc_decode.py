@@ -51,10 +51,10 @@ def decode_uint256(value: Any, what: str) -> int:
 
 def decode_uint64(value: Any, what: str) -> int:
     """Return a number below 2^64."""
-    found = decode_uint256(value, what)
-    if found >> 64:
+    number = decode_uint256(value, what)
+    if number >> 64:
         refuse_answer(what, value)
-    return found
+    return number
 
 
 def decode_bytes(value: Any, what: str) -> bytes:
@@ -66,10 +66,10 @@ def decode_bytes(value: Any, what: str) -> bytes:
 
 def decode_word(value: Any, what: str) -> bytes:
     """Return 32 bytes."""
-    found = decode_bytes(value, what)
-    if len(found) != 32:
+    word = decode_bytes(value, what)
+    if len(word) != 32:
         refuse_answer(what, value)
-    return found
+    return word
 
 
 def decode_hash(value: Any, what: str) -> str:
@@ -79,10 +79,10 @@ def decode_hash(value: Any, what: str) -> str:
 
 def decode_address(value: Any, what: str) -> str:
     """Return an address as text in lower case."""
-    found = decode_bytes(value, what)
-    if len(found) != 20:
+    address = decode_bytes(value, what)
+    if len(address) != 20:
         refuse_answer(what, value)
-    return "0x" + found.hex()
+    return "0x" + address.hex()
 
 
 def decode_object(value: Any, what: str) -> dict[str, Any]:
@@ -102,15 +102,15 @@ def decode_array(value: Any, what: str) -> list[Any]:
 def decode_block(value: Any) -> BlockInfo:
     """Return a block. Only the first block of a chain may have the time 0."""
     fields = decode_object(value, "block")
-    found = BlockInfo(
+    block = BlockInfo(
         decode_uint64(fields.get("number"), "block number"),
         decode_hash(fields.get("hash"), "block hash"),
         decode_uint64(fields.get("timestamp"), "block time"),
         decode_uint256(fields.get("baseFeePerGas", "0x0"), "base fee"),
     )
-    if found.time == 0 and found.number > 0:
+    if block.time == 0 and block.number > 0:
         refuse_answer("block time", fields.get("timestamp"))
-    return found
+    return block
 
 
 def decode_optional_block(value: Any) -> BlockInfo | None:

@@ -97,7 +97,14 @@ class LogWriter(LogReader):
             head = heads.get(brain)
             if head is None or head.snapshot != snapshot:
                 seq = _next_seq(head, request)
-                head = IndexedEntry(size + len(new_entries), brain, seq, snapshot, parent, time)
+                head = IndexedEntry(
+                    leaf_index=size + len(new_entries),
+                    brain=brain,
+                    seq=seq,
+                    snapshot=snapshot,
+                    parent=parent,
+                    time=time,
+                )
                 heads[brain] = head
                 new_entries.append(head)
             out[place] = head

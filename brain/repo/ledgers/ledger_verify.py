@@ -143,24 +143,24 @@ def _find_ledgers_not_asked(
     for one in known.values():
         # The identity of an anchored log ends with that of the log.
         if not any(verdict.identity.endswith(one.identity) for verdict in verdicts):
-            text = f"commitment {one.seq} was made in {one.identity}, which was not asked"
+            text = f"commitment {one.seq} was made in {one.identity}, which was not verified"
             yield Finding("not_asked", "warning", one.snapshot.hex(), "", text)
 
 
 def _find_order_faults(
     session: Session, name: str, history: Sequence[Commitment]
 ) -> Iterator[Finding]:
-    here = []
-    for made in history:
-        if _has_snapshot(session, made.snapshot):
-            here.append(made)
+    known = []
+    for commitment in history:
+        if _has_snapshot(session, commitment.snapshot):
+            known.append(commitment)
         else:
-            text = f"{name} holds commitment {made.seq}, of a snapshot that is not here"
-            yield _error_finding("ledger_ahead", text, made.snapshot)
-    for one, next_one in pairwise(here):
-        if one.snapshot not in AncestorSet(session, next_one.snapshot):
-            text = f"commitment {next_one.seq} in {name} does not descend from {one.seq}"
-            yield _error_finding("commitment_order", text, next_one.snapshot)
+            text = f"{name} holds commitment {commitment.seq}, of a snapshot that is not here"
+            yield _error_finding("ledger_ahead", text, commitment.snapshot)
+    for earlier, later in pairwise(known):
+        if earlier.snapshot not in AncestorSet(session, later.snapshot):
+            text = f"commitment {later.seq} in {name} does not descend from {earlier.seq}"
+            yield _error_finding("commitment_order", text, later.snapshot)
 
 
 def _find_forked_head(session: Session, name: str, head: LedgerHead) -> Iterator[Finding]:
