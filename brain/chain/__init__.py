@@ -1,1 +1,1 @@
-"""Commitment of snapshots to ledgers, and evidence of it that needs no trust."""
+"""Ledgers that snapshots are committed to, and evidence of commitments for offline checks."""

@@ -1,62 +1,51 @@
 """A log whose root is anchored on a chain: one transaction for any number of brains.
 
-What the log holds is then shown by two steps: an entry of it is under the root, and the
-root is in the contract's storage, at a block. The root kept last covers all that the
-earlier ones did, since the log only grows. Which size of the log had that root is noted
-in a file beside what the ledgers keep, a line of JSON an anchor.
+An entry is proven in two steps: it is under the root of the log, and the contract stores
+that root at a block. The log only grows, so its newest root covers all earlier entries.
 """
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import BrainError, InvalidInput, LedgerError, NotFound
 from ..results import LogAnchor
+from .anchor_records import AnchorRecord, append_anchor_record, read_anchor_records
 from .evm.evm_ledger import EvmLedger
+from .evm.tx_status import SentTransaction
 from .ledger_protocol import FINALIZED, INCLUDED, Commitment, Ledger, LedgerFault, LedgerHead
 from .tlog import checkpoints, signed_note
 from .tlog.checkpoints import Checkpoint
 from .tlog.embedded_ledger import EmbeddedLedger
 
-_ANCHORS_FILE = "anchors.jsonl"
-
-
-class AnchorRecord(NamedTuple):
-    """A root of a log that `sender` has kept in a contract, named as `identity` does."""
-
-    identity: str
-    log: str
-    sender: str
-    root: str
-    size: int
-
 
 def anchor_log(log: EmbeddedLedger, chain: EvmLedger) -> LogAnchor:
-    """Keep the root that the log has now on a chain, and note it in the chain's folder.
+    """Anchor the current root of a log on a chain, and record it in the chain's folder.
 
-    A root that is there already is not sent again. Raises as `EvmLedger.anchor`, and
+    A root that is anchored already is not sent again. Raises as `Anchors.anchor`, and
     `NotFound` (`no_checkpoint`) for an empty log.
     """
-    now = _checkpoint_at(log)
-    sender = chain.sender
-    record = AnchorRecord(chain.identity, log.identity, sender, now.root.hex(), now.size)
-    if chain.anchored_root(sender) == now.root:
-        _append_anchor_record(chain.folder, record)
-        return _anchored_result(chain, record, _anchor_status(chain, record))
-    sent = chain.anchor(now.root, now.size)
-    _append_anchor_record(chain.folder, record)
-    return _anchored_result(chain, record, sent.status)._replace(
-        transaction=sent.transaction, block=sent.block, gas=sent.gas, fee=sent.fee
+    checkpoint = _checkpoint_at(log)
+    record = AnchorRecord(
+        identity=chain.identity,
+        log=log.identity,
+        sender=chain.sender,
+        root=checkpoint.root.hex(),
+        size=checkpoint.size,
     )
+    if chain.anchors.anchored_root(record.sender) == checkpoint.root:
+        append_anchor_record(chain.folder, record)
+        return _anchor_result(chain, record, _anchor_status(chain, record))
+    sent = chain.anchors.anchor(checkpoint.root, checkpoint.size)
+    append_anchor_record(chain.folder, record)
+    return _anchor_result(chain, record, sent.status, sent)
 
 
 def find_holding_ledger(brain: bytes, chain: EvmLedger, log: EmbeddedLedger) -> Ledger:
-    """Return what holds a brain on a chain: the contract itself, or a log anchored in it."""
-    noted = any(one.identity == chain.identity for one in _read_anchor_records(chain.folder))
-    if not noted or _may_hold_brain(chain, brain):
+    """Return the ledger that holds a brain on a chain: the contract, or a log anchored in it."""
+    records = read_anchor_records(chain.folder)
+    is_anchored = any(record.identity == chain.identity for record in records)
+    if not is_anchored or _may_hold_brain(chain, brain):
         return chain
     anchored = AnchoredLog(log, chain)
     return anchored if _may_hold_brain(anchored, brain) else chain
@@ -66,11 +55,11 @@ def _may_hold_brain(ledger: Ledger, brain: bytes) -> bool:
     try:
         return ledger.head(brain) is not None
     except BrainError:
-        return True  # who asks it next is told why
+        return True  # the next call to this ledger raises the error
 
 
 class AnchoredLog:
-    """A ledger to be read: what a log held when its root was last kept on a chain.
+    """A read-only ledger: the entries of a log that its root on a chain covers.
 
     Raises what `EvmLedger` and `EmbeddedLedger` raise.
     """
@@ -85,11 +74,9 @@ class AnchoredLog:
     def head(self, brain: bytes) -> LedgerHead | None:
         """Return the last commitment of a brain that the anchored log holds."""
         commitments = self.history(brain)
-        return (
-            LedgerHead(commitments[-1].seq, commitments[-1].snapshot, "", "")
-            if commitments
-            else None
-        )
+        if not commitments:
+            return None
+        return LedgerHead(commitments[-1].seq, commitments[-1].snapshot, "", "")
 
     def open(self, brain: bytes, snapshot: bytes) -> Commitment:
         """Raise `InvalidInput` (`only_batches`)."""
@@ -100,10 +87,10 @@ class AnchoredLog:
         raise _only_batches_error(self.name)
 
     def status(self, brain: bytes, snapshot: bytes) -> Commitment:
-        """Return a commitment, as final as the anchor is."""
-        for one in self.history(brain):
-            if one.snapshot == snapshot:
-                return one
+        """Return a commitment with the status of the anchor."""
+        for commitment in self.history(brain):
+            if commitment.snapshot == snapshot:
+                return commitment
         raise NotFound(
             f"the log anchored in {self.name} does not hold {snapshot.hex()[:12]}",
             code="not_committed",
@@ -111,36 +98,36 @@ class AnchoredLog:
         )
 
     def history(self, brain: bytes) -> list[Commitment]:
-        """Return the commitments of a brain that the anchored log holds."""
-        last = self._latest_anchor()
-        if last is None:
+        """Return the commitments of a brain that the anchored log holds, oldest first."""
+        anchor = self._latest_anchor()
+        if anchor is None:
             return []
-        status = _anchor_status(self._chain, last)
+        status = _anchor_status(self._chain, anchor)
         return [
-            one._replace(
-                ledger=self.name, identity=self.identity, status=status, sender=last.sender
+            commitment._replace(
+                ledger=self.name, identity=self.identity, status=status, sender=anchor.sender
             )
-            for one in self._log.history(brain)
-            if one.block is not None and one.block < last.size
+            for commitment in self._log.history(brain)
+            if commitment.block is not None and commitment.block < anchor.size
         ]
 
     def evidence(self, brain: bytes, snapshot: bytes) -> dict[str, Any]:
         """Return both parts: of the log at the anchored size, and of the anchor on the chain."""
         self.status(brain, snapshot)
-        last = self._latest_anchor()
-        assert last is not None  # or there were no such commitment
-        part = self._log.evidence(brain, snapshot, last.size)
-        chain = self._chain.anchor_evidence(bytes.fromhex(last.root), last.sender)
-        return {**part, "chain": chain}
+        anchor = self._latest_anchor()
+        assert anchor is not None  # else `status` raises
+        log_part = self._log.evidence(brain, snapshot, anchor.size)
+        chain_part = self._chain.anchors.anchor_evidence(bytes.fromhex(anchor.root), anchor.sender)
+        return {**log_part, "chain": chain_part}
 
     def trust_level(self, commitment: Commitment) -> str:
-        """Return that of the chain, which vouches for the log."""
+        """Return the trust level of the chain, which fixes the log."""
         return self._chain.trust_level(commitment)
 
     def verify(self) -> list[LedgerFault]:
-        """Check the contract, and the log against the root that is kept."""
-        last = self._latest_anchor()
-        older = [self._log.checkpoint(last.size)] if last else []
+        """Check the contract, and compare the log with the anchored root."""
+        anchor = self._latest_anchor()
+        older = [self._log.checkpoint(anchor.size)] if anchor else []
         return [*self._chain.verify(), *self._log.verify(older)]
 
     def _latest_anchor(self) -> AnchorRecord | None:
@@ -151,25 +138,25 @@ class AnchoredLog:
 
     def _find_anchor(self) -> AnchorRecord | None:
         identities = (self._chain.identity, self._log.identity)
-        noted = [
-            one
-            for one in _read_anchor_records(self._chain.folder)
-            if (one.identity, one.log) == identities
+        records = [
+            record
+            for record in read_anchor_records(self._chain.folder)
+            if (record.identity, record.log) == identities
         ]
-        for sender in dict.fromkeys(one.sender for one in reversed(noted)):
-            root = self._chain.anchored_root(sender).hex()
-            for one in noted:
-                if (one.sender, one.root) == (sender, root):
-                    self._check_against_log(one)
-                    return one
+        for sender in dict.fromkeys(record.sender for record in reversed(records)):
+            root = self._chain.anchors.anchored_root(sender).hex()
+            for record in records:
+                if (record.sender, record.root) == (sender, root):
+                    self._check_against_log(record)
+                    return record
         return None
 
-    def _check_against_log(self, one: AnchorRecord) -> None:
-        if _checkpoint_at(self._log, one.size).root.hex() != one.root:
+    def _check_against_log(self, record: AnchorRecord) -> None:
+        if _checkpoint_at(self._log, record.size).root.hex() != record.root:
             raise LedgerError(
                 f"the log of this machine is not the one anchored in {self.name}",
                 code="log_forked",
-                hint="it was rolled back, or is another one: bring the right one back",
+                hint="it was rolled back, or it is another log: restore the anchored one",
             )
 
 
@@ -178,9 +165,9 @@ def _checkpoint_at(log: EmbeddedLedger, size: int | None = None) -> Checkpoint:
 
 
 def _anchor_status(chain: EvmLedger, record: AnchorRecord) -> str:
-    """Return how final an anchor is: evidence of it can be had once it is."""
+    """Return how final an anchor is: the chain gives evidence of it only once it is final."""
     try:
-        chain.anchor_evidence(bytes.fromhex(record.root), record.sender)
+        chain.anchors.anchor_evidence(bytes.fromhex(record.root), record.sender)
     except LedgerError as error:
         if error.code == "not_final":
             return INCLUDED
@@ -188,48 +175,25 @@ def _anchor_status(chain: EvmLedger, record: AnchorRecord) -> str:
     return FINALIZED
 
 
-def _anchored_result(chain: EvmLedger, record: AnchorRecord, status: str) -> LogAnchor:
+def _anchor_result(
+    chain: EvmLedger, record: AnchorRecord, status: str, sent: SentTransaction | None = None
+) -> LogAnchor:
     return LogAnchor(
-        chain.name, chain.identity, record.root, record.size, status, None, None, None, None
+        ledger=chain.name,
+        identity=chain.identity,
+        root=record.root,
+        size=record.size,
+        status=status,
+        transaction=sent.transaction if sent else None,
+        block=sent.block if sent else None,
+        gas=sent.gas if sent else None,
+        fee=sent.fee if sent else None,
     )
-
-
-def _append_anchor_record(folder: Path, record: AnchorRecord) -> None:
-    """Note an anchor, durably."""
-    if record in _read_anchor_records(folder):
-        return
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-    handle = os.open(folder / _ANCHORS_FILE, flags, 0o600)
-    try:
-        os.write(handle, json.dumps(record._asdict()).encode() + b"\n")
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _read_anchor_records(folder: Path) -> list[AnchorRecord]:
-    """Return the anchors noted in `folder`, the first first; half a line at the end is none."""
-    try:
-        lines = (folder / _ANCHORS_FILE).read_bytes().split(b"\n")
-    except FileNotFoundError:
-        return []
-    out = []
-    for line in lines[:-1]:
-        try:
-            out.append(AnchorRecord(**json.loads(line)))
-        except (ValueError, TypeError) as error:
-            raise BrainError(
-                f"{folder / _ANCHORS_FILE} is damaged",
-                code="bad_ledger",
-                hint="move it away, and run `brain chain batch` again",
-            ) from error
-    return out
 
 
 def _only_batches_error(name: str) -> InvalidInput:
     return InvalidInput(
-        f"this brain is in {name} by a log that is anchored there",
+        f"this brain is in {name} through a log that is anchored there",
         code="only_batches",
         hint=f"commit it with `brain chain batch --ledger {name}`, or open it there by itself",
     )

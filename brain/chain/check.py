@@ -23,18 +23,18 @@ PROGRAM = "python -m brain.chain.check"
 OK, USAGE, INTERRUPTED, BROKEN_PIPE = 0, 2, 130, 141
 
 _EPILOG = """exit status: 0 the evidence holds, 1 it cannot be read or compared, 2 wrong usage,
-3 it does not hold. What it still takes to rely on it is said at the end."""
+3 it does not hold. The last lines name what you still have to know to rely on it."""
 
 
 class _UsageError(BrainError):
-    """The call cannot be understood."""
+    """The command line is invalid."""
 
     code = "usage"
     exit_status = USAGE
 
 
 class _FixedWidthFormatter(HelpFormatter):
-    """Asks nobody how wide the terminal is, which would take longer than the parsing."""
+    """Has a fixed width: asking for the width of the terminal takes longer than parsing."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=100)
@@ -46,11 +46,11 @@ class _ArgumentParser(ArgumentParser):
 
 
 def main(argv: Sequence[str]) -> int:
-    """Check what `argv` names, print what it shows, and return the exit status."""
+    """Check the evidence named in `argv`, print the result, and return the exit status."""
     as_json = "--json" in argv
     try:
         _write_text(sys.stdout, _check_and_render(_build_parser().parse_args(argv)))
-    except SystemExit:  # the help was asked for, and printed
+    except SystemExit:  # --help was printed
         return _flush_streams(OK)
     except BrokenPipeError:
         return _flush_streams(BROKEN_PIPE)
@@ -60,7 +60,7 @@ def main(argv: Sequence[str]) -> int:
         return _print_error(error, as_json)
     except (MemoryError, RecursionError) as error:
         return _print_error(BrainError(f"not enough memory: {type(error).__name__}"), as_json)
-    except Exception as error:  # noqa: BLE001  the top: nothing may pass as a traceback
+    except Exception as error:  # noqa: BLE001  top level: no traceback reaches the user
         what = f"internal error: {type(error).__name__}: {printable_text(error)}"
         return _print_error(BrainError(what, code="internal", hint="please report it"), as_json)
     return _flush_streams(OK)
@@ -78,8 +78,8 @@ def _build_parser() -> ArgumentParser:
     for name, value, text in (
         ("--block-hash", "HASH", "the hash of its block, from a source you trust"),
         ("--content", "FILE", "compare this with the file whose path is shown"),
-        ("--brain", "ID", "it has to be about this brain"),
-        ("--snapshot", "ID", "it has to be about this snapshot"),
+        ("--brain", "ID", "the evidence has to be about this brain"),
+        ("--snapshot", "ID", "the evidence has to be about this snapshot"),
         ("--owner", "ADDRESS", "this account has to own the brain, or to have anchored the log"),
         ("--log-key", "VKEY", "the log has to have this key"),
     ):
@@ -87,7 +87,7 @@ def _build_parser() -> ArgumentParser:
     parser.add_argument(
         "--witness",
         metavar="VKEY",
-        help="this witness has to have signed the log too; as often as you like",
+        help="this witness has to have signed the log too; repeatable",
         type=_nonempty_value,
         action="append",
         default=[],
@@ -97,14 +97,14 @@ def _build_parser() -> ArgumentParser:
 
 
 def _nonempty_value(text: str) -> str:
-    """Return the value of an option; an empty one, of a variable not set, asks for nothing."""
+    """Return the value of an option; refuse "", which an unset shell variable gives."""
     if not text:
         raise ArgumentTypeError("it is empty")
     return text
 
 
 def _check_and_render(args: Namespace) -> str:
-    """Return what is to be printed."""
+    """Return the text to print."""
     data = _read_evidence(args.evidence)
     expected = {
         "brain": args.brain or "",
@@ -147,14 +147,14 @@ def _cannot_read_error(name: str, error: OSError | ValueError) -> InvalidInput:
 
 
 def _print_error(error: BrainError, as_json: bool) -> int:
-    """Say on stderr what is wrong; where nobody listens, it is lost."""
+    """Print an error on stderr; if stderr is closed, it is lost."""
     with suppress(OSError, ValueError, BrainError):
         _write_text(sys.stderr, evidence_report.render_error(error, as_json))
     return _flush_streams(error.exit_status)
 
 
 def _write_text(stream: TextIO | None, text: str) -> None:
-    """Write `text`; what the encoding of the stream cannot hold is escaped."""
+    """Write `text`; escape characters that the encoding of the stream lacks."""
     if stream is None:
         raise BrainError("standard output is closed", code="output_failed")
     try:
@@ -171,7 +171,7 @@ def _write_text(stream: TextIO | None, text: str) -> None:
 
 
 def _flush_streams(status: int) -> int:
-    """Leave streams that the interpreter can flush at its end without an error."""
+    """Flush the streams, so that the interpreter exits without an error about them."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:

@@ -2,7 +2,7 @@
 
     {"format": "brain v1 ledgers", "ledgers": {"sepolia": {"chain_id": 11155111, …}}}
 
-What the settings of a ledger are is for the ledger to say (`chain.evm.config`).
+The settings of a ledger on a chain are parsed by `chain.evm.evm_config`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..util import settings_file
 
 LEDGERS_FORMAT = "brain v1 ledgers"
 LOCAL_LEDGER = "local"
-"""The ledger that is there without settings: the log of this machine."""
+"""The ledger that needs no settings: the log of this machine."""
 _LEDGER_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 
 LedgerSettings = Mapping[str, Any]
@@ -45,15 +45,15 @@ def find_ledger(path: Path, name: str) -> LedgerSettings:
     if name not in ledgers:
         available = ", ".join([LOCAL_LEDGER, *sorted(ledgers)])
         raise NotFound(
-            f"no ledger is called {printable_text(name, 80)}",
+            f"there is no ledger {printable_text(name, 80)}",
             code="no_ledger",
-            hint=f"there are: {available}; add one with `brain config ledger NAME`",
+            hint=f"available: {available}; add one with `brain config ledger NAME`",
         )
     return ledgers[name]
 
 
 def save_ledger(path: Path, name: str, settings: LedgerSettings | None) -> None:
-    """Keep the settings of a ledger, or with None forget it; those of the others stay.
+    """Save the settings of a ledger, or remove it if they are None; others are unchanged.
 
     Raises `NotFound` (`no_ledger`), `InvalidInput` (`bad_ledger`).
     """
@@ -77,7 +77,7 @@ def check_ledger_name(name: str) -> str:
         raise InvalidInput(
             f"a ledger cannot be called {printable_text(name, 80)!r}",
             code="bad_ledger",
-            hint="take up to 40 small letters, digits and hyphens; local and all are taken",
+            hint="use up to 40 lower-case letters, digits and hyphens; local and all are reserved",
         )
     return name
 
@@ -86,5 +86,5 @@ def _bad_ledger_error(what: str) -> InvalidInput:
     return InvalidInput(
         what,
         code="bad_ledger",
-        hint="mend it, or remove it and add the ledgers again",
+        hint="repair it, or remove it and add the ledgers again",
     )

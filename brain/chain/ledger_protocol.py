@@ -1,7 +1,7 @@
 """The interface of a ledger: an ordered list of the committed snapshots of each brain.
 
-A commitment is compare-and-swap on the ledger's head of that brain, so a lineage that
-forked cannot be committed on both sides unseen: who comes second is told the head.
+A commitment is compare-and-swap on the ledger's head of that brain: of two commitments after
+one parent, the second fails and names the head. So both sides of a fork cannot be committed.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ INCLUDED = "included"
 SAFE = "safe"
 FINALIZED = "finalized"
 REPLACED = "replaced"
-"""Another transaction took the place of this one, which can never be included."""
+"""Another transaction used the nonce of this one, which can never be included."""
 FAILED = "failed"
-"""The ledger refused it: it is recorded, and changed nothing."""
+"""The transaction was reverted: it is in a block, and changed nothing."""
 
 STATUS_ORDER = (PENDING, INCLUDED, SAFE, FINALIZED)
-"""What a commitment goes through, each harder to take back than the one before."""
+"""Statuses from the easiest to the hardest to take back."""
 
 
 class LedgerHead(NamedTuple):
-    """The last commitment of a brain: `seq` counts from 1, `owner` is "" where none is known."""
+    """The last commitment of a brain: `seq` counts from 1; a log has no `owner` and `signer`."""
 
     seq: int
     snapshot: bytes
@@ -39,12 +39,13 @@ class LedgerHead(NamedTuple):
 
 
 class Commitment(NamedTuple):
-    """One snapshot of a brain, recorded in a ledger after the one before it.
+    """One snapshot of a brain, recorded in a ledger after its parent.
 
-    `identity` names the ledger wherever it is spoken of: `tlog:ORIGIN` or
-    `eip155:CHAIN:CONTRACT`. `parent` is `NO_PARENT` for the first. `time` is in ms UTC,
-    0 while unknown. `transaction`, `block_hash` are 0x… text, `fee` is in wei; of a
-    log, `block` is the place of the entry, and the other four are empty.
+    `ledger` is the user's name of the ledger, `identity` its global one: `tlog:ORIGIN` or
+    `eip155:CHAIN:CONTRACT`. `parent` is `NO_PARENT` for the first. `time` is in ms UTC, 0
+    while unknown. `transaction` and `block_hash` are 0x… text, `fee` is in wei; in a log,
+    `block` is the index of the entry, and the later fields are empty. Always built by
+    keyword; a tuple because importing dataclasses slows the checker.
     """
 
     ledger: str
@@ -64,7 +65,7 @@ class Commitment(NamedTuple):
 
 
 class CommitRequest(NamedTuple):
-    """A snapshot to be committed after `parent`, which is `NO_PARENT` to open the brain."""
+    """A snapshot to commit after `parent`, which is `NO_PARENT` to open the brain."""
 
     brain: bytes
     snapshot: bytes
@@ -72,26 +73,26 @@ class CommitRequest(NamedTuple):
 
 
 class LedgerFault(NamedTuple):
-    """Something a ledger found wrong with itself: `code` in snake case, in words `message`."""
+    """A fault that a ledger found in itself: `code` in snake case, `message` in words."""
 
     code: str
     message: str
 
 
 class Ledger(Protocol):
-    """What all ledgers do; `tests/conformance/test_ledger.py` says it in full.
+    """A ledger; `tests/conformance/test_ledger.py` is the full specification.
 
-    Ids are 32 bytes. Every method may raise `LedgerError` where the ledger cannot
-    be reached or does not answer as it should.
+    Ids are 32 bytes. Every method may raise `LedgerError` if the ledger cannot be reached
+    or gives an invalid answer.
     """
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
+        """The name that the user configured."""
 
     @property
     def identity(self) -> str:
-        """What names it wherever it is spoken of; "" while there is none."""
+        """The global name: `tlog:ORIGIN` or `eip155:CHAIN:CONTRACT`; "" while there is none."""
 
     def head(self, brain: bytes) -> LedgerHead | None:
         """Return the last commitment of a brain, None if it was never opened here."""
@@ -107,10 +108,10 @@ class Ledger(Protocol):
         """
 
     def status(self, brain: bytes, snapshot: bytes) -> Commitment:
-        """Return how far a commitment is. Raises `NotFound` (`not_committed`)."""
+        """Return a commitment with its present status. Raises `NotFound` (`not_committed`)."""
 
     def history(self, brain: bytes) -> list[Commitment]:
-        """Return all commitments of a brain, the first first; none if it was never opened."""
+        """Return all commitments of a brain, oldest first; none if it was never opened."""
 
     def evidence(self, brain: bytes, snapshot: bytes) -> dict[str, Any]:
         """Return the ledger's part of the evidence of a commitment: fields `log`, `chain`.
@@ -119,20 +120,20 @@ class Ledger(Protocol):
         """
 
     def trust_level(self, commitment: Commitment) -> str:
-        """Return what a commitment as told by this ledger is worth, "L0" to "L2".
+        """Return the trust level of a commitment read from this ledger, "L0" to "L2".
 
-        L0: hashes and signatures of a ledger that somebody runs himself. L1: one node
-        of a chain said so. L2: several nodes agree on a finalized block, and its state
-        was proven against it here. L3 takes a block hash that the reader brings.
+        L0: hashes and signatures of a ledger with one operator. L1: one node of a chain
+        reported it. L2: several nodes agree on a finalized block, and its state was proven
+        against that block here. L3 needs a block hash from the reader of the evidence.
         """
 
     def verify(self) -> list[LedgerFault]:
-        """Check the ledger itself, as far as it can be seen from here."""
+        """Check the ledger itself, and return the faults found."""
 
 
 @runtime_checkable
 class PricedLedger(Protocol):
-    """What a ledger does besides whose commitments cost something; both send nothing."""
+    """A ledger whose commitments cost money; both methods send nothing."""
 
     def quote_open(self, brain: bytes, snapshot: bytes) -> Quote:
         """Return what `open` would cost; raises as it does."""
@@ -142,7 +143,7 @@ class PricedLedger(Protocol):
 
 
 def not_open_error(ledger: str) -> NotFound:
-    """Return the error for a brain that has to be opened in a ledger first."""
+    """Return the error for a brain that was not opened in a ledger."""
     return NotFound(
         f"this brain was never opened in {ledger}",
         code="not_open",

@@ -130,7 +130,7 @@ def chain_batch_command(
         if dry_run:
             from ..settings import evm_ledgers
 
-            asked = chain.quote_anchor(bytes(31) + b"\1", 1) if chain else None
+            asked = chain.anchors.quote_anchor(bytes(31) + b"\1", 1) if chain else None
             price = evm_ledgers.quote_price(chain or log, asked)
             emit(app, price, price_lines(price))
             return

@@ -41,10 +41,10 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
     """
     chain = evm_ledgers.require_evm_ledger(app, ledger)
     if dry_run:
-        price = evm_ledgers.quote_price(chain, chain.quote_deploy())
+        price = evm_ledgers.quote_price(chain, chain.deployment.quote_deploy())
         emit(app, price, price_lines(price))
         return
-    done = chain.deploy()
+    done = chain.deployment.deploy()
     evm_ledgers.save_ledger_settings(chain.name, contract=done.contract, since=done.since)
     sent = done.sent
     document = {
@@ -81,7 +81,7 @@ def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: st
     if (address is None) != nobody:
         raise click.UsageError("Give either ADDRESS or --none.")
     chain = evm_ledgers.require_evm_ledger(app, ledger)
-    sent = chain.set_signer(bytes.fromhex(app.brain.id), address or "")
+    sent = chain.ownership.set_signer(bytes.fromhex(app.brain.id), address or "")
     said = f"Signer is {address}" if address else "Nobody but the owner can commit"
     lines = [escape(pending_prefix(sent, said)), *transaction_lines(sent)]
     emit(app, evm_ledgers.transaction_document(chain, app.brain.id, sent), lines)
@@ -109,7 +109,7 @@ def chain_transfer_command(
     if (address is None) != withdraw:
         raise click.UsageError("Give either ADDRESS or --withdraw.")
     chain = evm_ledgers.require_evm_ledger(app, ledger)
-    sent = chain.offer(bytes.fromhex(app.brain.id), address or "")
+    sent = chain.ownership.offer(bytes.fromhex(app.brain.id), address or "")
     said = f"Offered to {address}" if address else "The offer is withdrawn"
     lines = [escape(pending_prefix(sent, said)), *transaction_lines(sent)]
     emit(app, evm_ledgers.transaction_document(chain, app.brain.id, sent), lines)
@@ -126,7 +126,7 @@ def chain_accept_command(app: App, ledger: str | None) -> None:
     name there, whoever owns it: `brain config ledger NAME --creator ADDRESS`.
     """
     chain = evm_ledgers.require_evm_ledger(app, ledger)
-    sent = chain.accept(bytes.fromhex(app.brain.id))
+    sent = chain.ownership.accept(bytes.fromhex(app.brain.id))
     said = pending_prefix(sent, "The brain is yours")
     emit(
         app,
@@ -162,7 +162,7 @@ def chain_authorize_command(
     chain = evm_ledgers.require_evm_ledger(app, ledger)
     wish = app.brain.wish_for(chain, rev or "@")
     deadline = int(time.time()) + (24 if hours is None else hours) * 3600
-    said = chain.authorize(*wish, deadline)
+    said = chain.ownership.authorize(*wish, deadline)
     text = json.dumps(said, indent=2) + "\n"
     if output is not None:
         Path(output).write_text(text, "utf-8")
@@ -190,10 +190,10 @@ def chain_relay_command(app: App, file: str, ledger: str | None, dry_run: bool) 
     chain = evm_ledgers.require_evm_ledger(app, ledger)
     said = _parse_permit(read_input(file, _MAX_PERMIT_BYTES, "the permit"))
     if dry_run:
-        price = evm_ledgers.quote_price(chain, chain.quote_relay(said))
+        price = evm_ledgers.quote_price(chain, chain.ownership.quote_relay(said))
         emit(app, price, price_lines(price))
         return
-    sent = chain.relay(said)
+    sent = chain.ownership.relay(said)
     document = evm_ledgers.transaction_document(
         chain, str(said["brain"]), sent, str(said["snapshot"])
     )

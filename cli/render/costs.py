@@ -9,7 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from brain.chain.evm.fees import Quote
-    from brain.chain.evm.ledger_base import SentTransaction
+    from brain.chain.evm.tx_status import SentTransaction
     from brain.results import CostQuote
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from brain.chain.evm.account import Account
     from brain.chain.evm.evm_ledger import EvmLedger
     from brain.chain.evm.fees import Quote
-    from brain.chain.evm.ledger_base import SentTransaction
+    from brain.chain.evm.tx_status import SentTransaction
     from brain.chain.ledger_protocol import Ledger
     from brain.results import CostQuote
 
@@ -40,12 +40,14 @@ def open_evm_ledger(app: App, name: str) -> EvmLedger:
     Raises `NotFound` (`no_ledger`) or `InvalidInput` (`bad_ledger`).
     """
     fields, keystore = split_keystore(name, _read_ledger_settings(name))
+    from dataclasses import replace
+
     from brain.chain.evm.evm_config import parse_config
     from brain.chain.evm.evm_ledger import EvmLedger
 
     config = parse_config(name, fields)
     if not config.creator and keystore:
-        config = config._replace(creator=_keystore_address(keystore))
+        config = replace(config, creator=_keystore_address(keystore))
     has_key = keystore or os.environ.get("BRAIN_LEDGER_KEY")
     account = partial(_load_account, keystore) if has_key else None
     return EvmLedger(

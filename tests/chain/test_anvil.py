@@ -42,7 +42,10 @@ def test_a_node_that_ended_is_gone_and_ends_only_once(
 
 
 def test_a_node_ends_with_the_process_that_started_it() -> None:
-    code = "from tests import anvil; n = anvil.Anvil(); print(n.process.pid, flush=True); input()"
+    code = (
+        "from tests.support import anvil_node; n = anvil_node.Anvil();"
+        " print(n.process.pid, flush=True); input()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,

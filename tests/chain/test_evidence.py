@@ -214,7 +214,7 @@ def test_small_leaves_inside_a_branch_are_proven_by_a_node(registry: RegistryCon
     made = captured_evidence.build_chain_part(
         node.chain, registry.address, KIND_BRAIN, SENDER, block, proof
     )
-    found = read_account(block_header.decode_header(raw_of(made["header"])).state_root,
+    found = read_account(block_header.decode_block_header(raw_of(made["header"])).state_root,
                     raw_of(made["contract"]), list(map(raw_of, made["account"])))  # fmt: skip
     words = [
         word_at(found.storage_root, raw_of(slot["slot"]), list(map(raw_of, slot["proof"])))

@@ -92,7 +92,10 @@ def test_what_is_no_keystore_is_refused(content: str) -> None:
 def test_what_is_signed_is_what_was_asked_for() -> None:
     made = Account(bytes(KEY.key))
     to = "0x" + "12" * 20
-    signed = made.sign_transaction(UnsignedTransaction(5, 7, to, b"\1\2", 50_000, 30, 2))
+    transaction = UnsignedTransaction(
+        chain_id=5, nonce=7, to=to, data=b"\1\2", gas=50_000, max_fee=30, tip=2
+    )
+    signed = made.sign_transaction(transaction)
     assert Library.recover_transaction(signed.raw).lower() == made.address
     fields = TypedTransaction.from_bytes(HexBytes(signed.raw)).as_dict()
     assert {name: fields[name] for name in ("chainId", "nonce", "gas", "value")} == {
@@ -110,12 +113,12 @@ def test_the_limit_of_recursion_stays_as_it_was() -> None:
     code = """if True:
         import sys
         from brain.chain.evm import Account
-        from brain.chain.evm.rpc import Node
+        from brain.chain.evm.rpc import RpcNode
         from brain.errors import LedgerError
         before = sys.getrecursionlimit()
         Account(bytes(31) + b"1")
         try:
-            Node("http://127.0.0.1:9").ask("eth_chainId")
+            RpcNode("http://127.0.0.1:9").call("eth_chainId")
         except LedgerError:
             pass
         assert "py_ecc" in sys.modules and "web3" in sys.modules

@@ -46,7 +46,7 @@ def test_a_commitment_that_waits_is_told_as_pending_and_is_no_alarm(
     brain.open_in(chain)
     brain.upsert_skill("A", "Two.\n")
     registry.node.set_automine(False)
-    chain._patience = 0.0
+    chain._context.patience = 0.0
     try:
         assert brain.commit(chain).status == PENDING
         assert brain.ledger_status(chain).seq == 1

@@ -64,7 +64,9 @@ def test_a_ledger_is_refused_by_its_name(name: str) -> None:
 
 def test_what_is_not_said_has_a_careful_default() -> None:
     config = parse_config("main", GOOD)
-    assert config == EvmLedgerConfig("main", 1, GENESIS, ("https://one.example/key",), 1)
+    assert config == EvmLedgerConfig(
+        name="main", chain_id=1, genesis=GENESIS, urls=("https://one.example/key",), quorum=1
+    )
     assert config.finality == "finalized"
     assert config.identity == ""
     assert (config.max_fee, config.max_cost) == (100 * 10**9, 2 * 10**16)

@@ -45,8 +45,8 @@ def fails(call: Any, *args: object) -> str:
 
 
 def test_the_contract_has_the_same_address_whoever_deploys_it(fresh: Anvil, tmp_path: Path) -> None:
-    quote = bare(fresh, tmp_path).quote_deploy()
-    made = bare(fresh, tmp_path).deploy()
+    quote = bare(fresh, tmp_path).deployment.quote_deploy()
+    made = bare(fresh, tmp_path).deployment.deploy()
     assert made.sent is not None
     assert (made.sent.status, made.since) == (INCLUDED, made.sent.block)
     assert made.sent.gas is not None
@@ -54,15 +54,17 @@ def test_the_contract_has_the_same_address_whoever_deploys_it(fresh: Anvil, tmp_
     assert (
         fresh.call("eth_getCode", made.contract, "latest") == "0x" + contracts.runtime_code().hex()
     )
-    again = bare(fresh, tmp_path, "another deployer").deploy()
+    again = bare(fresh, tmp_path, "another deployer").deployment.deploy()
     assert (again.contract, again.sent) == (made.contract, None)
     with anvil_node.run_anvil() as other:
-        assert bare(other, tmp_path, "another deployer").deploy().contract == made.contract
+        assert (
+            bare(other, tmp_path, "another deployer").deployment.deploy().contract == made.contract
+        )
 
 
 def test_where_there_is_no_proxy_it_is_deployed_the_plain_way(fresh: Anvil, tmp_path: Path) -> None:
     fresh.set_code(CREATE2_PROXY, b"")
-    one, two = (bare(fresh, tmp_path, name).deploy() for name in ("one", "two"))
+    one, two = (bare(fresh, tmp_path, name).deployment.deploy() for name in ("one", "two"))
     assert one.contract != two.contract
     for made in (one, two):
         ledger = bare(fresh, tmp_path, contract=made.contract, since=made.since)
@@ -73,23 +75,23 @@ def test_a_deployment_that_waits_is_not_sent_twice(fresh: Anvil, tmp_path: Path)
     fresh.set_automine(False)
     for _ in range(2):
         hasty = bare(fresh, tmp_path)
-        hasty._patience = 0.0
-        assert fails(hasty.deploy) == "pending"
+        hasty._context.patience = 0.0
+        assert fails(hasty.deployment.deploy) == "pending"
     assert len(list(tmp_path.rglob("open/*.json"))) == 1
     fresh.mine()
-    assert bare(fresh, tmp_path).deploy().sent is None
+    assert bare(fresh, tmp_path).deployment.deploy().sent is None
 
 
 def test_a_proxy_that_makes_something_else_is_noticed(fresh: Anvil, tmp_path: Path) -> None:
     # It accepts the transaction and stores nothing.
     fresh.set_code(CREATE2_PROXY, bytes.fromhex("00"))
-    assert fails(bare(fresh, tmp_path).deploy) == "reverted"
+    assert fails(bare(fresh, tmp_path).deployment.deploy) == "reverted"
 
 
 def test_a_node_that_is_stopped_and_started_again_has_it_all(tmp_path: Path) -> None:
     state = tmp_path / "state.json"
     with anvil_node.run_anvil("--state", state) as node:
-        made = bare(node, tmp_path).deploy()
+        made = bare(node, tmp_path).deployment.deploy()
         config = ledger_config(node, made.contract)
         key, port = funded_account(node, "deployer"), node.port
         ledger = open_patient_ledger(config, tmp_path, key)
@@ -98,7 +100,7 @@ def test_a_node_that_is_stopped_and_started_again_has_it_all(tmp_path: Path) -> 
         before = ledger.status(BRAIN, S[0])
         assert before.status == FINALIZED
         node.set_automine(False)
-        ledger._patience = 0.0
+        ledger._context.patience = 0.0
         waits = ledger.commit(BRAIN, S[1], S[0])
     with anvil_node.run_anvil("--state", state, port=port) as node:
         again = open_patient_ledger(config, tmp_path, key)
@@ -109,7 +111,7 @@ def test_a_node_that_is_stopped_and_started_again_has_it_all(tmp_path: Path) -> 
 
 def test_a_node_that_lost_its_state_is_of_another_chain(tmp_path: Path) -> None:
     with anvil_node.run_anvil() as node:
-        made = bare(node, tmp_path).deploy()
+        made = bare(node, tmp_path).deployment.deploy()
         config, key, port = (
             ledger_config(node, made.contract),
             funded_account(node, "deployer"),

@@ -93,7 +93,7 @@ def test_evidence_of_an_earlier_commitment_is_of_the_last_block_in_which_it_was_
     later = opened.commit(brain, S[1], S[0])
     node.mine(FINAL)
     assert later.block is not None
-    elsewhere = open_patient_ledger(opened.config, tmp_path / "elsewhere", opened._account)
+    elsewhere = open_patient_ledger(opened.config, tmp_path / "elsewhere", opened._context.account)
     assert block_of(elsewhere.evidence(brain, S[0]), opened, brain, S[0]) == later.block - 1
 
 
@@ -101,8 +101,7 @@ def test_two_commitments_in_one_block_leave_evidence_of_the_second_alone(
     opened: EvmLedger, brain: bytes, node: Anvil
 ) -> None:
     # The ledger waits for the one before; another program of the owner does not.
-    key = opened._account
-    assert key is not None
+    key = opened._context.account
     id, fees = opened.registry_id(brain), (10**10, 10**9)
     node.set_automine(False)
     try:
@@ -111,7 +110,15 @@ def test_two_commitments_in_one_block_leave_evidence_of_the_second_alone(
             data = abi.commit_calldata(id, new, old)
             to = opened.config.contract
             signed = key.sign_transaction(
-                UnsignedTransaction(node.chain, nonce, to, data, 90_000, *fees)
+                UnsignedTransaction(
+                    chain_id=node.chain,
+                    nonce=nonce,
+                    to=to,
+                    data=data,
+                    gas=90_000,
+                    max_fee=fees[0],
+                    tip=fees[1],
+                )
             )
             node.call("eth_sendRawTransaction", "0x" + signed.raw.hex())
         node.mine()
@@ -127,7 +134,7 @@ def test_two_commitments_in_one_block_leave_evidence_of_the_second_alone(
 def test_evidence_holds_after_a_commitment_that_was_relayed(
     opened: EvmLedger, brain: bytes, node: Anvil
 ) -> None:
-    opened.relay(opened.authorize(brain, S[1], S[0], 2**40))
+    opened.ownership.relay(opened.ownership.authorize(brain, S[1], S[0], 2**40))
     node.mine(FINAL)
     assert block_of(opened.evidence(brain, S[1]), opened, brain, S[1]) > 0
 
@@ -158,7 +165,7 @@ def test_a_proof_that_was_prepared_in_a_block_that_is_gone_is_none(
     opened: EvmLedger, brain: bytes, node: Anvil, tmp_path: Path
 ) -> None:
     opened.commit(brain, S[1], S[0])
-    raw = opened._journal(opened.creator).unsettled_records()[-1].last_attempt.raw
+    raw = opened._context.journal(opened.creator).unsettled_records()[-1].last_attempt.raw
     node.reorg(1, ["0x" + raw.hex()])
     prepared = list(tmp_path.rglob("prepared/*.json"))
     node.mine(FINAL)
@@ -245,25 +252,25 @@ def test_a_header_that_is_not_that_of_the_block_is_refused(
 def test_a_root_that_was_anchored_has_evidence_of_its_sender(
     opened: EvmLedger, node: Anvil, tmp_path: Path
 ) -> None:
-    opened.anchor(S[1], 5)
-    assert fails(opened.anchor_evidence, S[1]) == "not_final"
+    opened.anchors.anchor(S[1], 5)
+    assert fails(opened.anchors.anchor_evidence, S[1]) == "not_final"
     node.mine(FINAL)
-    part = opened.anchor_evidence(S[1])
+    part = opened.anchors.anchor_evidence(S[1])
     assert (part["kind"], part["sender"]) == ("anchor", opened.creator)
     assert part["slots"][0]["value"] == "0x" + S[1].hex()
-    opened.anchor(S[2], 6)
-    assert opened.anchor_evidence(S[1]) == part
-    assert fails(opened.anchor_evidence, S[3]) == "not_committed"
+    opened.anchors.anchor(S[2], 6)
+    assert opened.anchors.anchor_evidence(S[1]) == part
+    assert fails(opened.anchors.anchor_evidence, S[3]) == "not_committed"
 
 
 def test_a_root_that_the_next_one_replaced_at_once_has_evidence_all_the_same(
     opened: EvmLedger, node: Anvil
 ) -> None:
     for size, root in enumerate(S, 1):
-        opened.anchor(root, size)
+        opened.anchors.anchor(root, size)
     node.mine(FINAL)
     for root in S:
-        assert opened.anchor_evidence(root)["slots"][0]["value"] == "0x" + root.hex()
+        assert opened.anchors.anchor_evidence(root)["slots"][0]["value"] == "0x" + root.hex()
 
 
 def test_only_what_several_nodes_call_final_and_is_proven_here_is_trusted_more(
@@ -318,7 +325,7 @@ def test_what_was_seen_is_noticed_by_the_next_process(
     node.mine(FINAL)
     opened.history(brain)
     node.revert(state)
-    again = open_patient_ledger(opened.config, tmp_path, opened._account)
+    again = open_patient_ledger(opened.config, tmp_path, opened._context.account)
     assert fails(again.head, brain) == "rolled_back"
     (file,) = tmp_path.glob(f"seen/*/{opened.registry_id(brain).hex()}.json")
     assert json.loads(file.read_text())["seq"] == 2

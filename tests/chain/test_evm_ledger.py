@@ -229,7 +229,7 @@ def test_pending_is_told_until_a_block_comes(
     opened: EvmLedger, registry: RegistryContract, brain: bytes
 ) -> None:
     registry.node.set_automine(False)
-    opened._patience = 0.0
+    opened._context.patience = 0.0
     try:
         made = opened.commit(brain, S[1], S[0])
         assert (made.status, made.block, made.seq) == (PENDING, None, 2)
@@ -239,7 +239,7 @@ def test_pending_is_told_until_a_block_comes(
         registry.node.mine()
     finally:
         registry.node.set_automine(True)
-    opened._patience = TIMEOUT_SECONDS
+    opened._context.patience = TIMEOUT_SECONDS
     done = opened.status(brain, S[1])
     assert (done.status, done.transaction) == (INCLUDED, made.transaction)
     assert opened.commit(brain, S[2], S[1]).seq == 3

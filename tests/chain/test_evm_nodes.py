@@ -217,7 +217,7 @@ def test_chain_05_nothing_is_sent_where_the_contract_is_not(
     liar.answer_with("eth_getCode", code)
     sent = liar.asked["eth_sendRawTransaction"]
     assert fails(opened.commit, BRAIN, S[1], S[0]) == found
-    assert fails(opened.set_signer, BRAIN, "0x" + "12" * 20) == found
+    assert fails(opened.ownership.set_signer, BRAIN, "0x" + "12" * 20) == found
     assert fails(opened.head, BRAIN) == found
     assert [fault.code for fault in opened.verify()] == [found]
     assert liar.asked["eth_sendRawTransaction"] == sent

@@ -52,8 +52,7 @@ def owner(by: Ledgers, brain: bytes) -> EvmLedger:
 
 
 def address(ledger: EvmLedger) -> str:
-    assert ledger._account is not None
-    return ledger._account.address
+    return ledger.sender
 
 
 def fails(call: Any, *args: object) -> str:
@@ -70,12 +69,12 @@ def test_a_signer_commits_until_there_is_another(
     owner: EvmLedger, by: Ledgers, brain: bytes
 ) -> None:
     one, two = by("one signer"), by("another signer")
-    assert owner.set_signer(brain, address(one)).status == INCLUDED
+    assert owner.ownership.set_signer(brain, address(one)).status == INCLUDED
     assert one.commit(brain, S[1], S[0]).sender == address(one)
-    owner.set_signer(brain, address(two))
+    owner.ownership.set_signer(brain, address(two))
     assert fails(one.commit, brain, S[2], S[1]) == "unauthorized"
     assert two.commit(brain, S[2], S[1]).sender == address(two)
-    owner.set_signer(brain, "")
+    owner.ownership.set_signer(brain, "")
     assert fails(two.commit, brain, S[3], S[2]) == "unauthorized"
     head = owner.head(brain)
     assert head is not None
@@ -84,20 +83,20 @@ def test_a_signer_commits_until_there_is_another(
 
 def test_a_signer_may_not_name_another(owner: EvmLedger, by: Ledgers, brain: bytes) -> None:
     signer = by("signer")
-    owner.set_signer(brain, address(signer))
-    assert fails(signer.set_signer, brain, address(signer)) == "unauthorized"
-    assert fails(signer.offer, brain, address(signer)) == "unauthorized"
+    owner.ownership.set_signer(brain, address(signer))
+    assert fails(signer.ownership.set_signer, brain, address(signer)) == "unauthorized"
+    assert fails(signer.ownership.offer, brain, address(signer)) == "unauthorized"
 
 
 def test_a_brain_changes_hands_in_two_steps_and_loses_its_signer(
     owner: EvmLedger, by: Ledgers, brain: bytes
 ) -> None:
     heir, signer = by("heir"), by("signer")
-    owner.set_signer(brain, address(signer))
-    assert fails(heir.accept, brain) == "unauthorized"
-    owner.offer(brain, address(heir))
+    owner.ownership.set_signer(brain, address(signer))
+    assert fails(heir.ownership.accept, brain) == "unauthorized"
+    owner.ownership.offer(brain, address(heir))
     owner.commit(brain, S[1], S[0])
-    heir.accept(brain)
+    heir.ownership.accept(brain)
     assert fails(owner.commit, brain, S[2], S[1]) == "unauthorized"
     assert fails(signer.commit, brain, S[2], S[1]) == "unauthorized"
     heir.commit(brain, S[2], S[1])
@@ -110,33 +109,33 @@ def test_a_brain_changes_hands_in_two_steps_and_loses_its_signer(
 
 
 def test_an_offer_can_be_withdrawn(owner: EvmLedger, by: Ledgers, brain: bytes) -> None:
-    owner.offer(brain, address(by("heir")))
-    owner.offer(brain, "")
-    assert fails(by("heir").accept, brain) == "unauthorized"
+    owner.ownership.offer(brain, address(by("heir")))
+    owner.ownership.offer(brain, "")
+    assert fails(by("heir").ownership.accept, brain) == "unauthorized"
 
 
 @pytest.mark.parametrize("who", ["me", "0x12", "0x" + "g" * 40])
 def test_what_is_no_address_is_refused(who: str, owner: EvmLedger, brain: bytes) -> None:
-    assert fails(owner.set_signer, brain, who) == "bad_address"
-    assert fails(owner.offer, brain, who) == "bad_address"
+    assert fails(owner.ownership.set_signer, brain, who) == "bad_address"
+    assert fails(owner.ownership.offer, brain, who) == "bad_address"
 
 
 def test_anybody_may_pay_for_a_commitment_that_the_owner_signed(
     owner: EvmLedger, by: Ledgers, brain: bytes
 ) -> None:
     relayer = by("relayer")
-    signed = json.loads(json.dumps(owner.authorize(brain, S[1], S[0], LATER)))
-    quote = relayer.quote_relay(signed)
-    sent = relayer.relay(signed)
+    signed = json.loads(json.dumps(owner.ownership.authorize(brain, S[1], S[0], LATER)))
+    quote = relayer.ownership.quote_relay(signed)
+    sent = relayer.ownership.relay(signed)
     assert (sent.status, sent.gas) == (INCLUDED, quote.expected_gas)
     made = owner.status(brain, S[1])
     assert (made.seq, made.sender) == (2, address(relayer))
     assert made.sender != owner.creator  # shown as foreign
     with pytest.raises(BrainError, match="commitment 2 has been made") as raised:
-        relayer.relay(signed)
+        relayer.ownership.relay(signed)
     assert (raised.value.code, raised.value.hint) == (
         "stale_parent",
-        "an authorization counts once; ask for a new one",
+        "an authorization is valid once; ask for a new one",
     )
 
 
@@ -144,48 +143,53 @@ def test_a_signer_authorizes_too_and_a_stranger_does_not(
     owner: EvmLedger, by: Ledgers, brain: bytes
 ) -> None:
     signer = by("signer")
-    owner.set_signer(brain, address(signer))
-    by("relayer").relay(signer.authorize(brain, S[1], S[0], LATER))
-    assert fails(by("stranger").authorize, brain, S[2], S[1], LATER) == "unauthorized"
-    assert fails(owner.authorize, brain, S[2], S[0], LATER) == "stale_parent"
-    assert fails(owner.authorize, word_of("never opened"), S[2], S[0], LATER) == "not_open"
+    owner.ownership.set_signer(brain, address(signer))
+    by("relayer").ownership.relay(signer.ownership.authorize(brain, S[1], S[0], LATER))
+    assert fails(by("stranger").ownership.authorize, brain, S[2], S[1], LATER) == "unauthorized"
+    assert fails(owner.ownership.authorize, brain, S[2], S[0], LATER) == "stale_parent"
+    assert (
+        fails(owner.ownership.authorize, word_of("never opened"), S[2], S[0], LATER) == "not_open"
+    )
 
 
 def test_an_authorization_expires(
     owner: EvmLedger, by: Ledgers, brain: bytes, registry: RegistryContract
 ) -> None:
-    assert fails(owner.authorize, brain, S[1], S[0], 1) == "expired"
+    assert fails(owner.ownership.authorize, brain, S[1], S[0], 1) == "expired"
     deadline = registry.node.block_time() + 60
-    signed = owner.authorize(brain, S[1], S[0], deadline)
+    signed = owner.ownership.authorize(brain, S[1], S[0], deadline)
     registry.node.set_next_time(deadline + 1)
     registry.node.mine()
-    assert fails(by("relayer").relay, signed) == "expired"
+    assert fails(by("relayer").ownership.relay, signed) == "expired"
 
 
 def test_an_authorization_is_overtaken_by_a_commitment(
     owner: EvmLedger, by: Ledgers, brain: bytes
 ) -> None:
-    signed = owner.authorize(brain, S[1], S[0], LATER)
+    signed = owner.ownership.authorize(brain, S[1], S[0], LATER)
     owner.commit(brain, S[2], S[0])
-    assert fails(by("relayer").relay, signed) in ("unauthorized", "stale_parent")
+    assert fails(by("relayer").ownership.relay, signed) in ("unauthorized", "stale_parent")
 
 
 @pytest.mark.parametrize("field", ["id", "snapshot", "parent", "deadline"])
 def test_an_authorization_that_was_changed_is_refused(
     field: str, owner: EvmLedger, by: Ledgers, brain: bytes
 ) -> None:
-    signed = owner.authorize(brain, S[1], S[0], LATER)
+    signed = owner.ownership.authorize(brain, S[1], S[0], LATER)
     other = 2**41 if field == "deadline" else S[5].hex()
-    assert fails(by("relayer").relay, signed | {field: other}) in ("unauthorized", "stale_parent")
+    assert fails(by("relayer").ownership.relay, signed | {field: other}) in (
+        "unauthorized",
+        "stale_parent",
+    )
 
 
 @pytest.mark.parametrize("field", ["chain_id", "contract"])
 def test_an_authorization_for_another_place_is_refused(
     field: str, owner: EvmLedger, by: Ledgers, brain: bytes
 ) -> None:
-    signed = owner.authorize(brain, S[1], S[0], LATER)
+    signed = owner.ownership.authorize(brain, S[1], S[0], LATER)
     other: Any = 5 if field == "chain_id" else "0x" + "12" * 20
-    assert fails(by("relayer").relay, signed | {field: other}) == "wrong_chain"
+    assert fails(by("relayer").ownership.relay, signed | {field: other}) == "wrong_chain"
 
 
 @pytest.mark.parametrize(
@@ -211,8 +215,8 @@ def test_an_authorization_for_another_place_is_refused(
 def test_what_is_no_authorization_is_refused(
     change: dict[str, Any], owner: EvmLedger, by: Ledgers, brain: bytes
 ) -> None:
-    signed = owner.authorize(brain, S[1], S[0], LATER)
-    assert fails(by("relayer").relay, signed | change) == "bad_authorization"
+    signed = owner.ownership.authorize(brain, S[1], S[0], LATER)
+    assert fails(by("relayer").ownership.relay, signed | change) == "bad_authorization"
 
 
 def test_chain_14_nobody_can_open_a_brain_in_the_place_of_another(
@@ -234,15 +238,15 @@ def test_chain_14_nobody_can_open_a_brain_in_the_place_of_another(
 
 def test_a_root_is_anchored_for_its_sender(by: Ledgers) -> None:
     made = by("owner")
-    assert made.anchored_root(address(made)) == bytes(32)
-    quote = made.quote_anchor(S[1], 1000)
-    sent = made.anchor(S[1], 1000)
+    assert made.anchors.anchored_root(address(made)) == bytes(32)
+    quote = made.anchors.quote_anchor(S[1], 1000)
+    sent = made.anchors.anchor(S[1], 1000)
     assert sent.gas == quote.expected_gas
-    assert made.anchored_root(address(made)) == S[1]
-    again = made.anchor(S[2], 2000)
+    assert made.anchors.anchored_root(address(made)) == S[1]
+    again = made.anchors.anchor(S[2], 2000)
     assert again.gas is not None
     assert again.gas <= 30_000  # for a thousand brains, 30 each
-    assert made.anchored_root(ZERO_ADDRESS) == bytes(32)
+    assert made.anchors.anchored_root(ZERO_ADDRESS) == bytes(32)
 
 
 def test_a_wallet_contract_owns_a_brain_and_its_key_authorizes(
@@ -262,6 +266,6 @@ def test_a_wallet_contract_owns_a_brain_and_its_key_authorizes(
     relayer = open_patient_ledger(config, tmp_path, funded_account(node, "relayer of a wallet"))
     assert relayer.history(brain)[0].parent == NO_PARENT
     behind = open_patient_ledger(config, tmp_path, Account(bytes(key.key)))
-    signed = behind.authorize(brain, S[1], S[0], LATER)
-    assert relayer.relay(signed).status == INCLUDED
+    signed = behind.ownership.authorize(brain, S[1], S[0], LATER)
+    assert relayer.ownership.relay(signed).status == INCLUDED
     assert relayer.status(brain, S[1]).seq == 2

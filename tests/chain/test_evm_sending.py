@@ -51,7 +51,7 @@ class House(NamedTuple):
     def again(self) -> EvmLedger:
         """The same ledger as another process has it."""
         return open_patient_ledger(
-            self.ledger.config, self.folder, self.key, patience=self.ledger._patience
+            self.ledger.config, self.folder, self.key, patience=self.ledger._context.patience
         )
 
 
@@ -68,7 +68,7 @@ def house(registry: RegistryContract, tmp_path: Path, request: pytest.FixtureReq
 @pytest.fixture
 def by_hand(node: Anvil, house: House) -> Generator[Anvil]:
     """A node that mines when it is told to, for which nobody waits."""
-    house.ledger._patience = 0.0
+    house.ledger._context.patience = 0.0
     node.set_automine(False)
     yield node
     node.mine()
@@ -230,7 +230,7 @@ def test_a_replacement_stops_at_the_cap(
     by_hand.set_next_base_fee(GWEI)
     by_hand.mine()
     made = open_registry_ledger(registry, tmp_path, "thrifty too", max_fee_gwei=4)
-    made._patience = 0.0
+    made._context.patience = 0.0
     waits = made.open(word_of("capped"), S[0])
     by_hand.set_next_base_fee(5 * GWEI)
     by_hand.mine()
@@ -244,8 +244,15 @@ def test_chain_07_a_transaction_that_another_program_replaced_is_told_as_that(
 ) -> None:
     mine = house.ledger.commit(house.brain, S[1], S[0])
     fees = house.records()[-1].last_attempt.fees
-    offer = (fees.max_fee * 2, fees.tip * 2)
-    foreign = UnsignedTransaction(by_hand.chain, 1, house.key.address, b"", 21_000, *offer)
+    foreign = UnsignedTransaction(
+        chain_id=by_hand.chain,
+        nonce=1,
+        to=house.key.address,
+        data=b"",
+        gas=21_000,
+        max_fee=fees.max_fee * 2,
+        tip=fees.tip * 2,
+    )
     by_hand.call("eth_sendRawTransaction", "0x" + house.key.sign_transaction(foreign).raw.hex())
     by_hand.mine()
     told = house.ledger.status(house.brain, S[1])
@@ -261,7 +268,7 @@ def test_chain_10_a_transaction_that_reverts_is_told_as_failed(
 ) -> None:
     # The signer is faster than the owner, from the same parent.
     signer = funded_account(by_hand, "a fast signer")
-    house.ledger.set_signer(house.brain, signer.address)
+    house.ledger.ownership.set_signer(house.brain, signer.address)
     by_hand.mine()
     config = ledger_config(by_hand, registry.address, creator=house.key.address)
     fast = open_patient_ledger(config, house.folder / "signer", signer, patience=0.0)
@@ -279,7 +286,7 @@ def test_a_commitment_that_can_only_fail_gives_its_nonce_to_the_next(
     house: House, registry: RegistryContract, by_hand: Anvil
 ) -> None:
     signer = funded_account(by_hand, "a signer in between")
-    house.ledger.set_signer(house.brain, signer.address)
+    house.ledger.ownership.set_signer(house.brain, signer.address)
     by_hand.mine()
     lost = house.ledger.commit(house.brain, S[1], S[0])
     by_hand.drop(lost.transaction)

@@ -1,4 +1,4 @@
-"""A slice of the campaign: `python -m tests.support.chain.registry_campaign` goes on for as long as it may."""
+"""A short run of the campaign `python -m tests.support.chain.registry_campaign`."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from tests.cli.test_commands import learn
 from tests.cli.test_trust_commands import codes, new
 from tests.support.agent_homes import make_hermes_home
 
-VOUCHED = "signed by who may sign"
-UNKNOWN = "no root key is pinned for this brain, so nothing vouches for that key"
+VOUCHED = "signed by keys that may sign"
+UNKNOWN = "no root key is pinned for this brain, so that key cannot be checked"
 
 
 def pins() -> dict[str, list[str]]:
@@ -116,7 +116,7 @@ def test_the_prompt_says_who_may_sign_only_on_the_word_of_a_pin(
     ada, bob = strange
     assert f"signed by {ada}; {UNKNOWN}" in frame(cli) and VOUCHED not in cli("prompt").out
     cli("key", "roots", "--add", bob)
-    assert "signed by nobody who may" in frame(cli)
+    assert "signed by no key that may sign" in frame(cli)
     cli("key", "roots", "--add", ada, "--remove", bob)
     assert VOUCHED in frame(cli)
 
@@ -134,7 +134,7 @@ def test_agents_are_told_by_the_same_pins(
     cli("key", "roots", "--add", "ada")
     assert all(VOUCHED in text for text in told())
     cli("key", "roots", "--add", "bob")
-    assert all("signed by nobody who may" in text for text in told())
+    assert all("signed by no key that may sign" in text for text in told())
 
 
 def test_a_brain_that_was_handed_over_is_vouched_for_by_nothing(
@@ -157,7 +157,7 @@ def test_who_wrote_himself_into_the_trust_file_is_told_everywhere(
     cli("key", "trust", "bob", "--as", "Bob", "--key", "bob")
     learn(cli, "evil", "text")
     cli("sign", "--key", "bob")
-    assert "signed by nobody who may" in frame(cli)
+    assert "signed by no key that may sign" in frame(cli)
     assert codes(cli) == {"unknown_key", "below_threshold"}
 
 

@@ -1,6 +1,6 @@
 """The contract BrainRegistry: its source, its compiled code, and the hash of that code.
 
-Evidence is checked against `RUNTIME_HASH` alone; the artifact is read when first asked for.
+Checking evidence needs `RUNTIME_HASH` only; the artifact is read when first needed.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ def load_artifact() -> dict[str, Any]:
 
 
 def contract_abi() -> list[dict[str, Any]]:
-    """Return the functions, events and errors, in the ABI's JSON."""
+    """Return the ABI: functions, events and errors."""
     entries: list[dict[str, Any]] = load_artifact()["abi"]
     return entries
 
 
 def creation_code() -> bytes:
-    """Return the code that a transaction deploys BrainRegistry with; it takes no arguments."""
+    """Return the code that deploys BrainRegistry; its constructor takes no arguments."""
     return bytes.fromhex(load_artifact()["bytecode"][2:])
 
 

@@ -1,7 +1,7 @@
 """The header of a block: decoding, encoding, and its hash.
 
-Forks add fields at the end and never move one (EIP-1559, 4895, 4844 with 4788, 7685),
-so what later forks add is taken as it comes: the hash covers it, and nothing reads it.
+Forks append fields and never move one (EIP-1559, 4895, 4844 with 4788, 7685), so unknown
+fields of later forks are accepted at the end: the hash covers them, and nothing reads them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .evidence_model import require_evidence
 from .keccak import keccak256
 
 MAX_HEADER_BYTES = 16 << 10
-"""Some 640 bytes on most chains; some keep their validators in `extraData`."""
+"""Most headers have about 640 bytes; some chains list their validators in `extraData`."""
 MAX_BLOCK_TIME = 253_402_300_799
 """The last second of the year 9999."""
 
@@ -45,9 +45,9 @@ _HEADER_FIELDS = {
     "parentBeaconBlockRoot": _HASH_BYTES,
     "requestsHash": _HASH_BYTES,
 }
-"""Fields by the names they have in JSON-RPC, each with its size in bytes."""
+"""The size in bytes of each field, by its name in JSON-RPC."""
 _FIELD_COUNTS = (15, 16, 17, 20, *range(21, 33))
-"""Frontier, London, Shanghai, Cancun, Prague, and what may come."""
+"""The number of fields since Frontier, London, Shanghai, Cancun, Prague, and later forks."""
 
 
 class BlockHeader(NamedTuple):
@@ -59,7 +59,7 @@ class BlockHeader(NamedTuple):
     state_root: bytes
 
 
-def decode_header(data: bytes) -> BlockHeader:
+def decode_block_header(data: bytes) -> BlockHeader:
     """Return the header that `data` encodes.
 
     Raises `ProofError` (`bad_rlp`, `bad_header`).
@@ -72,20 +72,20 @@ def decode_header(data: bytes) -> BlockHeader:
     for item in items[len(_HEADER_FIELDS) :]:
         rlp.read_string(item)
     fields = dict(zip(_HEADER_FIELDS, items, strict=False))
-    time = rlp.read_integer(fields["timestamp"], 8)
+    time = rlp.read_rlp_integer(fields["timestamp"], 8)
     require_evidence(time <= MAX_BLOCK_TIME, "bad_header", "a time past the year 9999")
     return BlockHeader(
         keccak256(data),
-        rlp.read_integer(fields["number"], 8),
+        rlp.read_rlp_integer(fields["number"], 8),
         time,
         rlp.read_fixed_string(fields["stateRoot"], _HASH_BYTES),
     )
 
 
 def encode_rpc_header(block: Mapping[str, Any]) -> bytes:
-    """Return the encoded header of a block as a node tells it, by `eth_getBlockBy…`.
+    """Return the encoded header of a block from the answer of a node to `eth_getBlockBy…`.
 
-    Raises `LedgerError` (`bad_rpc`) if that has not the hash that the node tells.
+    Raises `LedgerError` (`bad_rpc`) if it does not have the hash that the node states.
     """
     try:
         encoded = rlp.encode_rlp(
@@ -95,14 +95,14 @@ def encode_rpc_header(block: Mapping[str, Any]) -> bytes:
                 if block.get(name) is not None
             ]
         )
-        same = "0x" + decode_header(encoded).hash.hex() == block["hash"]
+        same = "0x" + decode_block_header(encoded).hash.hex() == block["hash"]
     except (KeyError, TypeError, ValueError, OverflowError, ProofError) as error:
-        raise LedgerError("the node tells no block", code="bad_rpc") from error
+        raise LedgerError("the node returned no valid block", code="bad_rpc") from error
     if not same:
         raise LedgerError(
-            "the node tells a block that does not have its hash",
+            "the node returned a block with a wrong hash",
             code="bad_rpc",
-            hint="its chain may have headers of another kind, of which there is no evidence yet",
+            hint="the chain may have headers of another kind, which evidence does not support",
         )
     return encoded
 
@@ -115,7 +115,7 @@ def _encode_rpc_field(value: str, size: int) -> bytes:
 
 def _check_field(item: rlp.RlpItem, size: int) -> None:
     if size == _INTEGER:
-        rlp.read_integer(item, 32)
+        rlp.read_rlp_integer(item, 32)
     elif size == _ANY_SIZE:
         rlp.read_string(item)
     else:

@@ -1,7 +1,7 @@
 """Verifies the chain's part of evidence: from a storage slot up to the hash of a block.
 
-Nothing of it says which chain that block is of: the same header, accounts and storage
-can be made by anybody. Only a block hash that is known from elsewhere pins them.
+The proof does not show which chain the block belongs to: anybody can build a header with such
+accounts and storage. Only a block hash from another source identifies the chain.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .state_proof import read_account, read_storage_word
 
 
 class ProvenStorage(NamedTuple):
-    """What a BrainRegistry holds at a block: a head, or under `root` the root of a log."""
+    """The content of BrainRegistry at a block: a head, or in `root` the root of a log."""
 
     block: BlockHeader
     head: storage_layout.ContractHead | None
@@ -28,32 +28,32 @@ class ProvenStorage(NamedTuple):
 def verify_chain_part(
     part: ChainPart, evidence: EvidenceDocument, expected: Expectations
 ) -> ProvenStorage:
-    """Return what the contract held in the block: what `evidence` says, if that is a head.
+    """Return the proven content of the contract at the block.
 
     Raises `ProofError`: `wrong_block`, `no_account`, `wrong_code`, `wrong_slot`,
-    `wrong_value`, `wrong_head`, `not_this_owner`, `not_anchored`, and what the modules
-    beside this one raise.
+    `wrong_value`, `wrong_head`, `not_this_owner`, `not_anchored`, and the codes of
+    `decode_block_header`, `read_account`, `read_storage_word` and `decode_head`.
     """
     hash_ahead(
         [part.header, *part.account_proof, *(node for slot in part.slots for node in slot.proof)]
     )
-    # The header is that of the block whose hash the reader knows.
-    block = block_header.decode_header(part.header)
+    # The header has the block hash that the reader knows.
+    block = block_header.decode_block_header(part.header)
     same = block.hash == (expected.block_hash or block.hash)
     require_evidence(same, "wrong_block", f"its block is 0x{block.hash.hex()}")
     # The contract is an account in the state of that block, with the code of BrainRegistry.
-    found = read_account(block.state_root, part.contract, part.account_proof)
-    require_evidence(found.code_hash == RUNTIME_HASH, "wrong_code", "the contract has other code")
-    # The words stand in the slots where BrainRegistry keeps what is claimed.
+    account = read_account(block.state_root, part.contract, part.account_proof)
+    require_evidence(account.code_hash == RUNTIME_HASH, "wrong_code", "the contract has other code")
+    # The words are in the slots that the storage layout of BrainRegistry gives the claim.
     words = [
-        _verify_slot(found.storage_root, wanted, slot)
+        _verify_slot(account.storage_root, wanted, slot)
         for wanted, slot in zip(_expected_slots(part, evidence.brain), part.slots, strict=True)
     ]
     if part.kind == KIND_ANCHOR:
         require_evidence(any(words[0]), "not_anchored", "the account has anchored no root")
         _check_account(part.account_address, expected)
         return ProvenStorage(block, None, words[0])
-    # The head they make is the commitment, in a brain that is its owner's.
+    # The head in them is the commitment, and the owner is the one that the reader knows.
     head = storage_layout.decode_head(words)
     snapshot, _, seq = evidence.committed
     require_evidence(head.snapshot == snapshot, "wrong_head", "another snapshot is the head")
@@ -62,9 +62,9 @@ def verify_chain_part(
     return ProvenStorage(block, head, b"")
 
 
-def _check_account(found: bytes, expected: Expectations) -> None:
-    same = found == (expected.owner or found)
-    require_evidence(same, "not_this_owner", f"the account is 0x{found.hex()}")
+def _check_account(address: bytes, expected: Expectations) -> None:
+    same = address == (expected.owner or address)
+    require_evidence(same, "not_this_owner", f"the account is 0x{address.hex()}")
 
 
 def _expected_slots(part: ChainPart, brain: bytes) -> list[bytes]:
@@ -74,9 +74,7 @@ def _expected_slots(part: ChainPart, brain: bytes) -> list[bytes]:
 
 
 def _verify_slot(storage_root: bytes, wanted: bytes, slot: StorageSlot) -> bytes:
-    require_evidence(
-        slot.slot == wanted, "wrong_slot", "another slot than the one of what is claimed"
-    )
-    found = read_storage_word(storage_root, wanted, slot.proof)
-    require_evidence(found == slot.value, "wrong_value", "the slot holds another value")
-    return found
+    require_evidence(slot.slot == wanted, "wrong_slot", "the slot is not the one of the claim")
+    word = read_storage_word(storage_root, wanted, slot.proof)
+    require_evidence(word == slot.value, "wrong_value", "the slot holds another value")
+    return word

@@ -25,13 +25,12 @@ def build_evidence(
     path: bytes = b"",
     descent: bytes = b"",
 ) -> bytes:
-    """Return the text of evidence that `snapshot` is committed, a line of ASCII.
+    """Return the text of evidence that `snapshot` is committed: one line of ASCII, verified.
 
-    `part` is what `Ledger.evidence` gives for the commitment: `log`, `chain`, or, for a
-    log whose root is anchored, its `log` with the `chain` of the anchor. `path` is the
-    text of a proof of a path in `snapshot`, `descent` that of a proof that the committed
-    snapshot descends from it, needed if they differ. What is returned has been checked.
-    Raises `ProofError` if the parts do not fit, `InvalidInput` (`too_large`).
+    `part` is the result of `Ledger.evidence` for the commitment. `path` is the text of a proof of
+    a path in `snapshot`; `descent` that of a proof that the committed snapshot descends from
+    `snapshot`, needed if they differ. Raises `ProofError` if the parts do not fit, `InvalidInput`
+    (`too_large`).
     """
     log, chain = part.get("log"), part.get("chain")
     value = {
@@ -57,14 +56,14 @@ def build_evidence(
 
 
 def build_chain_part(
-    chain_id: int, contract: str, kind: str, by: str, block: Mapping[str, Any], proof: Any
+    chain_id: int, contract: str, kind: str, address: str, block: Mapping[str, Any], proof: Any
 ) -> dict[str, Any]:
-    """Return the field `chain` of evidence from what a node answers.
+    """Return the field `chain` of evidence from the answers of a node.
 
-    `kind` is `BRAIN` for a brain that the address `by` has opened, `ANCHOR` for a root
-    it anchored. `block` is an answer of `eth_getBlockByHash`, and `proof` that of
-    `eth_getProof` at it, for the slots in `registry` in their order. Raises
-    `LedgerError` (`bad_rpc`) for answers that are none.
+    `kind` is `KIND_BRAIN` for a brain that `address` opened, `KIND_ANCHOR` for a root that
+    it anchored. `block` is the answer of `eth_getBlockByHash`, `proof` that of
+    `eth_getProof` at this block, for the slots of `storage_layout` in order. Raises
+    `LedgerError` (`bad_rpc`) for malformed answers.
     """
     try:
         slots = [
@@ -79,23 +78,20 @@ def build_chain_part(
             "chain_id": chain_id,
             "contract": contract.lower(),
             "kind": kind,
-            ADDRESS_FIELDS[kind]: by.lower(),
+            ADDRESS_FIELDS[kind]: address.lower(),
             "header": f"0x{encode_rpc_header(block).hex()}",
             "account": _hashed_nodes(proof["accountProof"]),
             "slots": slots,
         }
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise LedgerError("the node gives no proof of storage", code="bad_rpc") from error
+        raise LedgerError("the node returned no valid proof of storage", code="bad_rpc") from error
 
 
 def _pad_word(value: str) -> str:
-    """Return a number in the full length of a word; nodes leave out zeros in front."""
+    """Return a number in the full length of a word; nodes omit leading zeros."""
     return f"0x{int(value, 16):064x}"
 
 
 def _hashed_nodes(nodes: list[str]) -> list[str]:
-    """Return the nodes that are named by their hashes.
-
-    Some clients list again those that, being shorter, stand inside the one above.
-    """
+    """Return the nodes that are referenced by hash; some clients also list embedded nodes."""
     return [node.lower() for node in nodes if len(node) >= 2 + 2 * _HASH_BYTES]

@@ -1,7 +1,7 @@
 """The JSON format of evidence, parsed strictly (schemas/evidence.json).
 
-Ids are hex. What a chain knows is written as its nodes write it, `0x` before lower-case
-hex, with every address, slot and word in its full length.
+Ids are hex. Values of a chain are lower-case hex after `0x`, with every address, slot and
+word in full length.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from .state_proof import MAX_PROOF_NODES, MAX_TRIE_NODE_BYTES
 
 def parse_array(value: Any, least: int, most: int) -> list[Any]:
     """Return a list of `least` to `most` items."""
-    found = json_fields.read_array(value)
-    if not least <= len(found) <= most:
+    items = json_fields.read_array(value)
+    if not least <= len(items) <= most:
         raise json_fields.field_error(value, f"a list of {least} to {most}")
-    return found
+    return items
 
 
 def parse_text(value: Any, most: int) -> str:
-    """Return text of one character to `most`."""
+    """Return text of 1 to `most` characters."""
     if type(value) is not str or not 0 < len(value) <= most:
         raise json_fields.field_error(value, f"text of at most {most} characters")
     return value
 
 
 def parse_hex(value: Any, least: int, most: int) -> bytes:
-    """Return the bytes, `least` to `most` of them, that lower-case hex stands for."""
+    """Return the `least` to `most` bytes of lower-case hex."""
     if type(value) is not str or value.strip("0123456789abcdef") or len(value) % 2:
         raise json_fields.field_error(value, "lower-case hex")
     if not 2 * least <= len(value) <= 2 * most:
@@ -52,7 +52,7 @@ def parse_hex(value: Any, least: int, most: int) -> bytes:
 
 
 def parse_prefixed_hex(value: Any, least: int, most: int) -> bytes:
-    """Return the bytes, `least` to `most` of them, that lower-case hex after 0x stands for."""
+    """Return the `least` to `most` bytes of lower-case hex after 0x."""
     if type(value) is not str or not value.startswith("0x"):
         raise json_fields.field_error(value, "hex after 0x")
     return parse_hex(value[2:], least, most)
@@ -68,7 +68,7 @@ MAX_JSON_INTEGER = (1 << 63) - 1
 MAX_CHECKPOINT_CHARS = 64 << 10
 MAX_KEY_CHARS = 1024
 MAX_PATH_HASHES = 63
-"""Hashes on the way from an entry to the root of a log."""
+"""Hashes in the path from an entry to the root of a log."""
 
 _SLOT_COUNTS = {KIND_BRAIN: 3, KIND_ANCHOR: 1}
 _EVIDENCE_FIELDS = (
@@ -86,19 +86,19 @@ _ProofT = TypeVar("_ProofT", PathProof, DescentProof)
 
 
 def parse_evidence(data: bytes) -> EvidenceDocument:
-    """Return the evidence that `data` writes down; it is well-formed and not yet checked.
+    """Return the evidence in `data`, well-formed but not verified.
 
-    Raises `ProofError`: what proofs/json_fields.py says, or `unsupported_version`.
+    Raises `ProofError`: the codes of proofs/json_fields.py, or `unsupported_version`.
     """
     if len(data) > MAX_EVIDENCE_BYTES:
         raise ProofError(f"evidence of {len(data)} bytes", code="too_large")
     value = json_fields.parse_untrusted_json(data)
     if type(value) is not dict:
         raise json_fields.field_error(value, "evidence")
-    found = value.get("format")
-    if found != EVIDENCE_FORMAT:
+    format = value.get("format")
+    if format != EVIDENCE_FORMAT:
         raise ProofError(
-            f"not evidence of this format: {printable_text(found)}",
+            f"not evidence of this format: {printable_text(format)}",
             code="unsupported_version",
             hint=f'the field "format" of evidence is "{EVIDENCE_FORMAT}"',
         )
@@ -108,13 +108,13 @@ def parse_evidence(data: bytes) -> EvidenceDocument:
     if claim != COMMITMENT_CLAIM:
         raise json_fields.field_error(claim, f"the claim {COMMITMENT_CLAIM}")
     return EvidenceDocument(
-        json_fields.read_digest(brain),
-        json_fields.read_digest(snapshot),
-        _parse_proof(proof, PathProof),
-        _parse_proof(descent, DescentProof),
-        _parse_committed(committed),
-        None if log is None else _parse_log_part(log),
-        None if chain is None else _parse_chain_part(chain),
+        brain=json_fields.read_digest(brain),
+        snapshot=json_fields.read_digest(snapshot),
+        proof=_parse_proof(proof, PathProof),
+        descent=_parse_proof(descent, DescentProof),
+        committed=_parse_committed(committed),
+        log=None if log is None else _parse_log_part(log),
+        chain=None if chain is None else _parse_chain_part(chain),
     )
 
 
@@ -139,11 +139,11 @@ def _parse_committed(value: Any) -> CommittedSnapshot:
 def _parse_log_part(value: Any) -> LogPart:
     checkpoint, key, leaf_index, entry, path = json_fields.read_record(value, *LOG_FIELDS)
     return LogPart(
-        parse_text(checkpoint, MAX_CHECKPOINT_CHARS),
-        parse_text(key, MAX_KEY_CHARS),
-        json_fields.read_integer(leaf_index, 0, MAX_JSON_INTEGER),
-        parse_hex(entry, 1, MAX_ENTRY_BYTES),
-        [json_fields.read_digest(one) for one in parse_array(path, 0, MAX_PATH_HASHES)],
+        checkpoint=parse_text(checkpoint, MAX_CHECKPOINT_CHARS),
+        key=parse_text(key, MAX_KEY_CHARS),
+        leaf_index=json_fields.read_integer(leaf_index, 0, MAX_JSON_INTEGER),
+        entry=parse_hex(entry, 1, MAX_ENTRY_BYTES),
+        path=[json_fields.read_digest(one) for one in parse_array(path, 0, MAX_PATH_HASHES)],
     )
 
 
@@ -152,15 +152,16 @@ def _parse_chain_part(value: Any) -> ChainPart:
     if type(kind) is not str or kind not in ADDRESS_FIELDS:
         raise json_fields.field_error(kind, f"one of {', '.join(ADDRESS_FIELDS)}")
     names = ("chain_id", "contract", "kind", ADDRESS_FIELDS[kind], "header", "account", "slots")
-    chain_id, contract, _, by, header, account, slots = json_fields.read_record(value, *names)
+    chain_id, contract, _, address, header, account, slots = json_fields.read_record(value, *names)
+    count = _SLOT_COUNTS[kind]
     return ChainPart(
-        json_fields.read_integer(chain_id, 1, MAX_JSON_INTEGER),
-        parse_prefixed_hex(contract, 20, 20),
-        kind,
-        parse_prefixed_hex(by, 20, 20),
-        parse_prefixed_hex(header, 1, MAX_HEADER_BYTES),
-        _parse_nodes(account),
-        [_parse_slot(one) for one in parse_array(slots, _SLOT_COUNTS[kind], _SLOT_COUNTS[kind])],
+        chain_id=json_fields.read_integer(chain_id, 1, MAX_JSON_INTEGER),
+        contract=parse_prefixed_hex(contract, 20, 20),
+        kind=kind,
+        account_address=parse_prefixed_hex(address, 20, 20),
+        header=parse_prefixed_hex(header, 1, MAX_HEADER_BYTES),
+        account_proof=_parse_nodes(account),
+        slots=[_parse_slot(one) for one in parse_array(slots, count, count)],
     )
 
 

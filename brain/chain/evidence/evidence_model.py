@@ -1,8 +1,8 @@
 """The parts that evidence consists of, and the error for evidence that does not hold.
 
-It leads from a snapshot, or a file in one, to a commitment in a log or a contract, and
-from there to a signed checkpoint or to the hash of a block. docs/FORMAT.md says how, and
-document.py how it is written down.
+Evidence connects a snapshot, or a file in it, with a commitment in a log or a contract, and
+that with a signed checkpoint or a block hash (docs/FORMAT.md). `evidence_format` parses it.
+The types are tuples built by keyword: importing dataclasses would slow the checker.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ KIND_ANCHOR = "anchor"
 
 
 class CommittedSnapshot(NamedTuple):
-    """A commitment: `parent` is None where the ledger keeps the last head alone."""
+    """A commitment: `parent` is None for a contract, which stores the last head only."""
 
     snapshot: bytes
     parent: bytes | None
@@ -26,7 +26,7 @@ class CommittedSnapshot(NamedTuple):
 
 
 class LogPart(NamedTuple):
-    """The entry at `place` of a log, and the way to the root that `checkpoint` signs by `key`."""
+    """An entry of a log, and the path to the root of `checkpoint`, which `key` signed."""
 
     checkpoint: str
     key: str
@@ -36,7 +36,7 @@ class LogPart(NamedTuple):
 
 
 class StorageSlot(NamedTuple):
-    """A word in the storage of a contract: nodes from the storage root down to it."""
+    """A word in the storage of a contract: `proof` has the nodes from the storage root down."""
 
     slot: bytes
     value: bytes
@@ -46,9 +46,9 @@ class StorageSlot(NamedTuple):
 class ChainPart(NamedTuple):
     """The storage of a contract at a block.
 
-    `kind` is `BRAIN`, for a brain that the account `by` has opened there, or `ANCHOR`,
-    for the root of a log that `by` anchored. `account` are the nodes from the state root
-    of the encoded `header` down to the contract.
+    `kind` is `KIND_BRAIN` for a brain that `account_address` opened, `KIND_ANCHOR` for the
+    root of a log that it anchored. `account_proof` has the nodes from the state root of the
+    encoded `header` down to the contract.
     """
 
     chain_id: int
@@ -61,7 +61,7 @@ class ChainPart(NamedTuple):
 
 
 class EvidenceDocument(NamedTuple):
-    """Evidence that `snapshot`, or one that descends from it, was committed."""
+    """Evidence that `snapshot`, or a descendant of it, was committed."""
 
     brain: bytes
     snapshot: bytes
@@ -72,7 +72,20 @@ class EvidenceDocument(NamedTuple):
     chain: ChainPart | None
 
 
+def storage_claim(brain: bytes, committed: CommittedSnapshot) -> EvidenceDocument:
+    """Return the claim that a storage proof is checked against: no path, descent or ledger."""
+    return EvidenceDocument(
+        brain=brain,
+        snapshot=committed.snapshot,
+        proof=None,
+        descent=None,
+        committed=committed,
+        log=None,
+        chain=None,
+    )
+
+
 def require_evidence(condition: object, code: str, what: str) -> None:
-    """Raise `ProofError` unless `truth`."""
+    """Raise `ProofError` unless `condition` is true."""
     if not condition:
         raise ProofError(f"the evidence does not hold: {what}", code=code)

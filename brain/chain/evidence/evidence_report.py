@@ -1,4 +1,4 @@
-"""What evidence shows and what is still missing, as sentences, as text and as JSON."""
+"""Reports what evidence shows and what the reader still needs, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHORT_ID_DIGITS = 12
 
 
 def claim_sentence(evidence: Evidence) -> str:
-    """Say in a sentence what is shown."""
+    """Return a sentence that says what the evidence shows."""
     links = [f"snapshot {evidence.snapshot[:SHORT_ID_DIGITS]}"]
     if evidence.committed != evidence.snapshot:
         links.append(f"an ancestor of {evidence.committed[:SHORT_ID_DIGITS]}")
@@ -38,22 +38,22 @@ def _ledger_phrase(log: LogInclusion | None, chain: ContractInclusion | None) ->
 
 
 def missing_knowledge(evidence: Evidence, *, owner: bool, content: bool) -> Iterator[str]:
-    """Say what the reader still has to know; `owner`, `content`: whether he brought them."""
+    """Yield what the reader still has to know; `owner`, `content`: whether they provided it."""
     log, chain = evidence.log, evidence.chain
     if evidence.path is not None and not content:
         yield "the file itself, to compare it with what is proven"
     if log and not log.known:
-        yield "the public key of the log, from who runs it"
+        yield "the public key of the log, from its operator"
     if log and not log.witnesses and not chain:
-        yield "a witness or a chain: who runs a log can show another one to others"
+        yield "a witness or a chain: the operator of a log can show another log to others"
     if chain and evidence.trust_level != "L3":
         source = "" if evidence.trust_level == "L0" else ", from another source than its nodes"
         yield f"a hash of block {chain.block} on chain {chain.chain_id} that you trust{source}"
     if chain and not owner:
         yield (
-            f"that {chain.owner} is who may speak for this brain: anybody can open it as theirs"
+            f"that {chain.owner} is the owner of this brain: anybody can open it as theirs"
             if chain.owner
-            else f"that {chain.sender} anchors this log: anybody can anchor another one"
+            else f"that {chain.sender} anchors this log: anybody can anchor another log"
         )
 
 
@@ -67,7 +67,7 @@ _MAX_VALUE_CHARS = 4096
 
 
 def render_json(evidence: Evidence) -> str:
-    """Return one JSON document, in a line; its shape is schemas/check-evidence.json."""
+    """Return one line of JSON, of the schema schemas/check-evidence.json."""
     return json.dumps(_to_jsonable(evidence)) + "\n"
 
 
@@ -79,12 +79,12 @@ def _to_jsonable(value: Any) -> Any:
 
 
 def render_text(evidence: Evidence) -> str:
-    """Return what is shown, what it is worth, and what is missing."""
+    """Return what is shown, its trust level, and what the reader still needs."""
     return "".join(f"{line}\n" for line in _text_lines(evidence))
 
 
 def render_error(error: BrainError, as_json: bool) -> str:
-    """Return what is said of an error, for people or as one JSON document."""
+    """Return an error as text, or as one line of JSON."""
     if as_json:
         fields = {"code": error.code, "message": error.message, "hint": error.hint or None}
         return json.dumps({"error": fields}) + "\n"

@@ -1,13 +1,13 @@
 """Verifies evidence in six steps, from the evidence and the expectations alone.
 
-1. It is about the brain and the snapshot that the reader asks for.
+1. It is about the brain and the snapshot that the reader expects.
 2. A path, if one is shown, is in the snapshot, which is of the brain.
 3. The committed snapshot is the snapshot, or descends from it in the same brain.
 4. It was committed to a log, to a contract, or to a log whose root is in a contract.
 5. The log: its checkpoint is signed, and holds the commitment as an entry.
 6. The chain: the contract held, in the block, that head or the root of that checkpoint.
 
-Hashes tie all of it together, and end at the key of the log and at the hash of the block.
+Hashes connect the steps; the key of the log and the hash of the block are the trust anchors.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class VerifiedEvidence(NamedTuple):
-    """What evidence shows besides what it says: of a path, of a log, of a contract."""
+    """What was proven of a path, of a log and of a contract; None for parts that are absent."""
 
     path: ProvenFact | None
     log: VerifiedEntry | None
@@ -33,25 +33,25 @@ class VerifiedEvidence(NamedTuple):
 
 
 def verify_evidence(evidence: EvidenceDocument, expected: Expectations) -> VerifiedEvidence:
-    """Return what `evidence` shows.
+    """Return what `evidence` proves.
 
-    Raises `InvalidInput` as `require_place` does, and `ProofError`: `not_this_brain`,
+    Raises `InvalidInput` as `check_comparable` does, and `ProofError`: `not_this_brain`,
     `not_this_snapshot`, `wrong_snapshot`, `wrong_brain`, `no_descent`, `wrong_descent`,
     `no_ledger`, `wrong_ledger`, `wrong_parent`, `wrong_root`, and the codes of
-    `proofs.check`, `check_log` and `check_chain`.
+    `verify_proof`, `verify_log_part` and `verify_chain_part`.
     """
-    # 1. What it is about.
+    # 1. It is about the brain and the snapshot that the reader expects.
     check_comparable(evidence, expected)
     _check_subject(evidence, expected)
-    # 2. The path.
+    # 2. A path, if one is shown, is in the snapshot, which is of the brain.
     path = _check_path(evidence)
-    # 3. The committed snapshot.
+    # 3. The committed snapshot is the snapshot, or descends from it.
     _check_descent(evidence)
-    # 4. The ledger.
+    # 4. It was committed to a log, a contract, or a log whose root is in a contract.
     _check_ledger(evidence)
-    # 5. The log.
+    # 5. The checkpoint of the log is signed, and holds the commitment.
     log = _verify_log(evidence, expected)
-    # 6. The chain.
+    # 6. The contract held that head, or the root of that checkpoint.
     chain = verify_chain_part(evidence.chain, evidence, expected) if evidence.chain else None
     same = not (log and chain) or log.checkpoint.root == chain.root
     require_evidence(same, "wrong_root", "another root is anchored than that of the checkpoint")
@@ -60,9 +60,9 @@ def verify_evidence(evidence: EvidenceDocument, expected: Expectations) -> Verif
 
 def _check_subject(evidence: EvidenceDocument, expected: Expectations) -> None:
     for name in ("brain", "snapshot"):
-        wanted, found = getattr(expected, name), getattr(evidence, name)
-        same = not wanted or wanted == found
-        require_evidence(same, f"not_this_{name}", f"it is about the {name} {found.hex()}")
+        wanted, actual = getattr(expected, name), getattr(evidence, name)
+        same = not wanted or wanted == actual
+        require_evidence(same, f"not_this_{name}", f"it is about the {name} {actual.hex()}")
 
 
 def _check_path(evidence: EvidenceDocument) -> ProvenFact | None:
@@ -104,7 +104,7 @@ def _check_ledger(evidence: EvidenceDocument) -> None:
     require_evidence(fits, "wrong_ledger", "the log and the contract do not belong together")
     has_parent = evidence.committed.parent is not None
     require_evidence(
-        has_parent == bool(log), "wrong_parent", "a log tells a parent, and a contract none"
+        has_parent == bool(log), "wrong_parent", "a log states a parent, and a contract none"
     )
 
 

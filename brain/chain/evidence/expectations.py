@@ -1,4 +1,4 @@
-"""What the verifier of evidence already knows, and expects it to match."""
+"""What the reader of evidence knows already, and the evidence has to match."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ...errors import InvalidInput, printable_text
 from .evidence_model import EvidenceDocument
 
 TRUST_ONE_NODE, TRUST_MANY_NODES, TRUST_READER = "L1", "L2", "L3"
-"""What a block hash is worth: one node of the chain said it, many did, or the reader knows it."""
+"""The source of a block hash: one node of the chain, several nodes, or the reader."""
 
 
 class Expectations(NamedTuple):
-    """What the reader knows; empty is what he does not.
+    """What the reader knows; an empty field matches anything.
 
-    `owner` is who owns the brain, or who anchored the log. `trust` says how he knows the
-    block hash. The keys are those of C2SP's signed notes.
+    `owner` is the account that owns the brain or anchored the log. `trust` is the source of
+    the block hash. Keys are C2SP verifier keys.
     """
 
     brain: bytes = b""
@@ -39,20 +39,20 @@ def parse_expectations(
     log_key: str = "",
     witnesses: Sequence[str] = (),
 ) -> Expectations:
-    """Return what texts say, "" where nothing is known.
+    """Return expectations from their texts, "" for anything.
 
     Raises `InvalidInput` (`bad_id`, `bad_key`).
     """
     if block_trust not in (TRUST_ONE_NODE, TRUST_MANY_NODES, TRUST_READER):
         raise InvalidInput(f"no such trust: {printable_text(block_trust)}", code="bad_id")
     return Expectations(
-        parse_digest(brain) if brain else b"",
-        parse_digest(snapshot) if snapshot else b"",
-        _parse_prefixed_hex(owner, 20, "an address"),
-        _parse_prefixed_hex(block_hash, 32, "the hash of a block"),
-        block_trust,
-        _normalize_key(log_key) if log_key else "",
-        [_normalize_key(witness) for witness in witnesses],
+        brain=parse_digest(brain) if brain else b"",
+        snapshot=parse_digest(snapshot) if snapshot else b"",
+        owner=_parse_prefixed_hex(owner, 20, "an address"),
+        block_hash=_parse_prefixed_hex(block_hash, 32, "the hash of a block"),
+        trust=block_trust,
+        log_key=_normalize_key(log_key) if log_key else "",
+        witnesses=[_normalize_key(witness) for witness in witnesses],
     )
 
 
@@ -63,7 +63,7 @@ def _normalize_key(text: str) -> str:
 
 
 def _parse_prefixed_hex(text: str, size: int, what: str) -> bytes:
-    """Return `size` bytes in hex after 0x, in letters of any case, as wallets show them."""
+    """Return `size` bytes of hex after 0x, in any case: wallets mix cases."""
     digits = text.lower().removeprefix("0x")
     if not text:
         return b""
@@ -77,7 +77,7 @@ def _parse_prefixed_hex(text: str, size: int, what: str) -> bytes:
 
 
 def check_comparable(evidence: EvidenceDocument, expected: Expectations) -> None:
-    """Refuse what the reader brings where the evidence holds nothing of the kind.
+    """Refuse expectations about a part that the evidence does not have.
 
     Raises `InvalidInput`: `no_block`, `no_owner`, `no_log`.
     """

@@ -1,11 +1,9 @@
 """Keccak-256 as Ethereum uses it, with the padding from before SHA-3 (FIPS 202).
 
-It stands here in full because a check has to be short. The compiled one of pycryptodome
-takes 85 ms to import, before it hashes anything (it asks cffi to parse C); this one
-takes some 8 ms for all 30 nodes of a file of evidence. It hashes many messages side by
-side: Python's integers are as long as one likes, so one operation works on a lane of
-all messages at once. tests/unit/chain/evidence compare the two. Nothing hashed with it
-is secret.
+Own code instead of pycryptodome's, whose import takes longer than hashing all nodes of a file
+of evidence here (docs/adr/0017-*). Many messages are hashed at once: Python's integers have
+any length, so one operation works on one lane of all messages. tests/unit/chain/evidence
+compares the two. Not for secrets: the time depends on the message.
 """
 
 from __future__ import annotations
@@ -13,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 MAX_CACHED_DIGESTS = 1024
-"""Digests that are kept: nodes near a root stand in the proofs of all slots."""
+"""Digests in the cache: the proofs of all slots share the nodes near the root."""
 
 _RATE_BYTES = 136
-"""Bytes of a message taken in by one permutation."""
+"""Bytes of a message that one permutation absorbs."""
 _LANE_BYTES = 8
 _LANE_BITS = 8 * _LANE_BYTES
 _STATE_WIDTH = 5
 
 
 def _round_constants() -> list[int]:
-    """Return what is added in each of the 24 rounds, from the LFSR that defines it."""
+    """Return the constants of the 24 rounds, from the LFSR that defines them."""
     out = []
     register = 1
     for _ in range(24):
@@ -37,7 +35,7 @@ def _round_constants() -> list[int]:
 
 
 def _lane_moves() -> list[tuple[int, int]]:
-    """Return for each lane from which it is moved, and by how many bits it is rotated."""
+    """Return the source lane, and the rotation in bits, of each lane (steps rho and pi)."""
     out = [(0, 0)] * _STATE_WIDTH**2
     x, y = 1, 0
     for step in range(24):
@@ -62,7 +60,7 @@ def keccak256(data: bytes) -> bytes:
 
 
 def hash_ahead(messages: Iterable[bytes]) -> None:
-    """Hash many messages at once, so that `keccak256` has their digests ready."""
+    """Hash many messages at once into the cache of `keccak256`."""
     uncached = [one for one in dict.fromkeys(messages) if one not in _digest_cache]
     if len(_digest_cache) + len(uncached) > MAX_CACHED_DIGESTS:
         _digest_cache.clear()
@@ -97,8 +95,8 @@ def _pad_message(message: bytes) -> bytes:
 class _Permutation:
     """Keccak-f[1600] of `count` states at once.
 
-    Lane x of row y of a state stands at x + 5y. The lanes that stand at one place in all
-    states are one integer, the first in its lowest bits.
+    Lane x of row y has the index x + 5y. The lanes at one index of all states form one
+    integer, the first state in its lowest bits.
     """
 
     def __init__(self, count: int) -> None:
@@ -112,16 +110,16 @@ class _Permutation:
         self._rotation_by_one = self._rotation_masks(1)
 
     def _rotation_masks(self, left: int) -> tuple[int, int, int, int]:
-        """Return how far bits go left and right, and where those that did so belong."""
+        """Return the shifts to the left and right, and the masks of the bits after each."""
         wrapped_mask = self._lane_units * ((1 << left) - 1)
         return left, _LANE_BITS - left, self._full_mask ^ wrapped_mask, wrapped_mask
 
     def __call__(self, state: list[int]) -> list[int]:
-        full, (left, right, kept_mask, wrapped_mask) = self._full_mask, self._rotation_by_one
+        full, (left, right, shifted_mask, wrapped_mask) = self._full_mask, self._rotation_by_one
         for constant in self._constants:
             rows = state[:5], state[5:10], state[10:15], state[15:20], state[20:]
             parity = [a ^ b ^ c ^ d ^ e for a, b, c, d, e in zip(*rows, strict=True)]
-            turned = [lane << left & kept_mask | lane >> right & wrapped_mask for lane in parity]
+            turned = [lane << left & shifted_mask | lane >> right & wrapped_mask for lane in parity]
             theta = [parity[x - 1] ^ turned[x - 4] for x in range(5)]
             moved = [
                 (lane := state[source] ^ theta[x]) << up & high | lane >> down & low

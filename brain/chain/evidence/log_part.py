@@ -1,7 +1,7 @@
 """Verifies the log's part of evidence: from an entry up to a signed checkpoint.
 
-Whoever runs a log can make two that differ, so that one is signed shows no more than
-that the log said so. A chain it is anchored in, or witnesses, keep it to one.
+The operator of a log can sign two different logs. Witnesses, or a chain in which the log is
+anchored, show that there is one.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from .expectations import Expectations
 def verify_log_part(
     part: LogPart, evidence: EvidenceDocument, expected: Expectations
 ) -> VerifiedEntry:
-    """Return the entry of the log, which is what `evidence` says was committed.
+    """Return the entry of the log, which must be the commitment of `evidence`.
 
     Raises `ProofError`: `wrong_entry`, `wrong_key`, `not_witnessed`, and the codes of
-    `tlog.check.check_inclusion`.
+    `log_verifier.verify_inclusion`.
     """
     # The key is the one that the reader knows.
     same = part.key == (expected.log_key or part.key)
     require_evidence(same, "wrong_key", "the log has another key than the one you know")
-    # The checkpoint is signed by it, and holds the entry.
+    # The key signed the checkpoint, which holds the entry.
     logged = verify_inclusion(
         part.checkpoint, part.key, part.leaf_index, part.entry, part.path, expected.witnesses
     )
-    # The witnesses that the reader asks for have signed it too.
+    # The witnesses that the reader requires cosigned it.
     signed = {str(one.key) for one in logged.witnesses}
     for witness in expected.witnesses:
         require_evidence(

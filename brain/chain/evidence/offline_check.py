@@ -12,8 +12,7 @@ from ..contracts import RUNTIME_HASH
 from . import evidence_report
 from .chain_part import ProvenStorage
 from .evidence_format import parse_evidence
-from .evidence_model import KIND_ANCHOR, ChainPart
-from .evidence_model import EvidenceDocument as Read
+from .evidence_model import KIND_ANCHOR, ChainPart, EvidenceDocument
 from .evidence_verifier import VerifiedEvidence, verify_evidence
 from .expectations import TRUST_READER, Expectations, parse_expectations
 
@@ -35,18 +34,17 @@ def check_evidence(
     log_key: str = "",
     witnesses: Sequence[str] = (),
 ) -> Evidence:
-    """Return what the evidence in `data` shows, and raise if it does not hold.
+    """Return what the evidence in `data` shows; needs no brain and no network.
 
-    All else is what the reader knows besides, and it has to fit: the `content` of the
-    file whose path is shown; the `brain` and `snapshot`, ids in full; the address of the
-    `owner`, or of who anchored the log; the `block_hash`, 0x…, and in `block_trust` "L3" if
-    he knows it himself, "L1" or "L2" if one node or many said it; the public keys of the
-    log and of `witnesses` who all signed its checkpoint, in the form of C2SP. Needs no
-    brain and no network.
+    The other arguments are what the reader knows, and the evidence has to match: the
+    `content` of the file whose path is shown; the full ids `brain` and `snapshot`; the
+    address of the `owner`, or of the account that anchored the log; the `block_hash`, 0x…,
+    with `block_trust` "L3" if the reader knows it, "L2" if several nodes said it, "L1" if one
+    did; the C2SP verifier keys of the log and of `witnesses`, all of which must have signed.
 
-    Raises `ProofError` as `document.read` and `check.check` say, or `InvalidInput`:
-    `bad_id`, `bad_key`, and `no_content`, `no_owner`, `no_block` or `no_log` for what the
-    evidence holds nothing to compare with.
+    Raises `ProofError` as `parse_evidence` and `verify_evidence`, or `InvalidInput`:
+    `bad_id`, `bad_key`, and `no_content`, `no_owner`, `no_block` or `no_log` if the
+    evidence has no such part.
     """
     expected = parse_expectations(
         brain=brain,
@@ -76,61 +74,66 @@ def _check_content(checked: VerifiedEvidence, content: RawIOBase) -> None:
     verify_proof_content(checked.path, content)
 
 
-def _evidence_result(evidence: Read, checked: VerifiedEvidence, expected: Expectations) -> Evidence:
+def _evidence_result(
+    evidence: EvidenceDocument, checked: VerifiedEvidence, expected: Expectations
+) -> Evidence:
     path, log, chain = checked
     snapshot, parent, seq = evidence.committed
+    log_result = chain_result = None
+    if evidence.log and log:
+        log_result = _log_result(evidence.log.key, log, bool(expected.log_key))
+    if evidence.chain and chain:
+        chain_result = _chain_result(evidence.chain, chain)
     return Evidence(
-        True,
-        "",
-        expected.trust if expected.block_hash else "L0",
-        evidence.brain.hex(),
-        evidence.snapshot.hex(),
-        snapshot.hex(),
-        parent.hex() if parent and any(parent) else None,
-        seq,
-        path.path if path else None,
-        ENTRY_TYPES[path.type] if path else None,
-        path.blob.hex() if path else None,
-        path.size if path else None,
-        _log_result(evidence.log.key, log, bool(expected.log_key))
-        if evidence.log and log
-        else None,
-        _chain_result(evidence.chain, chain) if evidence.chain and chain else None,
-        [],
+        ok=True,
+        claim="",
+        trust_level=expected.trust if expected.block_hash else "L0",
+        brain=evidence.brain.hex(),
+        snapshot=evidence.snapshot.hex(),
+        committed=snapshot.hex(),
+        parent=parent.hex() if parent and any(parent) else None,
+        seq=seq,
+        path=path.path if path else None,
+        type=ENTRY_TYPES[path.type] if path else None,
+        blob=path.blob.hex() if path else None,
+        size=path.size if path else None,
+        log=log_result,
+        chain=chain_result,
+        missing=[],
     )
 
 
 def _log_result(key: str, logged: VerifiedEntry, is_known: bool) -> LogInclusion:
     origin, size, root = logged.checkpoint
     return LogInclusion(
-        origin,
-        key,
-        is_known,
-        logged.leaf_index,
-        size,
-        root.hex(),
-        logged.entry.time,
-        [str(one.key) for one in logged.witnesses],
+        origin=origin,
+        key=key,
+        known=is_known,
+        place=logged.leaf_index,
+        size=size,
+        root=root.hex(),
+        time=logged.entry.time,
+        witnesses=[str(one.key) for one in logged.witnesses],
     )
 
 
 def _chain_result(part: ChainPart, stored: ProvenStorage) -> ContractInclusion:
     block, head, _ = stored
-    by, is_anchor = _format_address(part.account_address), part.kind == KIND_ANCHOR
+    address, is_anchor = _format_hex(part.account_address), part.kind == KIND_ANCHOR
     return ContractInclusion(
-        part.kind,
-        part.chain_id,
-        _format_address(part.contract),
-        f"0x{RUNTIME_HASH.hex()}",
-        block.number,
-        f"0x{block.hash.hex()}",
-        block.time * 1000,
-        None if is_anchor else by,
-        _format_address(head.owner) if head else None,
-        _format_address(head.signer) if head and any(head.signer) else None,
-        by if is_anchor else None,
+        kind=part.kind,
+        chain_id=part.chain_id,
+        contract=_format_hex(part.contract),
+        code_hash=_format_hex(RUNTIME_HASH),
+        block=block.number,
+        block_hash=_format_hex(block.hash),
+        time=block.time * 1000,
+        creator=None if is_anchor else address,
+        owner=_format_hex(head.owner) if head else None,
+        signer=_format_hex(head.signer) if head and any(head.signer) else None,
+        sender=address if is_anchor else None,
     )
 
 
-def _format_address(raw: bytes) -> str:
+def _format_hex(raw: bytes) -> str:
     return f"0x{raw.hex()}"

@@ -1,7 +1,7 @@
 """Recursive length prefix, canonical form only (Ethereum yellow paper, appendix B).
 
-An item is a byte string or a list of items. The package `rlp` reads the same and
-takes 0.4 s to import, half a second more than a check may take as a whole.
+An item is a byte string or a list of items. Own code instead of the package `rlp`, since that
+takes longer to import than a whole check (docs/adr/0017-*).
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import NoReturn
 from ...errors import ProofError
 
 RlpItem = bytes | list["RlpItem"]
-"""What is read: a byte string, or a list of items."""
+"""A decoded item: a byte string, or a list of items."""
 RlpValue = bytes | Sequence["RlpValue"]
-"""What is written."""
+"""A value to encode: a byte string, or a sequence of values."""
 
 MAX_LIST_DEPTH = 8
-"""Lists inside lists; a node of a trie, with those embedded in it, has at most 4."""
+"""Nesting of lists; a trie node with the nodes embedded in it has at most 4 levels."""
 
 _MAX_SHORT_BYTES = 55
-"""Longest payload whose length stands in its first byte."""
+"""Longest payload whose length is in the first byte."""
 _STRING_PREFIX, _LIST_PREFIX = 0x80, 0xC0
 
 
@@ -32,7 +32,7 @@ def decode_rlp(data: bytes) -> RlpItem:
     """
     item, end = _decode_item(data, 0, len(data), MAX_LIST_DEPTH)
     if end != len(data):
-        _raise_bad_rlp("something follows the item")
+        _raise_bad_rlp("bytes follow the item")
     return item
 
 
@@ -47,7 +47,7 @@ def _decode_item(data: bytes, at: int, end: int, depth: int) -> tuple[RlpItem, i
     start, stop = _payload_span(data, at, end, first - kind)
     if kind == _STRING_PREFIX:
         if stop - start == 1 and data[start] < _STRING_PREFIX:
-            _raise_bad_rlp("a byte that stands for itself has a length")
+            _raise_bad_rlp("a single byte has a length prefix")
         return data[start:stop], stop
     if not depth:
         _raise_bad_rlp("nested too deeply")
@@ -94,33 +94,33 @@ def encode_integer(number: int) -> bytes:
     return number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
-def read_integer(item: RlpItem, size: int) -> int:
-    """Return the number of at most `size` bytes that an item stands for."""
-    found = read_string(item)
-    if len(found) > size or found[:1] == b"\0":
+def read_rlp_integer(item: RlpItem, size: int) -> int:
+    """Return an item as a number of at most `size` bytes."""
+    digits = read_string(item)
+    if len(digits) > size or digits[:1] == b"\0":
         _raise_bad_rlp(f"not a number of at most {size} bytes")
-    return int.from_bytes(found, "big")
+    return int.from_bytes(digits, "big")
 
 
 def read_string(item: RlpItem) -> bytes:
     """Return an item that is a byte string."""
     if not isinstance(item, bytes):
-        _raise_bad_rlp("a list where bytes belong")
+        _raise_bad_rlp("a list instead of bytes")
     return item
 
 
 def read_fixed_string(item: RlpItem, size: int) -> bytes:
     """Return an item that is a byte string of `size` bytes."""
-    found = read_string(item)
-    if len(found) != size:
-        _raise_bad_rlp(f"{len(found)} bytes where {size} belong")
-    return found
+    string = read_string(item)
+    if len(string) != size:
+        _raise_bad_rlp(f"{len(string)} bytes instead of {size}")
+    return string
 
 
 def read_list(item: RlpItem) -> list[RlpItem]:
     """Return the items of a list."""
     if isinstance(item, bytes):
-        _raise_bad_rlp("bytes where a list belongs")
+        _raise_bad_rlp("bytes instead of a list")
     return item
 
 

@@ -1,9 +1,9 @@
 """Merkle-Patricia proofs of accounts and storage words under the state root of a block.
 
-The trie is Ethereum's (yellow paper, appendix D) under hashed keys of 32 bytes, as
-for accounts and storage: no key is the beginning of another, so branches hold no
-values. A proof is the nodes from the root down, each named by its hash in the one
-before. Nodes shorter than a hash stand inside the one above and are not listed.
+The trie is Ethereum's (yellow paper, appendix D) with hashed keys of 32 bytes, as for accounts
+and storage: no key is a prefix of another, so branches hold no values. A proof lists the nodes
+from the root down; each is referenced by its hash in the node before. Nodes shorter than a
+hash are embedded in their parent and not listed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .evidence_model import require_evidence
 from .keccak import keccak256
 
 EMPTY_TRIE_ROOT = bytes.fromhex("56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421")
-"""The root of a trie that holds nothing; its proofs hold no nodes."""
+"""The root of the empty trie; its proofs have no nodes."""
 ABSENT_VALUE = b""
-"""Stands for the value of a key that is not there."""
+"""The value of a key that is not in the trie."""
 
 MAX_TRIE_NODE_BYTES = 1024
-"""A branch of 16 hashes takes 532 bytes, a leaf with an account some 110."""
+"""A branch of 16 hashes has 532 bytes, a leaf with an account about 110."""
 MAX_PROOF_NODES = 64
 """Nodes of one proof: one for each half byte of a key."""
 
@@ -33,7 +33,7 @@ _ODD_FLAG, _LEAF_FLAG = 1, 2
 
 
 def read_trie_value(root: bytes, name: bytes, proof: Sequence[bytes]) -> bytes:
-    """Return the value at the key keccak256(`name`) in the trie of `root`, or `ABSENT`.
+    """Return the value at the key keccak256(`name`) in the trie of `root`, or `ABSENT_VALUE`.
 
     Every node of the proof must be needed, in its order. Raises `ProofError`:
     `bad_rlp`, `bad_trie`, `wrong_node`, `missing_node` or `extra_node`.
@@ -41,19 +41,19 @@ def read_trie_value(root: bytes, name: bytes, proof: Sequence[bytes]) -> bytes:
     small = len(proof) <= MAX_PROOF_NODES and all(
         len(node) <= MAX_TRIE_NODE_BYTES for node in proof
     )
-    require_evidence(small, "bad_trie", "more than the nodes of a trie")
+    require_evidence(small, "bad_trie", "too many or too long nodes")
     nodes = iter(proof)
     value = (
         ABSENT_VALUE
         if root == EMPTY_TRIE_ROOT
         else _walk_to_value(root, keccak256(name).hex(), nodes)
     )
-    require_evidence(next(nodes, None) is None, "extra_node", "a node that leads nowhere")
+    require_evidence(next(nodes, None) is None, "extra_node", "a node that the proof does not need")
     return value
 
 
 def _walk_to_value(root: bytes, path: str, nodes: Iterator[bytes]) -> bytes:
-    """Return what `path`, a hex digit a step, leads to from the node that `root` names."""
+    """Return the value at `path`, a hex digit for each step, under the node `root`."""
     reference: rlp.RlpItem = root
     while True:
         node = _resolve_node(reference, nodes)
@@ -71,18 +71,20 @@ def _walk_to_value(root: bytes, path: str, nodes: Iterator[bytes]) -> bytes:
 
 
 def _resolve_node(reference: rlp.RlpItem, nodes: Iterator[bytes]) -> list[rlp.RlpItem]:
-    """Return the node that stands `here` itself, or that is named and comes next."""
+    """Return the embedded node, or the next node of the proof, which must have the hash."""
     if isinstance(reference, list):
         require_evidence(
-            len(rlp.encode_rlp(reference)) < _HASH_BYTES, "bad_trie", "a long node inside another"
+            len(rlp.encode_rlp(reference)) < _HASH_BYTES,
+            "bad_trie",
+            "an embedded node of 32 bytes or more",
         )
         return _check_node_items(reference)
-    require_evidence(len(reference) == _HASH_BYTES, "bad_trie", "no hash where a node is named")
+    require_evidence(len(reference) == _HASH_BYTES, "bad_trie", "a reference that is not a hash")
     encoded = next(nodes, None)
     if encoded is None:
         raise ProofError("the proof does not hold: a node is missing", code="missing_node")
     require_evidence(
-        keccak256(encoded) == reference, "wrong_node", "another node than the one named"
+        keccak256(encoded) == reference, "wrong_node", "a node has another hash than its reference"
     )
     return _check_node_items(rlp.read_list(rlp.decode_rlp(encoded)))
 
@@ -97,18 +99,18 @@ def _branch_child(branch: list[rlp.RlpItem], path: str) -> rlp.RlpItem:
     return branch[int(path[0], 16)]
 
 
-def _decode_path(item: rlp.RlpItem, left: int) -> tuple[str, bool]:
+def _decode_path(item: rlp.RlpItem, remaining: int) -> tuple[str, bool]:
     """Return the path in a leaf or an extension, and whether it is a leaf.
 
-    A leaf ends the key, of which `left` digits are left, and an extension does not.
+    A leaf covers the `remaining` digits of the key, an extension fewer.
     """
     digits = rlp.read_string(item).hex() or "f"
     flags = int(digits[0], 16)
     fill = "" if flags & _ODD_FLAG else "0"
     require_evidence(flags <= _ODD_FLAG | _LEAF_FLAG, "bad_trie", "a path of no known kind")
-    require_evidence(digits.startswith(fill, 1), "bad_trie", "a path with a filled half byte")
+    require_evidence(digits.startswith(fill, 1), "bad_trie", "a path with a non-zero padding digit")
     segment, is_leaf = digits[1 + len(fill) :], bool(flags & _LEAF_FLAG)
-    fits = len(segment) == left if is_leaf else 0 < len(segment) < left
+    fits = len(segment) == remaining if is_leaf else 0 < len(segment) < remaining
     require_evidence(fits, "bad_trie", "a path of a wrong length")
     return segment, is_leaf
 
@@ -120,7 +122,7 @@ def _leaf_value(item: rlp.RlpItem) -> bytes:
 
 
 WORD_BYTES = 32
-"""Bytes of a word of storage, and of the number of its slot."""
+"""Bytes of a word of storage, and of a slot number."""
 _ACCOUNT_ITEMS = 4
 
 
@@ -137,7 +139,7 @@ def read_account(state_root: bytes, address: bytes, proof: Sequence[bytes]) -> A
     """Return the account at `address`, 20 bytes.
 
     Raises `ProofError`: `no_account` if the proof shows that there is none, `bad_account`,
-    and the codes of `trie.look_up`.
+    and the codes of `read_trie_value`.
     """
     value = read_trie_value(state_root, address, proof)
     require_evidence(value != ABSENT_VALUE, "no_account", "there is no account at the address")
@@ -147,8 +149,8 @@ def read_account(state_root: bytes, address: bytes, proof: Sequence[bytes]) -> A
     )
     nonce, balance, storage_root, code_hash = items
     return AccountState(
-        rlp.read_integer(nonce, 8),
-        rlp.read_integer(balance, WORD_BYTES),
+        rlp.read_rlp_integer(nonce, 8),
+        rlp.read_rlp_integer(balance, WORD_BYTES),
         rlp.read_fixed_string(storage_root, 32),
         rlp.read_fixed_string(code_hash, 32),
     )
@@ -157,10 +159,10 @@ def read_account(state_root: bytes, address: bytes, proof: Sequence[bytes]) -> A
 def read_storage_word(storage_root: bytes, slot: bytes, proof: Sequence[bytes]) -> bytes:
     """Return the 32 bytes in a slot of an account, zeros if the proof shows that it is unset.
 
-    Raises `ProofError`: the codes of `trie.look_up`.
+    Raises `ProofError`: the codes of `read_trie_value`.
     """
     value = read_trie_value(storage_root, slot, proof)
     if value == ABSENT_VALUE:
         return bytes(WORD_BYTES)
-    # No chain stores a zero; anvil does, where a call has read an unset slot.
-    return rlp.read_integer(rlp.decode_rlp(value), WORD_BYTES).to_bytes(WORD_BYTES, "big")
+    # Chains store no zeros; anvil stores one after a call has read an unset slot.
+    return rlp.read_rlp_integer(rlp.decode_rlp(value), WORD_BYTES).to_bytes(WORD_BYTES, "big")

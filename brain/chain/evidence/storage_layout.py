@@ -1,7 +1,7 @@
 """The storage layout of BrainRegistry: the slots of a brain and of an anchor.
 
-The layout is that of contracts/BrainRegistry.sol and the same at every address:
-slot 0 maps ids to brains, slot 1 senders to the root they anchored last.
+The layout is that of contracts/BrainRegistry.sol: slot 0 maps ids to brains, slot 1 maps
+senders to the root they anchored last.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BRAINS_SLOT, _ANCHORS_SLOT = 0, 1
 
 
 class ContractHead(NamedTuple):
-    """What a contract holds of a brain; `signer` is 20 zeros where there is none."""
+    """The state of a brain in the contract; `signer` is 20 zeros where there is none."""
 
     owner: bytes
     seq: int
@@ -29,36 +29,38 @@ class ContractHead(NamedTuple):
 
 
 def brain_id(creator: bytes, brain: bytes) -> bytes:
-    """Return the id under which the account `creator` has opened `brain`.
+    """Return the id in the contract of a brain that the account `creator` opened.
 
-    It names the creator, so that nobody can open a brain in another's place.
+    It covers the creator, so nobody can open a brain in another account's place.
     """
-    return keccak256(_pad_address(creator) + brain)
+    return keccak256(pad_address(creator) + brain)
 
 
 def brain_slots(id: bytes) -> list[bytes]:
-    """Return the slots of a brain: of owner and seq, of its head, of its signer."""
-    first = int.from_bytes(keccak256(id + _encode_uint256(_BRAINS_SLOT)), "big")
-    return [_encode_uint256((first + place) % (1 << 8 * WORD_BYTES)) for place in range(3)]
+    """Return the three slots of a brain: owner and seq, head, signer."""
+    first = int.from_bytes(keccak256(id + encode_uint256(_BRAINS_SLOT)), "big")
+    return [encode_uint256((first + place) % (1 << 8 * WORD_BYTES)) for place in range(3)]
 
 
 def anchor_slot(sender: bytes) -> bytes:
     """Return the slot of the root that `sender` anchored last."""
-    return keccak256(_pad_address(sender) + _encode_uint256(_ANCHORS_SLOT))
+    return keccak256(pad_address(sender) + encode_uint256(_ANCHORS_SLOT))
 
 
 def decode_head(words: Sequence[bytes]) -> ContractHead:
-    """Return what the words in `brain_slots` say. Raises `ProofError` (`no_head`)."""
+    """Return the state that the words in `brain_slots` encode. Raises `ProofError` (`no_head`)."""
     first, snapshot, signer = words
     owner, seq = first[-ADDRESS_BYTES:], int.from_bytes(first[:-ADDRESS_BYTES], "big")
     is_valid = any(owner) and 0 < seq < 1 << 64 and not any(signer[:-ADDRESS_BYTES])
-    require_evidence(is_valid, "no_head", "no brain was opened there")
+    require_evidence(is_valid, "no_head", "no brain was opened under that id")
     return ContractHead(owner, seq, snapshot, signer[-ADDRESS_BYTES:])
 
 
-def _encode_uint256(value: int) -> bytes:
+def encode_uint256(value: int) -> bytes:
+    """Return a number as a word of the contract ABI."""
     return value.to_bytes(WORD_BYTES, "big")
 
 
-def _pad_address(address: bytes) -> bytes:
+def pad_address(address: bytes) -> bytes:
+    """Return an address as a word of the contract ABI."""
     return address.rjust(WORD_BYTES, b"\0")

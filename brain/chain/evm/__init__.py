@@ -1,7 +1,7 @@
-"""The ledger on an EVM chain: the contract BrainRegistry, spoken to through JSON-RPC.
+"""The ledger on an EVM chain: the contract BrainRegistry, called through JSON-RPC.
 
 Importing this package imports neither web3 nor eth_account: `rpc.py` and `account.py`
-do, when first used.
+import them when first used.
 """
 
 from .account import Account

@@ -1,16 +1,17 @@
 """Calldata for BrainRegistry, and decoding of its answers, events and reverts.
 
-It is few calls of words of 32 bytes. Selectors and topics are constants, so that nothing
-has to be hashed; tests/chain/test_evm_abi.py holds them against the artifact.
+All calls consist of words of 32 bytes. Selectors and topics are constants, which
+tests/chain/test_evm_abi.py compares with the compiled contract.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...errors import BrainError, Conflict, InvalidInput, LedgerError, printable_text
-from ..evidence.storage_layout import brain_id
+from ..evidence.storage_layout import encode_uint256, pad_address
 from . import rpc_decode
 
 ABI_WORD_BYTES = 32
@@ -37,7 +38,7 @@ EXPIRED_SELECTOR = bytes.fromhex("203d82d8")
 
 
 class ContractState(NamedTuple):
-    """What the registry knows of a brain. Addresses are 0x…, `signer` is "" for nobody."""
+    """The state of a brain in the contract. Addresses are 0x…; `signer` is "" if there is none."""
 
     owner: str
     seq: int
@@ -45,8 +46,9 @@ class ContractState(NamedTuple):
     signer: str
 
 
-class CommittedEvent(NamedTuple):
-    """One commitment as the log has it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommittedEvent:
+    """The event `Committed` of one commitment."""
 
     seq: int
     snapshot: bytes
@@ -56,62 +58,57 @@ class CommittedEvent(NamedTuple):
     transaction: str
 
 
-def registry_id(creator: str, brain: bytes) -> bytes:
-    """Return the name of a brain in the registry: bound to who opened it, so nobody squats."""
-    return brain_id(bytes.fromhex(creator[2:]), brain)
-
-
 def open_calldata(brain: bytes, snapshot: bytes) -> bytes:
-    """Return the call that opens a brain of the sender."""
+    """Calldata for `open(salt, snapshot)`."""
     return OPEN_SELECTOR + brain + snapshot
 
 
 def commit_calldata(id: bytes, snapshot: bytes, parent: bytes) -> bytes:
-    """Return the call that moves a head, for its owner or signer."""
+    """Calldata for `commit(id, snapshot, parent)`."""
     return COMMIT_SELECTOR + id + snapshot + parent
 
 
 def commit_for_calldata(
     id: bytes, snapshot: bytes, parent: bytes, deadline: int, signature: bytes
 ) -> bytes:
-    """Return the call that moves a head for whoever brings a signature."""
+    """Calldata for `commitFor(id, snapshot, parent, deadline, signature)`."""
     padded = signature + bytes(-len(signature) % ABI_WORD_BYTES)
-    head = id + snapshot + parent + _encode_uint(deadline) + _encode_uint(5 * ABI_WORD_BYTES)
-    return COMMIT_FOR_SELECTOR + head + _encode_uint(len(signature)) + padded
+    head = id + snapshot + parent + encode_uint256(deadline) + encode_uint256(5 * ABI_WORD_BYTES)
+    return COMMIT_FOR_SELECTOR + head + encode_uint256(len(signature)) + padded
 
 
 def set_signer_calldata(id: bytes, signer: str) -> bytes:
-    """Return the call that names who may commit beside the owner."""
+    """Calldata for `setSigner(id, signer)`."""
     return SET_SIGNER_SELECTOR + id + _encode_address(signer)
 
 
 def offer_calldata(id: bytes, to: str) -> bytes:
-    """Return the call that offers a brain."""
+    """Calldata for `offerOwnership(id, to)`."""
     return OFFER_SELECTOR + id + _encode_address(to)
 
 
 def accept_calldata(id: bytes) -> bytes:
-    """Return the call that takes over an offered brain."""
+    """Calldata for `acceptOwnership(id)`."""
     return ACCEPT_SELECTOR + id
 
 
 def anchor_calldata(root: bytes, size: int) -> bytes:
-    """Return the call that anchors the root of a log."""
-    return ANCHOR_SELECTOR + root + _encode_uint(size)
+    """Calldata for `anchor(root, size)`."""
+    return ANCHOR_SELECTOR + root + encode_uint256(size)
 
 
 def brain_calldata(id: bytes) -> bytes:
-    """Return the question that `state` reads the answer of."""
+    """Calldata for `brain(id)`; `decode_state` decodes the answer."""
     return BRAIN_SELECTOR + id
 
 
 def anchor_of_calldata(account: str) -> bytes:
-    """Return the question for the last root an account anchored."""
+    """Calldata for `anchorOf(account)`."""
     return ANCHOR_OF_SELECTOR + _encode_address(account)
 
 
 def decode_state(answer: bytes) -> ContractState | None:
-    """Return what the registry knows of a brain, None if it was never opened."""
+    """Return the state of a brain from the answer of `brain(id)`, None if it was never opened."""
     if len(answer) != 4 * ABI_WORD_BYTES:
         rpc_decode.refuse_answer("state of a brain", answer.hex())
     owner, seq, head, signer = (
@@ -119,19 +116,19 @@ def decode_state(answer: bytes) -> ContractState | None:
     )
     if int.from_bytes(seq, "big") >> 64 or any(owner[:12]) or any(signer[:12]):
         rpc_decode.refuse_answer("state of a brain", answer.hex())
-    found = ContractState(
+    state = ContractState(
         "0x" + owner[12:].hex(),
         int.from_bytes(seq, "big"),
         head,
         "0x" + signer[12:].hex() if any(signer) else "",
     )
-    if (found.owner == ZERO_ADDRESS) != (found.seq == 0):
+    if (state.owner == ZERO_ADDRESS) != (state.seq == 0):
         rpc_decode.refuse_answer("state of a brain", answer.hex())
-    return found if found.seq else None
+    return state if state.seq else None
 
 
 def decode_event(value: Any, contract: str, id: bytes) -> CommittedEvent:
-    """Return a commitment from the log, which must be of this contract and this brain."""
+    """Return a commitment from a log entry, which must be of this contract and this brain."""
     answer = rpc_decode.decode_object(value, "log entry")
     topics = [
         rpc_decode.decode_word(one, "topic")
@@ -148,17 +145,17 @@ def decode_event(value: Any, contract: str, id: bytes) -> CommittedEvent:
     ):
         rpc_decode.refuse_answer("log entry of this brain", value)
     return CommittedEvent(
-        int.from_bytes(number, "big"),
-        topics[2],
-        topics[3],
-        rpc_decode.decode_uint64(answer.get("blockNumber"), "block number"),
-        rpc_decode.decode_hash(answer.get("blockHash"), "block hash"),
-        rpc_decode.decode_hash(answer.get("transactionHash"), "transaction"),
+        seq=int.from_bytes(number, "big"),
+        snapshot=topics[2],
+        parent=topics[3],
+        block=rpc_decode.decode_uint64(answer.get("blockNumber"), "block number"),
+        block_hash=rpc_decode.decode_hash(answer.get("blockHash"), "block hash"),
+        transaction=rpc_decode.decode_hash(answer.get("transactionHash"), "transaction"),
     )
 
 
-def revert_error(data: bytes, words: str) -> BrainError:
-    """Return the error for what a call reverted with."""
+def revert_error(data: bytes, message: str) -> BrainError:
+    """Return the error for the data, and the node's message, of a reverted call."""
     selector, rest = data[:4], data[4:]
     if selector == STALE_PARENT_SELECTOR and len(rest) == 2 * ABI_WORD_BYTES:
         return stale_parent_error(
@@ -170,41 +167,37 @@ def revert_error(data: bytes, words: str) -> BrainError:
         return Conflict("the authorization has expired", code="expired", hint="ask for a new one")
     if selector == UNAUTHORIZED_SELECTOR:
         return InvalidInput(
-            "neither the owner nor the signer of this brain",
+            "this key is neither the owner nor the signer of this brain",
             code="unauthorized",
-            hint="use the key of the owner, or let the owner name this one as the signer",
+            hint="use the key of the owner, or let the owner make this one the signer",
         )
     return LedgerError(
-        f"the contract refuses: {words or data.hex() or 'no reason'}", code="reverted"
+        f"the contract refuses: {message or data.hex() or 'no reason'}", code="reverted"
     )
 
 
 def stale_parent_error(head: bytes, seq: int) -> Conflict:
     """Return the error for a parent that is not the head."""
     return Conflict(
-        f"the ledger is at {head.hex()}, commitment {seq}, and not at the parent",
+        f"the ledger is at {head.hex()}, commitment {seq}, not at the parent",
         code="stale_parent",
-        hint="merge what the ledger holds, and commit the merged snapshot",
+        hint="merge the snapshot of the ledger, and commit the merged snapshot",
     )
 
 
 def parse_address(text: str) -> str:
-    """Return an address that a user gave, in lower case. Raises `InvalidInput` (`bad_address`)."""
+    """Return an address in lower case. Raises `InvalidInput` (`bad_address`)."""
     if not _ADDRESS_HEX.fullmatch(text):
         raise InvalidInput(f"not an address: {printable_text(text)}", code="bad_address")
     return text.lower()
 
 
 def parse_account(text: str) -> str:
-    """Return the address of somebody, as `address` does: that of nobody has no key."""
+    """Return an address other than 0 in lower case. Raises as `parse_address`."""
     if parse_address(text) == ZERO_ADDRESS:
-        raise InvalidInput("nobody has the address 0", code="bad_address")
+        raise InvalidInput("the address 0 has no key", code="bad_address")
     return text.lower()
 
 
 def _encode_address(text: str) -> bytes:
-    return bytes(12) + bytes.fromhex(text[2:])
-
-
-def _encode_uint(number: int) -> bytes:
-    return number.to_bytes(ABI_WORD_BYTES, "big")
+    return pad_address(bytes.fromhex(text[2:]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from ...errors import InvalidInput
@@ -11,16 +12,17 @@ from .import_guard import preserve_recursion_limit
 MAX_KEYSTORE_BYTES = 64 << 10
 """Bytes of a keystore file; a usual one has about 500."""
 MAX_SCRYPT_BYTES = 1 << 30
-"""Bytes that opening a keystore may take; a usual one takes 256 MiB."""
+"""Memory in bytes that opening a keystore may take; a usual one takes 256 MiB."""
 MAX_PBKDF2_ROUNDS = 10_000_000
 """Rounds of PBKDF2 that opening a keystore may take."""
 
 _SECP256K1_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
-"""Of secp256k1 (SEC 2, 2.4.1)."""
+"""The order of the curve secp256k1 (SEC 2, section 2.4.1)."""
 
 
-class UnsignedTransaction(NamedTuple):
-    """A transaction of EIP-1559 that moves no money. `to` is "" to make a contract."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsignedTransaction:
+    """An EIP-1559 transaction of value 0. `to` is "" to create a contract; prices in wei."""
 
     chain_id: int
     nonce: int
@@ -32,14 +34,14 @@ class UnsignedTransaction(NamedTuple):
 
 
 class SignedTransaction(NamedTuple):
-    """A signed transaction: its hash as 0x…, and the bytes to send."""
+    """A signed transaction: its hash, 0x…, and the bytes to send."""
 
     hash: str
     raw: bytes
 
 
 class CommitAuthorization(NamedTuple):
-    """What is signed for somebody else to commit (EIP-712): see `commitFor` of the contract."""
+    """The fields of `commitFor` of the contract that are signed (EIP-712)."""
 
     id: bytes
     snapshot: bytes
@@ -92,7 +94,7 @@ class Account:
         return SignedTransaction("0x" + bytes(signed.hash).hex(), bytes(signed.raw_transaction))
 
     def sign_commit(self, chain_id: int, contract: str, commit: CommitAuthorization) -> bytes:
-        """Return the signature that `commitFor` takes, 65 bytes."""
+        """Return the 65 bytes of the signature for `commitFor` of the contract."""
         domain = {
             "name": "BrainRegistry",
             "version": "1",
@@ -140,15 +142,15 @@ def account_from_keystore(content: bytes, passphrase: str) -> Account:
             raise InvalidInput(
                 "the passphrase does not open the keystore", code="wrong_passphrase"
             ) from error
-        _refuse_key("the keystore is damaged, or of a kind that is not supported")
+        _refuse_key("the keystore is damaged, or of an unsupported kind")
     account = Account(key)
     if keystore.get("address") and str(keystore["address"]).lower()[-40:] != account.address[2:]:
-        _refuse_key("the keystore holds another key than the one of its address")
+        _refuse_key("the key in the keystore does not have the address in it")
     return account
 
 
 def _parse_keystore(content: bytes) -> dict[str, Any]:
-    """Return what a keystore says, unless opening it would cost too much."""
+    """Return the fields of a keystore, unless opening it would cost too much."""
     try:
         keystore: dict[str, Any] = json.loads(content) if len(content) <= MAX_KEYSTORE_BYTES else {}
         costs = (keystore.get("crypto") or keystore["Crypto"])["kdfparams"]

@@ -1,7 +1,6 @@
-"""What identifies a chain: its id and its genesis hash, known by name or asked of its nodes.
+"""The identity of a chain: its id (EIP-155) and the hash of block 0.
 
-Chain ids are those of EIP-155; genesis hashes are of block 0, as the clients go-ethereum
-and reth have them in their source.
+The hashes of public networks are those in the source of go-ethereum and reth.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from .rpc import RpcNode
 
 
 class Network(NamedTuple):
-    """A chain: its id, and the hash of its first block."""
+    """A chain: its id, and the hash of block 0."""
 
     chain_id: int
     genesis: str
@@ -34,13 +33,8 @@ PUBLIC_NETWORKS = {
 }
 
 
-def network_name(chain_id: int) -> str:
-    """Return the name of a public chain, "" if it is not one of these."""
-    return next((name for name, one in PUBLIC_NETWORKS.items() if one.chain_id == chain_id), "")
-
-
 def fetch_chain_identity(urls: Sequence[str]) -> tuple[int, str]:
-    """Return chain id and hash of block 0 as all the nodes say.
+    """Return the chain id and the hash of block 0 on which all nodes agree.
 
     Raises `InvalidInput` (`wrong_chain`) if they differ, or `LedgerError`.
     """

@@ -10,7 +10,7 @@ from ...errors import error_from_os
 
 
 def make_private_folder(folder: Path) -> Path:
-    """Make a folder with those above it, for their owner alone, and return it."""
+    """Create a folder and its parents, readable by the user only, and return it."""
     try:
         for one in (*reversed(folder.parents), folder):
             if not one.exists():
@@ -21,7 +21,7 @@ def make_private_folder(folder: Path) -> Path:
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Put a file in place, durable when this returns; an older one is replaced."""
+    """Write or replace a file, atomically and durably."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -40,7 +40,7 @@ def write_durably(path: Path, content: bytes) -> None:
 
 
 def move_durably(path: Path, to: Path) -> None:
-    """Give a file another place, durable when this returns."""
+    """Move a file, durably."""
     try:
         os.replace(path, to)
         _sync_folder(to.parent)
@@ -50,7 +50,7 @@ def move_durably(path: Path, to: Path) -> None:
 
 
 def read_if_exists(path: Path) -> bytes | None:
-    """Return what a file holds, None if there is none."""
+    """Return the content of a file, None if there is none."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -60,14 +60,14 @@ def read_if_exists(path: Path) -> bytes | None:
 
 
 def list_files(folder: Path, suffix: str) -> list[str]:
-    """Return the names of the files with a suffix, sorted, without those half written."""
+    """Return the names of the files with a suffix, sorted, without temporary files."""
     try:
-        found = os.listdir(folder)
+        names = os.listdir(folder)
     except FileNotFoundError:
         return []
     except OSError as error:
         raise error_from_os(error) from error
-    return sorted(one for one in found if one.endswith(suffix) and not one.startswith("."))
+    return sorted(name for name in names if name.endswith(suffix) and not name.startswith("."))
 
 
 def _sync_folder(folder: Path) -> None:

@@ -1,8 +1,8 @@
 """Captures evidence of commitments: storage proofs by nodes, verified and stored.
 
-Nodes prove the state of recent blocks alone, often of fewer than it takes to be final,
-and a head that moved on is no longer the state. So a proof is prepared as soon as a
-commitment is seen in a block, and is evidence once the block of the proof is final.
+Most nodes prove recent blocks only, often fewer than it takes for a block to be final, and
+the next commitment replaces the head. So a proof is prepared as soon as a commitment is
+seen in a block; it becomes evidence once the block of the proof is final.
 """
 
 from __future__ import annotations
@@ -14,9 +14,15 @@ from typing import Any
 
 from ...errors import BrainError, NotFound
 from ..evidence import storage_layout
-from ..evidence.evidence_model import KIND_BRAIN, CommittedSnapshot, EvidenceDocument
+from ..evidence.evidence_model import (
+    KIND_BRAIN,
+    CommittedSnapshot,
+    EvidenceDocument,
+    storage_claim,
+)
 from ..ledger_protocol import FINALIZED, Commitment
 from . import durable_files
+from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
 from .storage_prover import (
     StorageProver,
@@ -27,77 +33,84 @@ from .storage_prover import (
 )
 
 
-class EvidenceCapture(StorageProver):
-    """The part of an EVM ledger about evidence."""
+class EvidenceCapture:
+    """Captures and stores evidence of the commitments of an EVM ledger."""
+
+    def __init__(self, context: LedgerContext, prover: StorageProver) -> None:
+        self._context = context
+        self._prover = prover
 
     def evidence(self, brain: bytes, snapshot: bytes) -> dict[str, Any]:
         """Return `log`, which is None, and `chain`: the proof that a snapshot was the head.
 
-        `commit`, `status` and `history` prepare it where they can; once it was captured
-        no node is asked any more. Raises `NotFound` (`not_committed`), `LedgerError`
-        (`not_final`, `not_proven`).
+        `commit`, `status` and `history` of the ledger prepare the proof if a node gives one.
+        Stored evidence is returned without asking a node. Raises `NotFound` (`not_committed`),
+        `LedgerError` (`not_final`, `not_proven`).
         """
-        stored = self._stored_evidence(brain, snapshot)
-        if stored is None:
-            stored = self._capture_final(brain, snapshot)
-        return {"log": None, "chain": stored}
+        chain = self.stored(brain, snapshot)
+        if chain is None:
+            chain = self._capture_final(brain, snapshot)
+        return {"log": None, "chain": chain}
 
-    def _try_capture(self, commitment: Commitment) -> None:
-        """Keep evidence of a final commitment if it can be had."""
-        if self._stored_evidence(commitment.brain, commitment.snapshot) is None:
+    def try_capture(self, commitment: Commitment) -> None:
+        """Store evidence of a final commitment, if a node proves it."""
+        if self.stored(commitment.brain, commitment.snapshot) is None:
             with suppress(BrainError):
                 self._capture_final(commitment.brain, commitment.snapshot)
 
-    def _prepare_proof(self, view: QuorumView, commitment: Commitment) -> None:
-        """Have a proof of the head, which is in a block that is not final, if it can be had."""
+    def prepare_proof(self, view: QuorumView, commitment: Commitment) -> None:
+        """Store a proof of the head at a block that is not final yet, if a node gives one."""
         path = self._prepared_path(commitment)
         if durable_files.read_if_exists(path) is None:
             with suppress(BrainError):
                 store_proof(path, self._prove_head(view, commitment))
 
-    def _stored_evidence(self, brain: bytes, snapshot: bytes) -> dict[str, Any] | None:
+    def stored(self, brain: bytes, snapshot: bytes) -> dict[str, Any] | None:
+        """Return the stored field `chain` of evidence, None if there is none that holds."""
         path = self._evidence_path(brain, snapshot)
-        stored = durable_files.read_if_exists(path)
-        if stored is None:
+        content = durable_files.read_if_exists(path)
+        if content is None:
             return None
         with suppress(ValueError, TypeError, KeyError):
-            seq = int(json.loads(stored)["seq"])
+            seq = int(json.loads(content)["seq"])
             return read_stored_proof(path, _head_claim(brain, snapshot, seq))
         return None
 
     def _capture_final(self, brain: bytes, snapshot: bytes) -> dict[str, Any]:
-        view, id = self._contract_view(), self.registry_id(brain)
-        state = self._read_state(view, id)
-        commitment = state and self._commitment_reader.find(view, brain, id, state, snapshot)
+        context = self._context
+        view, id = context.contract_view(), context.registry_id(brain)
+        state = context.read_state(view, id)
+        commitment = state and context.commitments.find(view, brain, id, state, snapshot)
         if state is None or commitment is None or commitment.block is None:
             raise NotFound(
-                f"{self.name} holds no commitment of {snapshot.hex()[:12]}", code="not_committed"
+                f"{context.config.name} holds no commitment of {snapshot.hex()[:12]}",
+                code="not_committed",
             )
-        final = self._final_view(view)
+        final = self._prover.final_view(view)
         if commitment.status != FINALIZED:
             raise not_final_error(commitment.block)
-        place, claim = (
-            self._evidence_path(brain, snapshot),
-            _head_claim(brain, snapshot, commitment.seq),
+        path = self._evidence_path(brain, snapshot)
+        claim = _head_claim(brain, snapshot, commitment.seq)
+        promoted = self._prover.promote_prepared(
+            self._prepared_path(commitment), path, claim, final
         )
-        promoted = self._promote_prepared(self._prepared_path(commitment), place, claim, final)
         if promoted is not None:
             return promoted
-        proof_view = (
-            self._last_view_as_head(view, id, commitment, final)
-            if commitment.seq < state.seq
-            else final
-        )
+        if commitment.seq < state.seq:
+            proof_view = self._last_view_as_head(view, id, commitment, final)
+        else:
+            proof_view = final
         proven = self._prove_head(proof_view, commitment)
-        store_proof(place, proven)
+        store_proof(path, proven)
         chain: dict[str, Any] = proven["chain"]
         return chain
 
     def _prove_head(self, proof_view: QuorumView, commitment: Commitment) -> dict[str, Any]:
-        """Return what is kept of a commitment that is the head at a block."""
-        slots = storage_layout.brain_slots(self.registry_id(commitment.brain))
+        """Return `seq` and `chain` for a commitment that is the head at a block."""
+        slots = storage_layout.brain_slots(self._context.registry_id(commitment.brain))
         claim = _head_claim(commitment.brain, commitment.snapshot, commitment.seq)
-        chain = self._prove_storage(proof_view, KIND_BRAIN, self.creator, slots, claim)
+        creator = self._context.creator
+        chain = self._prover.prove_storage(proof_view, KIND_BRAIN, creator, slots, claim)
         return {"seq": commitment.seq, "chain": chain}
 
     def _last_view_as_head(
@@ -105,28 +118,27 @@ class EvidenceCapture(StorageProver):
     ) -> QuorumView:
         """Return the last final block in which an earlier commitment was still the head."""
         next_seq = commitment.seq + 1
-        events = self._registry.find_events(view, id, parent=commitment.snapshot, down_to=next_seq)
+        events = self._context.registry.find_events(
+            view, id, parent=commitment.snapshot, down_to=next_seq
+        )
         block = next((one.block for one in events if one.seq == next_seq), 0)
         last = min(block - 1, final.block.number)
-        found = (
-            self._nodes.view_at_number(last)
-            if commitment.block and last >= commitment.block
-            else None
-        )
-        if found is None:
+        proof_view = None
+        if commitment.block and last >= commitment.block:
+            proof_view = self._context.nodes.view_at_number(last)
+        if proof_view is None:
             raise not_proven_error("the next commitment followed in the same block")
-        return found
+        return proof_view
 
     def _evidence_path(self, brain: bytes, snapshot: bytes) -> Path:
-        return self._evidence_folder / f"{self.registry_id(brain).hex()[:32]}-{snapshot.hex()}.json"
+        id = self._context.registry_id(brain)
+        return self._prover.evidence_folder / f"{id.hex()[:32]}-{snapshot.hex()}.json"
 
     def _prepared_path(self, commitment: Commitment) -> Path:
-        """Where a proof waits for its block; a reorganisation makes another one of it."""
+        """The file of a prepared proof, named by its block: a reorganisation needs another."""
         name = self._evidence_path(commitment.brain, commitment.snapshot).name
-        return self._evidence_folder / "prepared" / f"{commitment.block_hash[2:18]}-{name}"
+        return self._prover.evidence_folder / "prepared" / f"{commitment.block_hash[2:18]}-{name}"
 
 
 def _head_claim(brain: bytes, snapshot: bytes, seq: int) -> EvidenceDocument:
-    return EvidenceDocument(
-        brain, snapshot, None, None, CommittedSnapshot(snapshot, None, seq), None, None
-    )
+    return storage_claim(brain, CommittedSnapshot(snapshot, None, seq))

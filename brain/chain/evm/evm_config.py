@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple, NoReturn
+from dataclasses import dataclass
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from ...errors import InvalidInput, printable_text
@@ -27,14 +28,15 @@ _CONFIG_KEYS = frozenset(
 )
 
 
-class EvmLedgerConfig(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvmLedgerConfig:
     """A ledger on an EVM chain. Addresses and hashes are 0x… in lower case, or "" if unknown.
 
     `quorum` of the nodes at `urls` must agree. `finality` is `safe`, `finalized` or the
     number of blocks on top that make a block final. `max_fee` caps the price, in wei per
-    gas, `max_cost` a transaction as a whole, in wei. `creator` opened the brains this
-    ledger speaks of; if "", the account does that is signing. `since` is the block from
-    which on the contract exists.
+    gas; `max_cost` caps a transaction as a whole, in wei. `creator` is the account that
+    opened the brains; "" stands for the account that signs. `since` is a block from which
+    the contract exists.
     """
 
     name: str
@@ -51,16 +53,16 @@ class EvmLedgerConfig(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """What names the ledger wherever it is spoken of; "" while it has no contract."""
+        """`eip155:CHAIN:CONTRACT`; "" while the ledger has no contract."""
         return f"eip155:{self.chain_id}:{self.contract}" if self.contract else ""
 
 
 def parse_config(name: str, raw: Mapping[str, Any]) -> EvmLedgerConfig:
-    """Return the ledger that a mapping describes.
+    """Return the configuration in a mapping.
 
     Keys: `chain_id`, `genesis`, `rpc` (a URL or several), and optionally `quorum` (by
-    default the majority), `contract`, `finality`, `max_fee_gwei` (a decimal fraction is
-    fine), `max_cost_wei`, `creator`, `since`. Raises `InvalidInput` (`bad_ledger`).
+    default the majority), `contract`, `finality`, `max_fee_gwei` (decimals are
+    allowed), `max_cost_wei`, `creator`, `since`. Raises `InvalidInput` (`bad_ledger`).
     """
     if len(name) > 64 or not _LEDGER_NAME.fullmatch(name):
         _refuse_config(name, "its name must be lower-case letters, digits and single hyphens")
@@ -84,7 +86,7 @@ def parse_config(name: str, raw: Mapping[str, Any]) -> EvmLedgerConfig:
 
 
 def config_to_mapping(config: EvmLedgerConfig) -> dict[str, Any]:
-    """Return the mapping that `parse` reads back as the same ledger."""
+    """Return the mapping that `parse_config` parses to the same configuration."""
     gwei, rest = divmod(config.max_fee, WEI_PER_GWEI)
     raw: dict[str, Any] = {
         "chain_id": config.chain_id,
@@ -102,7 +104,7 @@ def config_to_mapping(config: EvmLedgerConfig) -> dict[str, Any]:
 
 
 def url_host(url: str) -> str:
-    """Return what of a URL may be shown: the path often holds a key of the user."""
+    """Return the host and port of a URL: its path often holds a key, and is never shown."""
     return printable_text(urlsplit(url).netloc.rpartition("@")[2])
 
 
@@ -122,7 +124,7 @@ def _parse_urls(name: str, raw: Any) -> tuple[str, ...]:
         if not isinstance(url, str) or len(url) > MAX_URL_CHARS or not _is_url(url):
             _refuse_config(name, "rpc must hold http:// or https:// URLs")
     if len(set(urls)) < len(urls):
-        _refuse_config(name, "rpc names a node twice, which would count as two")
+        _refuse_config(name, "rpc names a node twice")
     return tuple(urls)
 
 

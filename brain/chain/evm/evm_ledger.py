@@ -2,45 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 from ...errors import BrainError, Conflict, NotFound
 from ..ledger_protocol import (
-    FAILED,
     FINALIZED,
+    INCLUDED,
     NO_PARENT,
     PENDING,
-    REPLACED,
     Commitment,
     LedgerFault,
     LedgerHead,
     not_open_error,
 )
-from . import abi, durable_files, journal, rpc_decode
+from . import abi, durable_files, rpc_decode
 from .abi import ContractState
+from .account import Account
 from .anchors import Anchors
 from .deployment import Deployment
 from .evidence_capture import EvidenceCapture
+from .evm_config import EvmLedgerConfig
 from .fees import Quote
-from .journal import TX_ABANDONED, TxIntent, TxRecord
+from .journal import ABANDONED, TxIntent, TxRecord
+from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
 from .ownership import Ownership
-from .tx_sender import TxSender
-
-_STATUS_OF_STATE = {
-    journal.TX_LIVE: PENDING,
-    journal.TX_DONE: PENDING,  # it was included, and the chain reorganised meanwhile
-    journal.TX_FAILED: FAILED,
-    journal.TX_REPLACED: REPLACED,
-}
+from .rpc import RPC_TIMEOUT_SECONDS
+from .storage_prover import StorageProver
+from .tx_sender import ApproveQuote, TxSender
 
 
-class EvmLedger(Deployment, Ownership, EvidenceCapture, Anchors):
-    """A ledger on an EVM chain; see `Ledger` for what the methods promise."""
+def _approve_any(quote: Quote) -> None:
+    """Send at any cost within the caps of the configuration."""
+
+
+class EvmLedger:
+    """A ledger on an EVM chain; see `Ledger` for the methods of every ledger.
+
+    `deployment` puts the contract on the chain, `ownership` changes the rights of a brain,
+    `anchors` are about roots of logs. `folder` holds the files that all such ledgers of a
+    user share. `account` signs; a function is called for it when it is first needed, and
+    reading needs none. `approve` gets the cost of each transaction before it is signed, and
+    may raise to prevent it. `patience` is how many seconds to wait until a transaction is
+    in a block; then it is `pending`.
+    """
+
+    def __init__(
+        self,
+        config: EvmLedgerConfig,
+        folder: Path,
+        account: Account | Callable[[], Account] | None = None,
+        *,
+        approve: ApproveQuote = _approve_any,
+        patience: float = 0.0,
+        timeout: float = RPC_TIMEOUT_SECONDS,
+    ) -> None:
+        self.config = config
+        self.name = config.name
+        self.identity = config.identity
+        self.folder = folder
+        self._context = LedgerContext(
+            config, folder, account, approve=approve, patience=patience, timeout=timeout
+        )
+        prover = StorageProver(self._context)
+        self._evidence = EvidenceCapture(self._context, prover)
+        self.deployment = Deployment(self._context)
+        self.ownership = Ownership(self._context)
+        self.anchors = Anchors(self._context, prover)
+
+    @property
+    def creator(self) -> str:
+        """The account to which the ids of brains are bound. Raises `InvalidInput` (`no_key`)."""
+        return self._context.creator
+
+    @property
+    def sender(self) -> str:
+        """The address of the account that signs. Raises `InvalidInput` (`no_key`)."""
+        return self._context.account.address
+
+    def registry_id(self, brain: bytes) -> bytes:
+        """Return the id of a brain in the contract, which is bound to its creator."""
+        return self._context.registry_id(brain)
 
     def head(self, brain: bytes) -> LedgerHead | None:
         """Return the last commitment that is in a block, None if the brain was never opened."""
-        state = self._read_state(self._contract_view(), self.registry_id(brain))
+        state = self._context.read_state(self._context.contract_view(), self.registry_id(brain))
         return state and LedgerHead(state.seq, state.head, state.owner, state.signer)
 
     def open(self, brain: bytes, snapshot: bytes) -> Commitment:
@@ -54,21 +102,21 @@ class EvmLedger(Deployment, Ownership, EvidenceCapture, Anchors):
     def commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Commitment:
         """Record `snapshot` after `parent`, which must be the head; see `Ledger.commit`.
 
-        Raises `Conflict` (`stale_parent`, `pending`), `NotFound` (`not_open`),
-        `InvalidInput` (`no_key`, `fee_cap`, `unfunded`, `unauthorized`, `no_code`,
-        `wrong_code`, `wrong_chain`), `LedgerError` (`reverted`, `replaced`, `refused`).
+        Safe to repeat after a crash: `tx_sender` lists the steps. Raises `Conflict`
+        (`stale_parent`, `pending`), `NotFound` (`not_open`), `InvalidInput` (`no_key`,
+        `fee_cap`, `unfunded`, `unauthorized`, `no_code`, `wrong_code`, `wrong_chain`),
+        `LedgerError` (`reverted`, `replaced`, `refused`).
         """
         intent = TxIntent("commit", brain, snapshot, parent)
-        return self._commit_intent(
-            intent, abi.commit_calldata(self.registry_id(brain), snapshot, parent)
-        )
+        calldata = abi.commit_calldata(self.registry_id(brain), snapshot, parent)
+        return self._commit_intent(intent, calldata)
 
     def status(self, brain: bytes, snapshot: bytes) -> Commitment:
-        """Return how far the last commitment of a snapshot is, by the state of the chain."""
-        view = self._contract_view()
+        """Return the last commitment of a snapshot with its present status."""
+        view = self._context.contract_view()
         id = self.registry_id(brain)
-        state = self._read_state(view, id)
-        commitment = state and self._commitment_reader.find(view, brain, id, state, snapshot)
+        state = self._context.read_state(view, id)
+        commitment = state and self._context.commitments.find(view, brain, id, state, snapshot)
         if state is None or commitment is None:
             return self._unconfirmed_commitment(view, brain, snapshot, state)
         self._check_own_transaction(commitment)
@@ -76,64 +124,72 @@ class EvmLedger(Deployment, Ownership, EvidenceCapture, Anchors):
         return commitment
 
     def history(self, brain: bytes) -> list[Commitment]:
-        """Return all commitments that are in blocks; `sender` tells who sent each."""
-        view = self._contract_view()
+        """Return all commitments that are in blocks; `sender` is the account that sent each."""
+        view = self._context.contract_view()
         id = self.registry_id(brain)
-        state = self._read_state(view, id)
+        state = self._context.read_state(view, id)
         if state is None:
             return []
-        commitment = self._commitment_reader.history(view, brain, id, state)
-        self._settle_commitment(view, id, state, commitment[-1])
-        return commitment
+        commitments = self._context.commitments.history(view, brain, id, state)
+        self._settle_commitment(view, id, state, commitments[-1])
+        return commitments
+
+    def evidence(self, brain: bytes, snapshot: bytes) -> dict[str, Any]:
+        """Return `log`, which is None, and `chain`; see `EvidenceCapture.evidence`."""
+        return self._evidence.evidence(brain, snapshot)
 
     def verify(self) -> list[LedgerFault]:
-        """Check that the nodes agree on the pinned chain and have the contract on it."""
+        """Check that the nodes agree on the pinned chain and that it has the contract."""
         try:
-            self._registry.check_code(self._contract_view())
+            self._context.registry.check_code(self._context.contract_view())
         except BrainError as error:
             return [LedgerFault(error.code, error.message)]
         return []
 
     def trust_level(self, commitment: Commitment) -> str:
-        """Return "L2" for what several nodes call final and is proven here, else "L1"."""
+        """Return "L2" if several nodes call it final and a proof is stored here, else "L1"."""
         several = self.config.quorum > 1 and commitment.status == FINALIZED
-        proven = (
-            several and self._stored_evidence(commitment.brain, commitment.snapshot) is not None
-        )
+        proven = several and self._evidence.stored(commitment.brain, commitment.snapshot)
         return "L2" if proven else "L1"
 
     def quote_open(self, brain: bytes, snapshot: bytes) -> Quote:
         """Return what `open` would cost, and send nothing; raises as it does."""
-        return self._quote(abi.open_calldata(brain, snapshot))
+        return self._context.quote(abi.open_calldata(brain, snapshot))
 
     def quote_commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Quote:
         """Return what `commit` would cost, and send nothing; raises as it does."""
-        return self._quote(abi.commit_calldata(self.registry_id(brain), snapshot, parent))
+        return self._context.quote(abi.commit_calldata(self.registry_id(brain), snapshot, parent))
 
     def speed_up(self, brain: bytes, snapshot: bytes) -> Commitment:
-        """Offer more for a commitment that waits. Raises `NotFound` (`not_pending`)."""
-        sender = self._sender
+        """Offer more for a pending commitment. Raises `NotFound` (`not_pending`)."""
+        sender = self._context.sender
         with sender.exclusive_lock():
-            view = self._contract_view()
-            waiting = sender.resend_waiting(view, self._finality_bounds(view).final)
-            matching = [one for one in waiting if one.intent[1:3] == (brain, snapshot)]
+            view = self._context.contract_view()
+            matching = [
+                record
+                for record in sender.resend_pending(view)
+                if (record.intent.brain, record.intent.snapshot) == (brain, snapshot)
+            ]
             if not matching:
-                raise NotFound("no commitment of this snapshot waits", code="not_pending")
+                raise NotFound("no commitment of this snapshot is pending", code="not_pending")
             record = sender.replace(view, matching[0])
-        self._wait_for(record)
+        self._context.wait_until_included(record)
         return self.status(brain, snapshot)
 
-    def _commit_intent(self, intent: TxIntent, data: bytes) -> Commitment:
-        """Send a commitment, unless the chain has it already, and tell how far it is."""
-        sender = self._sender
+    def _commit_intent(self, intent: TxIntent, calldata: bytes) -> Commitment:
+        """Send a commitment, unless the chain has it; the steps are those of `tx_sender`."""
+        sender = self._context.sender
         record = None
+        # 1. Lock the journal of the key.
         with sender.exclusive_lock():
-            view = self._contract_view()
-            state = self._read_state(view, self.registry_id(intent.brain))
+            # 2. Read the chain. If the head is the snapshot already, send nothing.
+            view = self._context.contract_view()
+            state = self._context.read_state(view, self.registry_id(intent.brain))
             if intent.kind == "open" or not state or state.head != intent.snapshot:
-                record = self._send_intent(sender, view, intent, data, state)
+                record = self._send_intent(sender, view, intent, calldata, state)
+        # 6. Release the lock, and wait until the transaction is in a block.
         if record is not None:
-            self._wait_for(record)
+            self._context.wait_until_included(record)
         return self.status(intent.brain, intent.snapshot)
 
     def _send_intent(
@@ -141,21 +197,22 @@ class EvmLedger(Deployment, Ownership, EvidenceCapture, Anchors):
         sender: TxSender,
         view: QuorumView,
         intent: TxIntent,
-        data: bytes,
+        calldata: bytes,
         state: ContractState | None,
     ) -> TxRecord:
-        """Send a commitment, or again the same one if it waits.
+        """Send a commitment, or resend the same one if it is pending.
 
-        Another one for this brain is in the way, unless it can only fail: then its nonce
-        is taken.
+        Another pending commitment of this brain is a conflict, unless it can only fail:
+        then it is abandoned.
         """
         contract, head = self.config.contract, state.head if state else NO_PARENT
-        waiting = [
-            one
-            for one in sender.resend_waiting(view, self._finality_bounds(view).final)
-            if (one.to, one.intent.brain) == (contract, intent.brain)
+        # 3. Broadcast the pending transactions of the journal again.
+        pending = [
+            record
+            for record in sender.resend_pending(view)
+            if (record.to, record.intent.brain) == (contract, intent.brain)
         ]
-        for record in waiting:
+        for record in pending:
             if record.intent == intent and intent.parent == head:
                 return sender.resend(view, record)
             if record.intent.parent == head:
@@ -165,24 +222,25 @@ class EvmLedger(Deployment, Ownership, EvidenceCapture, Anchors):
                     hint="wait until it is included, or offer more for it",
                 )
         _refuse_intent(self.name, intent, state)
-        for record in waiting:
+        for record in pending:
             sender.abandon(record)
-        return sender.send(view, intent, contract, data)
+        # 4. to 6. Price, sign, journal and broadcast the transaction.
+        return sender.send(view, intent, contract, calldata)
 
     def _settle_commitment(
         self, view: QuorumView, id: bytes, state: ContractState, commitment: Commitment
     ) -> None:
-        """Remember a commitment for good once it is final, and have a proof of it by then."""
+        """Capture evidence of a final commitment, or prepare the proof of a recent one."""
         if commitment.status == FINALIZED:
-            self._rollback_guard.mark_final(id, commitment.seq)
-            self._try_capture(commitment)
+            self._context.rollback_guard.mark_final(id, commitment.seq)
+            self._evidence.try_capture(commitment)
         elif commitment.seq == state.seq:
-            self._prepare_proof(view, commitment)
+            self._evidence.prepare_proof(view, commitment)
 
     def _check_own_transaction(self, commitment: Commitment) -> None:
-        """Hold what the nodes tell of a transaction of ours against what was sent."""
+        """Compare what the nodes say of a transaction of ours with what was sent."""
         for address, record in self._own_records(commitment.brain, commitment.snapshot):
-            hashes = [one.hash for one in record.attempts]
+            hashes = [attempt.hash for attempt in record.attempts]
             sent = (address, record.intent.parent)
             if commitment.transaction in hashes and sent != (commitment.sender, commitment.parent):
                 rpc_decode.refuse_answer(
@@ -190,29 +248,30 @@ class EvmLedger(Deployment, Ownership, EvidenceCapture, Anchors):
                 )
 
     def _own_records(self, brain: bytes, snapshot: bytes) -> Iterator[tuple[str, TxRecord]]:
-        """Yield the transactions for a snapshot that keys here have sent, with their address."""
-        for address in durable_files.list_files(self._chain_folder, ""):
-            record = self._journal(address).find_record(brain, snapshot)
+        """Yield the transactions for a snapshot in the journals here, with their sender."""
+        for address in durable_files.list_files(self._context.chain_folder, ""):
+            record = self._context.journal(address).find_record(brain, snapshot)
             if record is not None and record.to == self.config.contract:
                 yield address, record
 
     def _unconfirmed_commitment(
         self, view: QuorumView, brain: bytes, snapshot: bytes, state: ContractState | None
     ) -> Commitment:
-        """Return how far a commitment is that the chain does not show."""
+        """Return a commitment that the chain does not show, from the journals here."""
         for address, record in self._own_records(brain, snapshot):
-            outcome = self._tx_tracker.find_outcome(record, address, view)
-            if record.state == TX_ABANDONED and outcome.state == journal.TX_LIVE:
+            status, _ = self._context.tx_tracker.find_outcome(record, address, view)
+            if record.status == ABANDONED and status == PENDING:
                 continue
             return Commitment(
-                self.name,
-                self.identity,
-                brain,
-                (state.seq if state else 0) + 1,
-                snapshot,
-                record.intent.parent,
-                _STATUS_OF_STATE[outcome.state],
-                0,
+                ledger=self.name,
+                identity=self.identity,
+                brain=brain,
+                seq=(state.seq if state else 0) + 1,
+                snapshot=snapshot,
+                parent=record.intent.parent,
+                # Included, but not in the state: the chain was reorganised in between.
+                status=PENDING if status == INCLUDED else status,
+                time=0,
                 transaction=record.last_attempt.hash,
                 sender=address,
             )
@@ -222,7 +281,7 @@ class EvmLedger(Deployment, Ownership, EvidenceCapture, Anchors):
 
 
 def _refuse_intent(ledger: str, intent: TxIntent, state: ContractState | None) -> None:
-    """Refuse what the contract would, before it costs anything."""
+    """Refuse what the contract would refuse, before it costs anything."""
     if intent.kind == "open":
         if state is not None:
             raise Conflict("the brain was opened in this ledger already", code="already_open")

@@ -1,33 +1,35 @@
 """Transaction fees by EIP-1559: pure arithmetic in wei.
 
-The price of gas is the base fee, which the chain sets for each block, and a tip. One
-names the most one would pay; what is over the base fee and the tip is not taken.
+The price of gas is the base fee, which the chain sets for each block, plus a tip. A
+transaction names the highest price it pays; the sender keeps the difference.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
 from ...errors import InvalidInput
 
 MAX_GAS = 3_000_000
-"""Gas of one transaction at most; making the contract takes about 1,200,000."""
+"""Gas of one transaction at most; creating the contract takes about 1,200,000."""
 GAS_MARGIN_DIVISOR = 4
-"""An estimate is exceeded by one in so many: state may change before it is included."""
+"""The gas limit is the estimate plus this part of it: state may change until inclusion."""
 
 
 class Fees(NamedTuple):
-    """The most to be paid for one gas, and the tip in it, in wei."""
+    """The highest price of one gas, and the tip in it, in wei."""
 
     max_fee: int
     tip: int
 
 
-class Quote(NamedTuple):
-    """What a transaction costs, told before it is sent; all but the gas in wei.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """The cost of a transaction, before it is sent; all but the gas in wei.
 
-    `gas` is the limit, `expected_gas` the estimate. `expected` is the cost at the base
-    fee now, `worst` what it cannot exceed.
+    `gas` is the limit, `expected_gas` the estimate. `expected` is the cost at the current
+    base fee, `worst` the upper limit of the cost.
     """
 
     gas: int
@@ -40,19 +42,19 @@ class Quote(NamedTuple):
 
     @property
     def fees(self) -> Fees:
-        """What is signed of it beside the gas."""
+        """The prices that are signed."""
         return Fees(self.max_fee, self.tip)
 
 
 class FeeCaps(NamedTuple):
-    """What the user is ready to pay: for one gas, and for a transaction, in wei."""
+    """The most the user pays: for one gas, and for a transaction, in wei."""
 
     max_fee: int
     max_cost: int
 
 
 def gas_limit(estimate: int) -> int:
-    """Return how much gas to allow a transaction. Raises `InvalidInput` (`fee_cap`)."""
+    """Return the gas limit of a transaction. Raises `InvalidInput` (`fee_cap`)."""
     gas = estimate + estimate // GAS_MARGIN_DIVISOR
     if not 0 < gas <= MAX_GAS:
         _refuse_fee(f"the node says it takes {estimate} gas; the most is {MAX_GAS}")
@@ -60,7 +62,7 @@ def gas_limit(estimate: int) -> int:
 
 
 def build_quote(gas: int, estimate: int, base_fee: int, offer: Fees, caps: FeeCaps) -> Quote:
-    """Return the cost of a transaction that may take `gas`, and is estimated to take less.
+    """Return the cost of a transaction with the limit `gas` and an estimate of its gas.
 
     Raises `InvalidInput` (`fee_cap`).
     """
@@ -73,23 +75,32 @@ def build_quote(gas: int, estimate: int, base_fee: int, offer: Fees, caps: FeeCa
     worst = gas * max_fee
     if worst > caps.max_cost:
         _refuse_fee(f"it may cost {worst} wei; the cap is {caps.max_cost}")
-    return Quote(gas, estimate, base_fee, max_fee, offer.tip, estimate * needed, worst)
+    return Quote(
+        gas=gas,
+        expected_gas=estimate,
+        base_fee=base_fee,
+        max_fee=max_fee,
+        tip=offer.tip,
+        expected=estimate * needed,
+        worst=worst,
+    )
 
 
 def market_fees(base_fee: int, tip: int) -> Fees:
-    """Return what to offer: enough for six blocks in a row that are full."""
+    """Return an offer that is high enough for six full blocks in a row."""
     return Fees(2 * base_fee + tip, tip)
 
 
 def bump_fees(before: Fees, market: Fees, caps: FeeCaps) -> Fees:
-    """Return what replaces a transaction: both fields raised by an eighth, or to the market.
+    """Return an offer that replaces a transaction: both raised by an eighth, or to the market.
 
-    Nodes want 10 % (geth) or 12.5 % (others), of both. Raises `InvalidInput` (`fee_cap`).
+    Nodes require 10 % (geth) or 12.5 % (others) more of both. Raises `InvalidInput` (`fee_cap`).
     """
     least = Fees(_raise_by_eighth(before.max_fee), _raise_by_eighth(before.tip))
     if least.max_fee > caps.max_fee:
         _refuse_fee(
-            f"replacing it takes {format_gwei(least.max_fee)} gwei; the cap is {format_gwei(caps.max_fee)}"
+            f"replacing it takes {format_gwei(least.max_fee)} gwei;"
+            f" the cap is {format_gwei(caps.max_fee)}"
         )
     return Fees(max(least.max_fee, market.max_fee), max(least.tip, market.tip))
 

@@ -1,8 +1,7 @@
-"""Imports web3 and eth_account without their change of the recursion limit.
+"""Keeps the recursion limit while web3 and eth_account are imported.
 
-Both import py_ecc, which raises the limit of recursion a hundredfold for the whole
-process: after that, deeply nested JSON or YAML from anywhere would end it by a
-segmentation fault instead of a `RecursionError`.
+Both import py_ecc, which raises the limit a hundredfold for the whole process. Deeply nested
+JSON or YAML would then crash the process instead of raising `RecursionError`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def preserve_recursion_limit() -> Iterator[None]:
-    """Leave the limit of recursion as it was before the block."""
+    """Restore the recursion limit after the block."""
     before = sys.getrecursionlimit()
     try:
         yield

@@ -1,9 +1,9 @@
-"""The transactions that one key has sent on one chain, written down before they are sent.
+"""The journal of the transactions that one key sends on one chain.
 
-A folder for each key of each chain, since a nonce belongs to the two: it holds the lock
-of its one writer, and a file for each transaction, named by its nonce. Those that may
-still change are in `open`; what the chain has made final goes to `done`. A transaction
-that was given up stays until its nonce is used: it may still wait at some node.
+Each key of each chain has a folder, since a nonce belongs to both. It holds the lock of its
+one writer and a file for each transaction, named by its nonce: in `open` while its status
+may change, in `done` once its nonce is used in a final block. An abandoned transaction stays
+in `open` too: some node may still have it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import Locked, StoreError
 from ...store.writer_lock import writer_lock
+from ..ledger_protocol import FAILED, INCLUDED, PENDING, REPLACED
 from . import durable_files
 from .account import SignedTransaction
 from .fees import Fees
@@ -25,15 +27,21 @@ LOCK_WAIT_SECONDS = 60.0
 RECORD_SUFFIX = ".json"
 JOURNAL_FORMAT = 1
 
-TX_LIVE = "live"
-TX_ABANDONED = "given up"
-TX_DONE = "done"
-TX_FAILED = "failed"
-TX_REPLACED = "replaced"
+ABANDONED = "abandoned"
+"""The status of a pending transaction that is no longer wanted: its nonce may be reused."""
+_STATE_OF_STATUS = {
+    PENDING: "live",
+    ABANDONED: "given up",
+    INCLUDED: "done",
+    FAILED: "failed",
+    REPLACED: "replaced",
+}
+"""The field `state` in the file, by the status of the record."""
+_STATUS_OF_STATE = {state: status for status, state in _STATE_OF_STATUS.items()}
 
 
 class TxIntent(NamedTuple):
-    """What a transaction is for: `kind` in one word; the ids are empty where they mean nothing."""
+    """The purpose of a transaction: `kind` in one word; ids that do not apply are empty."""
 
     kind: str
     brain: bytes = b""
@@ -42,8 +50,7 @@ class TxIntent(NamedTuple):
 
 
 class TxAttempt(NamedTuple):
-    """One signed form of a transaction, made at a block; later ones offer more, or are for
-    something else."""
+    """One signed form of a transaction, made at `block`; later attempts offer more."""
 
     hash: str
     raw: bytes
@@ -52,8 +59,13 @@ class TxAttempt(NamedTuple):
     block: int
 
 
-class TxRecord(NamedTuple):
-    """A transaction. `to` is "" where it makes a contract; `state` is one of the words above."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TxRecord:
+    """A transaction. `to` is "" for the creation of a contract; the last attempt offers most.
+
+    An abandoned transaction that is replaced leaves its attempts to the new record, so
+    `data` of an attempt may differ from that of the record.
+    """
 
     nonce: int
     intent: TxIntent
@@ -61,7 +73,7 @@ class TxRecord(NamedTuple):
     data: bytes
     gas: int
     attempts: tuple[TxAttempt, ...]
-    state: str = TX_LIVE
+    status: str = PENDING
 
     @property
     def last_attempt(self) -> TxAttempt:
@@ -70,19 +82,23 @@ class TxRecord(NamedTuple):
 
     def with_attempt(self, signed: SignedTransaction, fees: Fees, block: int) -> TxRecord:
         """Return the record with one more attempt."""
-        new = TxAttempt(signed.hash, signed.raw, fees, self.data, block)
-        return self._replace(attempts=(*self.attempts, new))
+        attempt = TxAttempt(signed.hash, signed.raw, fees, self.data, block)
+        return replace(self, attempts=(*self.attempts, attempt))
+
+    def with_status(self, status: str) -> TxRecord:
+        """Return the record with another status."""
+        return replace(self, status=status)
 
 
 class TxJournal:
-    """The transactions of one key on one chain, in `folder`, which is made."""
+    """The journal in `folder`, which is created by the lock."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @contextmanager
     def exclusive_lock(self) -> Iterator[None]:
-        """Be the only one who sends with this key. Raises `Locked`."""
+        """Keep other processes from sending with this key. Raises `Locked`."""
         with ExitStack() as stack:
             try:
                 stack.enter_context(
@@ -98,16 +114,16 @@ class TxJournal:
             yield
 
     def write_record(self, record: TxRecord) -> None:
-        """Note a transaction, durable when this returns."""
+        """Write the record of a transaction, durably."""
         durable_files.write_durably(self._open_path(record.nonce), _encode_record(record))
 
     def settle_record(self, record: TxRecord) -> None:
-        """Note how a transaction ended, for good."""
+        """Write the final record of a transaction, and move it to `done`."""
         self.write_record(record)
         durable_files.move_durably(self._open_path(record.nonce), self._done_path(record))
 
     def unsettled_records(self) -> list[TxRecord]:
-        """Return the transactions that may still change, by their nonce."""
+        """Return the records in `open`, by their nonce."""
         folder = self._folder / "open"
         records = [
             self._read_record(folder / name)
@@ -116,7 +132,7 @@ class TxJournal:
         return [record for record in records if record is not None]
 
     def find_record(self, brain: bytes, snapshot: bytes) -> TxRecord | None:
-        """Return the last transaction that was to commit a snapshot, None if there is none."""
+        """Return the last transaction to commit a snapshot, None if there is none."""
         for record in reversed(self.unsettled_records()):
             if record.intent.brain == brain and record.intent.snapshot == snapshot:
                 return record
@@ -129,8 +145,9 @@ class TxJournal:
         return self._folder / "open" / f"{nonce:012}{RECORD_SUFFIX}"
 
     def _done_path(self, record: TxRecord) -> Path:
-        what = f"{_short_id(record.intent.brain)}-{_short_id(record.intent.snapshot)}"
-        return self._folder / "done" / f"{record.nonce:012}-{what}{RECORD_SUFFIX}"
+        intent = record.intent
+        name = f"{record.nonce:012}-{_short_id(intent.brain)}-{_short_id(intent.snapshot)}"
+        return self._folder / "done" / f"{name}{RECORD_SUFFIX}"
 
     def _read_record(self, path: Path) -> TxRecord | None:
         content = durable_files.read_if_exists(path)
@@ -140,7 +157,7 @@ class TxJournal:
             raise StoreError(
                 f"the journal of transactions is damaged: {path.name}",
                 code="bad_journal",
-                hint="restore it from a copy; what is on the chain stays there",
+                hint="restore it from a copy; the chain is not affected",
             ) from error
 
 
@@ -153,7 +170,7 @@ def _encode_record(record: TxRecord) -> bytes:
     fields = {
         "format": JOURNAL_FORMAT,
         "nonce": record.nonce,
-        "state": record.state,
+        "state": _STATE_OF_STATUS[record.status],
         "kind": intent.kind,
         "brain": intent.brain.hex(),
         "snapshot": intent.snapshot.hex(),
@@ -181,12 +198,12 @@ def _decode_record(fields: dict[str, Any]) -> TxRecord:
         raise ValueError
     ids = (bytes.fromhex(fields[name]) for name in ("brain", "snapshot", "parent"))
     return TxRecord(
-        int(fields["nonce"]),
-        TxIntent(str(fields["kind"]), *ids),
-        str(fields["to"]),
-        bytes.fromhex(fields["data"]),
-        int(fields["gas"]),
-        tuple(
+        nonce=int(fields["nonce"]),
+        intent=TxIntent(str(fields["kind"]), *ids),
+        to=str(fields["to"]),
+        data=bytes.fromhex(fields["data"]),
+        gas=int(fields["gas"]),
+        attempts=tuple(
             TxAttempt(
                 str(one["hash"]),
                 bytes.fromhex(one["raw"]),
@@ -196,5 +213,5 @@ def _decode_record(fields: dict[str, Any]) -> TxRecord:
             )
             for one in fields["attempts"]
         ),
-        str(fields["state"]),
+        status=_STATUS_OF_STATE[fields["state"]],
     )

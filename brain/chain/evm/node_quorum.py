@@ -1,8 +1,7 @@
 """Several nodes of one chain, of which a quorum must agree on every answer.
 
-Each node is held against the pinned chain before anything else is asked of it. What is
-asked about always names a block by its number or hash, never `latest`: that differs from
-node to node without any of them lying.
+Each node is compared with the pinned chain before its first question. Every question names
+a block by number or hash, never `latest`: honest nodes differ in which block is the latest.
 """
 
 from __future__ import annotations
@@ -12,8 +11,9 @@ from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 from ...errors import InvalidInput, LedgerError
+from ..ledger_protocol import FINALIZED, INCLUDED, SAFE
 from . import rpc_decode
-from .evm_config import EvmLedgerConfig
+from .evm_config import FINALIZED_TAG, SAFE_TAG, EvmLedgerConfig
 from .rpc import RPC_TIMEOUT_SECONDS, RpcCall, RpcNode, RpcRefusal
 from .rpc_decode import BlockInfo
 
@@ -32,20 +32,53 @@ class QuorumView(NamedTuple):
         return {"blockHash": self.block.hash}
 
 
+class FinalityBounds(NamedTuple):
+    """The numbers of the last final and the last safe block; -1 where there is none."""
+
+    final: int
+    safe: int
+
+    def status(self, block: int) -> str:
+        """Return the status of a commitment in a block: included, safe or finalized."""
+        if block <= self.final:
+            return FINALIZED
+        return SAFE if block <= self.safe else INCLUDED
+
+
 class NodeQuorum:
-    """The nodes of a configured ledger. Errors are `LedgerError`: `bad_rpc`,
-    `unreachable`, `no_quorum`; and `InvalidInput` (`wrong_chain`)."""
+    """The nodes of a configured ledger.
+
+    Every method may raise `LedgerError` (`bad_rpc`, `unreachable`, `no_quorum`) and
+    `InvalidInput` (`wrong_chain`).
+    """
 
     def __init__(self, config: EvmLedgerConfig, timeout: float = RPC_TIMEOUT_SECONDS) -> None:
         self._config = config
         self._nodes = [RpcNode(url, timeout) for url in config.urls]
         self._checked_nodes: set[RpcNode] = set()
 
+    def latest_view(self) -> QuorumView:
+        """Return the latest block that a quorum has."""
+        view = self.view_at_tag()
+        if view is None:
+            raise LedgerError(f"{self._config.name} has no block", code="bad_rpc")
+        return view
+
+    def finality_bounds(self, view: QuorumView) -> FinalityBounds:
+        """Return how far the chain is final up to a view, by the configured finality."""
+        finality = self._config.finality
+        if isinstance(finality, int):
+            return FinalityBounds(view.block.number - finality, -1)
+        safe = _number_up_to(self.view_at_tag(SAFE_TAG), view)
+        if finality == SAFE_TAG:
+            return FinalityBounds(safe, safe)
+        return FinalityBounds(_number_up_to(self.view_at_tag(FINALIZED_TAG), view), safe)
+
     def view_at_tag(self, tag: str = "latest") -> QuorumView | None:
         """Return the latest block with a tag that a quorum has, None if there is none yet.
 
-        The highest number that a quorum has reached is tried first, then those below that
-        the nodes named: a node that runs ahead, or says so, cannot hold the others up.
+        The highest number that a quorum has reached is tried first, then the lower numbers
+        that nodes named, so a node that is ahead, or claims to be, cannot block the others.
         """
         heads = self._ask_nodes(
             lambda node: rpc_decode.decode_optional_block(_block_by_tag(node, tag))
@@ -81,33 +114,38 @@ class NodeQuorum:
         method: str,
         *params: Any,
     ) -> AnswerT:
-        """Return what a quorum of the nodes of a view answers alike, as `read` takes it."""
+        """Return the answer on which a quorum of the nodes of a view agree, decoded by `read`."""
         answers = self._ask_nodes(lambda node: read(node.call(method, *params)), view.nodes)
         return self._require_agreement(answers, method)
 
     def ask_quorum_many(
         self, view: QuorumView, read: Callable[[list[Any]], AnswerT], calls: Sequence[RpcCall]
     ) -> AnswerT:
-        """Return what a quorum answers alike to several questions, sent at once."""
+        """Return the answers, decoded by `read`, on which a quorum agrees; sent as one batch."""
         answers = self._ask_nodes(lambda node: read(node.call_many(calls)), view.nodes)
         return self._require_agreement(answers, calls[0][0] if calls else "nothing")
 
     def ask_first(
         self, view: QuorumView, read: Callable[[Any], AnswerT], method: str, *params: Any
     ) -> AnswerT:
-        """Return what the first node of a view answers that can, where they may differ."""
-        return self._ask_nodes(lambda node: read(node.call(method, *params)), view.nodes, enough=1)[
-            0
-        ][0]
+        """Return the answer of the first node of a view that gives one, decoded by `read`.
+
+        For questions to which honest nodes may give different answers.
+        """
+        answers = self._ask_nodes(
+            lambda node: read(node.call(method, *params)), view.nodes, enough=1
+        )
+        return answers[0][0]
 
     def ask_first_or_refusal(self, view: QuorumView, method: str, *params: Any) -> Any:
-        """Return the answer of the first node that can, which may be a `Refusal`."""
-        return self._ask_nodes(
+        """Return the answer of the first node that gives one, which may be an `RpcRefusal`."""
+        answers = self._ask_nodes(
             lambda node: node.call_or_refusal(method, *params), view.nodes, enough=1
-        )[0][0]
+        )
+        return answers[0][0]
 
     def broadcast(self, raw: bytes) -> list[RpcRefusal]:
-        """Send a transaction to all nodes, and return the refusals; none if one took it."""
+        """Send a transaction to all nodes; return their refusals, or none if one accepted it."""
         method = "eth_sendRawTransaction"
         answers = self._ask_nodes(lambda node: node.call_or_refusal(method, "0x" + raw.hex()))
         refusals = [answer for answer, _ in answers if isinstance(answer, RpcRefusal)]
@@ -119,43 +157,43 @@ class NodeQuorum:
         nodes: Sequence[RpcNode] = (),
         enough: int = 0,
     ) -> list[tuple[AnswerT, RpcNode]]:
-        """Ask the nodes, all of them unless fewer are enough, and return who said what.
+        """Ask all nodes, or until `enough` have answered; return each answer with its node.
 
         Fewer than a quorum, or than are enough, is an error; the error of a single node
         is raised as it is.
         """
-        answer: list[tuple[AnswerT, RpcNode]] = []
+        answers: list[tuple[AnswerT, RpcNode]] = []
         errors: list[LedgerError] = []
         for node in nodes or self._nodes:
             try:
                 self._check_chain(node)
-                answer.append((question(node), node))
+                answers.append((question(node), node))
             except LedgerError as error:
                 errors.append(error)
-            if enough and len(answer) >= enough:
+            if enough and len(answers) >= enough:
                 break
-        if len(answer) >= (enough or self._config.quorum):
-            return answer
-        if not answer and errors:
+        if len(answers) >= (enough or self._config.quorum):
+            return answers
+        if not answers and errors:
             raise errors[0]
         raise LedgerError(
-            f"only {len(answer)} of {len(self._nodes)} nodes can be used, and "
+            f"only {len(answers)} of {len(self._nodes)} nodes answer, and "
             f"{self._config.quorum} have to agree: {errors[0].message if errors else ''}",
             code="no_quorum",
             hint="name further nodes, or try again later",
         )
 
     def _check_chain(self, node: RpcNode) -> None:
-        """Refuse a node of another chain: ids alone are shared by many test chains."""
+        """Refuse a node of another chain, by id and first block: test chains share ids."""
         if node in self._checked_nodes:
             return
         chain = rpc_decode.decode_uint64(node.call("eth_chainId"), "chain id")
         if chain != self._config.chain_id:
-            raise self._wrong_chain_error(node, f"chain {chain} and not {self._config.chain_id}")
+            raise self._wrong_chain_error(node, f"chain {chain}, not {self._config.chain_id}")
         first = rpc_decode.decode_block(node.call("eth_getBlockByNumber", "0x0", False))
         if first.number != 0 or first.hash != self._config.genesis:
             raise self._wrong_chain_error(
-                node, f"another chain of the id {chain}, by its first block"
+                node, f"another chain with the id {chain}: its first block differs"
             )
         self._checked_nodes.add(node)
 
@@ -163,13 +201,13 @@ class NodeQuorum:
         return InvalidInput(
             f"{node.host} is a node of {what}",
             code="wrong_chain",
-            hint=f"see chain_id, genesis and rpc of the ledger {self._config.name}",
+            hint=f"check chain_id, genesis and rpc of the ledger {self._config.name}",
         )
 
     def _find_agreed_block(
         self, number: int, heads: Sequence[tuple[BlockInfo, RpcNode]]
     ) -> QuorumView | None:
-        """Return the block with a number if a quorum of nodes that got so far has the same."""
+        """Return the block with a number if a quorum of the nodes that reached it agree on it."""
         if len(heads) < self._config.quorum:
             return None
         candidates = [(block, node) for block, node in heads if block.number == number]
@@ -182,13 +220,13 @@ class NodeQuorum:
         return QuorumView(block, tuple(nodes)) if len(nodes) >= self._config.quorum else None
 
     def _ask_block(self, number: int, nodes: Sequence[RpcNode]) -> list[tuple[BlockInfo, RpcNode]]:
-        found = []
+        answers = []
         for node in nodes:
             with suppress(LedgerError):
                 block = rpc_decode.decode_optional_block(_block_by_number(node, number))
                 if block is not None and block.number == number:
-                    found.append((block, node))
-        return found
+                    answers.append((block, node))
+        return answers
 
     def _require_agreement(self, answers: Sequence[tuple[AnswerT, RpcNode]], what: str) -> AnswerT:
         counts: dict[AnswerT, int] = {}
@@ -204,6 +242,10 @@ class NodeQuorum:
             code="no_quorum",
             hint="a node lies, lags or is on a fork; name further nodes, or try again later",
         )
+
+
+def _number_up_to(tagged: QuorumView | None, view: QuorumView) -> int:
+    return min(tagged.block.number, view.block.number) if tagged else -1
 
 
 def _block_by_tag(node: RpcNode, tag: str) -> Any:

@@ -1,7 +1,7 @@
-"""The rights of a brain in the contract: owner, signer, transfer, and commitments signed for others to send.
+"""The rights of a brain in the contract: owner, signer, transfer, authorized commitments.
 
-An owner may name a signer, and hand the brain over in two steps, so that it cannot be
-handed to nobody. Either may authorize one commitment that anybody then pays for.
+The owner may name a signer, and transfer the brain in two steps, so that the new owner
+has to exist. Owner and signer may authorize one commitment that anybody sends and pays for.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from . import abi
 from .abi import ZERO_ADDRESS
 from .account import CommitAuthorization
 from .fees import Quote
-from .ledger_base import EvmLedgerBase, SentTransaction
+from .ledger_context import LedgerContext
+from .tx_status import SentTransaction
 
 AUTHORIZATION_FORMAT = "brain v1 authorization"
 _ID_HEX = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -26,61 +27,73 @@ _ID_FIELDS = ("brain", "id", "snapshot", "parent")
 _AUTHORIZATION_FIELDS = frozenset(("format", "contract", "signature", *_NUMBER_FIELDS, *_ID_FIELDS))
 
 
-class Ownership(EvmLedgerBase):
-    """The part of an EVM ledger about rights. What sends returns `Sent`, and raises as
-    `commit` does; addresses are 0x… text."""
+class Ownership:
+    """Changes the rights of brains in an EVM ledger.
+
+    Addresses are 0x… text. Methods that send raise as `EvmLedger.commit` does.
+    """
+
+    def __init__(self, context: LedgerContext) -> None:
+        self._context = context
 
     def set_signer(self, brain: bytes, signer: str) -> SentTransaction:
-        """Let `signer`, and nobody else but the owner, commit; "" for nobody."""
+        """Let `signer` commit besides the owner, in place of any before; "" for no signer."""
         to = abi.parse_account(signer) if signer else ZERO_ADDRESS
-        return self._transact("signer", abi.set_signer_calldata(self.registry_id(brain), to))
+        return self._context.transact(
+            "signer", abi.set_signer_calldata(self._context.registry_id(brain), to)
+        )
 
     def offer(self, brain: bytes, to: str) -> SentTransaction:
-        """Offer the brain to another account, in place of any before; "" withdraws."""
+        """Offer the brain to another account, in place of any before; "" withdraws the offer."""
         recipient = abi.parse_account(to) if to else ZERO_ADDRESS
-        return self._transact("offer", abi.offer_calldata(self.registry_id(brain), recipient))
+        return self._context.transact(
+            "offer", abi.offer_calldata(self._context.registry_id(brain), recipient)
+        )
 
     def accept(self, brain: bytes) -> SentTransaction:
-        """Take over a brain that was offered to this account; it has no signer then.
+        """Take over a brain that was offered to this account; its signer is removed.
 
-        Raises `InvalidInput` (`unauthorized`) if it was not.
+        Raises `InvalidInput` (`unauthorized`) if it was not offered.
         """
         try:
-            return self._transact("accept", abi.accept_calldata(self.registry_id(brain)))
+            return self._context.transact(
+                "accept", abi.accept_calldata(self._context.registry_id(brain))
+            )
         except InvalidInput as error:
             if error.code != "unauthorized":
                 raise
             raise InvalidInput(
-                f"this brain of {self.creator} is not offered to {self.sender}",
+                f"this brain of {self._context.creator} is not offered to"
+                f" {self._context.account.address}",
                 code="unauthorized",
-                hint="the ledger's creator is the account that opened the brain; its owner offers",
+                hint="check that the creator of the ledger opened the brain; its owner offers it",
             ) from error
 
     def authorize(
         self, brain: bytes, snapshot: bytes, parent: bytes, deadline: int
     ) -> dict[str, Any]:
-        """Sign for one commitment that anybody may send until `deadline`, seconds since 1970.
+        """Sign one commitment that anybody may send until `deadline`, in seconds since 1970.
 
-        Raises `NotFound` (`not_open`), `Conflict` (`stale_parent`, `expired`),
-        `InvalidInput` (`no_key`, `unauthorized`).
+        Returns the fields that `relay` takes. Raises `NotFound` (`not_open`), `Conflict`
+        (`stale_parent`, `expired`), `InvalidInput` (`no_key`, `unauthorized`).
         """
-        view, id = self._contract_view(), self.registry_id(brain)
-        state = self._read_state(view, id)
-        signer = self._signer
+        view, id = self._context.contract_view(), self._context.registry_id(brain)
+        config, signer = self._context.config, self._context.account
+        state = self._context.read_state(view, id)
         if state is None:
-            raise not_open_error(self.name)
+            raise not_open_error(config.name)
         if state.head != parent:
             raise abi.stale_parent_error(state.head, state.seq)
         commit = CommitAuthorization(id, snapshot, parent, state.seq + 1, deadline)
-        signature = signer.sign_commit(self.config.chain_id, self.config.contract, commit)
-        # Wallet contracts have their own rules: the registry itself says who may sign.
-        self._registry.simulate_call(
+        signature = signer.sign_commit(config.chain_id, config.contract, commit)
+        # Wallet contracts have their own rules for signing: only the contract can apply them.
+        self._context.registry.simulate_call(
             view, abi.commit_for_calldata(id, snapshot, parent, deadline, signature)
         )
         return {
             "format": AUTHORIZATION_FORMAT,
-            "chain_id": self.config.chain_id,
-            "contract": self.config.contract,
+            "chain_id": config.chain_id,
+            "contract": config.contract,
             "brain": brain.hex(),
             "id": id.hex(),
             "snapshot": snapshot.hex(),
@@ -91,32 +104,33 @@ class Ownership(EvmLedgerBase):
         }
 
     def relay(self, authorization: Mapping[str, Any]) -> SentTransaction:
-        """Send and pay for a commitment that somebody else has signed for.
+        """Send and pay for a commitment that somebody else signed.
 
         Raises `InvalidInput` (`bad_authorization`, `wrong_chain`, `unauthorized`),
         `Conflict` (`stale_parent`, `expired`).
         """
-        return self._transact("relay", self._relay_calldata(authorization))
+        return self._context.transact("relay", self._relay_calldata(authorization))
 
     def quote_relay(self, authorization: Mapping[str, Any]) -> Quote:
         """Return what `relay` would cost, and send nothing; raises as it does."""
-        return self._quote(self._relay_calldata(authorization))
+        return self._context.quote(self._relay_calldata(authorization))
 
     def _relay_calldata(self, fields: Mapping[str, Any]) -> bytes:
         _check_authorization(fields)
-        if (fields["chain_id"], fields["contract"]) != (self.config.chain_id, self.config.contract):
+        config = self._context.config
+        if (fields["chain_id"], fields["contract"]) != (config.chain_id, config.contract):
             raise InvalidInput(
                 "the authorization is for another chain or contract",
                 code="wrong_chain",
                 hint=f"it is for eip155:{fields['chain_id']}:{printable_text(fields['contract'])}",
             )
         id, snapshot, parent = (bytes.fromhex(fields[name]) for name in _ID_FIELDS[1:])
-        state = self._read_state(self._contract_view(), id)
+        state = self._context.read_state(self._context.contract_view(), id)
         if state is not None and state.seq >= fields["seq"]:
             raise Conflict(
                 f"commitment {fields['seq']} has been made: the ledger is at {state.seq}",
                 code="stale_parent",
-                hint="an authorization counts once; ask for a new one",
+                hint="an authorization is valid once; ask for a new one",
             )
         signature = bytes.fromhex(fields["signature"][2:])
         return abi.commit_for_calldata(id, snapshot, parent, fields["deadline"], signature)
@@ -124,7 +138,7 @@ class Ownership(EvmLedgerBase):
 
 def _check_authorization(fields: Mapping[str, Any]) -> None:
     if fields.keys() != _AUTHORIZATION_FIELDS or fields["format"] != AUTHORIZATION_FORMAT:
-        _refuse_authorization("its fields are not those of one")
+        _refuse_authorization("it has other fields, or another format")
     for name in _ID_FIELDS:
         if not isinstance(fields[name], str) or not _ID_HEX.fullmatch(fields[name]):
             _refuse_authorization(f"{name} is not 32 bytes in hex")

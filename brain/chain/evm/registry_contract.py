@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from ...errors import InvalidInput, LedgerError
 from .. import contracts
@@ -15,11 +16,12 @@ from .rpc import RpcCall, RpcRefusal
 from .rpc_decode import BlockInfo
 
 MIN_LOG_RANGE_BLOCKS = 1 << 10
-"""Blocks below which a range of the log is not halved any more."""
+"""Blocks below which a range of the log is not divided any more."""
 
 
-class TxReceipt(NamedTuple):
-    """What became of a transaction that is in a block; `price` in wei per gas."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TxReceipt:
+    """The receipt of a transaction that is in a block; `gas_price` in wei."""
 
     transaction: str
     block: int
@@ -29,18 +31,24 @@ class TxReceipt(NamedTuple):
     gas: int
     gas_price: int
 
+    @property
+    def fee(self) -> int:
+        """The cost of the transaction, in wei."""
+        return self.gas * self.gas_price
+
 
 class RegistryContract:
-    """A deployed BrainRegistry. Raises what `Nodes` raises."""
+    """A deployed BrainRegistry. Raises what `NodeQuorum` raises."""
 
     def __init__(self, config: EvmLedgerConfig, nodes: NodeQuorum) -> None:
         self._config = config
         self._nodes = nodes
 
     def check_code(self, view: QuorumView) -> None:
-        """Raise `InvalidInput` (`no_code`, `wrong_code`) unless the contract is where it should be.
+        """Check that the address has the code of BrainRegistry.
 
-        A transaction to an address without code succeeds, and records nothing.
+        A transaction to an address without code succeeds, and records nothing. Raises
+        `InvalidInput` (`no_code`, `wrong_code`).
         """
         code = self._nodes.ask_quorum(
             view, _decode_code, "eth_getCode", self._config.contract, view.tag
@@ -48,7 +56,7 @@ class RegistryContract:
         self._check_runtime_code(code)
 
     def read_state(self, view: QuorumView, id: bytes) -> ContractState | None:
-        """Return what the contract knows of a brain, and check its code by the way."""
+        """Return the state of a brain, None if it was never opened; raises as `check_code`."""
         contract = self._config.contract
         question = {"to": contract, "data": "0x" + abi.brain_calldata(id).hex()}
         calls: list[RpcCall] = [
@@ -74,7 +82,7 @@ class RegistryContract:
         )
 
     def simulate_call(self, view: QuorumView, data: bytes) -> None:
-        """Make a call that changes nothing, and raise what the contract reverts with."""
+        """Simulate a call at a block, and raise the error for the contract's revert."""
         call = {"to": self._config.contract, "data": "0x" + data.hex()}
         answer = self._nodes.ask_first_or_refusal(view, "eth_call", call, view.tag)
         if isinstance(answer, RpcRefusal):
@@ -89,24 +97,23 @@ class RegistryContract:
         parent: bytes = b"",
         down_to: int = 1,
     ) -> list[CommittedEvent]:
-        """Return the commitments of a brain, or those of a snapshot or after a parent.
+        """Return the commitments of a brain, all or those of a snapshot or after a parent.
 
-        The log is read backwards, in as few ranges as the nodes allow, until commitment
-        `down_to` or one before it is found.
+        Events are read backwards, in as few ranges of blocks as the nodes allow, until
+        commitment `down_to` or an earlier one is found.
         """
-        words = [None if not word else "0x" + word.hex() for word in (snapshot, parent)]
-        found: list[CommittedEvent] = []
-        for events_in_range in self._scan_log_ranges(
-            view, [abi.COMMITTED_TOPIC, "0x" + id.hex(), *words], id
-        ):
-            for one in events_in_range:
-                wanted = (snapshot or one.snapshot, parent or one.parent)
-                if (one.snapshot, one.parent) != wanted:
-                    rpc_decode.refuse_answer("log entry of what was asked for", one.snapshot.hex())
-            found = [*events_in_range, *found]
-            if any(one.seq <= down_to for one in events_in_range):
+        words = ["0x" + word.hex() if word else None for word in (snapshot, parent)]
+        topics = [abi.COMMITTED_TOPIC, "0x" + id.hex(), *words]
+        events: list[CommittedEvent] = []
+        for events_in_range in self._scan_log_ranges(view, topics, id):
+            for event in events_in_range:
+                wanted = (snapshot or event.snapshot, parent or event.parent)
+                if (event.snapshot, event.parent) != wanted:
+                    rpc_decode.refuse_answer("log entry for the query", event.snapshot.hex())
+            events = [*events_in_range, *events]
+            if any(event.seq <= down_to for event in events_in_range):
                 break
-        return found
+        return events
 
     def read_blocks(self, view: QuorumView, numbers: Sequence[int]) -> list[BlockInfo]:
         """Return blocks that are on the chain of the view."""
@@ -122,7 +129,7 @@ class RegistryContract:
         calls = [("eth_getTransactionReceipt", [one]) for one in hashes]
 
         def read(answers: list[Any]) -> tuple[TxReceipt | None, ...]:
-            return tuple(map(decode_receipt, hashes, answers))
+            return tuple(map(_decode_tx_receipt, hashes, answers))
 
         return list(self._nodes.ask_quorum_many(view, read, calls)) if calls else []
 
@@ -136,7 +143,7 @@ class RegistryContract:
             )
         if code != contracts.runtime_code():
             raise InvalidInput(
-                f"another contract than BrainRegistry is at {where}",
+                f"the contract at {where} is not BrainRegistry",
                 code="wrong_code",
                 hint="check the address: only the code itself is trusted",
             )
@@ -144,7 +151,7 @@ class RegistryContract:
     def _scan_log_ranges(
         self, view: QuorumView, topics: list[str | None], id: bytes
     ) -> Iterator[tuple[CommittedEvent, ...]]:
-        """Yield the entries of the log range by range, the last one first."""
+        """Yield the events of each range of blocks, newest range first."""
 
         def read(value: Any) -> tuple[CommittedEvent, ...]:
             entries = rpc_decode.decode_array(value, "log")
@@ -165,9 +172,8 @@ class RegistryContract:
             except LedgerError:
                 if span <= MIN_LOG_RANGE_BLOCKS:
                     raise
-                span = max(
-                    span // 8, MIN_LOG_RANGE_BLOCKS
-                )  # nodes limit how far, or how much, they look
+                # Nodes limit the blocks, or the entries, of one query.
+                span = max(span // 8, MIN_LOG_RANGE_BLOCKS)
                 continue
             yield events_in_range
             last = first - 1
@@ -181,8 +187,8 @@ def _decode_code_and_state(answers: list[Any]) -> tuple[bytes, bytes]:
     return _decode_code(answers[0]), rpc_decode.decode_bytes(answers[1], "state of a brain")
 
 
-def decode_receipt(hash: str, value: Any) -> TxReceipt | None:
-    """Return what became of a transaction, None if it is in no block."""
+def _decode_tx_receipt(hash: str, value: Any) -> TxReceipt | None:
+    """Return the receipt of a transaction, None if it is in no block."""
     if value is None:
         return None
     answer = rpc_decode.decode_object(value, "receipt")
@@ -192,11 +198,11 @@ def decode_receipt(hash: str, value: Any) -> TxReceipt | None:
     if status > 1:
         rpc_decode.refuse_answer("status", answer.get("status"))
     return TxReceipt(
-        hash,
-        rpc_decode.decode_uint64(answer.get("blockNumber"), "block number"),
-        rpc_decode.decode_hash(answer.get("blockHash"), "block hash"),
-        status == 1,
-        rpc_decode.decode_address(answer.get("from"), "sender"),
-        rpc_decode.decode_uint64(answer.get("gasUsed"), "gas"),
-        rpc_decode.decode_uint256(answer.get("effectiveGasPrice"), "price of gas"),
+        transaction=hash,
+        block=rpc_decode.decode_uint64(answer.get("blockNumber"), "block number"),
+        block_hash=rpc_decode.decode_hash(answer.get("blockHash"), "block hash"),
+        succeeded=status == 1,
+        sender=rpc_decode.decode_address(answer.get("from"), "sender"),
+        gas=rpc_decode.decode_uint64(answer.get("gasUsed"), "gas"),
+        gas_price=rpc_decode.decode_uint256(answer.get("effectiveGasPrice"), "price of gas"),
     )

@@ -1,8 +1,8 @@
 """Remembers the highest commitment seen of each brain, and detects a rollback of the ledger.
 
-Before a commitment is final, a reorganisation may take it back in good faith: then the
-block in which it was seen is gone too. A lower commitment above a block that is still
-there, or below one that was final, is no reorganisation.
+A reorganisation may take back a commitment that is not final; then the block in which it was
+seen is gone too. A lower commitment is a rollback if the block is still on the chain, or if
+the higher commitment was final.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .node_quorum import NodeQuorum, QuorumView
 
 
 class ObservedHead(NamedTuple):
-    """The head of a brain at a block, and whether that commitment is final."""
+    """The head of a brain at a block; `final` if that commitment was seen as final."""
 
     seq: int
     snapshot: str
@@ -29,14 +29,14 @@ class ObservedHead(NamedTuple):
 
 
 class RollbackGuard:
-    """What was seen of brains through one ledger, a file each in `folder`."""
+    """The highest commitments seen in one ledger: a file for each brain, in `folder`."""
 
     def __init__(self, folder: Path, nodes: NodeQuorum) -> None:
         self._folder = folder
         self._nodes = nodes
 
     def check_head(self, view: QuorumView, id: bytes, state: ContractState | None) -> None:
-        """Hold a head against what was seen, and remember it if it is higher.
+        """Compare a head with the highest one seen, and store it if it is higher.
 
         Raises `VerificationFailed` (`rolled_back`).
         """
@@ -49,7 +49,7 @@ class RollbackGuard:
                 f"commitment {observed.seq} of this brain was seen at block {observed.block}, "
                 f"and now the ledger is at {seq}",
                 code="rolled_back",
-                hint="a node lies or lags, or the chain was rolled back; ask other nodes",
+                hint="a node lies or lags, or the chain was rolled back; use other nodes",
             )
         if state:
             self._write_observed(
@@ -57,7 +57,7 @@ class RollbackGuard:
             )
 
     def mark_final(self, id: bytes, seq: int) -> None:
-        """Remember that a commitment is final."""
+        """Store that a commitment is final."""
         observed = self._read_observed(id)
         if observed and observed.seq == seq and not observed.final:
             self._write_observed(id, observed._replace(final=True))
@@ -73,7 +73,7 @@ class RollbackGuard:
         return None
 
     def _write_observed(self, id: bytes, observed: ObservedHead) -> None:
-        with suppress(BrainError):  # who may not write here may still read the ledger
+        with suppress(BrainError):  # a user without write access may still read the ledger
             durable_files.make_private_folder(self._folder)
             durable_files.write_durably(
                 self._observed_path(id), json.dumps(observed._asdict()).encode() + b"\n"

@@ -1,7 +1,7 @@
 """One node of a chain, over JSON-RPC; the only module that imports web3.
 
-web3 frames requests, keeps the connection and tries again; `transport.py` bounds what it
-receives, and `wire.py` reads what it means.
+web3 frames requests, keeps the connection and retries; `transport.py` limits the answers it
+receives, and `rpc_decode.py` decodes them.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 RPC_TIMEOUT_SECONDS = 15.0
 """Seconds an answer may take, from the first byte sent to the last received."""
 MAX_RPC_ATTEMPTS = 3
-"""Times a request is made that meets a broken connection or a busy node."""
+"""Attempts of a request if the connection breaks or the node is busy."""
 RETRY_PAUSE_SECONDS = 0.2
 """Seconds before the second attempt; twice that before the third."""
 MAX_BATCH_CALLS = 100
-"""Requests sent in one batch: what public nodes take."""
+"""Requests in one batch: the limit of public nodes."""
 
 RpcCall = tuple[str, Sequence[Any]]
 
 
 class RpcRefusal(NamedTuple):
-    """A node's answer that it will not: a number, words, and what a contract reverted with."""
+    """A JSON-RPC error: its code and message, and the data of the contract's revert."""
 
     code: int
     message: str
@@ -53,13 +53,13 @@ class RpcNode:
         return self._require_result(method, self.call_or_refusal(method, *params))
 
     def call_or_refusal(self, method: str, *params: Any) -> Any:
-        """Return the result of a call, or the `Refusal` of it."""
+        """Return the result of a call, or its `RpcRefusal`."""
         return self._post_calls([(method, params)])[0]
 
     def call_many(self, calls: Sequence[RpcCall]) -> list[Any]:
         """Return the results of many calls, in their order.
 
-        They are sent at once, unless the node does not take that.
+        They are sent in batches, or one by one if the node rejects batches.
         """
         if self._supports_batches:
             try:
@@ -135,7 +135,7 @@ def _split_batches(calls: Sequence[RpcCall]) -> Iterator[Sequence[RpcCall]]:
 
 
 def _innermost_reason(error: Exception) -> str:
-    """Return the innermost reason without the URL, which may hold a key of the user."""
+    """Return the innermost reason without the URL, which may contain a key."""
     inner: BaseException = error
     while (cause := inner.__cause__ or inner.__context__) is not None:
         inner = cause
@@ -144,7 +144,7 @@ def _innermost_reason(error: Exception) -> str:
 
 
 def _revert_data(data: Any) -> bytes:
-    """Return what a contract reverted with; nodes put it into several places."""
+    """Return the revert data of a contract, from any of the fields in which nodes put it."""
     if isinstance(data, dict):
         data = data.get("data") or data.get("result")
     if not isinstance(data, str):

@@ -1,9 +1,8 @@
 """Strict decoding of the JSON-RPC answers of a node, which are untrusted.
 
-Everything here raises `LedgerError` (`bad_rpc`) for what is not exactly as it should be.
-Numbers are below 2^64 and amounts below 2^256, without leading zeros (execution-apis:
-base types); bytes are lower or upper case hex of whole bytes; addresses come out in
-lower case.
+Every decoder raises `LedgerError` (`bad_rpc`) for a malformed value. Numbers are below 2^64
+and amounts below 2^256, without leading zeros (execution-apis: base types); bytes are hex of
+whole bytes in any case; addresses and hashes are returned in lower case.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ class BlockInfo(NamedTuple):
 
 
 def bad_rpc_error(host: str, what: str) -> LedgerError:
-    """Return the error for an answer of a node that cannot be taken."""
+    """Return the error for an invalid answer of a node."""
     return LedgerError(
         f"{host} {what}",
         code="bad_rpc",
-        hint="check that the address is that of a node of this chain, or ask another",
+        hint="check that the URL is a node of this chain, or use another node",
     )
 
 
 def refuse_answer(what: str, value: object) -> NoReturn:
-    """Raise for an answer that cannot be."""
+    """Raise for an invalid value in an answer."""
     raise bad_rpc_error(
-        "the node", f"gave no valid {what}: {printable_text(repr(value), MAX_SHOWN_CHARS)}"
+        "the node", f"returned no valid {what}: {printable_text(repr(value), MAX_SHOWN_CHARS)}"
     )
 
 
@@ -52,10 +51,10 @@ def decode_uint256(value: Any, what: str) -> int:
 
 def decode_uint64(value: Any, what: str) -> int:
     """Return a number below 2^64."""
-    found = decode_uint256(value, what)
-    if found >> 64:
+    number = decode_uint256(value, what)
+    if number >> 64:
         refuse_answer(what, value)
-    return found
+    return number
 
 
 def decode_bytes(value: Any, what: str) -> bytes:
@@ -67,10 +66,10 @@ def decode_bytes(value: Any, what: str) -> bytes:
 
 def decode_word(value: Any, what: str) -> bytes:
     """Return 32 bytes."""
-    found = decode_bytes(value, what)
-    if len(found) != 32:
+    word = decode_bytes(value, what)
+    if len(word) != 32:
         refuse_answer(what, value)
-    return found
+    return word
 
 
 def decode_hash(value: Any, what: str) -> str:
@@ -80,40 +79,40 @@ def decode_hash(value: Any, what: str) -> str:
 
 def decode_address(value: Any, what: str) -> str:
     """Return an address as text in lower case."""
-    found = decode_bytes(value, what)
-    if len(found) != 20:
+    address = decode_bytes(value, what)
+    if len(address) != 20:
         refuse_answer(what, value)
-    return "0x" + found.hex()
+    return "0x" + address.hex()
 
 
 def decode_object(value: Any, what: str) -> dict[str, Any]:
-    """Return an object of JSON."""
+    """Return a JSON object."""
     if not isinstance(value, dict):
         refuse_answer(what, value)
     return value
 
 
 def decode_array(value: Any, what: str) -> list[Any]:
-    """Return an array of JSON."""
+    """Return a JSON array."""
     if not isinstance(value, list):
         refuse_answer(what, value)
     return value
 
 
 def decode_block(value: Any) -> BlockInfo:
-    """Return what counts of a block. Only the first block of a chain may lack a time."""
+    """Return a block. Only the first block of a chain may have the time 0."""
     fields = decode_object(value, "block")
-    found = BlockInfo(
+    block = BlockInfo(
         decode_uint64(fields.get("number"), "block number"),
         decode_hash(fields.get("hash"), "block hash"),
         decode_uint64(fields.get("timestamp"), "block time"),
         decode_uint256(fields.get("baseFeePerGas", "0x0"), "base fee"),
     )
-    if found.time == 0 and found.number > 0:
+    if block.time == 0 and block.number > 0:
         refuse_answer("block time", fields.get("timestamp"))
-    return found
+    return block
 
 
 def decode_optional_block(value: Any) -> BlockInfo | None:
-    """Return what counts of a block that need not exist."""
+    """Return a block, None for the answer null."""
     return None if value is None else decode_block(value)

@@ -1,7 +1,7 @@
 """Fetches storage proofs from nodes, verifies and stores them.
 
-A proof that was made at a block which is not final yet waits in a file of its own; it is
-evidence once the block is final and still there.
+A proof at a block that is not final yet is stored as prepared; it becomes evidence once the
+block is final and still on the chain.
 """
 
 from __future__ import annotations
@@ -15,97 +15,101 @@ from typing import Any
 from ...errors import LedgerError, ProofError
 from ..evidence import block_header, evidence_builder
 from ..evidence.chain_part import verify_chain_part
+from ..evidence.evidence_format import ADDRESS_FIELDS
 from ..evidence.evidence_model import (
     KIND_ANCHOR,
-    KIND_BRAIN,
     ChainPart,
     EvidenceDocument,
     StorageSlot,
 )
 from ..evidence.expectations import Expectations
 from . import durable_files
-from .ledger_base import EvmLedgerBase
+from .ledger_context import LedgerContext
 from .node_quorum import QuorumView
 
 
-class StorageProver(EvmLedgerBase):
-    """The part of an EVM ledger that has storage proven."""
+class StorageProver:
+    """Proves words in the storage of the contract, by the first node whose proof holds."""
 
-    def _prove_storage(
+    def __init__(self, context: LedgerContext) -> None:
+        self._context = context
+
+    def prove_storage(
         self,
-        proof_view: QuorumView,
+        view: QuorumView,
         kind: str,
-        by: str,
+        address: str,
         slots: list[bytes],
         claim: EvidenceDocument,
     ) -> dict[str, Any]:
-        """Return the field `chain` of evidence: slots at a block, by the first node whose
-        proof holds. Raises `LedgerError` (`bad_rpc`, `not_proven`)."""
-        contract = self.config.contract
+        """Return the field `chain` of evidence for slots at the block of a view.
 
-        def block(fields: Any) -> str:
-            if (
-                "0x" + block_header.decode_header(block_header.encode_rpc_header(fields)).hash.hex()
-                != proof_view.block.hash
-            ):
-                raise LedgerError("the node tells another block", code="bad_rpc")
+        Raises `LedgerError` (`bad_rpc`, `not_proven`).
+        """
+        chain_id, contract = self._context.config.chain_id, self._context.config.contract
+        block_hash = view.block.hash
+
+        def read_block(fields: Any) -> str:
+            header = block_header.decode_block_header(block_header.encode_rpc_header(fields))
+            if "0x" + header.hash.hex() != block_hash:
+                raise LedgerError("the node returned another block", code="bad_rpc")
             return json.dumps(fields)
 
-        def part(fields: Any) -> str:
+        def read_proof(fields: Any) -> str:
             chain_fields = evidence_builder.build_chain_part(
-                self.config.chain_id, contract, kind, by, header_of, fields
+                chain_id, contract, kind, address, block_fields, fields
             )
             try:
-                _verify_chain_fields(chain_fields, claim, bytes.fromhex(proof_view.block.hash[2:]))
-            except (ProofError, ValueError) as error:  # the latter: not as many slots as asked
+                _verify_chain_fields(chain_fields, claim, bytes.fromhex(block_hash[2:]))
+            except (ProofError, ValueError) as error:  # ValueError: another number of slots
                 raise LedgerError(f"the proof does not hold: {error}", code="bad_rpc") from error
             return json.dumps(chain_fields)
 
-        names = ["0x" + slot.hex() for slot in slots]
-        header_of = json.loads(
-            self._nodes.ask_first(
-                proof_view, block, "eth_getBlockByHash", proof_view.block.hash, False
-            )
+        nodes = self._context.nodes
+        block_fields = json.loads(
+            nodes.ask_first(view, read_block, "eth_getBlockByHash", block_hash, False)
         )
+        names = ["0x" + slot.hex() for slot in slots]
         try:
-            text = self._nodes.ask_first(
-                proof_view, part, "eth_getProof", contract, names, proof_view.tag
-            )
+            text = nodes.ask_first(view, read_proof, "eth_getProof", contract, names, view.tag)
         except LedgerError as error:
             raise not_proven_error(error.message) from error
         proven: dict[str, Any] = json.loads(text)
         return proven
 
-    def _promote_prepared(
+    def promote_prepared(
         self, prepared_path: Path, evidence_path: Path, claim: EvidenceDocument, final: QuorumView
     ) -> dict[str, Any] | None:
-        """Return a proof that was waiting, if its block is final by now, and keep it."""
+        """Store a prepared proof as evidence and return it, if its block is final by now."""
         chain = read_stored_proof(prepared_path, claim)
         if chain is None:
             return None
-        block = block_header.decode_header(_unhex(chain["header"]))
+        block = block_header.decode_block_header(_unhex(chain["header"]))
         if block.number > final.block.number:
             return None
-        found = self._nodes.view_at_number(block.number)
-        if found is None or found.block.hash != "0x" + block.hash.hex():
+        on_chain = self._context.nodes.view_at_number(block.number)
+        if on_chain is None or on_chain.block.hash != "0x" + block.hash.hex():
             return None
         durable_files.move_durably(prepared_path, evidence_path)
         return chain
 
-    def _final_view(self, view: QuorumView) -> QuorumView:
-        number = self._finality_bounds(view).final
-        final = self._nodes.view_at_number(number) if number >= 0 else None
+    def final_view(self, view: QuorumView) -> QuorumView:
+        """Return the last final block up to a view. Raises `LedgerError` (`not_final`)."""
+        nodes = self._context.nodes
+        number = nodes.finality_bounds(view).final
+        final = nodes.view_at_number(number) if number >= 0 else None
         if final is None:
             raise not_final_error(view.block.number)
         return final
 
     @property
-    def _evidence_folder(self) -> Path:
-        return self._folder / "evidence" / self._contract_key
+    def evidence_folder(self) -> Path:
+        """The folder of stored evidence; prepared proofs are in `prepared` in it."""
+        return self._context.folder / "evidence" / self._context.contract_key
 
 
 def read_stored_proof(path: Path, claim: EvidenceDocument) -> dict[str, Any] | None:
-    """Return evidence that was kept, None if there is none or it does not hold any more."""
+    """Return the stored proof of a claim, None if there is none or it does not hold."""
     content = durable_files.read_if_exists(path)
     if content is None:
         return None
@@ -117,7 +121,7 @@ def read_stored_proof(path: Path, claim: EvidenceDocument) -> dict[str, Any] | N
 
 
 def store_proof(path: Path, fields: Mapping[str, Any]) -> None:
-    """Put evidence into a file, durable when this returns."""
+    """Write a proof to a file, durably."""
     durable_files.make_private_folder(path.parent)
     durable_files.write_durably(path, json.dumps(fields, indent=1).encode() + b"\n")
 
@@ -128,13 +132,13 @@ def _verify_chain_fields(
     """Check a proof as the reader of the evidence will. Raises `ProofError`."""
     kind = fields["kind"]
     part = ChainPart(
-        fields["chain_id"],
-        _unhex(fields["contract"]),
-        kind,
-        _unhex(fields["creator" if kind == KIND_BRAIN else "sender"]),
-        _unhex(fields["header"]),
-        [_unhex(node) for node in fields["account"]],
-        [
+        chain_id=fields["chain_id"],
+        contract=_unhex(fields["contract"]),
+        kind=kind,
+        account_address=_unhex(fields[ADDRESS_FIELDS[kind]]),
+        header=_unhex(fields["header"]),
+        account_proof=[_unhex(node) for node in fields["account"]],
+        slots=[
             StorageSlot(
                 _unhex(one["slot"]), _unhex(one["value"]), [_unhex(node) for node in one["proof"]]
             )
@@ -151,7 +155,7 @@ def _unhex(text: str) -> bytes:
 
 
 def not_final_error(block: int) -> LedgerError:
-    """Return the error for evidence that is asked for too early."""
+    """Return the error for evidence of a block that is not final yet."""
     return LedgerError(
         f"block {block} is not final yet",
         code="not_final",
@@ -160,9 +164,9 @@ def not_final_error(block: int) -> LedgerError:
 
 
 def not_proven_error(why: str) -> LedgerError:
-    """Return the error for evidence that cannot be had."""
+    """Return the error for a state that no node proves."""
     return LedgerError(
         f"no node proves that state: {why}",
         code="not_proven",
-        hint="nodes prove recent blocks: ask an archive node, or capture evidence earlier",
+        hint="use an archive node, or capture evidence earlier: most nodes prove recent blocks",
     )

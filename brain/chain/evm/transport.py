@@ -1,8 +1,8 @@
 """A bounded HTTP session for web3: limits time, size, nesting and form of each answer.
 
-requests limits each wait, not the whole, and no size (psf/requests#1928); so the body
-is read piece by piece against a deadline and a limit. Compressed answers, which could
-grow, are not asked for and not taken; nor are redirects, nor proxies of the environment.
+requests limits the time of each read only, and no size (psf/requests#1928); so the body is
+read in chunks against a deadline and a limit. Compressed answers, redirects and the proxies
+of the environment are not used.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 1 << 16
 MAX_JSON_DEPTH = 32
-"""Arrays and objects in one another; a block with its transactions takes 5."""
+"""Nesting of arrays and objects; a block with its transactions has 5 levels."""
 RETRYABLE_STATUSES = frozenset({429, 502, 503, 504})
-"""Statuses that are worth another attempt."""
+"""HTTP statuses after which a request is retried."""
 
 
 _JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|([\[{])|([\]}])', re.DOTALL)
 
 
 class ResponseBody:
-    """An answer received in full, in the form in which web3 takes it."""
+    """An answer received in full, with the methods of a response that web3 calls."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content
@@ -40,14 +40,14 @@ class ResponseBody:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave; the connection was given back."""
+        """Do nothing: the connection is released already."""
 
     def raise_for_status(self) -> None:
-        """Do nothing: the status was looked at."""
+        """Do nothing: the status is checked already."""
 
 
 class BoundedSession:
-    """A session of requests with one node, as far as web3 uses one."""
+    """The part of a `requests.Session` that web3 uses, for one node."""
 
     def __init__(self, host: str, timeout: float) -> None:
         import requests
@@ -82,7 +82,7 @@ class BoundedSession:
     def _read_body(self, response: Response, deadline: float) -> bytes:
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise rpc_decode.bad_rpc_error(
-                self._host, "answers compressed, which it was not asked to"
+                self._host, "sends a compressed answer, which was not requested"
             )
         content = bytearray()
         for chunk in self._read_chunks(response):
@@ -102,7 +102,9 @@ class BoundedSession:
             while chunk := response.raw.read1(CHUNK_BYTES):
                 yield chunk
         except HTTPError as error:
-            raise self._unreachable_error("stopped in the middle of an answer") from error
+            raise self._unreachable_error(
+                "closed the connection in the middle of an answer"
+            ) from error
 
     def _unreachable_error(self, what: str) -> LedgerError:
         return LedgerError(
@@ -112,7 +114,7 @@ class BoundedSession:
         )
 
     def _check_answers(self, content: bytes, sent: Any) -> None:
-        """Refuse what is not the JSON-RPC 2.0 answer to what was sent."""
+        """Refuse a body that is not the JSON-RPC 2.0 answer to the requests."""
         if _json_depth(content) > MAX_JSON_DEPTH:
             raise rpc_decode.bad_rpc_error(
                 self._host, "answers with JSON that is nested too deeply"
@@ -121,14 +123,14 @@ class BoundedSession:
             answer = json.loads(content)
         except ValueError as error:
             raise rpc_decode.bad_rpc_error(
-                self._host, "answers with something else than JSON"
+                self._host, "sends an answer that is not JSON"
             ) from error
         requests_sent = sent if isinstance(sent, list) else [sent]
         answers = answer if isinstance(sent, list) else [answer]
         if not isinstance(answers, list):
-            raise rpc_decode.bad_rpc_error(self._host, "does not answer several questions at once")
+            raise rpc_decode.bad_rpc_error(self._host, "does not answer batches")
         if sorted(map(self._check_answer, answers)) != sorted(one["id"] for one in requests_sent):
-            raise rpc_decode.bad_rpc_error(self._host, "answers another question than it was asked")
+            raise rpc_decode.bad_rpc_error(self._host, "answers another request")
 
     def _check_answer(self, answer: Any) -> int:
         if not isinstance(answer, dict) or ("result" in answer) == ("error" in answer):
@@ -140,16 +142,16 @@ class BoundedSession:
                 or not isinstance(error.get("code"), int)
                 or not isinstance(error.get("message"), str)
             ):
-                raise rpc_decode.bad_rpc_error(self._host, "answers with an error that is none")
-        found = answer.get("id")
-        return found if isinstance(found, int) and not isinstance(found, bool) else -1
+                raise rpc_decode.bad_rpc_error(self._host, "answers with a malformed error")
+        id = answer.get("id")
+        return id if isinstance(id, int) and not isinstance(id, bool) else -1
 
 
 def _json_depth(content: bytes) -> int:
-    """Return how deep the arrays and objects of JSON lie in one another.
+    """Return how deep the arrays and objects of JSON are nested.
 
-    Counted before it is parsed: where the limit of recursion is high, the parser would
-    overflow the stack of the process.
+    Counted before parsing: with a high recursion limit, the parser would overflow the stack
+    of the process.
     """
     depth = deepest = 0
     for token in _JSON_TOKEN.finditer(content):

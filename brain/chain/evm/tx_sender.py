@@ -1,7 +1,27 @@
 """Sends transactions: journals, signs, broadcasts, resends and replaces them.
 
-What happened is read from the chain, whatever a node answered to a transaction: `already
-known` and `nonce too low` only mean that there is something to be read.
+Sending takes seven steps, repeated as comments at their code:
+
+1. Lock the journal of the key, so that one process at a time uses its nonces.
+2. Read the chain. If the head is the snapshot already, send nothing and go to 7.
+3. Broadcast the pending transactions of the journal again. If the same call is among them,
+   go to 6.
+4. Price and sign the transaction.
+5. Write the signed transaction to the journal, durably.
+6. Broadcast it, release the lock, and wait until it is in a block.
+7. Note the commitment in the brain as the last one seen.
+
+If the process dies, the user runs the same command again, and nothing is sent twice:
+
+- before 5 is done: nothing was sent, and the journal has no trace; the nonce is still free.
+- between 5 and 6: step 3 finds the signed bytes and broadcasts them.
+- after 6, before a block has it: step 3 broadcasts the same bytes; nodes answer that they
+  know them.
+- after 6, and a block has it: step 2 finds the snapshot as the head.
+- before 7 is done: as the case before; then 7 notes the commitment that the chain shows.
+
+A journal entry stays open until its nonce is used in a final block; step 3 then moves it to
+`done`. Whatever nodes answer to a broadcast, the outcome is read from the chain.
 """
 
 from __future__ import annotations
@@ -10,20 +30,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from ...errors import InvalidInput, LedgerError
+from ..ledger_protocol import PENDING
 from . import abi, fees, rpc_decode
 from .account import Account, UnsignedTransaction
 from .evm_config import EvmLedgerConfig
 from .fees import FeeCaps, Fees, Quote
-from .journal import TX_ABANDONED, TX_LIVE, TxIntent, TxJournal, TxRecord
+from .journal import ABANDONED, TxIntent, TxJournal, TxRecord
 from .node_quorum import NodeQuorum, QuorumView
 from .rpc import RpcRefusal
 from .tx_status import TxTracker
 
 MAX_FOREIGN_PENDING = 64
-"""Transactions of other programs that may wait before ours; a node that claims more lies."""
+"""Pending transactions of other programs to queue behind; a node that claims more lies."""
 
 STUCK_BLOCKS = 20
-"""Blocks after which more is offered for a transaction that is in none of them."""
+"""Blocks without the transaction after which it is replaced at a higher price."""
 
 _ALREADY_KNOWN_PHRASES = (
     "already known",
@@ -34,96 +55,90 @@ _ALREADY_KNOWN_PHRASES = (
 )
 
 ApproveQuote = Callable[[Quote], None]
+"""Gets the cost of a transaction before it is signed; raises to prevent it."""
 
 
 class TxSender:
-    """Sends for one account; everything that sends is done within `alone`."""
+    """Sends for one account; every method that sends needs `exclusive_lock`."""
 
     def __init__(
         self,
         config: EvmLedgerConfig,
         nodes: NodeQuorum,
-        watch: TxTracker,
+        tracker: TxTracker,
         journal: TxJournal,
         account: Account,
         approve: ApproveQuote,
     ) -> None:
         self._config = config
         self._nodes = nodes
-        self._watch = watch
+        self._tracker = tracker
         self._journal = journal
         self._account = account
         self._approve = approve
 
     @contextmanager
     def exclusive_lock(self) -> Iterator[None]:
-        """Be the only one who sends with this key. Raises `Locked`."""
+        """Keep other processes from sending with this key. Raises `Locked`."""
+        # 1. Lock the journal of the key.
         with self._journal.exclusive_lock():
             yield
 
-    def resend_waiting(self, view: QuorumView, final: int) -> list[TxRecord]:
-        """Return the transactions that wait, sent again in case nodes forgot them.
+    def resend_pending(self, view: QuorumView) -> list[TxRecord]:
+        """Broadcast pending transactions again, in case nodes forgot them, and return them.
 
-        Those that are final by block `final` are settled by the way; those in between
-        are in blocks, and may come back.
+        Transactions whose nonce is used in a final block are settled; those in a block
+        that is not final stay open, since a reorganisation may take them out again.
         """
+        final = self._nodes.finality_bounds(view).final
         records = self._journal.unsettled_records()
-        used = self._watch.count_included(self._account.address, view)
+        used = self._tracker.count_included(self._account.address, view)
         if any(record.nonce < used for record in records):
             self._settle_final(records, view, final)
-        waiting = [one for one in records if one.nonce >= used and one.state == TX_LIVE]
-        for record in waiting:
+        pending = [one for one in records if one.nonce >= used and one.status == PENDING]
+        # 3. Broadcast the pending transactions of the journal again.
+        for record in pending:
             self._nodes.broadcast(record.last_attempt.raw)
-        return waiting
+        return pending
 
     def send(self, view: QuorumView, intent: TxIntent, to: str, data: bytes) -> TxRecord:
-        """Price, sign, note and send a new transaction.
+        """Price, sign, journal and broadcast a new transaction.
 
-        Raises `InvalidInput` (`fee_cap`, `unfunded`), what the contract would revert
-        with, or `LedgerError` (`refused`, `unreachable`).
+        Raises `InvalidInput` (`fee_cap`, `unfunded`), the error for the contract's revert,
+        or `LedgerError` (`refused`, `unreachable`).
         """
         nonce, previous = self._next_nonce(view)
-        price = self.quote(view, to, data, previous)
-        self._require_funds(view, price)
-        self._approve(price)
-        signed = self._account.sign_transaction(
-            self._build_transaction(nonce, to, data, price.gas, price.fees)
+        quote = self.quote(view, to, data, previous)
+        record = TxRecord(
+            nonce=nonce,
+            intent=intent,
+            to=to,
+            data=data,
+            gas=quote.gas,
+            attempts=previous.attempts if previous else (),
         )
-        attempts = previous.attempts if previous else ()
-        record = TxRecord(nonce, intent, to, data, price.gas, attempts)
-        record = record.with_attempt(signed, price.fees, view.block.number)
-        self._journal.write_record(record)
-        return self._broadcast(record)
+        return self._sign_and_broadcast(view, record, quote)
 
     def resend(self, view: QuorumView, record: TxRecord) -> TxRecord:
-        """Send a transaction that waits: as it is, or for more if it is stuck."""
+        """Broadcast a pending transaction: as it is, or at a higher price if it is stuck."""
         overtaken = record.last_attempt.fees.max_fee < view.block.base_fee
         if overtaken or view.block.number - record.last_attempt.block >= STUCK_BLOCKS:
             return self.replace(view, record)
         return self._broadcast(record)
 
     def replace(self, view: QuorumView, record: TxRecord) -> TxRecord:
-        """Send the same with the same nonce for at least an eighth more, within the caps."""
-        price = self._price(view, record.gas, record.gas, record.last_attempt.fees)
-        self._require_funds(view, price)
-        self._approve(price)
-        transaction = self._build_transaction(
-            record.nonce, record.to, record.data, record.gas, price.fees
-        )
-        record = record.with_attempt(
-            self._account.sign_transaction(transaction), price.fees, view.block.number
-        )
-        self._journal.write_record(record)
-        return self._broadcast(record)
+        """Send the same call at the same nonce for at least an eighth more, within the caps."""
+        quote = self._price(view, record.gas, record.gas, record.last_attempt.fees)
+        return self._sign_and_broadcast(view, record, quote)
 
     def abandon(self, record: TxRecord) -> None:
-        """Note that a transaction is not wanted any more: its nonce is free for the next."""
-        self._journal.write_record(record._replace(state=TX_ABANDONED))
+        """Mark a transaction as abandoned: the next one takes its nonce."""
+        self._journal.write_record(record.with_status(ABANDONED))
 
     def quote(
         self, view: QuorumView, to: str, data: bytes, previous: TxRecord | None = None
     ) -> Quote:
-        """Return what a transaction would cost; raises what the contract would revert with."""
+        """Return what a transaction would cost; raises the error for the contract's revert."""
         call = {"from": self._account.address, "data": "0x" + data.hex()}
         if to:
             call["to"] = to
@@ -147,70 +162,83 @@ class TxSender:
             offer = fees.bump_fees(previous, offer, caps)
         return fees.build_quote(gas, estimate, base_fee, offer, caps)
 
-    def _require_funds(self, view: QuorumView, price: Quote) -> None:
+    def _sign_and_broadcast(self, view: QuorumView, record: TxRecord, quote: Quote) -> TxRecord:
+        # 4. Price and sign the transaction.
+        self._require_funds(view, quote)
+        self._approve(quote)
+        signed = self._account.sign_transaction(
+            UnsignedTransaction(
+                chain_id=self._config.chain_id,
+                nonce=record.nonce,
+                to=record.to,
+                data=record.data,
+                gas=record.gas,
+                max_fee=quote.fees.max_fee,
+                tip=quote.fees.tip,
+            )
+        )
+        record = record.with_attempt(signed, quote.fees, view.block.number)
+        # 5. Write the signed transaction to the journal, durably.
+        self._journal.write_record(record)
+        # 6. Broadcast it.
+        return self._broadcast(record)
+
+    def _require_funds(self, view: QuorumView, quote: Quote) -> None:
         """Refuse before signing what the account cannot pay for."""
         balance = self._nodes.ask_quorum(
             view, lambda answer: rpc_decode.decode_uint256(answer, "balance"),
             "eth_getBalance", self._account.address, view.tag,
         )  # fmt: skip
-        if balance < price.worst:
+        if balance < quote.worst:
             raise InvalidInput(
-                f"{self._account.address} has {balance} wei, and it may cost {price.worst}",
+                f"{self._account.address} has {balance} wei, and it may cost {quote.worst}",
                 code="unfunded",
-                hint="send some of the chain's money to this account",
+                hint="send some of the chain's currency to this account",
             )
 
     def _broadcast(self, record: TxRecord) -> TxRecord:
-        """Hand a transaction to the nodes; it counts as sent unless all of them refuse it."""
+        """Send a transaction to the nodes; it counts as sent unless all of them refuse it."""
         refusals = self._nodes.broadcast(record.last_attempt.raw)
         if refusals and not any(map(_is_already_known, refusals)):
             self.abandon(record)
             raise LedgerError(
-                f"no node takes the transaction: {refusals[0].message}",
+                f"all nodes refuse the transaction: {refusals[0].message}",
                 code="refused",
                 hint="nothing was recorded; try again",
             )
         return record
 
     def _next_nonce(self, view: QuorumView) -> tuple[int, TxRecord | None]:
-        """Return the next nonce, and the transaction given up that it replaces, if any."""
-        used = self._watch.count_included(self._account.address, view)
+        """Return the next nonce, and the abandoned transaction that it replaces, if any."""
+        used = self._tracker.count_included(self._account.address, view)
         by_nonce = {record.nonce: record for record in self._journal.unsettled_records()}
         pending = self._nodes.ask_first(
             view, lambda answer: rpc_decode.decode_uint64(answer, "nonce"),
             "eth_getTransactionCount", self._account.address, "pending",
         )  # fmt: skip
+        first_free = min(pending, used + MAX_FOREIGN_PENDING)
         nonce = used
-        while (record := by_nonce.get(nonce)) is not None or nonce < min(
-            pending, used + MAX_FOREIGN_PENDING
-        ):
-            if record is not None and record.state == TX_ABANDONED:
+        while (record := by_nonce.get(nonce)) is not None or nonce < first_free:
+            if record is not None and record.status == ABANDONED:
                 return nonce, record
             nonce += 1
         return nonce, None
 
-    def _build_transaction(
-        self, nonce: int, to: str, data: bytes, gas: int, fee_offer: Fees
-    ) -> UnsignedTransaction:
-        return UnsignedTransaction(
-            self._config.chain_id, nonce, to, data, gas, fee_offer.max_fee, fee_offer.tip
-        )
-
     def _settle_final(self, records: Sequence[TxRecord], view: QuorumView, final: int) -> None:
-        """Put aside what no reorganisation can change any more."""
+        """Settle the transactions that no reorganisation can change any more."""
         try:
             final_view = self._nodes.view_at_number(final) if final >= 0 else None
             used = (
-                self._watch.count_included(self._account.address, final_view) if final_view else 0
+                self._tracker.count_included(self._account.address, final_view) if final_view else 0
             )
-        except LedgerError:  # nodes forget old states; then it is settled another time
+        except LedgerError:  # nodes drop old states; a later run settles them
             return
         for record in records:
             if record.nonce < used:
-                outcome = self._watch.find_outcome(record, self._account.address, view)
-                self._journal.settle_record(record._replace(state=outcome.state))
+                outcome = self._tracker.find_outcome(record, self._account.address, view)
+                self._journal.settle_record(record.with_status(outcome.status))
 
 
 def _is_already_known(refusal: RpcRefusal) -> bool:
-    words = refusal.message.lower()
-    return any(fine in words for fine in _ALREADY_KNOWN_PHRASES)
+    message = refusal.message.lower()
+    return any(phrase in message for phrase in _ALREADY_KNOWN_PHRASES)

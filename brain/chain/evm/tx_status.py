@@ -2,49 +2,107 @@
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
+from ...errors import LedgerError
+from ..ledger_protocol import FAILED, INCLUDED, PENDING, REPLACED
 from . import rpc_decode
-from .journal import TX_DONE, TX_FAILED, TX_LIVE, TX_REPLACED, TxRecord
+from .journal import TxRecord
 from .node_quorum import NodeQuorum, QuorumView
 from .registry_contract import RegistryContract, TxReceipt
 
+FIRST_POLL_SECONDS = 0.05
+MAX_POLL_SECONDS = 3.0
+"""Seconds between two looks for a transaction that was sent; each is twice the one before."""
+
 
 class TxOutcome(NamedTuple):
-    """A state of the journal, and the receipt if the nonce was used by us."""
+    """`status` is PENDING, INCLUDED, FAILED or REPLACED.
 
-    state: str
+    `receipt` is that of the attempt that used the nonce, None if no attempt of ours did.
+    """
+
+    status: str
     receipt: TxReceipt | None = None
 
 
+class SentTransaction(NamedTuple):
+    """A transaction: `status` is pending, included, safe or finalized; `fee` is in wei."""
+
+    transaction: str
+    status: str
+    block: int | None
+    gas: int | None
+    fee: int | None
+
+
 class TxTracker:
-    """Looks for transactions. Raises what `Nodes` raises."""
+    """Follows transactions by their nonce. Raises what `NodeQuorum` raises."""
 
     def __init__(self, nodes: NodeQuorum, registry: RegistryContract) -> None:
         self._nodes = nodes
         self._registry = registry
 
     def find_outcome(self, record: TxRecord, sender: str, view: QuorumView) -> TxOutcome:
-        """Return what became of a transaction as of a block.
+        """Return the outcome of a transaction as of a block.
 
-        It is the nonce that is followed: a receipt may be of any attempt, and a nonce
-        that was used without one was used by somebody else with the key.
+        Any attempt may have the receipt. A nonce that was used without a receipt of ours
+        was used by another program with the same key.
         """
         used = self.count_included(sender, view) > record.nonce
         receipts = self._registry.read_receipts(view, [one.hash for one in record.attempts])
         for attempt, receipt in zip(record.attempts, receipts, strict=True):
-            if receipt is not None and receipt.sender != sender:
+            if receipt is None:
+                continue
+            if receipt.sender != sender:
                 rpc_decode.refuse_answer("sender of our transaction", receipt.sender)
-            if receipt is not None:
-                final_state = TX_DONE if receipt.succeeded else TX_FAILED
-                return TxOutcome(
-                    final_state if attempt.data == record.data else TX_REPLACED, receipt
-                )
-        return TxOutcome(TX_REPLACED if used else TX_LIVE)
+            if attempt.data != record.data:
+                return TxOutcome(REPLACED, receipt)
+            return TxOutcome(INCLUDED if receipt.succeeded else FAILED, receipt)
+        return TxOutcome(REPLACED if used else PENDING)
 
     def count_included(self, sender: str, view: QuorumView) -> int:
         """Return how many transactions of an account are included up to a block."""
         return self._nodes.ask_quorum(
-            view, lambda said: rpc_decode.decode_uint64(said, "nonce"),
+            view, lambda answer: rpc_decode.decode_uint64(answer, "nonce"),
             "eth_getTransactionCount", sender, view.tag,
         )  # fmt: skip
+
+    def wait_until_included(
+        self, record: TxRecord, sender: str, patience: float
+    ) -> SentTransaction:
+        """Wait up to `patience` seconds until a transaction is in a block.
+
+        Raises `LedgerError` (`reverted`, `replaced`).
+        """
+        deadline, pause = time.monotonic() + patience, FIRST_POLL_SECONDS
+        seems_replaced = False
+        while True:
+            view = self._nodes.latest_view()
+            status, receipt = self.find_outcome(record, sender, view)
+            if status == INCLUDED and receipt is not None:
+                return self._describe_included(receipt, view)
+            if status == FAILED:
+                raise LedgerError(
+                    f"the transaction was reverted: {record.last_attempt.hash}",
+                    code="reverted",
+                    hint="the state changed before it was included; check the ledger, try again",
+                )
+            # A node knows that a nonce is used a moment before it has the receipt: look twice.
+            if status == REPLACED and (seems_replaced or receipt is not None):
+                raise LedgerError(
+                    f"another transaction took the place of {record.last_attempt.hash}",
+                    code="replaced",
+                    hint="another program uses this key; try again",
+                )
+            seems_replaced = status == REPLACED
+            remaining = deadline - time.monotonic()
+            if remaining <= 0 and not seems_replaced:
+                return SentTransaction(record.last_attempt.hash, PENDING, None, None, None)
+            time.sleep(pause if seems_replaced else min(pause, remaining))
+            pause = min(2 * pause, MAX_POLL_SECONDS)
+
+    def _describe_included(self, receipt: TxReceipt, view: QuorumView) -> SentTransaction:
+        status = self._nodes.finality_bounds(view).status(receipt.block)
+        return SentTransaction(receipt.transaction, status, receipt.block, receipt.gas, receipt.fee)

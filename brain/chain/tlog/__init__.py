@@ -1,1 +1,1 @@
-"""The embedded ledger: an append-only log of RFC 6962 with signed checkpoints of C2SP."""
+"""The embedded ledger: an append-only log (RFC 6962) with signed checkpoints (C2SP)."""

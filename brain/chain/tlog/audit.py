@@ -16,16 +16,16 @@ from .log_reader import LogReader, SignedCheckpoint, verify_entry_chain, verify_
 from .log_writer import find_rollback
 
 MAX_FAULTS = 100
-"""Faults that are told."""
+"""Faults reported at most."""
 
 
 def audit_log(log: LogReader, folder: Path, older: Sequence[str]) -> list[LedgerFault]:
-    """Return what is wrong with a log, and with checkpoints of it that were kept elsewhere."""
+    """Return the faults of a log, and of `older` checkpoints of it that were stored elsewhere."""
     return list(islice(_catch_read_errors(_find_faults(log, folder, older)), MAX_FAULTS))
 
 
 def _catch_read_errors(faults: Iterator[LedgerFault]) -> Iterator[LedgerFault]:
-    """Pass faults on, and make one of what keeps the log from being read any further."""
+    """Yield the faults; an error that ends the reading becomes the last fault."""
     try:
         yield from faults
     except BrainError as error:
@@ -34,18 +34,19 @@ def _catch_read_errors(faults: Iterator[LedgerFault]) -> Iterator[LedgerFault]:
 
 def _find_faults(log: LogReader, folder: Path, older: Sequence[str]) -> Iterator[LedgerFault]:
     yield from (LedgerFault("bad_store", line) for line in log.integrity_errors())
-    noted_state, last = (
-        high_water_mark.read_mark(str(folder / log_files.LOG_DATABASE)),
-        log.last_checkpoint(),
-    )  # in this order, beside writers
+    # Writers may append meanwhile: the mark is read before the checkpoint, which covers it.
+    mark = high_water_mark.read_mark(str(folder / log_files.LOG_DATABASE))
+    last = log.last_checkpoint()
     size = last.checkpoint.size
-    stored = [one for one in log.stored_checkpoints() if one.checkpoint.size < size] + [last][:size]
+    stored = [one for one in log.stored_checkpoints() if one.checkpoint.size < size]
+    if size:
+        stored.append(last)
     roots: dict[int, bytes | None] = {one.checkpoint.size: None for one in stored}
     yield from _audit_entries(log, size, roots)
     yield from _audit_lineages(log)
     for signed in stored:
         yield from _audit_checkpoint(log, signed, roots[signed.checkpoint.size])
-    if fault := find_rollback(log, noted_state, last.checkpoint):
+    if fault := find_rollback(log, mark, last.checkpoint):
         yield LedgerFault(*fault)
     for text in older:
         yield from _audit_older_checkpoint(log, text)
@@ -58,7 +59,7 @@ def _find_faults(log: LogReader, folder: Path, older: Sequence[str]) -> Iterator
 def _audit_entries(
     log: LogReader, size: int, roots: dict[int, bytes | None]
 ) -> Iterator[LedgerFault]:
-    """Go through the entries in order; fill in `roots` by size."""
+    """Check the entries in order, and fill in the roots of the sizes in `roots`."""
     compact_range = compact_ranges.CompactRange(0, [])
     for row in log.iter_entry_rows(size):
         index = compact_range.size
@@ -71,7 +72,7 @@ def _audit_entries(
             yield LedgerFault("bad_entry", f"entry {index} is missing")
             return
         if compact_range.append_leaves([row[-1][: rfc6962.HASH_BYTES]]) != [row[-1]]:
-            yield LedgerFault("bad_node", f"a hash over entry {index} is not what it covers")
+            yield LedgerFault("bad_node", f"a hash over entry {index} is wrong")
         if compact_range.size in roots:
             roots[compact_range.size] = compact_range.root_hash()
     if compact_range.size != size:
@@ -91,15 +92,13 @@ def _audit_checkpoint(
 ) -> Iterator[LedgerFault]:
     state = signed.checkpoint
     if state.root != root:
-        yield LedgerFault(
-            "bad_checkpoint", f"the root of the first {state.size} entries is another"
-        )
+        yield LedgerFault("bad_checkpoint", f"the root of the first {state.size} entries is wrong")
     own_note = signed_note.SignedNote(state.text, (log.signature_line(signed.signature),))
     try:
         signed_note.verify_note(own_note, log.key)
     except ProofError:
         yield LedgerFault(
-            "bad_checkpoint", f"the signature of checkpoint {state.size} does not fit"
+            "bad_checkpoint", f"the signature of checkpoint {state.size} is not valid"
         )
     for key, signature in log.cosignatures(state.size):
         try:
@@ -108,12 +107,12 @@ def _audit_checkpoint(
             checkpoints.verify_cosignature(signed_note.SignedNote(state.text, (line,)), witness_key)
         except BrainError:
             yield LedgerFault(
-                "bad_cosignature", f"a cosignature of checkpoint {state.size} does not fit"
+                "bad_cosignature", f"a cosignature of checkpoint {state.size} is not valid"
             )
 
 
 def _audit_older_checkpoint(log: LogReader, text: str) -> Iterator[LedgerFault]:
-    """Compare the log with a checkpoint that left the machine."""
+    """Compare the log with a checkpoint that was stored elsewhere."""
     try:
         older_checkpoint = log_verifier.verify_checkpoint(text, str(log.key)).checkpoint
     except ProofError as error:

@@ -1,7 +1,7 @@
-"""Checkpoints of a log, and cosignatures of them by witnesses (C2SP tlog-checkpoint, tlog-cosignature).
+"""Checkpoints of a log, and cosignatures by witnesses (C2SP tlog-checkpoint, tlog-cosignature).
 
-Only the kind with Ed25519, `cosignature/v1`; lines of other kinds are let pass like
-those of unknown keys.
+Only Ed25519 cosignatures, `cosignature/v1`, are supported; lines of other kinds are ignored
+like those of unknown keys.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from .rfc6962 import EMPTY_ROOT, HASH_BYTES
 from .signed_note import SignatureLine, SignedNote, VerifierKey, decode_base64, encode_base64
 
 MAX_LOG_SIZE = (1 << 63) - 1
-"""Leaves in a log."""
+"""Leaves in a log at most."""
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 
 class Checkpoint(NamedTuple):
-    """A state of the log that calls itself `origin`: `size` entries under `root`."""
+    """A state of the log `origin`: `size` entries under `root`."""
 
     origin: str
     size: int
@@ -29,12 +29,12 @@ class Checkpoint(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What is signed."""
+        """The signed text."""
         return f"{self.origin}\n{self.size}\n{encode_base64(self.root)}\n"
 
 
 def parse_checkpoint(text: str) -> Checkpoint:
-    """Return the checkpoint that the text of a note is; extension lines are let pass.
+    """Return the checkpoint in the text of a note; extension lines are ignored.
 
     Raises `ProofError` (`bad_checkpoint`).
     """
@@ -57,22 +57,22 @@ _COSIGNATURE_BYTES = _TIME_BYTES + ed25519.SIGNATURE_SIZE
 
 
 class Cosignature(NamedTuple):
-    """Who vouches for a checkpoint, and since when: `time` is in seconds since 1970, UTC."""
+    """A witness of a checkpoint; `time` of signing in seconds since 1970, UTC."""
 
     key: VerifierKey
     time: int
 
 
 def sign_cosignature(text: str, key: VerifierKey, seed: bytes, time: int) -> SignatureLine:
-    """Return the line by which a witness cosigns the text of a checkpoint."""
+    """Return the signature line of a witness for the text of a checkpoint."""
     signature = ed25519.sign_message(seed, _cosigned_message(text, time))
     return SignatureLine(key.name, key.id, time.to_bytes(_TIME_BYTES, "big") + signature)
 
 
 def verify_cosignature(note: SignedNote, key: VerifierKey) -> Cosignature | None:
-    """Return what a witness says of a note, None if no line names its key.
+    """Return the cosignature of a witness on a note, None if no line names its key.
 
-    Raises `ProofError` (`bad_signature`) if its line does not fit.
+    Raises `ProofError` (`bad_signature`) if it is not valid.
     """
     line = note.find_signature(key)
     if line is None:
@@ -86,7 +86,7 @@ def verify_cosignature(note: SignedNote, key: VerifierKey) -> Cosignature | None
         )
     ):
         return Cosignature(key, time)
-    raise ProofError(f"the cosignature of {key.name} does not fit", code="bad_signature")
+    raise ProofError(f"the cosignature of {key.name} is not valid", code="bad_signature")
 
 
 def _cosigned_message(text: str, time: int) -> bytes:

@@ -1,8 +1,8 @@
-"""Compact ranges: which subtree hashes a proof or a root of an RFC 6962 tree consists of.
+"""Compact ranges: the subtree hashes that make up a proof or a root of an RFC 6962 tree.
 
-A range of leaves [start, end) is covered by complete subtrees, each named by its level
-(0 for leaves) and its place in that level. These never change once they are complete,
-so they are what is stored; every hash of every tree size is joined from few of them.
+Complete subtrees cover a range of leaves [start, end). Each has a level, 0 for leaves, and an
+offset in that level. A complete subtree never changes, so its hash is stored; the hash of any
+range at any size of the tree is joined from few of them.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from .rfc6962 import EMPTY_ROOT, node_hash
 
 
 class Subtree(NamedTuple):
-    """The complete subtree over the leaves [place << level, place + 1 << level)."""
+    """The complete subtree over the leaves [offset << level, (offset + 1) << level)."""
 
     level: int
     offset: int
 
     @property
     def last_leaf(self) -> int:
-        """The last leaf under it, with which its hash is stored."""
+        """Its last leaf, in whose row its hash is stored."""
         return ((self.offset + 1) << self.level) - 1
 
 
 LeafRange = tuple[int, int]
-"""Leaves from the first to before the second, as the RFC splits them."""
+"""The leaves from the first number to before the second."""
 
 
 def cover_range(start: int, end: int) -> list[Subtree]:
-    """Return the complete subtrees that make up a range, greatest and leftmost first."""
+    """Return the complete subtrees that make up a range, from the left."""
     out = []
     while start < end:
         level = (end - start).bit_length() - 1
@@ -50,7 +50,7 @@ def fold_hashes(hashes: Sequence[bytes]) -> bytes:
 
 
 def _split_point(start: int, end: int) -> int:
-    """Return where the children of a range meet: at the greatest power of two below its width."""
+    """Return where the children of a range meet: the largest power of two below its width."""
     return start + (1 << (end - start - 1).bit_length() - 1)
 
 
@@ -72,7 +72,7 @@ def inclusion_ranges(index: int, size: int) -> list[LeafRange]:
 def consistency_ranges(old: int, new: int) -> list[LeafRange]:
     """Return the ranges whose hashes are PROOF(old, new), RFC 6962, section 2.1.2.
 
-    None if one of the sizes is 0 or both are the same.
+    Empty if `old` is 0 or both sizes are equal.
     """
     if old in (0, new):
         return []
@@ -86,7 +86,7 @@ def consistency_ranges(old: int, new: int) -> list[LeafRange]:
         else:
             out.append((start, middle))
             start = middle
-    if start:  # else the old root itself is where the way begins
+    if start:  # else the path starts at the old root, which the verifier has
         out.append((start, end))
     return out[::-1]
 
@@ -101,17 +101,17 @@ class CompactRange:
     def append_leaves(self, leaves: Iterable[bytes]) -> list[bytes]:
         """Append leaf hashes; return for each the hashes of the subtrees that end with it.
 
-        They are joined to one byte string, the leaf hash first, then level 1 and so on.
+        The hashes of one leaf are one byte string: the leaf hash, then level 1, and so on.
         """
         out = []
         stack, size = self._hashes, self.size
         for leaf in leaves:
             hashes = node = leaf
-            left = size
-            while left & 1:
+            place = size
+            while place & 1:
                 node = node_hash(stack.pop() + node)
                 hashes += node
-                left >>= 1
+                place >>= 1
             stack.append(node)
             out.append(hashes)
             size += 1
@@ -119,5 +119,5 @@ class CompactRange:
         return out
 
     def root_hash(self) -> bytes:
-        """Return the root of the tree as it is now."""
+        """Return the root of the tree."""
         return fold_hashes(self._hashes)

@@ -1,12 +1,11 @@
 """The embedded ledger: a log in a folder of its own, for all brains of a user.
 
-What a log that one runs oneself cannot prove: that it tells everybody the same. Whoever
-holds its key can copy the folder, or bring back an old one, and go on differently on
-both; each history is then whole and well signed. That shows only to who holds a
-checkpoint of the other one: so a checkpoint binds the operator once it has left the
-machine, by being handed over, cosigned by a witness, or anchored in a chain. What can be
-noticed here is noticed: a database that ends before, or differs from, what was last
-acknowledged in this folder; one that is gone; and checkpoints brought back from outside.
+A log cannot prove by itself that its operator shows the same log to everybody. With the key,
+the operator can copy the folder, or restore an old copy, and append different entries to
+each; both histories are valid. Only readers with a checkpoint of the other one notice.
+So a checkpoint binds the operator once it has left the machine: handed over, cosigned by a
+witness, or anchored in a chain. The ledger itself detects a database that is missing, or that
+is older than or differs from the last acknowledged state, and checkpoints that do not match.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from ...errors import Conflict, InvalidInput, NotFound, ProofError
@@ -42,7 +40,7 @@ def now_ms() -> int:
 
 
 class ExportedLog(NamedTuple):
-    """A whole log: its last checkpoint, its verifier key, and the data of its leaves."""
+    """A log: its last checkpoint, its verifier key, and the data of its leaves."""
 
     checkpoint: str
     key: str
@@ -50,13 +48,12 @@ class ExportedLog(NamedTuple):
 
 
 class EmbeddedLedger:
-    """A `Ledger` in `folder`, which appears with the first commitment; see there.
+    """A `Ledger` in `folder`, which the first commitment creates.
 
-    A commitment is durable, and final, once it is returned. Reading never writes. Any
-    number of processes may use one folder, each with an object of its own; an object is
-    for one thread. `clock` gives ms since 1970; `timeout` is in seconds, for other
-    writers. Every method may raise `StoreError`, of a damaged log with code `bad_log` or
-    `bad_store`.
+    A commitment is durable and final when it is returned. Reading never writes. Any number
+    of processes may use one folder; an object is for one thread. `clock` returns ms since
+    1970; `timeout` is how many seconds to wait for other writers. Every method may raise
+    `StoreError`, for a damaged log with the code `bad_log` or `bad_store`.
     """
 
     def __init__(
@@ -76,16 +73,11 @@ class EmbeddedLedger:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Close the files; the ledger can be used again, and opens them again."""
+        """Close the files; the next call opens them again."""
         if self._log is not None:
             self._log.close()
             self._log = None
@@ -93,18 +85,18 @@ class EmbeddedLedger:
 
     @property
     def identity(self) -> str:
-        """`tlog:` and the origin of the log; "" as long as there is none."""
+        """`tlog:` and the origin of the log; "" while there is none."""
         log = self._open_reader()
         return log.identity if log else ""
 
     @property
     def key(self) -> str:
-        """The verifier key of the log, which checks its checkpoints; "" if there is none."""
+        """The verifier key of the log; "" while there is none."""
         log = self._open_reader()
         return str(log.key) if log else ""
 
     def head(self, brain: bytes) -> LedgerHead | None:
-        """See `Ledger.head`. A log knows no owners."""
+        """See `Ledger.head`; a log has no owners."""
         log = self._open_reader()
         entry = log.head(brain) if log else None
         return LedgerHead(entry.seq, entry.snapshot, "", "") if entry else None
@@ -119,13 +111,13 @@ class EmbeddedLedger:
         raise _already_open_error(brain)
 
     def commit(self, brain: bytes, snapshot: bytes, parent: bytes) -> Commitment:
-        """See `Ledger.commit`. After `NO_PARENT` it opens the brain: that costs nothing here."""
+        """See `Ledger.commit`. With the parent `NO_PARENT` it opens the brain."""
         return self.commit_many([CommitRequest(brain, snapshot, parent)])[0]
 
     def commit_many(self, requests: Sequence[CommitRequest]) -> list[Commitment]:
-        """Record all wishes in one transaction, or none of them; return them in their order.
+        """Record all requests in one transaction, or none; return their commitments in order.
 
-        Several wishes of one brain follow each other. Errors as for `commit`.
+        Several requests for one brain have to follow each other. Raises as `commit`.
         """
         if not requests:
             return []
@@ -135,7 +127,7 @@ class EmbeddedLedger:
         return self._as_commitments(log, log.append(requests, time_ms, self._load_seed(log)))
 
     def status(self, brain: bytes, snapshot: bytes) -> Commitment:
-        """See `Ledger.status`: what is recorded is finalized."""
+        """See `Ledger.status`; every recorded commitment is finalized."""
         log, entry = self._find_entry(brain, snapshot)
         return self._as_commitments(log, [entry])[0]
 
@@ -145,14 +137,14 @@ class EmbeddedLedger:
         return self._as_commitments(log, log.history(brain)) if log else []
 
     def trust_level(self, commitment: Commitment) -> str:
-        """Return "L0": hashes and signatures of a log that somebody runs himself."""
+        """Return "L0": hashes and signatures of a log with one operator."""
         return "L0"
 
     def evidence(self, brain: bytes, snapshot: bytes, size: int | None = None) -> dict[str, Any]:
-        """Return `log`, with everything `check.check_inclusion` needs, and no `chain`.
+        """Return `log`, with the arguments of `log_verifier.verify_inclusion`, and no `chain`.
 
-        It is under the checkpoint of the first `size` entries; without a size under the
-        last one that a witness cosigned, or else the last one. Raises `NotFound`
+        The checkpoint is that of the first `size` entries; by default the last one that a
+        witness cosigned, or else the last one. Raises `NotFound`
         (`not_committed`, `no_checkpoint`, `no_key`).
         """
         log, entry = self._find_entry(brain, snapshot)
@@ -165,15 +157,14 @@ class EmbeddedLedger:
     def checkpoint(self, size: int | None = None) -> str:
         """Return the signed checkpoint of the first `size` entries, or of all of them.
 
-        The cosignatures that were added to it come with it. Raises `NotFound`:
-        `no_checkpoint` for a size the log does not have, `no_key` for one that was not
-        kept if the key is gone.
+        It includes the stored cosignatures. Raises `NotFound`: `no_checkpoint` for a size
+        that the log does not have, `no_key` if it has to be signed and the key is gone.
         """
         log = self._require_log()
         return log_export.checkpoint_note(log, self._signed_checkpoint(log, size))
 
     def consistency(self, old_size: int, new_size: int) -> list[bytes]:
-        """Return the path for `check.check_consistency` between two checkpoints.
+        """Return the path for `log_verifier.verify_consistency` between two checkpoints.
 
         Raises `NotFound` (`no_checkpoint`), `InvalidInput` (`bad_sizes`).
         """
@@ -182,23 +173,23 @@ class EmbeddedLedger:
         return log_export.consistency_path(self._require_log(), old_size, new_size)
 
     def add_cosignature(self, text: str, witnesses: Sequence[str]) -> list[Cosignature]:
-        """Keep what witnesses signed of a checkpoint of this log; return who and when.
+        """Store the cosignatures of witnesses on a checkpoint of this log, and return them.
 
-        `text` is the checkpoint with lines added to it; `witnesses` are verifier keys of
-        kind cosignature, and lines of others are left out. Raises `ProofError` as
-        `check.check_checkpoint`, and `no_cosignature`; `VerificationFailed`
-        (`rolled_back`, `log_forked`) if the log signed it but does not hold it.
+        `text` is the checkpoint with the lines of the witnesses; `witnesses` are verifier
+        keys for cosignatures, and lines of other keys are ignored. Raises `ProofError` as
+        `verify_checkpoint`, and `no_cosignature`; `VerificationFailed` (`rolled_back`,
+        `log_forked`) if the log signed the checkpoint but does not hold it.
         """
         log = self._open_writer()
         state, cosignatures = log_verifier.verify_checkpoint(text, str(log.key), witnesses)
         log.refuse_rollback(state.size.to_bytes(8, "big") + state.root)
         if not cosignatures:
-            raise ProofError("no line of it is by one of the witnesses", code="no_cosignature")
+            raise ProofError("none of the witnesses signed it", code="no_cosignature")
         log.store_cosignatures(signed_note.parse_note(text), state, cosignatures)
         return list(cosignatures)
 
     def export(self) -> ExportedLog:
-        """Return the whole log as anybody can check it; the entries are read as they are taken."""
+        """Return the log for anybody to verify; the entries are read while they are iterated."""
         log = self._require_log()
         last = log.last_checkpoint()
         rows = log.iter_entry_rows(last.checkpoint.size)
@@ -206,16 +197,17 @@ class EmbeddedLedger:
         return ExportedLog(log_export.checkpoint_note(log, last), str(log.key), data)
 
     def verify(self, older: Sequence[str] = ()) -> list[LedgerFault]:
-        """Make all hashes anew and compare; `older` are checkpoints that were kept elsewhere.
+        """Recompute and compare all hashes, and return the faults.
 
-        Finds what is damaged or missing, and if the log was rolled back or forked since
-        one of `older`, or since what was last acknowledged in this folder.
+        `older` are checkpoints that were stored elsewhere. Reports damage, and whether
+        the log was rolled back or forked since one of `older`, or since the state that was
+        last acknowledged in this folder.
         """
         log = self._open_reader()
         if log is not None:
             return audit.audit_log(log, self._folder, older)
         if older or high_water_mark.read_mark(os.fspath(self._folder / log_files.LOG_DATABASE)):
-            return [LedgerFault("rolled_back", "the log is gone, though it was committed to")]
+            return [LedgerFault("rolled_back", "the log is gone, though it had entries")]
         return []
 
     def _open_reader(self) -> LogReader | None:
@@ -240,7 +232,7 @@ class EmbeddedLedger:
         return self._log
 
     def _load_seed(self, log: LogReader) -> bytes:
-        """Return the private key; errors as for `keys.load`."""
+        """Return the private key; raises as `log_files.load_log_key`."""
         if not self._seed:
             self._seed = log_files.load_log_key(self._folder, log)
         return self._seed
@@ -265,15 +257,25 @@ class EmbeddedLedger:
     def _as_commitments(self, log: LogReader, entries: Iterable[IndexedEntry]) -> list[Commitment]:
         name, identity = self.name, log.identity
         return [
-            Commitment(name, identity, brain, seq, snapshot, parent, FINALIZED, time, leaf_index)
-            for leaf_index, brain, seq, snapshot, parent, time in entries
+            Commitment(
+                ledger=name,
+                identity=identity,
+                brain=entry.brain,
+                seq=entry.seq,
+                snapshot=entry.snapshot,
+                parent=entry.parent,
+                status=FINALIZED,
+                time=entry.time,
+                block=entry.leaf_index,
+            )
+            for entry in entries
         ]
 
 
 def _check_requests(requests: Sequence[CommitRequest]) -> None:
     for brain, snapshot, parent in requests:
         if not len(brain) == len(snapshot) == len(parent) == HASH_BYTES or snapshot == NO_PARENT:
-            raise InvalidInput("a wish with an id that cannot be one", code="bad_id")
+            raise InvalidInput("a request with an invalid id", code="bad_id")
 
 
 def _already_open_error(brain: bytes) -> Conflict:

@@ -10,7 +10,7 @@ from ..ledger_protocol import NO_PARENT
 
 ENTRY_FORMAT = 1
 MAX_ENTRY_BYTES = 122
-"""Size of the longest entry."""
+"""Bytes of the longest entry."""
 MAX_SEQ = (1 << 63) - 1
 MAX_TIME_MS = 253_402_300_799_999
 """The last millisecond of the year 9999, UTC, as in snapshots."""
@@ -18,7 +18,7 @@ MAX_TIME_MS = 253_402_300_799_999
 _ID_BYTES = 32
 
 
-class LogEntry(NamedTuple):
+class LogLeaf(NamedTuple):
     """The commitment `seq` of a brain: `snapshot` after `parent`, at `time` in ms UTC."""
 
     brain: bytes
@@ -29,12 +29,12 @@ class LogEntry(NamedTuple):
 
 
 def encode_entry(entry: tuple[bytes, int, bytes, bytes, int]) -> bytes:
-    """Return the data of the leaf of an entry, given as its fields."""
+    """Return the data of the leaf of an entry, from the fields of `LogLeaf`."""
     return pack((ENTRY_FORMAT, *entry))
 
 
-def decode_entry(data: bytes) -> LogEntry:
-    """Return the entry that the data of a leaf stands for.
+def decode_entry(data: bytes) -> LogLeaf:
+    """Return the entry in the data of a leaf.
 
     Raises `FormatError`: `bad_entry`, and the codes of `encoding.unpack`.
     """
@@ -43,7 +43,7 @@ def decode_entry(data: bytes) -> LogEntry:
     fields = unpack(data)
     if type(fields) is not tuple or [type(field) for field in fields] != _FIELD_TYPES:
         raise FormatError("not an entry of the log", code="bad_entry")
-    form, entry = fields[0], LogEntry(*fields[1:])
+    form, entry = fields[0], LogLeaf(*fields[1:])
     if form != ENTRY_FORMAT or not _is_valid(entry):
         raise FormatError("an entry with a field out of range", code="bad_entry")
     return entry
@@ -52,7 +52,7 @@ def decode_entry(data: bytes) -> LogEntry:
 _FIELD_TYPES = [int, bytes, int, bytes, bytes, int]
 
 
-def _is_valid(entry: LogEntry) -> bool:
+def _is_valid(entry: LogLeaf) -> bool:
     ids = entry.brain, entry.snapshot, entry.parent
     return (
         all(len(id) == _ID_BYTES for id in ids)

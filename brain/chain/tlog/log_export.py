@@ -1,7 +1,6 @@
-"""What a log hands out: checkpoints, and proofs under them.
+"""Builds checkpoints and proofs of a log for readers outside.
 
-Each is checked as its reader will check it, so damage is noticed before it is signed
-or handed out.
+Each is verified as its reader will verify it, so damage is found before signing.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from .rfc6962 import is_consistent
 
 
 def checkpoint_at(log: LogReader, size: int) -> Checkpoint:
-    """Return the state of the first `size` entries, which the last checkpoint extends.
+    """Return the checkpoint of the first `size` entries, which the last one has to extend.
 
     Raises `NotFound` (`no_checkpoint`).
     """
@@ -32,7 +31,7 @@ def checkpoint_at(log: LogReader, size: int) -> Checkpoint:
 
 
 def signed_checkpoint_at(log: LogReader, size: int, seed: Callable[[], bytes]) -> SignedCheckpoint:
-    """Return the checkpoint of the first `size` entries, signed by `seed` if it was not kept."""
+    """Return the checkpoint of the first `size` entries; sign it if it is not stored."""
     stored = log.find_checkpoint(size)
     if stored is not None:
         return stored
@@ -42,14 +41,14 @@ def signed_checkpoint_at(log: LogReader, size: int, seed: Callable[[], bytes]) -
 
 
 def checkpoint_note(log: LogReader, signed_checkpoint: SignedCheckpoint) -> str:
-    """Return a checkpoint as a signed note, with the cosignatures that are kept of it."""
+    """Return a checkpoint as a signed note, with its stored cosignatures."""
     text, witnesses = _build_note(log, signed_checkpoint)
     _require_valid(lambda: log_verifier.verify_checkpoint(text, str(log.key), witnesses))
     return text
 
 
 def _build_note(log: LogReader, signed_checkpoint: SignedCheckpoint) -> tuple[str, list[str]]:
-    """Return the note of a checkpoint, and the verifier keys of its witnesses, unproven."""
+    """Return the note of a checkpoint, and the verifier keys of its witnesses, unverified."""
     lines = [log.signature_line(signed_checkpoint.signature)]
     cosignatures = log.cosignatures(signed_checkpoint.checkpoint.size)
     for witness, signature in cosignatures:
@@ -62,18 +61,15 @@ def _build_note(log: LogReader, signed_checkpoint: SignedCheckpoint) -> tuple[st
 def inclusion_evidence(
     log: LogReader, entry: IndexedEntry, signed_checkpoint: SignedCheckpoint
 ) -> dict[str, Any]:
-    """Return the evidence that an entry stands under a checkpoint.
+    """Return the field `log` of evidence that a checkpoint holds an entry.
 
-    Raises `NotFound` (`no_checkpoint`) if the checkpoint is older.
+    Raises `NotFound` (`no_checkpoint`) if the checkpoint is older than the entry.
     """
     index, size = entry.leaf_index, signed_checkpoint.checkpoint.size
     if index >= size:
         raise no_checkpoint_error(size)
-    (text, witnesses), key, data = (
-        _build_note(log, signed_checkpoint),
-        str(log.key),
-        entry.leaf_data,
-    )
+    text, witnesses = _build_note(log, signed_checkpoint)
+    key, data = str(log.key), entry.leaf_data
     path = log.range_hashes(compact_ranges.inclusion_ranges(index, size))
     _require_valid(lambda: log_verifier.verify_inclusion(text, key, index, data, path, witnesses))
     return {
@@ -86,7 +82,7 @@ def inclusion_evidence(
 
 
 def consistency_path(log: LogReader, old: int, new: int) -> list[bytes]:
-    """Return the path from an earlier state to a later one; raises as `state`."""
+    """Return the consistency path between two sizes; raises as `checkpoint_at`."""
     before, after = checkpoint_at(log, old), checkpoint_at(log, new)
     path = log.range_hashes(compact_ranges.consistency_ranges(old, new))
     if not is_consistent(old, before.root, new, after.root, path):
@@ -95,9 +91,9 @@ def consistency_path(log: LogReader, old: int, new: int) -> list[bytes]:
 
 
 def no_checkpoint_error(size: int) -> NotFound:
-    """Return the error for a size that the log, or what is asked of it, does not have."""
+    """Return the error for a size without a checkpoint."""
     return NotFound(
-        f"there is no checkpoint of {size} entries for this",
+        f"there is no checkpoint of {size} entries",
         code="no_checkpoint",
         hint="`brain chain checkpoint` prints the last one",
     )

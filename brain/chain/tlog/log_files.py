@@ -1,7 +1,7 @@
 """The folder of a log: its database, its private key and its high-water mark.
 
-The database appears whole, by a rename. A log gets a key of its own when it is made, so
-one whose database is lost is never begun anew under the same name: that would be a fork.
+The database is created in full, then renamed into place. Every log has its own key, so a log
+whose database is lost cannot be started again under the same origin, which would be a fork.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ LOG_DATABASE = "log.db"
 LOG_LOCK_SECONDS = 60.0
 """Seconds to wait for other processes."""
 
-LOG_WORDING = DatabaseLabels(
+LOG_LABELS = DatabaseLabels(
     "the log",
     "the log",
     "the folder of the log",
-    "run `brain chain verify` for details, and bring the folder of the log back from a copy",
+    "run `brain chain verify` for details, and restore the folder of the log from a backup",
 )
 
 
 def create_log(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> None:
-    """Make a log in `folder`, which is made too, unless there is one.
+    """Create a log in `folder`, unless there is one; the folder is created too.
 
-    Folder, database and key are for their owner alone, whatever the umask says. Raises
+    Only the user can read folder, database and key, whatever the umask. Raises
     `StoreError` (`read_only`, `cannot_open`, `no_space`, `io_error`), `Locked`, or
     `VerificationFailed` (`rolled_back`) if there was a log that is gone.
     """
@@ -49,7 +49,7 @@ def create_log(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> None:
                 _refuse_lost_log(folder)
                 _build_log(folder)
     except OSError as error:
-        raise database_file.open_database_error(error, LOG_WORDING) from error
+        raise database_file.open_database_error(error, LOG_LABELS) from error
 
 
 def _refuse_lost_log(folder: Path) -> None:
@@ -57,20 +57,20 @@ def _refuse_lost_log(folder: Path) -> None:
         raise VerificationFailed(
             "the log is gone, though entries of it were acknowledged",
             code="rolled_back",
-            hint="bring the folder of the log back from a copy;"
-            " to begin another log, use another folder",
+            hint="restore the folder of the log from a backup;"
+            " to start another log, use another folder",
         )
 
 
 def _build_log(folder: Path) -> None:
     path = os.fspath(folder / f"{LOG_DATABASE}.new")
     _remove_unfinished(path)
-    for unfinished in folder.glob(".log-*"):  # a key that was not written to its end
+    for unfinished in folder.glob(".log-*"):  # a partly written key
         unfinished.unlink()
     key = keyfile.create_key(folder, f"log-{secrets.token_hex(8)}")
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     os.chmod(path, 0o600)
-    db = database_file.open_for_writing(path, LOG_LOCK_SECONDS, LOG_WORDING)
+    db = database_file.open_for_writing(path, LOG_LOCK_SECONDS, LOG_LABELS)
     try:
         db.execute("PRAGMA journal_mode=MEMORY")
         log_schema.create_log_tables(db, key.key, key.name)
@@ -84,7 +84,7 @@ def _build_log(folder: Path) -> None:
 
 
 def _remove_unfinished(path: str) -> None:
-    """Remove a database that was left unfinished, and the empty files beside it."""
+    """Remove an unfinished database and its auxiliary files."""
     for end in ("", "-wal", "-shm"):
         with suppress(FileNotFoundError):
             os.unlink(path + end)
@@ -97,14 +97,14 @@ def open_log_writable(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> Connec
     `unsupported_version`, `read_only`, `cannot_open`), `Locked`.
     """
     path = os.fspath(folder / LOG_DATABASE)
-    database_file.check_database_files(path, LOG_WORDING)
+    database_file.check_database_files(path, LOG_LABELS)
     if not os.access(path, os.W_OK) or not os.access(folder, os.W_OK):
         raise StoreError(
             "the log cannot be written",
             code="read_only",
             hint="committing needs write access to the folder of the log",
         )
-    db = database_file.open_for_writing(path, timeout, LOG_WORDING)
+    db = database_file.open_for_writing(path, timeout, LOG_LABELS)
     db.file_identities = FileIdentities(path)
     try:
         log_schema.check_log_schema(db)
@@ -119,10 +119,10 @@ def open_log_readonly(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> Connec
     """Open the log in `folder` for reading, None if there is none; errors as above."""
     path = os.fspath(folder / LOG_DATABASE)
     try:
-        database_file.check_database_files(path, LOG_WORDING)
+        database_file.check_database_files(path, LOG_LABELS)
     except NotFound:
         return None
-    return database_file.open_for_reading(path, timeout, LOG_WORDING, log_schema.check_log_schema)
+    return database_file.open_for_reading(path, timeout, LOG_LABELS, log_schema.check_log_schema)
 
 
 def load_log_key(folder: Path, log: LogReader) -> bytes:
@@ -134,8 +134,8 @@ def load_log_key(folder: Path, log: LogReader) -> bytes:
     seed = keyfile.load_key(folder, log.key_file)
     if ed25519.public_key(seed) != log.key.key:
         raise InvalidInput(
-            "the key beside the log is that of another log",
+            "the key in the folder belongs to another log",
             code="wrong_key",
-            hint="bring the folder of the log back from a copy",
+            hint="restore the folder of the log from a backup",
         )
     return seed

@@ -1,7 +1,7 @@
-"""Reads entries, heads, hashes and checkpoints of the log, each verified as it is read.
+"""Reads entries, heads, hashes and checkpoints of the log, verified while reading.
 
-An entry is proven by the hash of its leaf, a hash by the root that it leads to, and the
-root by the signature of the checkpoint. So damage is an error, never an answer.
+The hash of its leaf proves an entry, the root proves the hashes, and the signature of the
+checkpoint proves the root. So damage raises an error and never gives a wrong result.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _OPENED_SQL = (
 
 
 class IndexedEntry(NamedTuple):
-    """An entry at its place in the log, from 0."""
+    """An entry and its index in the log, from 0."""
 
     leaf_index: int
     brain: bytes
@@ -57,20 +57,19 @@ class IndexedEntry(NamedTuple):
 
 
 class SignedCheckpoint(NamedTuple):
-    """A checkpoint and the log's signature of it, 64 bytes."""
+    """A checkpoint and the log's signature, 64 bytes."""
 
     checkpoint: Checkpoint
     signature: bytes
 
 
 def log_origin(key: bytes) -> str:
-    """Return what a log with that public key calls itself."""
+    """Return the origin of the log with a public key."""
     return f"brain.local/{sha256(key).hexdigest()[:16]}"
 
 
 class LogReader(ConnectionHolder):
-    """What can be asked of a log; errors are those of `Connection`, and `StoreError`
-    (`bad_log`) for what does not fit together."""
+    """Reads one log. Raises as `Connection`, and `StoreError` (`bad_log`) for damage."""
 
     def __init__(self, db: Connection) -> None:
         super().__init__(db)
@@ -78,18 +77,18 @@ class LogReader(ConnectionHolder):
             f"SELECT {typed_columns('key BLOB, file TEXT, checksum BLOB')} FROM identity"
         )
         if len(rows) != 1 or row_checksum(rows[0][0], rows[0][1].encode()) != rows[0][2]:
-            raise damaged_log_error("it does not say who it is")
+            raise damaged_log_error("its identity is missing or wrong")
         ((key, self.key_file, _),) = rows
         self.key = VerifierKey(log_origin(key), ALGORITHM_ED25519, key)
         self.identity = f"tlog:{self.key.name}"
 
     @property
     def origin(self) -> str:
-        """What the log calls itself."""
+        """The name of the log."""
         return self.key.name
 
     def last_checkpoint(self) -> SignedCheckpoint:
-        """Return the checkpoint of the whole log, which must end where the entries do."""
+        """Return the checkpoint of the whole log, which must have as many entries as the table."""
         ends = "(SELECT ifnull(max(number) + 1, 0) FROM entries)"
         last = f"(SELECT {_CHECKPOINT_COLUMNS} FROM checkpoints ORDER BY size DESC LIMIT 1)"
         ((entries, *row),) = self._db.fetch_all(f"SELECT * FROM (SELECT {ends}) LEFT JOIN {last}")
@@ -99,7 +98,7 @@ class LogReader(ConnectionHolder):
         return SignedCheckpoint(Checkpoint(self.origin, size, root), signature)
 
     def find_checkpoint(self, size: int) -> SignedCheckpoint | None:
-        """Return the checkpoint of a size, None if it is not kept."""
+        """Return the checkpoint of a size, None if it is not stored."""
         row = self._db.fetch_one(
             f"SELECT {_CHECKPOINT_COLUMNS} FROM checkpoints WHERE size = ?", (size,)
         )
@@ -110,12 +109,12 @@ class LogReader(ConnectionHolder):
         return SignedCheckpoint(Checkpoint(self.origin, size, root), signature)
 
     def last_cosigned_size(self, least: int) -> int | None:
-        """Return the greatest size, from `least` on, that a witness cosigned."""
+        """Return the greatest size, `least` or more, that a witness cosigned."""
         row = self._db.fetch_one("SELECT max(size) FROM cosignatures WHERE size >= ?", (least,))
         return row[0] if row else None
 
     def cosignatures(self, size: int) -> list[tuple[str, bytes]]:
-        """Return the verifier keys of the witnesses of a size, and what they signed."""
+        """Return the verifier keys and signatures of the witnesses of a size."""
         sql = f"SELECT {typed_columns('key TEXT, signature BLOB')} FROM cosignatures"
         return [
             (key, signature)
@@ -123,7 +122,7 @@ class LogReader(ConnectionHolder):
         ]
 
     def signature_line(self, signature: bytes) -> SignatureLine:
-        """Return the line by which the log signs."""
+        """Return the signature line of the log."""
         return SignatureLine(self.key.name, self.key.id, signature)
 
     def head(self, brain: bytes) -> IndexedEntry | None:
@@ -133,7 +132,7 @@ class LogReader(ConnectionHolder):
     def heads(self, brains: Sequence[bytes]) -> dict[bytes, IndexedEntry]:
         """Return the last entries of those brains that have one.
 
-        Both indexes are asked: one for the last entry, the other for one that follows it.
+        Both indexes are used: one for the last entry, the other to check that none follows.
         """
         opened = {brain for (brain,) in self._db.fetch_by_keys(_OPENED_SQL, brains)}
         out = {}
@@ -149,7 +148,7 @@ class LogReader(ConnectionHolder):
         return out
 
     def find_entry(self, brain: bytes, snapshot: bytes) -> IndexedEntry | None:
-        """Return the last entry of a brain that is about a snapshot."""
+        """Return the last entry of a brain for a snapshot."""
         head = self.head(brain)
         if head is None or head.snapshot == snapshot:
             return head
@@ -162,11 +161,11 @@ class LogReader(ConnectionHolder):
             return None
         entry = verify_entry_row(row)
         if entry.snapshot != snapshot:
-            raise damaged_log_error(f"entry {entry.leaf_index} is not what the next one follows")
+            raise damaged_log_error(f"entry {entry.leaf_index} is not the parent of the next one")
         return entry
 
     def history(self, brain: bytes) -> list[IndexedEntry]:
-        """Return all entries of a brain, the first first."""
+        """Return all entries of a brain, oldest first."""
         sql = f"SELECT {_ENTRY_COLUMNS} FROM entries WHERE brain = ? ORDER BY seq"
         return verify_entry_chain(
             [verify_entry_row(row) for row in self._db.fetch_all(sql, (brain,))]
@@ -192,7 +191,7 @@ class LogReader(ConnectionHolder):
         return [compact_ranges.fold_hashes([next(hashes) for _ in cover]) for cover in covers]
 
     def stored_checkpoints(self) -> list[SignedCheckpoint]:
-        """Return the checkpoints that are kept, the last one among them."""
+        """Return the stored checkpoints, including the last one."""
         sql = f"SELECT {_CHECKPOINT_COLUMNS} FROM checkpoints ORDER BY size"
         return [self._checkpoint_from_row(row) for row in self._db.fetch_all(sql)]
 
@@ -201,17 +200,17 @@ class LogReader(ConnectionHolder):
         return compact_ranges.fold_hashes(self.subtree_hashes(compact_ranges.cover_range(0, size)))
 
     def integrity_errors(self) -> list[str]:
-        """Return what the engine finds wrong with the file and its indexes."""
-        found = [str(line) for (line,) in self._db.fetch_all("PRAGMA integrity_check(100)")]
-        return [] if found == ["ok"] else found
+        """Return the errors that SQLite finds in the file and its indexes."""
+        lines = [str(line) for (line,) in self._db.fetch_all("PRAGMA integrity_check(100)")]
+        return [] if lines == ["ok"] else lines
 
     def iter_entry_rows(self, size: int) -> Iterator[SqlRow]:
-        """Yield the first rows of entries, unproven."""
+        """Yield the rows of the first `size` entries, unverified."""
         sql = f"SELECT {_ENTRY_COLUMNS} FROM entries WHERE number < ? ORDER BY number"
         return self._db.stream_rows(sql, (size,))
 
     def iter_rows_by_brain(self) -> Iterator[SqlRow]:
-        """Yield all rows of entries, unproven, those of a brain together and in order."""
+        """Yield the rows of all entries by brain, in order, unverified."""
         return self._db.stream_rows(f"SELECT {_ENTRY_COLUMNS} FROM entries ORDER BY brain, seq")
 
     def close(self) -> None:
@@ -223,7 +222,7 @@ def verify_entry_row(row: Sequence[Any]) -> IndexedEntry:
     """Return the entry of a row, whose leaf must have the first hash in the row."""
     entry = IndexedEntry(*row[:-1])
     if leaf_hash(entry.leaf_data) != row[-1][:HASH_BYTES]:
-        raise damaged_log_error(f"entry {entry.leaf_index} does not fit its hash")
+        raise damaged_log_error(f"entry {entry.leaf_index} does not have its hash")
     return entry
 
 
@@ -238,9 +237,9 @@ def verify_entry_chain(history: list[IndexedEntry]) -> list[IndexedEntry]:
 
 
 def damaged_log_error(what: str) -> StoreError:
-    """Return the error for a log that is not what it was."""
+    """Return the error for a damaged log."""
     return StoreError(
         f"the log is damaged: {what}",
         code="bad_log",
-        hint="bring the folder of the log back from a copy that is not older",
+        hint="restore the folder of the log from a backup that is not older",
     )

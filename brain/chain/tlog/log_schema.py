@@ -1,9 +1,9 @@
 """The tables of the log database, and the checks before it is used.
 
-`entries` holds the commitments, each with the hash of its leaf and those of the subtrees
-that end with it, level by level; it only grows. A brain's head is the entry without a
-child, which two indexes have to agree on. Of `checkpoints` the last is kept, and each
-that a witness cosigned.
+`entries` holds the commitments, each with the hash of its leaf and those of the subtrees that
+end with it, level by level; rows are never changed. The head of a brain is the entry without
+a child, on which two indexes have to agree. `checkpoints` holds the last one, and each that a
+witness cosigned.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LOG_TABLES = (
 
 
 def create_log_tables(db: Connection, key: bytes, file: str) -> None:
-    """Make the tables of a log whose public key is `key`, kept in `file`, in one transaction."""
+    """Create the tables of a log with the public key `key`, whose private key is in `file`."""
     db.begin()
     for sql in LOG_TABLES:
         db.execute(sql)
@@ -62,7 +62,7 @@ def create_log_tables(db: Connection, key: bytes, file: str) -> None:
 
 
 def check_log_schema(db: Connection) -> None:
-    """Make sure that a file is a log of this version, and nothing more.
+    """Check that a file is a log of this version, with no other tables.
 
     Raises `StoreError`: `bad_store`, `unsupported_version`.
     """
@@ -70,7 +70,7 @@ def check_log_schema(db: Connection) -> None:
     if application != LOG_APPLICATION_ID:
         raise StoreError(
             f"{db.name} is not a log",
-            hint="bring the folder of the log back from a copy that is not older",
+            hint="restore the folder of the log from a backup that is not older",
         )
     if version != LOG_SCHEMA_VERSION:
         raise StoreError(

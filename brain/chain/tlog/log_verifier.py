@@ -1,8 +1,8 @@
 """Verifies checkpoints, entries and proofs of a log, without access to the log.
 
-For whoever got a checkpoint, an entry and a path, and knows the key of the log. That a
-checkpoint is signed shows only that the log said so: whether it tells others the same
-is for witnesses, for a chain it is anchored in, or for a comparison to show.
+For readers with a checkpoint, an entry, a path and the key of the log. A signed checkpoint
+binds the log only; whether others see the same log is shown by witnesses, by a chain in which
+it is anchored, or by comparing checkpoints.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from typing import NamedTuple
 from ...errors import FormatError, InvalidInput, ProofError
 from . import checkpoints, signed_note
 from .checkpoints import Checkpoint, Cosignature
-from .log_entry import LogEntry, decode_entry
+from .log_entry import LogLeaf, decode_entry
 from .rfc6962 import is_consistent, is_included, leaf_hash
 
 
 class VerifiedCheckpoint(NamedTuple):
-    """A checkpoint whose signature fits, and the witnesses that vouch for it."""
+    """A checkpoint with a valid signature, and the witnesses that cosigned it."""
 
     checkpoint: Checkpoint
     witnesses: tuple[Cosignature, ...]
 
 
 class VerifiedEntry(NamedTuple):
-    """An entry that is in the log at a place, under a checkpoint whose signature fits."""
+    """An entry of the log at an index, under a checkpoint with a valid signature."""
 
-    entry: LogEntry
+    entry: LogLeaf
     leaf_index: int
     checkpoint: Checkpoint
     witnesses: tuple[Cosignature, ...]
 
 
 def verify_checkpoint(text: str, key: str, witnesses: Sequence[str] = ()) -> VerifiedCheckpoint:
-    """Return what a signed checkpoint says; `key` and `witnesses` are verifier keys.
+    """Return a checkpoint that `key` signed, and those of `witnesses` that cosigned it.
 
-    The name of the log's key has to be the origin. Of `witnesses` those are returned
-    that cosigned it. Raises `ProofError`: `bad_key`, `too_large`, `bad_note`,
-    `bad_checkpoint`, `unsigned`, `wrong_origin`, `bad_signature`.
+    Keys are verifier keys; the name of the log's key has to be the origin. Raises `ProofError`:
+    `bad_key`, `too_large`, `bad_note`, `bad_checkpoint`, `unsigned`, `wrong_origin`,
+    `bad_signature`.
     """
     signer = _parse_key_of_kind(key, signed_note.ALGORITHM_ED25519)
     cosigners = [_parse_key_of_kind(one, signed_note.ALGORITHM_COSIGNATURE) for one in witnesses]
@@ -62,9 +62,9 @@ def verify_inclusion(
     path: Sequence[bytes],
     witnesses: Sequence[str] = (),
 ) -> VerifiedEntry:
-    """Return the entry that `data` is, which the checkpoint holds at place `index`.
+    """Return the entry in `data`, which the checkpoint has to hold at `index`.
 
-    Raises `ProofError`: as `check_checkpoint`, `bad_entry`, or `not_included`.
+    Raises `ProofError`: as `verify_checkpoint`, `bad_entry`, or `not_included`.
     """
     try:
         entry = decode_entry(data)
@@ -73,7 +73,7 @@ def verify_inclusion(
     state, cosigners = verify_checkpoint(text, key, witnesses)
     if not is_included(state.root, state.size, index, leaf_hash(data), path):
         raise ProofError(
-            "the checkpoint does not hold the entry at that place", code="not_included"
+            "the checkpoint does not hold the entry at that index", code="not_included"
         )
     return VerifiedEntry(entry, index, state, cosigners)
 
@@ -81,11 +81,10 @@ def verify_inclusion(
 def verify_consistency(
     old: str, new: str, key: str, path: Sequence[bytes], witnesses: Sequence[str] = ()
 ) -> tuple[VerifiedCheckpoint, VerifiedCheckpoint]:
-    """Return two checkpoints of one log, the second of which only appended to the first.
+    """Return two checkpoints of one log, of which the second has to extend the first.
 
-    Raises `ProofError`: as `check_checkpoint`, `log_forked` if both are of one size and
-    differ, which convicts the log, or `not_consistent`, which only the path may be to
-    blame for.
+    Raises `ProofError`: as `verify_checkpoint`; `log_forked` if the log signed two roots of
+    one size, which proves that it lied; `not_consistent` if the path does not fit.
     """
     first, second = (verify_checkpoint(text, key, witnesses) for text in (old, new))
     before, after = first.checkpoint, second.checkpoint
@@ -102,5 +101,5 @@ def _parse_key_of_kind(text: str, kind: int) -> signed_note.VerifierKey:
     except InvalidInput as error:
         raise ProofError(error.message, code="bad_key") from error
     if key.algorithm != kind:
-        raise ProofError(f"{key.name} is a key for something else", code="bad_key")
+        raise ProofError(f"{key.name} is a key of another kind", code="bad_key")
     return key

@@ -18,7 +18,7 @@ from .signed_note import SignedNote
 
 
 class LogWriter(LogReader):
-    """A log that can be appended to; `path` is its file, beside which the mark is kept."""
+    """A log for appending; `path` is its file, next to which the high-water mark is stored."""
 
     def __init__(self, db: Connection, path: str) -> None:
         super().__init__(db)
@@ -27,13 +27,12 @@ class LogWriter(LogReader):
     def append(
         self, requests: Sequence[CommitRequest], time: int, seed: bytes
     ) -> list[IndexedEntry]:
-        """Record all wishes, or none of them, and return their entries in the same order.
+        """Record all requests, or none, and return their entries in the same order.
 
-        A wish for what is its brain's head already gets the entry of that. New entries
-        stand in the order of their brains, which fills the indexes from left to right.
-        Raises `Conflict` (`stale_parent`), `NotFound` (`not_open`), and
-        `VerificationFailed` (`rolled_back`, `log_forked`) if the log is not the one that
-        was last appended to.
+        A request for the head of its brain returns the entry of the head. New entries are ordered
+        by brain, which fills the indexes from left to right. Raises `Conflict` (`stale_parent`),
+        `NotFound` (`not_open`), and `VerificationFailed` (`rolled_back`, `log_forked`) if the log
+        is not the one that was last appended to.
         """
         with self._transaction():
             last = self.last_checkpoint().checkpoint
@@ -61,7 +60,7 @@ class LogWriter(LogReader):
             raise
 
     def _load_compact_range(self, last: Checkpoint) -> compact_ranges.CompactRange:
-        """Return the right edge, which must lead to the root that was signed last."""
+        """Return the compact range of the log, which must have the root that was signed last."""
         compact_range = compact_ranges.CompactRange(
             last.size, self.subtree_hashes(compact_ranges.cover_range(0, last.size))
         )
@@ -69,22 +68,25 @@ class LogWriter(LogReader):
             raise damaged_log_error("its hashes do not lead to the root of its checkpoint")
         return compact_range
 
-    def refuse_rollback(self, noted_state: bytes) -> None:
-        """Refuse to go on if the log does not hold a state, noted as size and root."""
-        found = find_rollback(self, noted_state, self.last_checkpoint().checkpoint)
-        if found:
-            code, message = found
+    def refuse_rollback(self, mark: bytes) -> None:
+        """Raise unless the log still holds a state, given as its size and root.
+
+        Raises `VerificationFailed` (`rolled_back`, `log_forked`).
+        """
+        rollback = find_rollback(self, mark, self.last_checkpoint().checkpoint)
+        if rollback:
+            code, message = rollback
             raise VerificationFailed(
                 message,
                 code=code,
-                hint="bring the folder of the log back from a copy that is not older;"
+                hint="restore the folder of the log from a backup that is not older;"
                 " appending would fork the log",
             )
 
     def _plan_entries(
         self, requests: Sequence[CommitRequest], size: int, time: int
     ) -> tuple[list[IndexedEntry], list[IndexedEntry]]:
-        """Return the entries of all wishes, and those of them that are new, in their order."""
+        """Return the entries of all requests, and the new ones among them in order of writing."""
         brains = [request.brain for request in requests]
         order = sorted(range(len(requests)), key=brains.__getitem__)
         heads = self.heads(sorted(set(brains)))
@@ -95,7 +97,14 @@ class LogWriter(LogReader):
             head = heads.get(brain)
             if head is None or head.snapshot != snapshot:
                 seq = _next_seq(head, request)
-                head = IndexedEntry(size + len(new_entries), brain, seq, snapshot, parent, time)
+                head = IndexedEntry(
+                    leaf_index=size + len(new_entries),
+                    brain=brain,
+                    seq=seq,
+                    snapshot=snapshot,
+                    parent=parent,
+                    time=time,
+                )
                 heads[brain] = head
                 new_entries.append(head)
             out[place] = head
@@ -114,7 +123,7 @@ class LogWriter(LogReader):
         )
 
     def _sign_checkpoint(self, before: int, now: Checkpoint, seed: bytes) -> None:
-        """Sign the new state; of the one before only what a witness cosigned is kept."""
+        """Sign the new state; delete the checkpoint before unless a witness cosigned it."""
         signature = ed25519.sign_message(seed, now.text.encode())
         self._store_checkpoint(now, signature)
         self._db.execute(
@@ -136,7 +145,7 @@ class LogWriter(LogReader):
     def store_cosignatures(
         self, note: SignedNote, state: Checkpoint, cosignatures: Sequence[Cosignature]
     ) -> None:
-        """Keep a checkpoint of this log with the lines of witnesses, which were verified."""
+        """Store a checkpoint of this log with cosignatures that were verified."""
         own = note.find_signature(self.key)
         lines = [(one.key, note.find_signature(one.key)) for one in cosignatures]
         assert own is not None
@@ -148,18 +157,18 @@ class LogWriter(LogReader):
             )
 
 
-def find_rollback(log: LogReader, noted_state: bytes, last: Checkpoint) -> tuple[str, str] | None:
-    """Return in a code and in words how a log fell behind what was noted of it."""
-    size, root = int.from_bytes(noted_state[:8], "big"), noted_state[8:]
+def find_rollback(log: LogReader, mark: bytes, last: Checkpoint) -> tuple[str, str] | None:
+    """Return code and message if the log does not hold the state of a mark, else None."""
+    size, root = int.from_bytes(mark[:8], "big"), mark[8:]
     if size > last.size:
         return "rolled_back", f"the log held {size} entries, and now ends at {last.size}"
-    if noted_state and log.root_at(size) != root:
+    if mark and log.root_at(size) != root:
         return "log_forked", f"the first {size} entries are not those that were acknowledged"
     return None
 
 
 def _next_seq(head: IndexedEntry | None, request: CommitRequest) -> int:
-    """Return which commitment of its brain a wish makes; the parent it names must be the head."""
+    """Return the `seq` of a new commitment, whose parent must be the head."""
     if head is None:
         if request.parent == NO_PARENT:
             return 1

@@ -1,7 +1,7 @@
 """RFC 6962 hashes, and verification of inclusion and consistency proofs.
 
-Sizes and paths may come from anywhere: the sizes alone say how long a path is and on
-which side each of its hashes stands, and nothing else is taken.
+Sizes and paths are untrusted: the sizes alone determine the length of a path and the side of
+each of its hashes, and any other path is refused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def node_hash(pair: bytes) -> bytes:
 
 
 def is_included(root: bytes, size: int, index: int, leaf: bytes, path: Sequence[bytes]) -> bool:
-    """Tell whether the tree of that root and size has the leaf hash at `index`."""
+    """Return whether the tree with a root and size has the leaf hash at `index`."""
     if not 0 <= index < size or not _are_hashes(root, leaf, *path):
         return False
     sides = _sibling_sides(index, size - 1)
@@ -41,9 +41,9 @@ def is_included(root: bytes, size: int, index: int, leaf: bytes, path: Sequence[
 def is_consistent(
     old_size: int, old_root: bytes, new_size: int, new_root: bytes, path: Sequence[bytes]
 ) -> bool:
-    """Tell whether the new tree is the old one with leaves appended, or none.
+    """Return whether the new tree is the old one with zero or more leaves appended.
 
-    Of the empty tree nothing is proven, as the RFC has it: every tree extends it.
+    False for an empty old tree: RFC 6962 defines no proof for it.
     """
     if not 0 < old_size <= new_size or not _are_hashes(old_root, new_root, *path):
         return False
@@ -65,9 +65,9 @@ def _are_hashes(*hashes: bytes) -> bool:
 
 
 def _sibling_sides(index: int, last: int) -> list[bool]:
-    """Return for each sibling on the way up whether it stands on the left.
+    """Return for each sibling on the path to the root whether it is the left one.
 
-    A node at the end of its row, without a sibling, is carried up as it is.
+    The last node of a level without a sibling moves up unchanged.
     """
     sides = []
     while last:

@@ -1,7 +1,7 @@
 """Signed notes and their verifier keys (C2SP signed-note).
 
-Notes come from outside, so they are limited and taken apart strictly. Signatures by
-unknown keys are let pass, as the specification asks, and prove nothing.
+Notes are untrusted: their size is limited, and they are parsed strictly. Signatures by unknown
+keys are ignored, as the specification requires.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def encode_base64(data: bytes) -> str:
 
 
 def decode_base64(text: str) -> bytes | None:
-    """Return the bytes that a text stands for, None if it is not canonical base64."""
+    """Return the bytes of canonical base64, None for any other text."""
     if not text.isascii():
         return None
     try:
@@ -32,9 +32,9 @@ def decode_base64(text: str) -> bytes | None:
 
 
 ALGORITHM_ED25519 = 1
-"""The algorithm byte of plain signatures, which logs make."""
+"""The algorithm byte of the signatures of logs."""
 ALGORITHM_COSIGNATURE = 4
-"""The algorithm byte of timestamped cosignatures, which witnesses make."""
+"""The algorithm byte of the timestamped cosignatures of witnesses."""
 KEY_ID_BYTES = 4
 
 _KEY_NAME = re.compile(r"[^\s+\x00-\x1f\x7f]{1,256}")
@@ -42,7 +42,7 @@ _KEY_ID_HEX = re.compile(r"[0-9a-f]{8}", re.ASCII)
 
 
 class VerifierKey(NamedTuple):
-    """Who signs, and how to check it: `kind` is `ED25519` or `COSIGNATURE`."""
+    """A named public key; `algorithm` is `ALGORITHM_ED25519` or `ALGORITHM_COSIGNATURE`."""
 
     name: str
     algorithm: int
@@ -50,7 +50,7 @@ class VerifierKey(NamedTuple):
 
     @property
     def id(self) -> bytes:
-        """The four bytes that, with the name, a signature line names the key by."""
+        """The four bytes that identify the key, with its name, in a signature line."""
         head = self.name.encode() + b"\n" + bytes([self.algorithm])
         return sha256(head + self.key).digest()[:KEY_ID_BYTES]
 
@@ -59,12 +59,12 @@ class VerifierKey(NamedTuple):
 
 
 def is_key_name(name: str) -> bool:
-    """Tell whether a text may name a key: not empty, without spaces, controls and `+`."""
+    """Return whether a text is a valid name: not empty, without spaces, controls and `+`."""
     return _KEY_NAME.fullmatch(name) is not None
 
 
 def parse_verifier_key(text: str) -> VerifierKey:
-    """Return the key that a text such as `example.com/log+530d903a+AekyeR…` stands for.
+    """Return the key in a text such as `example.com/log+530d903a+AekyeR…`.
 
     Raises `InvalidInput` (`bad_key`).
     """
@@ -88,16 +88,16 @@ def parse_verifier_key(text: str) -> VerifierKey:
 
 
 MAX_NOTE_BYTES = 256 << 10
-"""Size of a note; sixteen signatures of the longest known kind take half of it."""
+"""Bytes of a note at most; 16 signatures of the longest known kind take half of it."""
 MAX_NOTE_SIGNATURES = 100
 
 _SIGNATURE_PREFIX = "— "
 _FORBIDDEN_CHARS = re.compile("[\x00-\x09\x0b-\x1f\ud800-\udfff]")
-"""Control characters other than line feeds, and what is no UTF-8."""
+"""Control characters other than line feeds, and lone surrogates."""
 
 
 class SignatureLine(NamedTuple):
-    """A signature line: the name and id of a key, and what its algorithm made."""
+    """A signature line: the name and id of a key, and the signature."""
 
     name: str
     id: bytes
@@ -108,7 +108,7 @@ class SignatureLine(NamedTuple):
 
 
 class SignedNote(NamedTuple):
-    """A note as it was read; `text` ends in a line feed, `lines` are not verified."""
+    """A parsed note; `text` ends in a line feed, `lines` are not verified."""
 
     text: str
     lines: tuple[SignatureLine, ...]
@@ -117,13 +117,13 @@ class SignedNote(NamedTuple):
         return self.text + "\n" + "".join(map(str, self.lines))
 
     def find_signature(self, key: VerifierKey) -> SignatureLine | None:
-        """Return the first line that names a key, whether or not it fits."""
+        """Return the first signature line of a key, valid or not."""
         named = key.name, key.id
         return next((line for line in self.lines if line[:2] == named), None)
 
 
 def parse_note(data: str) -> SignedNote:
-    """Return the note that a text is. Raises `ProofError` (`bad_note`, `too_large`)."""
+    """Return the note in a text. Raises `ProofError` (`bad_note`, `too_large`)."""
     if len(data) > MAX_NOTE_BYTES or len(data.encode("utf-8", "replace")) > MAX_NOTE_BYTES:
         raise ProofError(f"a note of {len(data)} characters", code="too_large")
     head, gap, tail = data.rpartition("\n\n")
@@ -144,7 +144,7 @@ def _parse_signature_line(text: str) -> SignatureLine:
         or not data
         or len(data) <= KEY_ID_BYTES
     ):
-        raise ProofError("a line of a note that is no signature", code="bad_note")
+        raise ProofError("a malformed signature line", code="bad_note")
     return SignatureLine(name, data[:KEY_ID_BYTES], data[KEY_ID_BYTES:])
 
 
@@ -156,10 +156,10 @@ def sign_note(text: str, key: VerifierKey, seed: bytes) -> SignatureLine:
 def verify_note(note: SignedNote, key: VerifierKey) -> None:
     """Check that a log's key signed a note.
 
-    Raises `ProofError`: `unsigned` if no line names the key, `bad_signature` if it does not fit.
+    Raises `ProofError`: `unsigned` if no line names the key, `bad_signature` if it is wrong.
     """
     line = note.find_signature(key)
     if line is None:
         raise ProofError(f"the note is not signed by {key.name}", code="unsigned")
     if not ed25519.verify_signature(key.key, note.text.encode(), line.signature):
-        raise ProofError(f"the signature of {key.name} does not fit", code="bad_signature")
+        raise ProofError(f"the signature of {key.name} is not valid", code="bad_signature")

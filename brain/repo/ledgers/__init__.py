@@ -1,1 +1,1 @@
-"""Committing snapshots to ledgers, and verifying a brain against them."""
+"""Commits snapshots to ledgers, and verifies a brain against them."""

@@ -1,8 +1,8 @@
 """Commit snapshots to a ledger, quote the cost, and report the state of a ledger.
 
-The ledger's head of the brain has to be an ancestor of what is committed: a lineage that
-forked has to be merged first. The last commitment seen is noted in the store, so that a
-ledger that forgets it is noticed, and so that its snapshot stays however one goes back.
+The ledger's head of the brain has to be an ancestor of the committed snapshot: a fork has to
+be merged first. The store records the last commitment seen, which detects a rollback of the
+ledger, and keeps its snapshot from being collected.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from ...chain.evm.fees import Quote
 
 _MAX_COMMIT_ATTEMPTS = 64
-"""Times that others may come first before a commitment is given up."""
+"""Attempts of a commitment if other processes of this brain commit first."""
 
 
 def commit_snapshot(session: Session, ledger: Ledger, revision: str = "@") -> Committed:
-    """Record a revision in a ledger, after what it holds of this brain.
+    """Commit a revision to a ledger, after its head of this brain.
 
-    Recording it again changes nothing. Raises `Conflict` (`ledger_ahead`, `ledger_forked`,
+    Committing it again changes nothing. Raises `Conflict` (`ledger_ahead`, `ledger_forked`,
     `stale_parent`), `NotFound` (`not_open`), `VerificationFailed` (`rolled_back`) or
     `LedgerError`.
     """
@@ -48,7 +48,7 @@ def commit_snapshot(session: Session, ledger: Ledger, revision: str = "@") -> Co
 
 
 def _send_commitment(session: Session, ledger: Ledger, snapshot: bytes) -> Commitment:
-    """Commit a snapshot, again where another process of this brain came in between."""
+    """Commit a snapshot; retry if another process of this brain committed in between."""
     for _ in range(_MAX_COMMIT_ATTEMPTS):
         try:
             return ledger.commit(*build_commit_request(session, ledger, snapshot))
@@ -58,18 +58,28 @@ def _send_commitment(session: Session, ledger: Ledger, snapshot: bytes) -> Commi
     return ledger.commit(*build_commit_request(session, ledger, snapshot))
 
 
-def find_covering_commitment(session: Session, ledger: Ledger, snapshot: bytes) -> Committed | None:
-    """Return the last commitment if it is of what descends from a snapshot."""
+def describe_covering_head(session: Session, ledger: Ledger, snapshot: bytes) -> Committed | None:
+    """Return the last commitment if it covers a snapshot, else None."""
     brain = session.brain_id()
     head = ledger.head(brain)
-    with suppress(NotFound):  # of another copy of this brain
-        if head is not None and snapshot in AncestorSet(session, head.snapshot):
-            return describe_commitment(session, ledger, ledger.status(brain, head.snapshot))
-    return None
+    if head is None or not is_covered(session, snapshot, head.snapshot):
+        return None
+    return describe_commitment(session, ledger, ledger.status(brain, head.snapshot))
+
+
+def is_covered(session: Session, snapshot: bytes, committed: bytes) -> bool:
+    """Return whether a committed snapshot is, or descends from, a snapshot.
+
+    False for a committed snapshot of another copy of this brain that is not here.
+    """
+    try:
+        return snapshot in AncestorSet(session, committed)
+    except NotFound:
+        return False
 
 
 def refuse_read_only(session: Session) -> None:
-    """Refuse what could not be noted in the brain, before anything is sent.
+    """Refuse a brain in which the commitment could not be recorded, before sending it.
 
     Raises `StoreError` (`read_only`), `Locked`.
     """
@@ -78,7 +88,7 @@ def refuse_read_only(session: Session) -> None:
 
 
 def build_commit_request(session: Session, ledger: Ledger, snapshot: bytes) -> CommitRequest:
-    """Return what is to be committed after what; raises as `commit` before anything is sent."""
+    """Return the request to commit a snapshot; raises as `commit_snapshot`, sends nothing."""
     brain = session.brain_id()
     head = ledger.head(brain)
     _refuse_rollback(session, ledger, head)
@@ -88,94 +98,99 @@ def build_commit_request(session: Session, ledger: Ledger, snapshot: bytes) -> C
 
 
 def quote_commit(session: Session, ledger: Ledger, revision: str = "@") -> CostQuote:
-    """Return what `commit` would cost; raises as it does."""
+    """Return what `commit_snapshot` would cost; raises as it does."""
     request = build_commit_request(session, ledger, resolve_revision(session, revision))
     price = ledger.quote_commit(*request) if isinstance(ledger, PricedLedger) else None
     return describe_quote(ledger, request.brain, request.snapshot, price)
 
 
 def quote_open(session: Session, ledger: Ledger, revision: str = "@") -> CostQuote:
-    """Return what `open_in` would cost; raises as it does."""
+    """Return what `open_in_ledger` would cost; raises as it does."""
     brain, snapshot = session.brain_id(), resolve_revision(session, revision)
     price = ledger.quote_open(brain, snapshot) if isinstance(ledger, PricedLedger) else None
     return describe_quote(ledger, brain, snapshot, price)
 
 
 def describe_quote(ledger: Ledger, brain: bytes, snapshot: bytes, price: Quote | None) -> CostQuote:
-    """Return a price as it is told, None standing for nothing."""
-    costs = (0, 0, 0, 0, 0, 0)
-    if price is not None:
-        costs = (
-            *(price.gas, price.expected_gas, price.base_fee),
-            *(price.max_fee, price.expected, price.worst),
-        )
-    ids = (brain.hex() or None, snapshot.hex() or None)
-    return CostQuote(ledger.name, ledger.identity, *ids, "quoted", *costs)
+    """Return a price as a result; a price of None is zero."""
+    return CostQuote(
+        ledger=ledger.name,
+        identity=ledger.identity,
+        brain=brain.hex() or None,
+        snapshot=snapshot.hex() or None,
+        status="quoted",
+        gas=price.gas if price else 0,
+        expected_gas=price.expected_gas if price else 0,
+        base_fee=price.base_fee if price else 0,
+        max_fee=price.max_fee if price else 0,
+        expected=price.expected if price else 0,
+        worst=price.worst if price else 0,
+    )
 
 
 def open_in_ledger(session: Session, ledger: Ledger, revision: str = "@") -> Committed:
     """Make the first commitment of the brain. Raises `Conflict` (`already_open`)."""
     snapshot = resolve_revision(session, revision)
     refuse_read_only(session)
-    made = ledger.open(session.brain_id(), snapshot)
-    return _record_commitment(session, ledger, made)
+    commitment = ledger.open(session.brain_id(), snapshot)
+    return _record_commitment(session, ledger, commitment)
 
 
 def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") -> LedgerStatus:
-    """Return where a ledger stands with this brain. Raises `VerificationFailed` (`rolled_back`)."""
+    """Return the state of this brain in a ledger. Raises `VerificationFailed` (`rolled_back`)."""
     brain = session.brain_id()
     head = ledger.head(brain)
     _refuse_rollback(session, ledger, head)
     snapshot = resolve_revision(session, revision)
-    made = ledger.history(brain)
-    if snapshot not in {one.snapshot for one in made}:
-        with suppress(NotFound):  # nothing was sent for it; else it waits, or came to nothing
-            made.append(ledger.status(brain, snapshot))
-    commitments = [describe_commitment(session, ledger, one) for one in made]
+    history = ledger.history(brain)
+    if snapshot not in {commitment.snapshot for commitment in history}:
+        with suppress(NotFound):  # else it is pending, failed or replaced
+            history.append(ledger.status(brain, snapshot))
+    commitments = [describe_commitment(session, ledger, one) for one in history]
     last = commitments[-1] if commitments else None
     behind = count_covered_snapshots(session, snapshot, head.snapshot if head else None)
     return LedgerStatus(
-        ledger.name,
-        ledger.identity,
-        brain.hex(),
-        head.snapshot.hex() if head else None,
-        head.seq if head else 0,
-        last.status if last else "none",
-        last.trust_level if last else "L0",
-        (head.owner or None) if head else None,
-        (head.signer or None) if head else None,
-        behind,
-        last.transaction if last else None,
-        last.gas if last else None,
-        commitments,
+        ledger=ledger.name,
+        identity=ledger.identity,
+        brain=brain.hex(),
+        snapshot=head.snapshot.hex() if head else None,
+        seq=head.seq if head else 0,
+        status=last.status if last else "none",
+        trust_level=last.trust_level if last else "L0",
+        owner=(head.owner or None) if head else None,
+        signer=(head.signer or None) if head else None,
+        behind=behind,
+        transaction=last.transaction if last else None,
+        gas=last.gas if last else None,
+        commitments=commitments,
     )
 
 
-def describe_commitment(session: Session, ledger: Ledger, made: Commitment) -> Committed:
-    """Return a commitment as it is told."""
-    parent = None if made.parent == NO_PARENT else made.parent
+def describe_commitment(session: Session, ledger: Ledger, commitment: Commitment) -> Committed:
+    """Return a commitment as a result."""
+    parent = None if commitment.parent == NO_PARENT else commitment.parent
     return Committed(
-        ledger.name,
-        made.identity,
-        made.brain.hex(),
-        made.snapshot.hex(),
-        parent.hex() if parent else None,
-        made.seq,
-        made.status,
-        ledger.trust_level(made),
-        made.time or None,
-        count_covered_snapshots(session, made.snapshot, parent),
-        made.block,
-        made.block_hash or None,
-        made.transaction or None,
-        made.sender or None,
-        made.gas,
-        made.fee,
+        ledger=ledger.name,
+        identity=commitment.identity,
+        brain=commitment.brain.hex(),
+        snapshot=commitment.snapshot.hex(),
+        parent=parent.hex() if parent else None,
+        seq=commitment.seq,
+        status=commitment.status,
+        trust_level=ledger.trust_level(commitment),
+        time=commitment.time or None,
+        snapshots=count_covered_snapshots(session, commitment.snapshot, parent),
+        block=commitment.block,
+        block_hash=commitment.block_hash or None,
+        transaction=commitment.transaction or None,
+        sender=commitment.sender or None,
+        gas=commitment.gas,
+        fee=commitment.fee,
     )
 
 
 def count_covered_snapshots(session: Session, new: bytes, old: bytes | None) -> int | None:
-    """Count the snapshots behind `new` and not behind `old`; None if one is not here."""
+    """Count the ancestors of `new` that are not those of `old`; None if one is not here."""
     try:
         last = session.load_snapshot(new)
         first = None if old is None else session.load_snapshot(old)
@@ -184,13 +199,14 @@ def count_covered_snapshots(session: Session, new: bytes, old: bytes | None) -> 
     floor = first.generation if first else 0
     if any(floor < rank <= last.generation for _, rank in lineage_cache.list_merges(session)):
         return sum(1 for _ in lineage.walk_range(session.load_snapshot, new, old))
-    # One line: each snapshot knows how many are behind it.
+    # Without merges in between, the depths give the count.
     return last.jump.depth - (first.jump.depth if first else -1)
 
 
-def _record_commitment(session: Session, ledger: Ledger, made: Commitment) -> Committed:
-    last_seen_head.record_last_seen_head(session, made)
-    return describe_commitment(session, ledger, made)
+def _record_commitment(session: Session, ledger: Ledger, commitment: Commitment) -> Committed:
+    # 7. Note the commitment in the brain; the steps before are those of chain/evm/tx_sender.
+    last_seen_head.record_last_seen_head(session, commitment)
+    return describe_commitment(session, ledger, commitment)
 
 
 def _refuse_rollback(session: Session, ledger: Ledger, head: LedgerHead | None) -> None:
@@ -201,31 +217,31 @@ def _refuse_rollback(session: Session, ledger: Ledger, head: LedgerHead | None) 
         raise VerificationFailed(
             fault,
             code="rolled_back",
-            hint="it is another ledger, a node that lags, or a ledger that forgets; commit to none",
+            hint="it is another ledger, it was rolled back, or a node lags; do not commit to it",
         )
 
 
-def _refuse_fork(session: Session, ledger: Ledger, there: bytes, here: bytes) -> None:
-    """Refuse to commit what does not descend from the ledger's head."""
-    name = there.hex()[:12]
+def _refuse_fork(session: Session, ledger: Ledger, head: bytes, snapshot: bytes) -> None:
+    """Refuse to commit a snapshot that does not descend from the ledger's head."""
+    name = head.hex()[:12]
     try:
-        session.load_snapshot(there)
+        session.load_snapshot(head)
     except NotFound as error:
         raise Conflict(
             f"{ledger.name} holds a snapshot of this brain that is not here: {name}",
             code="ledger_ahead",
-            hint="another copy of this brain went on; bring its snapshots here and merge them",
+            hint="another copy of this brain committed it; fetch its snapshots and merge them",
         ) from error
-    if there in AncestorSet(session, here):
+    if head in AncestorSet(session, snapshot):
         return
-    if here in AncestorSet(session, there):
+    if snapshot in AncestorSet(session, head):
         raise Conflict(
-            f"{ledger.name} is further already: {name} descends from {here.hex()[:12]}",
+            f"{ledger.name} is ahead: {name} descends from {snapshot.hex()[:12]}",
             code="ledger_ahead",
             hint="a later commitment covers this snapshot; see `brain chain evidence`",
         )
     raise Conflict(
-        f"{here.hex()[:12]} does not descend from what {ledger.name} holds, {name}",
+        f"{snapshot.hex()[:12]} does not descend from the head of {ledger.name}, {name}",
         code="ledger_forked",
         hint=f"merge it first: `brain merge {name}`",
     )

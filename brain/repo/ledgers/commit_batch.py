@@ -1,6 +1,6 @@
 """Commit the heads of many brains to one log, in one transaction.
 
-A brain that cannot be committed is left out and named; it does not keep the others from it.
+A brain that cannot be committed is left out and reported; the others are committed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def commit_heads(folders: Sequence[Path], log: EmbeddedLedger, author: str = "")
     """Commit the heads of all brains in `folders` to a log; see `results.Batch`.
 
     Raises `StoreError` if the log cannot be written, `Conflict` (`stale_parent`) if another
-    process committed one of the brains meanwhile; both having written nothing.
+    process committed one of the brains meanwhile; then nothing was committed.
     """
     pending: list[_PendingCommit] = []
     left_out: list[LeftOutBrain] = []
@@ -60,7 +60,9 @@ def commit_heads(folders: Sequence[Path], log: EmbeddedLedger, author: str = "")
             committed.append(_record_commitment(one.folder, author, log, commitment))
         except (BrainError, OSError) as error:
             left_out.append(
-                _describe_left_out(one.folder, error, "committed, which could not be noted in it: ")
+                _describe_left_out(
+                    one.folder, error, "committed, but the brain could not record it: "
+                )
             )
     return Batch(log.name, committed, unchanged, left_out, None)
 
@@ -71,11 +73,11 @@ def _describe_left_out(folder: Path, problem: BrainError | OSError, what: str = 
 
 
 def _record_commitment(
-    folder: Path, author: str, log: EmbeddedLedger, commitments: Commitment
+    folder: Path, author: str, log: EmbeddedLedger, commitment: Commitment
 ) -> Committed:
     with _open_session(folder, author) as session:
-        last_seen_head.record_last_seen_head(session, commitments)
-        return commit.describe_commitment(session, log, commitments)
+        last_seen_head.record_last_seen_head(session, commitment)
+        return commit.describe_commitment(session, log, commitment)
 
 
 @contextmanager

@@ -17,11 +17,11 @@ OpenLedger = Callable[[str], Ledger]
 """Opens a ledger by its name. Raises `NotFound` (`no_ledger`)."""
 
 _MAX_SNAPSHOTS_SEARCHED = 64
-"""Snapshots of a line that are looked at for signatures."""
+"""Snapshots along first parents that are searched for enough signatures."""
 
 
 def try_commit(session: Session, ledger: Ledger, snapshot: str) -> Committed | NotCommitted:
-    """Commit a snapshot that is recorded; it stands even if that fails."""
+    """Commit a recorded snapshot; a failure is a result, and the snapshot stays."""
     try:
         return _commit_or_find_covering(session, ledger, snapshot)
     except (BrainError, OSError) as error:
@@ -31,10 +31,10 @@ def try_commit(session: Session, ledger: Ledger, snapshot: str) -> Committed | N
 def commit_if_due(
     session: Session, open_ledger: OpenLedger, snapshot: str
 ) -> Committed | NotCommitted | None:
-    """Commit what is due, now that a snapshot was recorded; None if nothing is.
+    """Commit what is due after a snapshot was recorded; None if nothing is.
 
-    Where signatures are asked for, that is the latest of its line that has them: others
-    may sign a snapshot only once it is there.
+    If the policy asks for signatures, the latest ancestor along first parents that has
+    enough is committed: others can sign a snapshot only after it is recorded.
     """
     name, candidate = "?", snapshot
     try:
@@ -56,11 +56,11 @@ def commit_if_due(
 
 
 def _commit_or_find_covering(session: Session, ledger: Ledger, snapshot: str) -> Committed:
-    """Commit a snapshot, unless others have committed by now what descends from it."""
+    """Commit a snapshot, unless another process has committed a descendant."""
     try:
         return commit.commit_snapshot(session, ledger, snapshot)
     except Conflict:
-        commitment = commit.find_covering_commitment(session, ledger, bytes.fromhex(snapshot))
+        commitment = commit.describe_covering_head(session, ledger, bytes.fromhex(snapshot))
         if commitment is None:
             raise
         return commitment
@@ -69,7 +69,7 @@ def _commit_or_find_covering(session: Session, ledger: Ledger, snapshot: str) ->
 def _find_latest_committable(
     session: Session, policy: CommitPolicy, snapshot: bytes, last: LastSeenHead | None
 ) -> bytes | None:
-    """Return the latest snapshot of a line that may be committed, None if it is no news."""
+    """Return the latest snapshot that may be committed, None if the ledger has it."""
     for _ in range(_MAX_SNAPSHOTS_SEARCHED):
         if last is not None and snapshot == last.snapshot:
             return None
@@ -85,7 +85,7 @@ def _find_latest_committable(
 def is_commit_due(
     session: Session, policy: CommitPolicy, last: LastSeenHead | None, snapshot: bytes
 ) -> bool:
-    """Tell whether enough was recorded, or time has passed, since the last commitment."""
+    """Return whether enough snapshots or time passed since the last commitment."""
     if last is None:
         return True
     if policy.every is not None:
@@ -102,5 +102,5 @@ def is_commit_due(
 
 def _describe_failure(ledger: str, snapshot: str, problem: BrainError | OSError) -> NotCommitted:
     error = error_from_os(problem) if isinstance(problem, OSError) else problem
-    hint = f"the snapshot stands; try again with `brain chain commit --ledger {ledger}`"
+    hint = f"the snapshot is recorded; try again with `brain chain commit --ledger {ledger}`"
     return NotCommitted(ledger, snapshot, "failed", error.code, error.message, error.hint or hint)

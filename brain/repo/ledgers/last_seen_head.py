@@ -13,7 +13,7 @@ from ..core.transaction import lock_for_writing, log_operation, store_transactio
 from ..open.session import Session
 
 LAST_SEEN_META_KEY = "ledgers"
-"""Names the setting of the store that holds the last commitment seen in each ledger."""
+"""The key of the store's metadata for the last commitment seen in each ledger."""
 
 
 class LastSeenHead(NamedTuple):
@@ -25,9 +25,9 @@ class LastSeenHead(NamedTuple):
 
 
 def read_last_seen_heads(reader: StoreReader) -> dict[str, LastSeenHead]:
-    """Return the last commitments seen, by the identity of their ledger.
+    """Return the last commitment seen in each ledger, by its identity.
 
-    Raises `FormatError` (`bad_note`) if the note is not one.
+    Raises `FormatError` (`bad_note`) for a damaged record.
     """
     data = reader.read_meta(LAST_SEEN_META_KEY)
     if data is None:
@@ -37,14 +37,16 @@ def read_last_seen_heads(reader: StoreReader) -> dict[str, LastSeenHead]:
         if any(list(map(type, row)) != [str, int, bytes] for row in rows):
             raise TypeError(rows)
     except (TypeError, ValueError) as error:
-        raise FormatError("the note of ledgers is not one", code="bad_note") from error
+        raise FormatError(
+            "the record of the last commitments is damaged", code="bad_note"
+        ) from error
     return {row.identity: row for row in rows}
 
 
 def record_last_seen_head(session: Session, commitment: Commitment) -> None:
-    """Note a commitment as the last one seen, once the ledger holds it, unless a later one was.
+    """Record a commitment as the last one seen, if the ledger holds it and it is the newest.
 
-    On a chain another one may come into the place of one that was seen there.
+    On a chain, another commitment may replace one of the same `seq` until it is final.
     """
     now = LastSeenHead(commitment.identity, commitment.seq, commitment.snapshot)
     if commitment.status not in STATUS_ORDER[1:] or not _is_newer(
@@ -69,10 +71,10 @@ def _is_newer(last_seen: Mapping[str, LastSeenHead], now: LastSeenHead) -> bool:
 
 
 def describe_rollback(ledger: Ledger, head: LedgerHead | None, last: LastSeenHead | None) -> str:
-    """Say how a ledger fell behind what was seen in it; "" if it did not.
+    """Describe how a ledger is behind the last commitment seen in it; "" if it is not.
 
-    A chain may take back in good faith what is not final yet; its ledger remembers itself
-    what must not go back.
+    Always "" for a chain, which may take back a commitment that is not final; `EvmLedger`
+    detects a rollback itself.
     """
     now = head.seq if head else 0
     if last is None or now >= last.seq or isinstance(ledger, PricedLedger):

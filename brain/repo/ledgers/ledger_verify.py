@@ -1,11 +1,11 @@
-"""Verify the lineage of a brain against its ledgers, in numbered steps.
+"""Verify the lineage of a brain against its ledgers.
 
 In steps, each repeated as a comment at its code:
 
 1. The ledger finds no fault in itself.
-2. It has neither fallen behind what was seen in it before, nor holds another in its place.
+2. It still holds the last commitment that was seen in it.
 3. Its commitments are of snapshots that are here, each descending from the one before.
-4. Its head is behind the head of a branch: nothing that was committed was left out.
+4. A branch descends from its head.
 """
 
 from __future__ import annotations
@@ -23,22 +23,20 @@ from .last_seen_head import LastSeenHead, describe_rollback, read_last_seen_head
 
 TRUST_LEVELS = ("L0", "L1", "L2", "L3")
 STATUS_NONE, STATUS_UNKNOWN = "none", "unknown"
-"""What is said of a ledger that holds nothing of a brain, and of one that cannot be asked."""
+"""The status of a ledger without commitments of the brain, and of one that fails."""
 
 
 def verify_ledgers(session: Session, ledgers: Sequence[Ledger]) -> LedgersVerified:
-    """Check the lineage against ledgers; at least one of them has to hold the brain."""
+    """Verify the lineage against ledgers, at least one of which has to hold the brain."""
     findings: list[Finding] = []
     verdicts: list[LedgerVerdict] = []
     for ledger in ledgers:
         try:
-            found, verdict = _check_ledger(session, ledger)
+            ledger_findings, verdict = _check_ledger(session, ledger)
         except BrainError as error:
-            found = [_error_finding(error.code, f"{ledger.name}: {error.message}")]
-            verdict = LedgerVerdict(
-                ledger.name, _read_identity(ledger), None, 0, STATUS_UNKNOWN, TRUST_LEVELS[0], None
-            )
-        findings += found
+            ledger_findings = [_error_finding(error.code, f"{ledger.name}: {error.message}")]
+            verdict = _empty_verdict(ledger.name, _read_identity(ledger), STATUS_UNKNOWN)
+        findings += ledger_findings
         verdicts.append(verdict)
     findings += _find_ledgers_not_asked(session, verdicts)
     empty = [verdict.ledger for verdict in verdicts if verdict.status == STATUS_NONE]
@@ -53,13 +51,13 @@ def verify_ledgers(session: Session, ledgers: Sequence[Ledger]) -> LedgersVerifi
     return LedgersVerified(ok, brain, head, level if ok else TRUST_LEVELS[0], verdicts, findings)
 
 
-def add_ledger_findings(found: Verified, ledgers_verified: LedgersVerified) -> Verified:
-    """Return a verification together with what ledgers said."""
-    ok = found.ok and ledgers_verified.ok
-    return found._replace(
+def add_ledger_findings(verified: Verified, ledgers_verified: LedgersVerified) -> Verified:
+    """Return a verification with the results and findings of the ledgers added."""
+    ok = verified.ok and ledgers_verified.ok
+    return verified._replace(
         ok=ok,
-        trust_level=ledgers_verified.trust_level if ok else found.trust_level,
-        findings=[*found.findings, *ledgers_verified.findings],
+        trust_level=ledgers_verified.trust_level if ok else verified.trust_level,
+        findings=[*verified.findings, *ledgers_verified.findings],
         ledgers=ledgers_verified.ledgers,
     )
 
@@ -67,30 +65,47 @@ def add_ledger_findings(found: Verified, ledgers_verified: LedgersVerified) -> V
 def _check_ledger(session: Session, ledger: Ledger) -> tuple[list[Finding], LedgerVerdict]:
     brain = session.brain_id()
     # 1. The ledger finds no fault in itself.
-    found = [
+    findings = [
         _error_finding(fault.code, f"{ledger.name}: {fault.message}") for fault in ledger.verify()
     ]
     head = ledger.head(brain)
     history = ledger.history(brain)
-    # 2. It has neither fallen behind what was seen in it before, nor holds another in its place.
-    found += _find_rollbacks(session, ledger, head, history)
+    # 2. It still holds the last commitment that was seen in it.
+    findings += _find_rollbacks(session, ledger, head, history)
     # 3. Its commitments are of snapshots that are here, each descending from the one before.
-    found += _find_order_faults(session, ledger.name, history)
+    findings += _find_order_faults(session, ledger.name, history)
     if head is None:
-        return found, LedgerVerdict(
-            ledger.name, ledger.identity, None, 0, STATUS_NONE, TRUST_LEVELS[0], None
-        )
-    # 4. Its head is behind the head of a branch.
-    found += _find_forked_head(session, ledger.name, head)
+        return findings, _empty_verdict(ledger.name, ledger.identity, STATUS_NONE)
+    # 4. A branch descends from its head.
+    findings += _find_forked_head(session, ledger.name, head)
     last = ledger.status(brain, head.snapshot)
     behind = count_covered_snapshots(session, session.head(), head.snapshot)
     level = ledger.trust_level(last)
-    verdict = (head.snapshot.hex(), head.seq, last.status, level, behind)
-    return found, LedgerVerdict(ledger.name, ledger.identity, *verdict)
+    return findings, LedgerVerdict(
+        ledger=ledger.name,
+        identity=ledger.identity,
+        snapshot=head.snapshot.hex(),
+        seq=head.seq,
+        status=last.status,
+        trust_level=level,
+        behind=behind,
+    )
+
+
+def _empty_verdict(name: str, identity: str, status: str) -> LedgerVerdict:
+    return LedgerVerdict(
+        ledger=name,
+        identity=identity,
+        snapshot=None,
+        seq=0,
+        status=status,
+        trust_level=TRUST_LEVELS[0],
+        behind=None,
+    )
 
 
 def _read_identity(ledger: Ledger) -> str:
-    """Return the identity of a ledger that failed, "" where not even that can be told."""
+    """Return the identity of a ledger that failed, "" if reading it fails too."""
     try:
         return ledger.identity
     except BrainError:
@@ -109,7 +124,7 @@ def _find_rollbacks(
     if fault:
         yield _error_finding("rolled_back", fault)
     elif last is not None and not isinstance(ledger, PricedLedger) and _is_replaced(history, last):
-        text = f"{ledger.name} held another commitment {last.seq} of this brain than now"
+        text = f"{ledger.name} held another commitment {last.seq} of this brain before"
         yield _error_finding("rolled_back", text, last.snapshot)
 
 
@@ -120,43 +135,43 @@ def _is_replaced(history: Sequence[Commitment], last: LastSeenHead) -> bool:
 def _find_ledgers_not_asked(
     session: Session, verdicts: Sequence[LedgerVerdict]
 ) -> Iterator[Finding]:
-    """Warn of commitments that were seen where nobody was asked, such as in a log that is gone."""
+    """Warn of ledgers with commitments of this brain that were not verified."""
     try:
         known = read_last_seen_heads(session.reader)
     except FormatError:
-        return  # a finding already
+        return  # reported already
     for one in known.values():
-        # What is anchored in a chain names the log behind it last.
+        # The identity of an anchored log ends with that of the log.
         if not any(verdict.identity.endswith(one.identity) for verdict in verdicts):
-            text = f"commitment {one.seq} was made in {one.identity}, which was not asked"
+            text = f"commitment {one.seq} was made in {one.identity}, which was not verified"
             yield Finding("not_asked", "warning", one.snapshot.hex(), "", text)
 
 
 def _find_order_faults(
     session: Session, name: str, history: Sequence[Commitment]
 ) -> Iterator[Finding]:
-    here = []
-    for made in history:
-        if _has_snapshot(session, made.snapshot):
-            here.append(made)
+    known = []
+    for commitment in history:
+        if _has_snapshot(session, commitment.snapshot):
+            known.append(commitment)
         else:
-            text = f"{name} holds commitment {made.seq}, of a snapshot that is not here"
-            yield _error_finding("ledger_ahead", text, made.snapshot)
-    for one, next_one in pairwise(here):
-        if one.snapshot not in AncestorSet(session, next_one.snapshot):
-            text = f"commitment {next_one.seq} in {name} does not descend from {one.seq}"
-            yield _error_finding("commitment_order", text, next_one.snapshot)
+            text = f"{name} holds commitment {commitment.seq}, of a snapshot that is not here"
+            yield _error_finding("ledger_ahead", text, commitment.snapshot)
+    for earlier, later in pairwise(known):
+        if earlier.snapshot not in AncestorSet(session, later.snapshot):
+            text = f"commitment {later.seq} in {name} does not descend from {earlier.seq}"
+            yield _error_finding("commitment_order", text, later.snapshot)
 
 
 def _find_forked_head(session: Session, name: str, head: LedgerHead) -> Iterator[Finding]:
     if not _has_snapshot(session, head.snapshot):
-        return  # a finding already
+        return  # reported already
     for tip in sorted(
         set(session.reader.list_refs().values()), key=lambda tip: tip != session.head()
     ):
         if head.snapshot in AncestorSet(session, tip):
             return
-    text = f"{name} holds a snapshot that no branch descends from"
+    text = f"no branch descends from the head of {name}"
     yield _error_finding("ledger_forked", text, head.snapshot)
 
 

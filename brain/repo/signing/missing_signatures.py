@@ -14,7 +14,7 @@ from .sign import sign_in_transaction
 
 
 def find_unsigned(session: Session, revision: str = "@") -> list[str]:
-    """Return the snapshots that too few have signed, of a snapshot and all before it.
+    """Return the ancestors of a snapshot, and itself, with fewer signatures than the threshold.
 
     Oldest first, by the rights in force; none before there is a trust file.
     """
@@ -29,11 +29,11 @@ def find_unsigned(session: Session, revision: str = "@") -> list[str]:
 def sign_missing(
     session: Session, revision: str, seed: bytes, excluded: AncestorSet | None = None
 ) -> list[Signature]:
-    """Sign, of a snapshot and all before it, those where a signature by this key is missed.
+    """Sign the ancestors of a snapshot, and itself, that miss a signature by this key.
 
-    That is where too few have signed and this key may, or where it is named as author.
-    Those within `but` are left as they are.
-    All of them are signed in one transaction, oldest first. Raises as `signing.sign`.
+    Those have fewer signatures than the threshold and the key may sign, or they name the key
+    as author. Snapshots in `excluded` are skipped. One transaction, oldest first. Raises as
+    `sign_revision`.
     """
     key = ed25519.public_key(seed)
     with lock_for_writing(session):

@@ -13,8 +13,8 @@ from ..read.revisions import resolve_revision
 def sign_revision(session: Session, revision: str, seed: bytes) -> Signature:
     """Sign a snapshot with a private key; signing twice changes nothing.
 
-    Another signature of that key cannot fit, for those of Ed25519 are always the same, and
-    is replaced.
+    Ed25519 signatures are deterministic, so another signature by the key is invalid, and is
+    replaced.
     """
     with lock_for_writing(session):
         snapshot_id = resolve_revision(session, revision)
@@ -32,12 +32,12 @@ def sign_in_transaction(
 
 
 def list_signatures(session: Session, revision: str = "@") -> list[Signature]:
-    """Return the signatures of a snapshot by key, as they are kept: `verify` checks them."""
+    """Return the stored signatures of a snapshot by key, unverified."""
     return read_signatures(session, resolve_revision(session, revision))
 
 
 def read_signatures(session: Session, snapshot_id: bytes) -> list[Signature]:
-    """Return the signatures of a snapshot by its id."""
+    """Return the stored signatures of a snapshot by its id, unverified."""
     return [
         _describe_signature(snapshot_id, *row)
         for row in session.reader.list_signatures(snapshot_id)
@@ -45,7 +45,7 @@ def read_signatures(session: Session, snapshot_id: bytes) -> list[Signature]:
 
 
 def read_valid_signatures(session: Session, snapshot_id: bytes) -> list[Signature]:
-    """Return those signatures of a snapshot that fit it, by key."""
+    """Return the valid signatures of a snapshot, by key."""
     rows = session.reader.list_signatures(snapshot_id)
     if not rows:
         return []

@@ -1,4 +1,4 @@
-"""Find who signed one snapshot, and check whether they had the right to."""
+"""Find the keys that signed a snapshot, and check whether they had the right to."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ from ..open.session import Session
 from ..read.ancestor_set import AncestorSet
 
 _MAX_NAMED_KEYS = 3
-"""Keys that are named where nothing vouches for them."""
+"""Keys named in a message if no root key is pinned."""
 _MAX_CACHED_ANSWERS = 64
 
 
 def describe_signers(session: Session, snapshot_id: bytes) -> str:
-    """Return in words who signed a snapshot, as part of a sentence.
+    """Describe the signers of a snapshot, as part of a sentence.
 
-    "Signed by who may sign" is said only on the word of root keys that are pinned for
-    this brain. Raises `InvalidInput` (`bad_roots`).
+    Only root keys that are pinned for this brain can prove the right to sign. Raises
+    `InvalidInput` (`bad_roots`).
     """
     signers = _find_valid_signers(session, snapshot_id)
     if not signers:
         return "which nobody signed"
     if roots := session.pinned_root_keys():
-        may = is_signed_by_roots(session, snapshot_id, roots)
-        return "signed by who may sign" if may else "signed by nobody who may"
+        may_sign = is_signed_by_roots(session, snapshot_id, roots)
+        return "signed by keys that may sign" if may_sign else "signed by no key that may sign"
     names = ", ".join(map(format_key, signers[:_MAX_NAMED_KEYS]))
     more = f" and {len(signers) - _MAX_NAMED_KEYS} more" if len(signers) > _MAX_NAMED_KEYS else ""
     those = "that key" if len(signers) == 1 else "those keys"
     return (
         f"signed by {names}{more};"
-        f" no root key is pinned for this brain, so nothing vouches for {those}"
+        f" no root key is pinned for this brain, so {those} cannot be checked"
     )
 
 
 def is_signed_by_roots(session: Session, snapshot_id: bytes, roots: frozenset[bytes]) -> bool:
-    """Tell whether a snapshot is signed by who may, by rights that lead back to the `roots`.
+    """Return whether keys with rights that derive from `roots` signed a snapshot.
 
-    Each change of those rights has to be signed by who might before; what revokes keys
-    counts up to the head. A snapshot of another brain is not: roots are pinned for one.
-    Takes the loading of all snapshots, once for each head.
+    Each change of the rights has to be signed by keys that had them before; revocations
+    count up to the head. False for a snapshot of another brain, since roots are pinned for
+    one brain. Loads all snapshots, once for each head.
     """
     if (session.load_snapshot(snapshot_id).brain or snapshot_id) != session.brain_id():
         return False
@@ -67,12 +67,12 @@ def is_signed_by_roots(session: Session, snapshot_id: bytes, roots: frozenset[by
         here: SnapshotSigners(_find_valid_signers(session, here), ())
         for here in signature_verification.find_decisive_snapshots(outline)
     }
-    is_entitled = signature_verification.is_head_authorized(outline, signers, roots, later)
-    if is_entitled:  # and stays so: all of it hangs on the ids
+    is_authorized = signature_verification.is_head_authorized(outline, signers, roots, later)
+    if is_authorized:  # the ids cover all inputs, so the answer never changes
         if len(session.verified_signatures) >= _MAX_CACHED_ANSWERS:
             session.verified_signatures.clear()
         session.verified_signatures.add(cache_key)
-    return is_entitled
+    return is_authorized
 
 
 def read_rights_graph(session: Session, head: bytes) -> RightsGraph:
@@ -84,11 +84,11 @@ def read_rights_graph(session: Session, head: bytes) -> RightsGraph:
 
 
 def _list_policies(outline: RightsGraph) -> Iterable[Policy]:
-    return [one for one in outline.rights if isinstance(one, Policy)]
+    return [policy for policy in outline.rights if isinstance(policy, Policy)]
 
 
 def _find_valid_signers(session: Session, snapshot_id: bytes) -> tuple[bytes, ...]:
-    """Return the keys whose signatures fit a snapshot."""
+    """Return the keys with valid signatures of a snapshot."""
     rows = session.reader.list_signatures(snapshot_id)
     if not rows:
         return ()
@@ -99,11 +99,11 @@ def _find_valid_signers(session: Session, snapshot_id: bytes) -> tuple[bytes, ..
 
 
 def has_enough_signatures(session: Session, snapshot_id: bytes) -> bool:
-    """Tell whether enough keys signed a snapshot that had the right to, by all its parents.
+    """Return whether enough keys signed a snapshot that may, by the trust files of its parents.
 
-    Where no parent holds a trust file, one good signature of anybody is enough. That the
-    snapshots before were signed too, and by rights that lead back to a root, is not asked;
-    `leads_to` does. Raises `InvalidInput` (`bad_trust`).
+    If no parent has a trust file, one valid signature by any key is enough. The signatures of
+    ancestors, and roots, are not checked: see `is_signed_by_roots`. Raises `InvalidInput`
+    (`bad_trust`).
     """
     signers = _find_valid_signers(session, snapshot_id)
     locate = locate_policy.policy_locator(session.nodes, session.load_bundle)
@@ -125,10 +125,10 @@ def has_enough_signatures(session: Session, snapshot_id: bytes) -> bool:
 
 
 def _build_ancestor_mask(session: Session, snapshot_id: bytes, marks: SnapshotBits) -> int:
-    """Return the bits of the named snapshots that this one is or descends from."""
+    """Return the bits of the named snapshots among the ancestors of a snapshot and itself."""
     inside = AncestorSet(session, snapshot_id)
     mask = EVERY_SNAPSHOT
     for name, bit in marks.items():
-        with suppress(NotFound):  # of the brain this one was forked from
+        with suppress(NotFound):  # a snapshot of the brain from which this one was forked
             mask |= bit if name and name in inside else 0
     return mask

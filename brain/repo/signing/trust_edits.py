@@ -1,7 +1,7 @@
 """Edit the trust file: each edit is one snapshot.
 
-What somebody changed in the file by hand is recorded first. A session with a key signs
-the new snapshot in the same transaction.
+Manual changes of the file are recorded first. A session with a key signs the new snapshot
+in the same transaction.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from .signature_policy import read_rights_graph
 
 
 def read_trust(session: Session, revision: str = "@") -> Trusted:
-    """Return who may sign what comes after a snapshot.
+    """Return the keys that may sign the successors of a snapshot.
 
-    A key that was revoked before is told as that, though the trust file leaves it out.
-    Raises `InvalidInput` (`bad_trust`) if the file is not one.
+    A key that an earlier trust file revoked is shown as revoked. Raises `InvalidInput`
+    (`bad_trust`) for a broken trust file.
     """
     snapshot_id = resolve_revision(session, revision)
     text = _read_valid_text(session, snapshot_id)
@@ -45,13 +45,13 @@ def read_trust(session: Session, revision: str = "@") -> Trusted:
 
 
 def trust_key(session: Session, key: str, name: str) -> TrustChanged:
-    """Let a key sign from now on; the first one makes the trust file.
+    """Let a key sign from now on; the first key creates the trust file.
 
     Raises `InvalidInput` (`bad_key`, `bad_trust`, or `revoked_key` for one that was revoked).
     """
     public = parse_key(key)
 
-    def added(text: bytes) -> bytes:
+    def add_key(text: bytes) -> bytes:
         _refuse_revoked_key(session, public)
         return (
             policy_edit.add_trusted_key(text, name, public)
@@ -59,13 +59,13 @@ def trust_key(session: Session, key: str, name: str) -> TrustChanged:
             else policy_edit.create_policy(name, public)
         )
 
-    return _edit_trust_file(session, public, f"Trust {policy.check_key_name(name)}", added)
+    return _edit_trust_file(session, public, f"Trust {policy.check_key_name(name)}", add_key)
 
 
 def retire_key(session: Session, key: str, until: str = "@") -> TrustChanged:
-    """End the rights of a key with a snapshot: it and what descends from it are too late.
+    """End the rights of a key at a snapshot: for it and its descendants.
 
-    What the key signed before stays good. Raises `InvalidInput` (`bad_key`, `bad_trust`)
+    Earlier signatures of the key stay valid. Raises `InvalidInput` (`bad_key`, `bad_trust`)
     or `NotFound` (`no_trust`).
     """
     public, end = parse_key(key), resolve_revision(session, until)
@@ -78,9 +78,9 @@ def retire_key(session: Session, key: str, until: str = "@") -> TrustChanged:
 
 
 def revoke_key(session: Session, key: str, reason: str, since: str = "") -> TrustChanged:
-    """Let nothing count that a key signed, from the snapshot `since` on or, without it, ever.
+    """Invalidate the signatures of a key from the snapshot `since` on; by default all of them.
 
-    Raises as `end_key`.
+    Raises as `retire_key`.
     """
     public = parse_key(key)
     first = resolve_revision(session, since) if since else b""
@@ -93,7 +93,7 @@ def revoke_key(session: Session, key: str, reason: str, since: str = "") -> Trus
 
 
 def set_threshold(session: Session, threshold: int) -> TrustChanged:
-    """Say how many keys have to sign. Raises `InvalidInput` (`bad_trust`) or `NotFound`."""
+    """Set how many keys have to sign. Raises `InvalidInput` (`bad_trust`) or `NotFound`."""
     return _edit_trust_file(
         session,
         b"",
@@ -103,12 +103,12 @@ def set_threshold(session: Session, threshold: int) -> TrustChanged:
 
 
 def repair_trust(session: Session) -> TrustChanged:
-    """Put the last good trust file back where the present one is broken.
+    """Restore the last valid trust file if the present one is broken.
 
-    That is the one in force; of several, the one along first parents. Where the file is
-    good nothing changes. Raises `NotFound` (`no_trust`) if no good one came before.
+    That is the one in force; of several, the one along first parents. A valid file is not
+    changed. Raises `NotFound` (`no_trust`) if there was no valid one before.
     """
-    message = "Put the last good trust file back"
+    message = "Restore the last valid trust file"
     with locked_write_transaction(session, "trust", message) as txn:
         record_manual_edits(
             txn, working_copy.store_edits_at(session, txn.store_tx, txn.bundle, [POLICY_PATH])
@@ -120,7 +120,7 @@ def repair_trust(session: Session) -> TrustChanged:
 def _edit_trust_file(
     session: Session, key: bytes, message: str, edit_text: Callable[[bytes], bytes]
 ) -> TrustChanged:
-    """Record the trust file as `edited` makes it from its text, b"" if there is none."""
+    """Record the result of `edit_text` on the trust file, whose text is b"" if there is none."""
     with locked_write_transaction(session, "trust", message) as txn:
         record_manual_edits(
             txn, working_copy.store_edits_at(session, txn.store_tx, txn.bundle, [POLICY_PATH])
@@ -133,7 +133,7 @@ def _edit_trust_file(
 def _record_trust_file(
     txn: WriteTransaction, key: bytes, text: bytes, changed: bool, message: str
 ) -> TrustChanged:
-    """Record a trust file, if it is `changed`, and tell what it says."""
+    """Record a trust file if it is `changed`, and return its description."""
     if changed:
         _commit_trust_file(txn, text, message)
     signed = read_signatures(txn.session, txn.head) if changed else []
@@ -156,7 +156,7 @@ def _commit_trust_file(txn: WriteTransaction, text: bytes, message: str) -> None
 
 
 def _read_valid_text(session: Session, snapshot_id: bytes) -> bytes:
-    """Return the text of the trust file that a snapshot holds, b"" if it holds none.
+    """Return the text of the trust file of a snapshot, b"" if it has none.
 
     Raises `InvalidInput` (`bad_trust`) if it is broken.
     """
@@ -171,13 +171,13 @@ def _read_valid_text(session: Session, snapshot_id: bytes) -> bytes:
         raise InvalidInput(
             error.message,
             code=error.code,
-            hint="put the last good one back with `brain key repair`, or mend the file",
+            hint="restore the last valid one with `brain key repair`, or edit the file",
         ) from error
     return text
 
 
 def _find_last_valid_text(session: Session, snapshot_id: bytes) -> tuple[bytes, bool]:
-    """Return the last good trust file, and whether a broken one has come since."""
+    """Return the last valid trust file, and whether the present one is broken."""
     waiting, visited = [snapshot_id], set[bytes]()
     while waiting:
         here = waiting.pop()
@@ -192,24 +192,25 @@ def _find_last_valid_text(session: Session, snapshot_id: bytes) -> tuple[bytes, 
             if text:
                 return text, here != snapshot_id
     raise NotFound(
-        "no good trust file came before",
+        "no valid trust file was recorded before",
         code="no_trust",
-        hint=f"remove {POLICY_PATH}, record that with `brain snapshot`, and begin with `brain key trust`",
+        hint=f"remove {POLICY_PATH}, record that with `brain snapshot`, and start again with"
+        " `brain key trust`",
     )
 
 
 def _refuse_revoked_key(session: Session, key: bytes) -> None:
-    """Refuse a key that was revoked on the way to the head: it never counts again."""
+    """Refuse a key that was revoked in the history: it can never be trusted again."""
     if format_key(key) in _find_revocations(session, session.head()):
         raise InvalidInput(
-            f"{format_key(key)} was revoked, and stays so",
+            f"{format_key(key)} was revoked",
             code="revoked_key",
-            hint="make a new key with `brain key new`, and trust that",
+            hint="create a new key with `brain key new`, and trust that",
         )
 
 
 def _find_revocations(session: Session, snapshot_id: bytes) -> dict[str, Revocation]:
-    """Return the last revocation of each key on the way to a snapshot, by key."""
+    """Return the last revocation of each key in the history of a snapshot, by key."""
     out: dict[str, Revocation] = {}
     for one in read_rights_graph(session, snapshot_id).rights:
         for row in one.keys if isinstance(one, policy.Policy) else ():
@@ -223,7 +224,7 @@ def _require_text(text: bytes) -> bytes:
         raise NotFound(
             "this brain has no trust file yet",
             code="no_trust",
-            hint="begin with `brain key trust KEY --as NAME`",
+            hint="create it with `brain key trust KEY --as NAME`",
         )
     return text
 
@@ -243,5 +244,5 @@ def _describe_policy(text: bytes) -> tuple[int, list[TrustedKey]]:
     ]
 
 
-def _describe_revocation(found: policy.KeyRevocation) -> Revocation:
-    return Revocation(found.since.hex() or None, found.reason)
+def _describe_revocation(revocation: policy.KeyRevocation) -> Revocation:
+    return Revocation(revocation.since.hex() or None, revocation.reason)

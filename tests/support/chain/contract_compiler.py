@@ -1,4 +1,6 @@
-"""Compile contracts with solc and build the shipped artifact: `python -m tests.support.chain.contract_compiler`.
+"""Compile contracts with solc, and build the shipped artifact.
+
+Run `python -m tests.support.chain.contract_compiler`.
 
 The hash of the runtime code in the artifact is also that of `brain/chain/contracts/__init__.py`.
 """

@@ -1,4 +1,6 @@
-"""Mutants of real evidence, none of which may be accepted: `python -m tests.support.chain.evidence_mutations`.
+"""Mutants of real evidence, all of which must be refused.
+
+Run `python -m tests.support.chain.evidence_mutations`.
 
     python -m tests.support.chain.evidence_mutations --count 20000 --seed 7
 
@@ -164,8 +166,10 @@ class EvidenceMutator:
 
 
 _MUTATIONS = (
-    EvidenceMutator.flip_bit, EvidenceMutator.cut_bytes, EvidenceMutator.splice_bytes, EvidenceMutator.change_digit, EvidenceMutator.change_number, EvidenceMutator.swap_values,
-    EvidenceMutator.transplant_value, EvidenceMutator.insert_anything, EvidenceMutator.change_list, EvidenceMutator.change_fields, EvidenceMutator.change_encoded,
+    EvidenceMutator.flip_bit, EvidenceMutator.cut_bytes, EvidenceMutator.splice_bytes,
+    EvidenceMutator.change_digit, EvidenceMutator.change_number, EvidenceMutator.swap_values,
+    EvidenceMutator.transplant_value, EvidenceMutator.insert_anything,
+    EvidenceMutator.change_list, EvidenceMutator.change_fields, EvidenceMutator.change_encoded,
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Gas costs of BrainRegistry, measured on a real node: `python -m tests.support.chain.gas_costs`.
 
-`python -m tests.support.chain.gas_costs` prints the table and writes it into docs/chain.md, between marks.
+`python -m tests.support.chain.gas_costs` prints the table and writes it into docs/chain.md,
+between marks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Commit to a contract in another process that is killed at a named moment.
 
-python -m tests.support.chain.killed_commits MOMENT URL GENESIS CONTRACT KEY FOLDER BRAIN SNAPSHOT PARENT
+python -m tests.support.chain.killed_commits MOMENT URL GENESIS CONTRACT KEY FOLDER BRAIN SNAPSHOT
+PARENT
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""A campaign against BrainRegistry: `python -m tests.support.chain.registry_campaign --seed 1 --budget 600`.
+"""A campaign of random calls against BrainRegistry.
+
+Run `python -m tests.support.chain.registry_campaign --seed 1 --budget 600`.
 
 Accounts do what hypothesis draws by the seed, the same for the same seed, and a model says
 what may come of it. A difference is printed with the shortest steps that show it, and the
@@ -54,7 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for ending, times in sorted(RegistryMachine.outcome_counts.items()):
         _print_line(f"{times:8,}  {ending}")
     _print_line(
-        f"{RegistryMachine.outcome_counts.total():,} calls, seeds {options.seed} to {number}, none wrong"
+        f"{RegistryMachine.outcome_counts.total():,} calls,"
+        f" seeds {options.seed} to {number}, none wrong"
     )
     return 0
 

@@ -1,4 +1,4 @@
-"""Evidence of a synthetic chain, a log of a few entries and a lineage of two snapshots, always the same."""
+"""Deterministic evidence: a synthetic chain, a log of a few entries, two snapshots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from brain.chain.evidence.evidence_model import KIND_ANCHOR, KIND_BRAIN
 from brain.chain.ledger_protocol import FINALIZED, NO_PARENT, Commitment
 from brain.chain.tlog import checkpoints, signed_note
 from brain.chain.tlog.checkpoints import Checkpoint
-from brain.chain.tlog.log_entry import LogEntry, encode_entry
+from brain.chain.tlog.log_entry import LogLeaf, encode_entry
 from brain.chain.tlog.signed_note import ALGORITHM_COSIGNATURE, ALGORITHM_ED25519, VerifierKey
 from brain.objects.snapshot import Snapshot
 from brain.proofs.proof_builder import build_descent_proof, build_path_proof
@@ -63,24 +63,24 @@ LOG_KEY = VerifierKey("log.example", ALGORITHM_ED25519, ed25519.public_key(LOG_K
 WITNESS_KEY = VerifierKey(
     "witness.example", ALGORITHM_COSIGNATURE, ed25519.public_key(WITNESS_KEY_SEED)
 )
-OPENING_ENTRY = LogEntry(FIRST_SNAPSHOT.id, 1, FIRST_SNAPSHOT.id, NO_PARENT, FIXED_TIME_MS)
-COMMIT_ENTRY = LogEntry(
+OPENING_ENTRY = LogLeaf(FIRST_SNAPSHOT.id, 1, FIRST_SNAPSHOT.id, NO_PARENT, FIXED_TIME_MS)
+COMMIT_ENTRY = LogLeaf(
     FIRST_SNAPSHOT.id, 2, LAST_SNAPSHOT.id, FIRST_SNAPSHOT.id, FIXED_TIME_MS + 1000
 )
 OTHER_ENTRIES = [
-    LogEntry(keccak(b"%d" % n), 1, keccak(b"at %d" % n), NO_PARENT, FIXED_TIME_MS) for n in range(5)
+    LogLeaf(keccak(b"%d" % n), 1, keccak(b"at %d" % n), NO_PARENT, FIXED_TIME_MS) for n in range(5)
 ]
 LOG_ENTRIES = [*OTHER_ENTRIES[:3], OPENING_ENTRY, OTHER_ENTRIES[3], COMMIT_ENTRY, OTHER_ENTRIES[4]]
 
 EvidenceDocument = dict[str, Any]
 
 
-def leaf_hashes(entries: Sequence[LogEntry]) -> list[bytes]:
+def leaf_hashes(entries: Sequence[LogLeaf]) -> list[bytes]:
     return [rfc6962.leaf_hash(encode_entry(entry)) for entry in entries]
 
 
 def signed_checkpoint(
-    entries: Sequence[LogEntry],
+    entries: Sequence[LogLeaf],
     seed: bytes = LOG_KEY_SEED,
     key: VerifierKey = LOG_KEY,
     judges: int = 0,
@@ -97,7 +97,7 @@ def signed_checkpoint(
 
 
 def make_log_field(
-    entry: LogEntry = COMMIT_ENTRY, entries: Sequence[LogEntry] = LOG_ENTRIES, **by: Any
+    entry: LogLeaf = COMMIT_ENTRY, entries: Sequence[LogLeaf] = LOG_ENTRIES, **by: Any
 ) -> EvidenceDocument:
     """Return the field `log` for an entry of a log."""
     place = list(entries).index(entry)

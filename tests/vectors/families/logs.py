@@ -8,7 +8,7 @@ from typing import Any
 from brain.chain.ledger_protocol import NO_PARENT
 from brain.chain.tlog import checkpoints, compact_ranges, signed_note
 from brain.chain.tlog.checkpoints import Checkpoint
-from brain.chain.tlog.log_entry import MAX_SEQ, MAX_TIME_MS, LogEntry, decode_entry, encode_entry
+from brain.chain.tlog.log_entry import MAX_SEQ, MAX_TIME_MS, LogLeaf, decode_entry, encode_entry
 from brain.chain.tlog.log_reader import log_origin
 from brain.chain.tlog.rfc6962 import EMPTY_ROOT, leaf_hash
 from brain.chain.tlog.signed_note import ALGORITHM_COSIGNATURE, ALGORITHM_ED25519, VerifierKey
@@ -29,7 +29,7 @@ def _snapshot(brain: int, seq: int) -> bytes:
 
 
 ENTRIES = [
-    LogEntry(
+    LogLeaf(
         BRAINS[n % 3], n // 3 + 1, _snapshot(n % 3, n // 3 + 1), _snapshot(n % 3, n // 3), TIME + n
     )
     for n in range(SIZE)

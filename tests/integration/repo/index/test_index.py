@@ -164,7 +164,7 @@ def test_the_frame_names_who_signed_where_nothing_vouches_for_them(brain: Brain)
     described(brain, "a", "b")
     assert "which nobody signed" in brain.framed_index()
     key = signing(brain, 1)
-    told = "no root key is pinned for this brain, so nothing vouches for that key"
+    told = "no root key is pinned for this brain, so that key cannot be checked"
     assert f", signed by {key}; {told}. A line" in brain.framed_index()
     for number in range(2, 6):
         signing(brain, number)
@@ -176,25 +176,25 @@ def test_the_frame_names_who_signed_where_nothing_vouches_for_them(brain: Brain)
     assert "which nobody signed" in brain.framed_index()
     signing(brain, 1)
     for text in (brain.framed_index(), brain.prompt().prompt):
-        assert "signed by who may" not in text and f"signed by {key}; no root key" in text
+        assert "signed by keys that may" not in text and f"signed by {key}; no root key" in text
 
 
 def test_the_frame_says_signed_by_who_may_sign_on_the_word_of_a_pinned_root(brain: Brain) -> None:
     described(brain, "a", "b")
     roots = [signing(brain, 1)]
     pin(brain, *roots)
-    assert "signed by who may sign" in brain.framed_index()
+    assert "signed by keys that may sign" in brain.framed_index()
     brain.trust_key(roots[0], "alice")
     assert "which nobody signed" in brain.framed_index()
     signing(brain, 1)
     described(brain, "a", "c")
     stranger = signing(brain, 2)
-    assert "signed by nobody who may" in brain.framed_index()
+    assert "signed by no key that may sign" in brain.framed_index()
     signing(brain, 1)
     for text in (brain.framed_index(), brain.prompt().prompt):
-        assert "signed by who may sign" in text and "ed25519:" not in text
+        assert "signed by keys that may sign" in text and "ed25519:" not in text
     pin(brain, stranger)
-    assert "signed by nobody who may" in brain.framed_index()
+    assert "signed by no key that may sign" in brain.framed_index()
 
 
 def test_who_wrote_himself_into_the_trust_file_is_nobody_who_may(brain: Brain) -> None:
@@ -205,7 +205,7 @@ def test_who_wrote_himself_into_the_trust_file_is_nobody_who_may(brain: Brain) -
     brain._session.sign_with = lambda: bytes([2]) * 32
     brain.trust_key(format_key(ed25519.public_key(bytes([2]) * 32)), "mallory")
     described(brain, "a", "evil")
-    assert "signed by nobody who may" in brain.framed_index()
+    assert "signed by no key that may sign" in brain.framed_index()
 
 
 def test_a_signature_by_a_key_that_was_revoked_later_is_nobodys_who_may(brain: Brain) -> None:
@@ -216,18 +216,18 @@ def test_a_signature_by_a_key_that_was_revoked_later_is_nobodys_who_may(brain: B
     pin(brain, alice)
     brain._session.sign_with = lambda: bytes([2]) * 32
     described(brain, "a", "b")
-    assert "signed by who may sign" in brain.framed_index()
+    assert "signed by keys that may sign" in brain.framed_index()
     brain._session.sign_with = lambda: bytes([1]) * 32
     brain.revoke_key(bob, "stolen")
-    assert "signed by who may sign" in brain.framed_index()
-    assert "signed by nobody who may" in brain.framed_index("@~1")
+    assert "signed by keys that may sign" in brain.framed_index()
+    assert "signed by no key that may sign" in brain.framed_index("@~1")
 
 
 def test_a_proposal_asks_for_the_same_roots(brain: Brain) -> None:
     described(brain, "a", "b")
     pin(brain, signing(brain, 1))
     with brain.proposal("agent") as proposed:
-        assert "signed by who may sign" in proposed.framed_index()
+        assert "signed by keys that may sign" in proposed.framed_index()
 
 
 def test_skill_text_03_a_reviewer_sees_the_bytes_that_the_model_sees(brain: Brain) -> None:
@@ -290,4 +290,4 @@ def test_the_frame_names_the_brain_of_the_snapshot_and_vouches_for_no_other_brai
         with fork._session.store.transaction() as tx:
             tx.put_signature(bytes.fromhex(origin), key, signature)
         text = fork.framed_index(origin)
-    assert f"the brain {name[:12]} " in text and "signed by nobody who may" in text
+    assert f"the brain {name[:12]} " in text and "signed by no key that may sign" in text

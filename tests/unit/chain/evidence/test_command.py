@@ -48,10 +48,8 @@ def test_what_a_reader_who_brings_nothing_is_told(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     first, second, *rows, a, b, c, d = done.stdout.splitlines()
     assert first.startswith(f"Shown: {NEW_PATH} is in snapshot ")
-    assert (
-        f"commitment 2 of brain {synthetic_evidence.FIRST_SNAPSHOT.id.hex()[:12]}, the head at block 123"
-        in first
-    )
+    brain = synthetic_evidence.FIRST_SNAPSHOT.id.hex()[:12]
+    assert f"commitment 2 of brain {brain}, the head at block 123" in first
     assert second == "Trust: L0, hashes and signatures only."
     shown = dict(row.split(maxsplit=1) for row in rows)
     assert shown["owner"] == OWNER and shown["blob"] and shown["snapshot"]
@@ -59,7 +57,7 @@ def test_what_a_reader_who_brings_nothing_is_told(folder: Path) -> None:
     assert a == "To rely on it, you still need:"
     assert b == "- the file itself, to compare it with what is proven"
     assert c == "- a hash of block 123 on chain 31337 that you trust"
-    assert d == (f"- that {OWNER} is who may speak for this brain: anybody can open it as theirs")
+    assert d == (f"- that {OWNER} is the owner of this brain: anybody can open it as theirs")
 
 
 def test_a_reader_who_brings_all_of_it_is_told_that_nothing_is_missing(folder: Path) -> None:

@@ -25,14 +25,14 @@ def fields(block: dict[str, Any] | None = None) -> list[Any]:
 
 def code_of(items: Any) -> str:
     with pytest.raises(BrainError) as caught:
-        block_header.decode_header(rlp.encode(items))
+        block_header.decode_block_header(rlp.encode(items))
     return caught.value.code
 
 
 @pytest.mark.parametrize("fork", HEADER_FIELDS_BY_FORK)
 def test_the_header_of_each_fork_is_read(fork: str) -> None:
     block = WORLD._replace(fields=HEADER_FIELDS_BY_FORK[fork]).block()
-    found = block_header.decode_header(block_header.encode_rpc_header(block))
+    found = block_header.decode_block_header(block_header.encode_rpc_header(block))
     assert found.hash.hex() == block["hash"][2:]
     assert found.number == int(block["number"], 16)
     assert found.time == int(block["timestamp"], 16)
@@ -41,9 +41,9 @@ def test_the_header_of_each_fork_is_read(fork: str) -> None:
 
 def test_what_later_forks_add_is_covered_by_the_hash_and_not_read() -> None:
     data = rlp.encode([*fields(), keccak(b"later"), b"\7"])
-    found = block_header.decode_header(data)
+    found = block_header.decode_block_header(data)
     assert found.hash == keccak(data)
-    assert found[1:] == block_header.decode_header(rlp.encode(fields()))[1:]
+    assert found[1:] == block_header.decode_block_header(rlp.encode(fields()))[1:]
 
 
 @pytest.mark.parametrize("count", [0, 1, 14, 18, 19, 33, 40])
@@ -73,7 +73,7 @@ def test_a_header_that_is_none_or_too_long_is_refused() -> None:
     items = fields()
     assert code_of([*items[:12], bytes(block_header.MAX_HEADER_BYTES), *items[13:]]) == "bad_header"
     with pytest.raises(BrainError):
-        block_header.decode_header(rlp.encode(items) + b"\0")
+        block_header.decode_block_header(rlp.encode(items) + b"\0")
 
 
 def test_a_block_of_a_node_that_does_not_have_its_hash_is_refused() -> None:

@@ -49,8 +49,8 @@ def test_what_is_read_is_the_one_encoding_of_it(data: bytes) -> None:
     ("data", "why"),
     [
         ("", "missing"),
-        ("8100", "stands for itself"),
-        ("817f", "stands for itself"),
+        ("8100", "single byte"),
+        ("817f", "single byte"),
         ("b800", "shortest"),
         ("b837" + "00" * 55, "shortest"),
         ("b90038" + "00" * 56, "shortest"),
@@ -64,8 +64,8 @@ def test_what_is_read_is_the_one_encoding_of_it(data: bytes) -> None:
         ("c2c1", "cut short"),
         ("c1c180", "cut short"),
         ("c281", "cut short"),
-        ("8080", "follows"),
-        ("c000", "follows"),
+        ("8080", "follow"),
+        ("c000", "follow"),
         ("c1" * 9 + "c0", "cut short"),
         ("c9c8c7c6c5c4c3c2c1c0", "too deeply"),
     ],
@@ -86,12 +86,12 @@ def test_depth_and_size_are_limited_without_recursion_that_fails() -> None:
 @pytest.mark.parametrize("item", [b"\0", b"\0\1", bytes(9), b"\1" * 9, [], [b""]])
 def test_a_number_has_no_zeros_in_front_and_fits(item: Any) -> None:
     with pytest.raises(ProofError):
-        rlp.read_integer(item, 8)
+        rlp.read_rlp_integer(item, 8)
 
 
 def test_numbers_are_read_as_they_are_written() -> None:
     for value in (0, 1, 127, 128, 255, 256, (1 << 64) - 1):
-        assert rlp.read_integer(rlp.encode_integer(value), 8) == value
+        assert rlp.read_rlp_integer(rlp.encode_integer(value), 8) == value
 
 
 def test_a_list_is_no_string_and_a_string_no_list() -> None:

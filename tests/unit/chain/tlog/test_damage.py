@@ -310,6 +310,6 @@ def test_a_foreign_schema_is_refused(filled: Path, sql: str, code: str) -> None:
 
 
 def test_a_link_for_a_database_is_refused(filled: Path, tmp_path: Path) -> None:
-    shutil.move_branches(filled / "log.db", tmp_path / "elsewhere.db")
+    shutil.move(filled / "log.db", tmp_path / "elsewhere.db")
     (filled / "log.db").symlink_to(tmp_path / "elsewhere.db")
     assert faults(filled) == {"bad_store"}

@@ -8,21 +8,21 @@ import pytest
 
 from brain.chain.ledger_protocol import NO_PARENT
 from brain.chain.tlog import log_entry
-from brain.chain.tlog.log_entry import LogEntry, decode_entry, encode_entry
+from brain.chain.tlog.log_entry import LogLeaf, decode_entry, encode_entry
 from brain.encoding import pack
 from brain.errors import FormatError
 from brain.objects import snapshot
 from tests.support.tlog_ledgers import FIXED_TIME_MS, derive_id
 
-FIRST = LogEntry(derive_id("brain"), 1, derive_id(1), NO_PARENT, FIXED_TIME_MS)
-SECOND = LogEntry(derive_id("brain"), 2, derive_id(2), derive_id(1), FIXED_TIME_MS)
-LARGEST = LogEntry(
+FIRST = LogLeaf(derive_id("brain"), 1, derive_id(1), NO_PARENT, FIXED_TIME_MS)
+SECOND = LogLeaf(derive_id("brain"), 2, derive_id(2), derive_id(1), FIXED_TIME_MS)
+LARGEST = LogLeaf(
     derive_id("b"), log_entry.MAX_SEQ, derive_id(2), derive_id(1), log_entry.MAX_TIME_MS
 )
 
 
 @pytest.mark.parametrize("made", [FIRST, SECOND, LARGEST])
-def test_an_entry_comes_back_as_it_went(made: LogEntry) -> None:
+def test_an_entry_comes_back_as_it_went(made: LogLeaf) -> None:
     assert decode_entry(encode_entry(made)) == made
     assert len(encode_entry(made)) <= len(encode_entry(LARGEST)) == log_entry.MAX_ENTRY_BYTES
 

@@ -22,31 +22,32 @@ WRITERS, COMMITS = 6, 20
 START = """
 import os, sys
 from pathlib import Path
-from brain.chain.ledger_protocol import NO_PARENT, Wish
+from brain.chain.ledger_protocol import NO_PARENT
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.errors import Conflict
-from tests.support.tlog_ledgers import an_id, opening
+from tests.support.tlog_ledgers import derive_id, opening_requests
 log, name = EmbeddedLedger(Path(sys.argv[1])), sys.argv[2]
 """
 
 COMPETE = """
-shared, mine = an_id("shared"), an_id(name)
+shared, own = derive_id("shared"), derive_id(name)
 for number in range(int(sys.argv[3])):
     while True:
         head = log.head(shared)
         try:
-            log.commit(shared, an_id(name, number), head.snapshot if head else NO_PARENT)
+            log.commit(shared, derive_id(name, number), head.snapshot if head else NO_PARENT)
             break
         except Conflict:
             pass
-    head = log.head(mine)
-    log.commit(mine, an_id(number), head.snapshot if head else NO_PARENT)
+    head = log.head(own)
+    log.commit(own, derive_id(number), head.snapshot if head else NO_PARENT)
 """
 
 FOREVER = """
 number = 0
 while True:
-    size = log.commit_many(opening((name, number, place) for place in range(number % 40 + 1)))
+    names = ((name, number, place) for place in range(number % 40 + 1))
+    log.commit_many(opening_requests(names))
     os.write(1, b"%d %s\\n" % (number, log.checkpoint().replace("\\n", "|").encode()))
     number += 1
 """

@@ -1,0 +1,151 @@
+"""What the parts of an EVM ledger share: configuration, nodes, contract, account, folders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ...errors import InvalidInput
+from ..evidence import storage_layout
+from .abi import ContractState
+from .account import Account
+from .commitment_reader import CommitmentReader
+from .evm_config import EvmLedgerConfig
+from .fees import Quote
+from .journal import TxIntent, TxJournal, TxRecord
+from .node_quorum import NodeQuorum, QuorumView
+from .registry_contract import RegistryContract
+from .rollback_guard import RollbackGuard
+from .tx_sender import ApproveQuote, TxSender
+from .tx_status import SentTransaction, TxTracker
+
+
+class LedgerContext:
+    """One configured ledger, its nodes and the user's key; see `EvmLedger` for the arguments."""
+
+    def __init__(
+        self,
+        config: EvmLedgerConfig,
+        folder: Path,
+        account: Account | Callable[[], Account] | None,
+        *,
+        approve: ApproveQuote,
+        patience: float,
+        timeout: float,
+    ) -> None:
+        self.config = config
+        self.folder = folder
+        self.nodes = NodeQuorum(config, timeout)
+        self.registry = RegistryContract(config, self.nodes)
+        self.tx_tracker = TxTracker(self.nodes, self.registry)
+        self.commitments = CommitmentReader(config, self.nodes, self.registry)
+        self.rollback_guard = RollbackGuard(folder / "seen" / self.contract_key, self.nodes)
+        self._account = account if isinstance(account, Account) else None
+        self._open_account = account
+        self._approve = approve
+        self.patience = patience
+
+    @property
+    def contract_key(self) -> str:
+        """File-name key for the contract."""
+        return f"{self._chain_key}-{self.config.contract}"
+
+    @property
+    def chain_folder(self) -> Path:
+        """The folder of the journals, one for each key; journals belong to the chain."""
+        return self.folder / "chains" / self._chain_key
+
+    @property
+    def _chain_key(self) -> str:
+        return f"{self.config.chain_id}-{self.config.genesis[2:18]}"
+
+    @property
+    def creator(self) -> str:
+        """The account to which the ids of brains in the contract are bound.
+
+        Raises `InvalidInput` (`no_key`) if neither the configuration nor a key names it.
+        """
+        address = self.config.creator
+        if not address and self._open_account is not None:
+            address = self.account.address
+        if not address:
+            raise InvalidInput(
+                f"the account that opens brains in {self.config.name} is unknown",
+                code="no_key",
+                hint="name the creator of the ledger, or provide a key",
+            )
+        return address
+
+    @property
+    def account(self) -> Account:
+        """The account that signs, opened when first needed. Raises `InvalidInput` (`no_key`)."""
+        if self._account is None and callable(self._open_account):
+            self._account = self._open_account()
+        if self._account is None:
+            raise InvalidInput(
+                f"{self.config.name} needs a key for this",
+                code="no_key",
+                hint="provide a keystore file, or a private key in the environment",
+            )
+        return self._account
+
+    @property
+    def sender_address(self) -> str:
+        """The address of the opened account, else the creator; no account is opened for it."""
+        return self._account.address if self._account else self.creator
+
+    @property
+    def sender(self) -> TxSender:
+        """Sends with the user's key. Raises `InvalidInput` (`no_key`)."""
+        account = self.account
+        journal = self.journal(account.address)
+        return TxSender(self.config, self.nodes, self.tx_tracker, journal, account, self._approve)
+
+    def journal(self, address: str) -> TxJournal:
+        """Return the journal of a key on this chain."""
+        return TxJournal(self.chain_folder / address)
+
+    def registry_id(self, brain: bytes) -> bytes:
+        """Return the id of a brain in the contract, which is bound to its creator."""
+        return storage_layout.brain_id(bytes.fromhex(self.creator[2:]), brain)
+
+    def contract_view(self) -> QuorumView:
+        """Return the latest block. Raises `InvalidInput` (`bad_ledger`) without a contract."""
+        if not self.config.contract:
+            raise InvalidInput(
+                f"the ledger {self.config.name} has no contract",
+                code="bad_ledger",
+                hint="deploy one, or name its address",
+            )
+        return self.nodes.latest_view()
+
+    def read_state(self, view: QuorumView, id: bytes) -> ContractState | None:
+        """Return the state of a brain in the contract, None if it was never opened.
+
+        Raises `VerificationFailed` (`rolled_back`) if it is behind what was seen before.
+        """
+        state = self.registry.read_state(view, id)
+        self.rollback_guard.check_head(view, id, state)
+        return state
+
+    def quote(self, data: bytes) -> Quote:
+        """Return what a call to the contract would cost, and send nothing."""
+        view = self.contract_view()
+        self.registry.check_code(view)
+        return self.sender.quote(view, self.config.contract, data)
+
+    def transact(self, kind: str, data: bytes) -> SentTransaction:
+        """Send a call to the contract, unless the same call is pending, and wait for it."""
+        sender = self.sender
+        with sender.exclusive_lock():
+            view = self.contract_view()
+            self.registry.check_code(view)
+            call = (self.config.contract, data)
+            pending = sender.resend_pending(view)
+            same = next((one for one in pending if (one.to, one.data) == call), None)
+            record = sender.resend(view, same) if same else sender.send(view, TxIntent(kind), *call)
+        return self.wait_until_included(record)
+
+    def wait_until_included(self, record: TxRecord) -> SentTransaction:
+        """Wait for a transaction, as long as patience lasts; see `TxTracker`."""
+        return self.tx_tracker.wait_until_included(record, self.sender_address, self.patience)
