@@ -106,17 +106,9 @@ def upsert_document(
     """
     before, incoming = _split_both(prior, body)
     document = _update_with_description(before, incoming, description)
-    known_versions = []
-    if before is not None and before.opening:
-        known_versions.append(
-            stated_version(parse_front_matter(before.front_matter)) or skill_version.FIRST_VERSION
-        )
-    elif prior is not None:
-        known_versions.append(skill_version.FIRST_VERSION)
-    if prior_version:
-        known_versions.append(prior_version)
-    previous = skill_version.greatest_version(known_versions) if known_versions else None
-    if previous is not None:
+    previous = None
+    if prior is not None or prior_version:
+        previous = _greatest_known_version(before, prior_version, prior is not None)
         number = skill_version.next_version(previous)
     else:
         number = skill_version.check_initial_version(
@@ -162,22 +154,15 @@ def bump_document(content: bytes, previous: str, slug: str) -> UpdatedSkill:
 
 
 def replace_document(
-    prior: bytes, prior_version: str | None, slug: str, content: bytes
+    prior: bytes, slug: str, content: bytes, prior_version: str | None = None
 ) -> UpdatedSkill:
-    """Return what a skill becomes whose whole text is now `content`, its head included.
+    """Return what a skill becomes whose whole text is now `content`, front matter included.
 
-    Other than in a save, what is gone from the head is gone. `prior_version` is as for
-    `upsert_document`, and so is what is raised.
+    Unlike in a save, fields that `content` lacks are removed. `prior_version` is as for
+    `upsert_document`, which raises the same.
     """
     before, _ = _split_both(prior, content)
-    known_versions = [skill_version.FIRST_VERSION]
-    if before is not None and before.opening:
-        known_versions = [
-            stated_version(parse_front_matter(before.front_matter)) or skill_version.FIRST_VERSION
-        ]
-    if prior_version:
-        known_versions.append(prior_version)
-    new = bump_document(content, skill_version.greatest_version(known_versions), slug)
+    new = bump_document(content, _greatest_known_version(before, prior_version, True), slug)
     document_parts.check_document_text(new.content)
     return new
 
@@ -235,6 +220,17 @@ def _update_with_description(
         if wanted and document.opening
         else document
     )
+
+
+def _greatest_known_version(
+    before: DocumentParts | None, prior_version: str | None, exists: bool
+) -> str:
+    """Return the greater of the version in the text before and that of the lineage."""
+    versions = [prior_version] if prior_version else []
+    if exists:
+        stated = _document_version(before) if before is not None else None
+        versions.append(stated or skill_version.FIRST_VERSION)
+    return skill_version.greatest_version(versions)
 
 
 def _document_version(document: DocumentParts) -> str | None:

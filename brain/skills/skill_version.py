@@ -57,16 +57,6 @@ def parse_version(raw: str, line: int = 0) -> str:
     return parse_version_form(raw, line).text
 
 
-def bump_version_scalar(raw: str, line: int = 0) -> str:
-    """Return the scalar for the version after `raw`: its last number plus one.
-
-    Quotes and `v` are kept; quotes are added where YAML would read a float.
-    Raises `InvalidInput` with code `bad_version`.
-    """
-    form = parse_version_form(raw, line)
-    return format_version(next_version(form.text, line), form)
-
-
 def next_version(text: str, line: int = 0) -> str:
     """Return the text form of the version after `text`, which is a text form.
 
