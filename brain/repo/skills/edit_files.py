@@ -8,6 +8,7 @@ somebody changed in the file by hand is recorded first, and is what the function
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from ... import limits
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
@@ -21,14 +22,14 @@ from ...worktree.scan_paths import is_path_ignored
 from ..changes.snapshot_folder import build_snapshot_result
 from ..changes.snapshot_paths import Edits, parent_folders, refuse_new_collisions
 from ..core import working_copy
-from ..core.manual_edits import record_manual_edits
 from ..core.pending_writes import refuse_long_names
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read import skill_lookup
 from ..read.revisions import resolve_revision
-from .upsert import locate_prior_text, record_skill
-from .version_history import find_last_version, has_had_version
+from .skill_files import record_edits_at, record_upsert
+from .upsert import locate_prior_text
+from .version_history import build_new_version
 
 ContentChange = Callable[[bytes | None], bytes | None]
 """Gets the content of a file and returns the new one; None where there is no file.
@@ -80,18 +81,21 @@ def edit_skill(
         if prior_text is None:
             raise skill_lookup.missing_skill_error(session, txn.bundle, text)
         if not inner:
-            new = _raise_version(txn, slug, path, prior_text, change(prior_text) or b"")
-            return record_skill(txn, slug, path, new, None, message)
+            content = change(prior_text) or b""
+            build = partial(skill_document.replace_document, prior_text, slug, content)
+            new = build_new_version(txn, slug, path, build)
+            return record_upsert(txn, slug, path, new, None, message)
         home, edits = _plan_skill_folder(txn, path)
         file = f"{home}/{inner}"
         _refuse_unwritable_path(session, file)
         if file.rpartition("/")[2] in skill_layout.SKILL_FILES:
             raise InvalidInput(f"{printable_text(inner)} would be a skill itself", code="bad_path")
         edits.update(_apply_change(txn, file, change))
-        new = _raise_version(txn, slug, path, prior_text, prior_text)
+        build = partial(skill_document.replace_document, prior_text, slug, prior_text)
+        new = build_new_version(txn, slug, path, build)
         before = txn.bundle
         main = f"{home}/{skill_layout.SKILL_FILES[0]}" if path in edits else path
-        upserted = record_skill(txn, slug, main, new, None, message, edits)
+        upserted = record_upsert(txn, slug, main, new, None, message, edits)
         refuse_new_collisions(txn, before, [main, file])
         return upserted
 
@@ -101,9 +105,7 @@ def _apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Ed
     session = txn.session
     now = working_copy.read_if_unchanged(session, txn.bundle, path)
     if now is None:
-        record_manual_edits(
-            txn, working_copy.store_edits_at(session, txn.store_tx, txn.bundle, [path])
-        )
+        record_edits_at(txn, [path])
     was = bundles.get_entry(session.nodes, txn.bundle, path)
     if was is not None and was.kind == LINK:
         raise InvalidInput(f"{printable_text(path)} is a link", code="not_regular")
@@ -129,15 +131,6 @@ def read_editable_content(session: Session, entry: TreeEntry) -> bytes:
             hint=f"files of up to {limits.MAX_EDIT_BYTES} bytes are read as a whole",
         )
     return session.reader.read_blob(entry.blob, entry.size)
-
-
-def _raise_version(
-    txn: WriteTransaction, slug: str, path: str, prior_text: bytes, text: bytes
-) -> skill_document.UpdatedSkill:
-    new = skill_document.replace_document(prior_text, None, slug, text)
-    if has_had_version(txn, path, new.version):
-        return skill_document.replace_document(prior_text, find_last_version(txn, slug), slug, text)
-    return new
 
 
 def _plan_skill_folder(txn: WriteTransaction, path: str) -> tuple[str, Edits]:

@@ -14,7 +14,7 @@ from ..read import lookalikes, skill_lookup, skill_rows
 from ..read.revisions import resolve_revision
 from ..read.skill_lookup import FoundSkill
 from . import edit_files
-from .upsert import list_skill_entries
+from .skill_files import list_skill_entries
 
 _MAX_NAMED_FILES = 20
 """Files of a skill that are named where another was asked for."""
