@@ -1,8 +1,8 @@
 """Edit one file, of a skill or any other, as a function of its current content.
 
-The change is a function from the content to the new one, called while the turn is held,
-so two that change a file at once do it one after the other and neither is lost. What
-somebody changed in the file by hand is recorded first, and is what the function gets.
+The change is a function from the old content to the new, called inside the transaction,
+so two concurrent changes of a file happen one after the other and neither is lost. Manual
+edits of the file are recorded first, and are part of the old content.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from .upsert import locate_prior_text
 from .version_history import build_new_version
 
 ContentChange = Callable[[bytes | None], bytes | None]
-"""Gets the content of a file and returns the new one; None where there is no file.
+"""Takes the content of a file and returns the new one; None means that there is no file.
 
-What it raises ends the turn with nothing recorded.
+If it raises, nothing is recorded.
 """
 
 
@@ -46,14 +46,14 @@ def read_file(session: Session, path: str, revision: str = "@") -> bytes:
     bundle = session.bundle_of(resolve_revision(session, revision))
     entry = bundles.get_entry(session.nodes, bundle, paths.check_path(path))
     if entry is None:
-        raise NotFound(f"no file {printable_text(path)}", code="no_path")
+        raise NotFound(f"no such file: {printable_text(path)}", code="no_path")
     return read_editable_content(session, entry)
 
 
 def edit_file(session: Session, path: str, change: ContentChange, message: str = "") -> Recorded:
-    """Change a file; if the change changes nothing, there is no new snapshot for it.
+    """Change a file; records no snapshot if its content stays the same.
 
-    Raises `InvalidInput` or `Conflict` for a path where a brain cannot hold a file, and
+    Raises `InvalidInput` or `Conflict` for a path that cannot be a file of the brain, and
     what `change` raises.
     """
     _refuse_unwritable_path(session, path)
@@ -73,7 +73,7 @@ def edit_skill(
     """Change a file of a skill, or with `inner` "" its own text, and raise its version.
 
     `inner` is relative to the folder of the skill; a flat skill that gets its first file
-    moves into a folder of its own. Raises as `edit_file`, and `NotFound` (`no_skill`).
+    moves into a folder of its own. Raises as `edit_file` does, and `NotFound` (`no_skill`).
     """
     with locked_write_transaction(session, "upsert", f"edit {printable_text(text, 80)}") as txn:
         slug = "" if "/" in text else slugify(text)
@@ -101,7 +101,7 @@ def edit_skill(
 
 
 def _apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Edits:
-    """Record what was changed at `path` by hand; return what leads from there to the new file."""
+    """Record manual edits at `path`; return the edits from there to the new file."""
     session = txn.session
     now = working_copy.read_if_unchanged(session, txn.bundle, path)
     if now is None:
@@ -123,7 +123,7 @@ def _apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Ed
 
 
 def read_editable_content(session: Session, entry: TreeEntry) -> bytes:
-    """Return the content of a file that is not too large. Raises as `read`."""
+    """Return the content of a file. Raises `NotFound` or `InvalidInput` as `read_file` does."""
     if entry.size > limits.MAX_EDIT_BYTES:
         raise InvalidInput(
             f"{printable_text(entry.path)} has {entry.size} bytes",
@@ -134,7 +134,7 @@ def read_editable_content(session: Session, entry: TreeEntry) -> bytes:
 
 
 def _plan_skill_folder(txn: WriteTransaction, path: str) -> tuple[str, Edits]:
-    """Return the folder of a skill, and what has to happen for it to be there.
+    """Return the folder of a skill, and the edits that move a flat skill there.
 
     Raises `Conflict` (`path_conflict`) for a flat skill beside a folder of its name.
     """
@@ -155,7 +155,7 @@ def _plan_skill_folder(txn: WriteTransaction, path: str) -> tuple[str, Edits]:
 
 
 def _refuse_unwritable_path(session: Session, path: str) -> None:
-    """Refuse a path that the brain leaves out, or that leads through a link.
+    """Refuse a path that the brain ignores, or that leads through a link.
 
     Raises `InvalidInput` (`bad_path`, `left_out`, `name_too_long`, `unsafe_path`, …).
     """
@@ -170,7 +170,7 @@ def _refuse_unwritable_path(session: Session, path: str) -> None:
 
 
 def _refuse_path_conflict(txn: WriteTransaction, path: str) -> None:
-    """Refuse a file where the head has a folder, or below what is a file there."""
+    """Refuse a file at the path of a folder of the head, or below a file."""
     nodes, bundle = txn.session.nodes, txn.bundle
     inside = any(entry.path != path for entry in bundles.walk_below(nodes, bundle, path))
     if inside or any(

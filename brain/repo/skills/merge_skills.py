@@ -81,7 +81,7 @@ def _find_both(
 def _merge_and_record(
     txn: WriteTransaction, ours: FoundSkill, theirs: FoundSkill, request: MergeSkillsRequest
 ) -> SkillMergeResult:
-    slug = skill_rows.slug_from_path(ours.path)
+    slug = skill_rows.slug_from_full_path(ours.path)
     moved, renamed = _plan_moved_files(txn, ours, theirs)
     path = ours.path
     if moved and ours.folder is None:

@@ -68,7 +68,7 @@ def revert_skill(session: Session, text: str, to_version: str, message: str = ""
             path = _reverted_path(entry.path, old_skill, skill)
             edits[path] = entry._replace(path=path)
         path = _reverted_path(old_skill.path, old_skill, skill)
-        slug = skill_rows.slug_from_path(path)
+        slug = skill_rows.slug_from_full_path(path)
         message = message or f"Revert {old_skill.slug} to version {to_version}"
         return record_upsert(txn, slug, path, new, None, message, edits)
 

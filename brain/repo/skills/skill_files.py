@@ -45,7 +45,7 @@ def list_skill_files(txn: WriteTransaction, skill: FoundSkill) -> list[str]:
 
 def flat_skill_folder(path: str) -> str:
     """Return the folder, with a `/`, that a flat skill at `path` would move to."""
-    return f"{path.rpartition('/')[0]}/{skill_rows.slug_from_path(path)}/"
+    return f"{path.rpartition('/')[0]}/{skill_rows.slug_from_full_path(path)}/"
 
 
 def record_edits_at(txn: WriteTransaction, paths: Iterable[str]) -> None:

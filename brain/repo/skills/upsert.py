@@ -108,7 +108,7 @@ def locate_prior_text(
             working_copy.refuse_unsafe_parents(session, path)
             return slug, path, None
         path, prior_text = skill.path, session.reader.read_blob(skill.blob)
-    slug = skill_rows.slug_from_path(path)
+    slug = skill_rows.slug_from_full_path(path)
     if not of:
         _refuse_name_collision(name, slug, prior_text)
     return slug, path, prior_text

@@ -17,7 +17,7 @@ def build_new_version(
     """Return what `build` makes of a skill, at a version that the skill never had.
 
     `build` gets a version that the new one must exceed, None for the one in the old text.
-    That text may be an older one, brought back by hand; then its version is not the last.
+    That text may be an older one that the user restored; then its version is not the last.
     """
     updated = build(None)
     if _has_had_version(txn, path, updated.version):
