@@ -8,8 +8,7 @@ Cost O(log n) in the size of the brain.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import Conflict, InvalidInput, printable_text
 from ...objects import bundle as bundles
@@ -34,9 +33,8 @@ NO_BASE_VERSION = "0"
 """As `base`: that there was no such skill."""
 
 
-@dataclass(slots=True, kw_only=True)
-class UpsertRequest:
-    """What to write. None for `description` or `body` keeps the present one.
+class UpsertRequest(NamedTuple):
+    """What to write, by keywords. None for `description` or `body` keeps the present one.
 
     `base` is the version the writer had read, `NO_BASE_VERSION` if there was none, "" if
     unknown. `category` is the folder below skills/ for a new skill, "" for none. `of` is the
