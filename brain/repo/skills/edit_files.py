@@ -32,7 +32,7 @@ from .upsert import locate_prior_text
 from .version_history import build_new_version
 
 ContentChange = Callable[[bytes | None], bytes | None]
-"""Takes the content of a file and returns the new one; None means that there is no file.
+"""Takes the content of a file and returns the new one; None stands for a missing file.
 
 If it raises, nothing is recorded.
 """
