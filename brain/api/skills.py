@@ -50,26 +50,34 @@ class Skills(Ledgers):
         """
         from ..repo.skills import upsert
 
-        content = body.encode() if isinstance(body, str) else body
-        saved = name, description, content, receipt, message
-        wish = upsert.UpsertRequest(*saved, str(base), category, of, check)
-        act = upsert.upsert_skill_if_changed if if_changed else upsert.upsert_skill
-        return self._committing(self._do(act, wish), commit_to)
+        request = upsert.UpsertRequest(
+            name=name,
+            description=description,
+            body=body.encode() if isinstance(body, str) else body,
+            receipt=receipt,
+            message=message,
+            base=str(base),
+            category=category,
+            of=of,
+            check=check,
+            if_changed=if_changed,
+        )
+        return self._committing(self._do(upsert.upsert_skill, request), commit_to)
 
     def delete_skill(self, slug: str, *, message: str = "") -> results.Upserted:
         """Remove a skill with its files. Raises `NotFound` (`no_skill`)."""
-        from ..repo.skills import upsert
+        from ..repo.skills import revert
 
-        return self._committing(self._do(upsert.delete_skill, slug, message))
+        return self._committing(self._do(revert.delete_skill, slug, message))
 
     def revert_skill(self, slug: str, to_version: str, *, message: str = "") -> results.Upserted:
         """Bring a skill back to what it was at a version, as a new version.
 
         Raises `NotFound` (`no_skill`, `no_version`).
         """
-        from ..repo.skills import upsert
+        from ..repo.skills import revert
 
-        return self._committing(self._do(upsert.revert_skill, slug, str(to_version), message))
+        return self._committing(self._do(revert.revert_skill, slug, str(to_version), message))
 
     def merge_skills(
         self,

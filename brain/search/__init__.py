@@ -1,1 +1,1 @@
-"""Which of many skills a task needs: one protocol, and several ways to rank by it."""
+"""Ranks skills by how well they fit a task: one protocol, several selectors."""

@@ -1,6 +1,6 @@
 """Ranking by BM25 over the names, descriptions and categories of skills.
 
-Bodies are left out: reading them makes the first answer ten times as dear.
+Bodies are left out: reading them makes the first answer ten times slower.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from .tokenizer import MAX_QUERY_CHARS, STOP_WORDS, split_unspaced_runs, split_w
 FIELD_WEIGHTS = (2.0, 1.0, 1.0)
 """Name, description, category."""
 MAX_QUERY_WORDS = 32
-"""Words of a task that are looked up: its rarest."""
+"""Words of a task that are looked up, the rarest ones."""
 MAX_HITS = 4096
-"""Words are looked up, the rarest first, until they have hit so many rows."""
+"""Rows that the words of a task may match together; the rarest words are taken first."""
 MAX_CORRECTED_WORDS = 4
-"""Words that no skill has and that are read as mistyped ones: the first of a task."""
+"""Unknown words of a task, the first ones, that are corrected as mistyped."""
 _EXTRA_FOR_TIES = 64
-"""So many more are ranked than asked for: which of equals come first is said by their paths."""
+"""Additional skills to rank, since ties are ordered by path."""
 
 
 class Bm25Selector:
-    """The `Selector` of BM25 over an index that has the `texts` of skills under their paths.
+    """The `Selector` by BM25 over an index of the `index_fields` of skills by their paths.
 
-    `hits` is as `MOST_HITS`.
+    `max_hits` is as `MAX_HITS`.
     """
 
-    def __init__(self, index: FullTextIndex, hits: int = MAX_HITS) -> None:
+    def __init__(self, index: FullTextIndex, max_hits: int = MAX_HITS) -> None:
         self._index = index
-        self._max_hits = hits
+        self._max_hits = max_hits
 
     def rank(self, task: str, limit: int) -> list[RankedSkill]:
         """See `Selector.rank`."""
-        found = self._index.search(
+        matches = self._index.search(
             choose_query_words(self._index, task, self._max_hits),
             limit + _EXTRA_FOR_TIES if limit > 0 else -1,
         )
-        best = sorted((-score, path) for path, score in found)
+        best = sorted((-score, path) for path, score in matches)
         ranked = [
             RankedSkill(skill_layout.slug_from_path(path), -score, path) for score, path in best
         ]
@@ -50,15 +50,15 @@ class Bm25Selector:
         return ranked + [RankedSkill(skill_layout.slug_from_path(path), 0.0, path) for path in rest]
 
 
-def choose_query_words(index: FullTextIndex, text: str, most: int = MAX_HITS) -> list[str]:
-    """Return the words of `text` that tell skills apart, the rarest first.
+def choose_query_words(index: FullTextIndex, text: str, max_hits: int = MAX_HITS) -> list[str]:
+    """Return the words of `text` that distinguish skills, the rarest first.
 
-    There are as many as hit `most` rows together, but for the first.
+    Together they match at most `max_hits` rows, except that there is at least one word.
     """
     query_words = dict.fromkeys(split_words(split_unspaced_runs(text[:MAX_QUERY_CHARS])))
-    kept = [word for word in query_words if word not in STOP_WORDS] or list(query_words)
+    content_words = [word for word in query_words if word not in STOP_WORDS]
     spelled: dict[str, str] = {}
-    for word in kept:
+    for word in content_words or query_words:
         for stem in index.stem_words(word):
             spelled.setdefault(stem, word)
     counts = index.count_documents(list(spelled))
@@ -73,14 +73,14 @@ def choose_query_words(index: FullTextIndex, text: str, most: int = MAX_HITS) ->
     hits = 0
     for count, stem in sorted((n, stem) for stem, n in counts.items()):
         hits += count
-        if chosen and (hits > most or len(chosen) == MAX_QUERY_WORDS):
+        if chosen and (hits > max_hits or len(chosen) == MAX_QUERY_WORDS):
             break
         chosen[spelled[stem]] = None
     return list(chosen)
 
 
 def index_fields(document: SearchDocument) -> tuple[str, str, str]:
-    """Return what the index has of a skill, for `WEIGHTS`."""
+    """Return the indexed texts of a skill, in the order of `FIELD_WEIGHTS`."""
     slug, name = document.slug, document.name
     title = slug if split_words(name) == split_words(slug) else f"{slug} {name}"
     return split_unspaced_runs(title), split_unspaced_runs(document.description), document.category

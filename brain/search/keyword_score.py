@@ -1,8 +1,8 @@
 """The keyword score: how many words of a skill's name and description are in the task.
 
-Words are whole ("form" is not in "platform") and longer than three characters, and each
-counts once however often it stands there. A skill whose category has a word in the task
-gets five more. Below two nothing fits.
+Words are whole ("form" is not in "platform"), longer than three characters, and count
+once. A skill whose category shares a word with the task gets five more. The least score
+of a fitting skill is two.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MIN_SCORE = 2
 """The least score that fits."""
 CATEGORY_BONUS = 5
 MAX_IGNORED_CHARS = 3
-"""Words of so many characters, or fewer, do not count."""
+"""Words of at most so many characters do not count."""
 
 
 class _SkillWords(NamedTuple):
@@ -26,7 +26,7 @@ class _SkillWords(NamedTuple):
 
 
 class KeywordSelector:
-    """The `Selector` of that score."""
+    """The `Selector` by the keyword score."""
 
     def __init__(self, catalogue: SkillCatalogue) -> None:
         self._catalogue = catalogue
@@ -36,7 +36,7 @@ class KeywordSelector:
     def apply_change(
         self, removed: Iterable[SearchDocument], added: Iterable[SearchDocument]
     ) -> None:
-        """See `Follower.follow`."""
+        """See `CatalogueListener.apply_change`."""
         for document in removed:
             del self._words[document.path]
         for document in added:

@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion: several rankings made one (Cormack, Clarke and Büttcher 2009)."""
+"""Reciprocal rank fusion of several rankings (Cormack, Clarke and Büttcher 2009)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from .selector import RankedSkill, Selector
 
 RRF_K = 60
-"""How little the first places count more than the next; the value of the paper."""
+"""The greater, the less the first places count more than the next; from the paper."""
 MIN_FUSION_DEPTH = 100
-"""Places of each ranking that count, at least."""
+"""Places of each ranking that count at least."""
 
 
 def fuse_rankings(rankings: Iterable[Sequence[RankedSkill]]) -> list[RankedSkill]:
@@ -25,7 +25,7 @@ def fuse_rankings(rankings: Iterable[Sequence[RankedSkill]]) -> list[RankedSkill
 
 
 class HybridSelector:
-    """The `Selector` that fuses what others find."""
+    """The `Selector` that fuses the rankings of others."""
 
     def __init__(self, parts: Sequence[Selector]) -> None:
         self._selectors = parts

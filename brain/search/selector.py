@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Protocol
-else:  # nothing checks protocols at run time, where making them takes 3 ms
+else:  # protocols are for type checkers only; creating them takes 3 ms
     Protocol = object
 
 
 class SearchDocument(NamedTuple):
-    """What is known of a skill without reading its body.
+    """The metadata of a skill that selectors rank by.
 
     `path` is that of its SKILL.md below skills/, `blob` the id of its content.
     """
@@ -31,10 +31,10 @@ class SearchDocument(NamedTuple):
 
 
 class RankedSkill(NamedTuple):
-    """A skill, and how well it fits: the greater the score the better.
+    """A skill and its score; a greater score is a better fit.
 
-    Scores of different selectors have nothing to do with each other. `path` tells skills
-    of one slug apart.
+    Scores of different selectors are not comparable. `path` distinguishes skills of one
+    slug.
     """
 
     slug: str
@@ -48,16 +48,18 @@ class Selector(Protocol):
     def rank(self, task: str, limit: int) -> list[RankedSkill]:
         """Return at most `limit` skills that fit the task, the best first.
 
-        From 0 down, `limit` takes all skills there are, those that do not fit at the end
-        with a score of 0.
+        A `limit` of 0 or less means all skills; those that do not fit come last, with a
+        score of 0.
         """
 
 
 class CatalogueListener(Protocol):
-    """Whoever keeps something for each skill, and wants to know of changes."""
+    """A selector with data for each skill, which is notified of changes."""
 
-    def apply_change(self, gone: Iterable[SearchDocument], came: Iterable[SearchDocument]) -> None:
-        """Take the change in: first `gone` goes, then `came` comes."""
+    def apply_change(
+        self, removed: Iterable[SearchDocument], added: Iterable[SearchDocument]
+    ) -> None:
+        """Remove the data of `removed` skills, then add that of `added` ones."""
 
 
 class SkillCatalogue:
@@ -68,12 +70,12 @@ class SkillCatalogue:
         self._listeners: list[CatalogueListener] = []
 
     def subscribe(self, listener: CatalogueListener) -> None:
-        """Tell `follower` of all skills, and of every change from now on."""
+        """Notify `listener` of all skills now, and of every later change."""
         listener.apply_change((), self.documents.values())
         self._listeners.append(listener)
 
     def update(self, removed: Iterable[str], added: Iterable[SearchDocument]) -> None:
-        """Take skills out by their paths, and put others in; the same path may do both."""
+        """Remove skills by path and add others; a path may be in both."""
         new = {document.path: document for document in added}
         paths = {*removed, *new}
         old = [self.documents.pop(path) for path in paths if path in self.documents]

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class SearchCache:
-    """The index of words, and the skills of the section `skills` at `root`.
+    """The word index, and the catalogue of the skills in the tree `root`.
 
-    Each is made when it is first asked for, and follows the head from then on.
+    Each part is created on first use, and then kept up to date with the head.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class SearchCache:
         return self._keyword
 
     def embedding(self, embedder: Embedder, folder: str | None) -> EmbeddingSelector:
-        """Return the selector by an embedder, whose vectors are kept in `folder`."""
+        """Return the selector by an embedder; `folder` caches its vectors."""
         if self._embedding is None:
             from .embedding.embedding_selector import EmbeddingSelector
             from .embedding.vector_cache import VectorCache
@@ -47,7 +47,7 @@ class SearchCache:
         return self._embedding
 
     def close(self) -> None:
-        """Give the index of words back."""
+        """Close the word index."""
         if self.index is not None:
             self.index.close()
             self.index = None

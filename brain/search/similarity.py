@@ -1,7 +1,7 @@
 """How similar two skills are, by their names, descriptions and bodies.
 
-Words count by how few skills have them, so that two skills about one rare thing are more
-alike than two that both "check" and "create" something.
+Words are weighted by rarity, so that two skills about one rare subject are more similar
+than two that both "check" and "create" something.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import NamedTuple
 from .tokenizer import STOP_WORDS, split_unspaced_runs, split_words
 
 NEAR_DUPLICATE_THRESHOLD = 0.5
-"""From this likeness on skills are named as near-duplicates; see docs/selection.md."""
+"""Least similarity of near-duplicates; see docs/selection.md."""
 _NAME_WEIGHT = 0.9
-"""What an equal name can make up for a description that shares nothing."""
+"""The similarity of two skills that share only their name."""
 _PREFILTER_THRESHOLD = 0.25
-"""Skills that are less alike where every word counts the same are not looked at further."""
+"""Skills less similar than this with equal weights are not compared further."""
 _MIN_LINE_CHARS = 12
-"""Shorter lines of a body are in too many skills to tell anything."""
+"""Shorter lines of a body are in too many skills to be significant."""
 
 
 class SimilarityFeatures(NamedTuple):
-    """What is compared of a skill: the stems of its name, those of all, lines of its body."""
+    """Stems of a skill's name, stems of name and description, and lines of its body."""
 
     name_stems: frozenset[str]
     all_stems: frozenset[str]
@@ -33,7 +33,7 @@ class SimilarityFeatures(NamedTuple):
 def extract_features(
     stems: Callable[[str], list[str]], name: str, description: str, body: str
 ) -> SimilarityFeatures:
-    """Return what is compared of a skill; `stems` cuts a text into stems."""
+    """Return the features of a skill; `stems` splits a text into stems."""
     title = _extract_stems(stems, name)
     lines = (" ".join(line.split()) for line in body.splitlines())
     return SimilarityFeatures(
@@ -44,13 +44,13 @@ def extract_features(
 
 
 def _extract_stems(stems: Callable[[str], list[str]], text: str) -> frozenset[str]:
-    asked = dict.fromkeys(split_words(split_unspaced_runs(text)))
-    kept = [word for word in asked if word not in STOP_WORDS] or list(asked)
-    return frozenset(stems(" ".join(kept)))
+    words = dict.fromkeys(split_words(split_unspaced_runs(text)))
+    content_words = [word for word in words if word not in STOP_WORDS]
+    return frozenset(stems(" ".join(content_words or words)))
 
 
 def rarity_weights(counts: Mapping[str, int], total: int) -> Callable[[str], float]:
-    """Return the weight of a stem, where `counts` says in how many of `total` skills it is."""
+    """Return a function from stems to weights; `counts` of `total` skills have each stem."""
 
     def weight(stem: str) -> float:
         return math.log(1 + (total + 1) / (counts.get(stem, 0) + 1))
@@ -61,11 +61,11 @@ def rarity_weights(counts: Mapping[str, int], total: int) -> Callable[[str], flo
 def similarity_score(
     one: SimilarityFeatures, other: SimilarityFeatures, weight: Callable[[str], float]
 ) -> float:
-    """Return how much two skills are alike, from 0 to 1.
+    """Return the similarity of two skills, from 0 to 1.
 
-    It is the greatest of: what the names share, what names and descriptions share
-    (both by Dice's coefficient over weighted words), and what part of the lines of the
-    shorter body is in the other.
+    It is the greatest of the similarity of names, that of names and descriptions (both
+    Dice's coefficient over weighted stems), and the share of the lines of the shorter
+    body that the other one has.
     """
     return max(
         _NAME_WEIGHT * _dice_coefficient(one.name_stems, other.name_stems, weight),
@@ -75,7 +75,7 @@ def similarity_score(
 
 
 def is_roughly_similar(one: SimilarityFeatures, other: SimilarityFeatures) -> bool:
-    """Tell cheaply whether it is worth while to weigh how much two skills are alike."""
+    """Tell cheaply whether two skills may be similar."""
     return similarity_score(one, other, lambda stem: 1.0) >= _PREFILTER_THRESHOLD
 
 

@@ -1,4 +1,4 @@
-"""Words that nobody has, read as the words they are one mistake of typing away from."""
+"""Corrects words that no skill has and that are one typing mistake from a known one."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from ..store.full_text_index import FullTextIndex
 
 MIN_CORRECTED_CHARS = 5
-"""Letters of a word that is corrected; shorter ones are near to too many others."""
+"""Fewest letters of a corrected word; shorter ones resemble too many others."""
 _MAX_CORRECTED_CHARS = 24
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 
 def correct_word(index: FullTextIndex, word: str) -> str | None:
-    """Return the word near to `word` whose stem most skills have, None if there is none.
+    """Return the word one edit from `word` whose stem most skills have, None without one.
 
-    Among equals it is the first of the alphabet.
+    Ties are broken alphabetically.
     """
     if not (
         MIN_CORRECTED_CHARS <= len(word) <= _MAX_CORRECTED_CHARS
@@ -31,7 +31,7 @@ def correct_word(index: FullTextIndex, word: str) -> str | None:
 
 
 def _edit_candidates(word: str) -> Iterator[str]:
-    """Yield what one letter left out, too many, another or two in the other order make of it.
+    """Yield the words one deletion, insertion, replacement or transposition away.
 
     The first letter is seldom wrong, and stays.
     """

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 MAX_QUERY_CHARS = 64 << 10
-"""Characters of a task that are looked at."""
+"""Characters of a task that are read."""
 
 _WORD_PATTERN = re.compile(r"[^\W_]+")
 _UNSPACED_RUN = re.compile(
     "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
 )
-"""Writing that does not part its words: kana, Han, Hangul."""
+"""Scripts without spaces between words: kana, Han, Hangul."""
 
 STOP_WORDS = frozenset(
     """
@@ -27,16 +27,16 @@ STOP_WORDS = frozenset(
     yet you your
     """.split()
 )
-"""Words that say nothing about what a task is about."""
+"""Words that carry no meaning for the choice of a skill."""
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of `text` in lower case; hyphens, dots and underscores part them."""
+    """Return the words of `text` in lower case; hyphens, dots and underscores separate them."""
     return _WORD_PATTERN.findall(text.casefold())
 
 
 def split_unspaced_runs(text: str) -> str:
-    """Return `text` with runs of writing without spaces cut into overlapping pairs."""
+    """Return `text` with runs of scripts without spaces split into overlapping pairs."""
     return text if text.isascii() else _UNSPACED_RUN.sub(_character_bigrams, text)
 
 

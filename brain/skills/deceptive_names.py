@@ -14,14 +14,14 @@ HIDDEN_NAME = "hidden_name"
 MIXED_SCRIPTS = "mixed_scripts"
 UNASSIGNED_CHARACTERS = "unassigned_characters"
 _MAX_LISTED_LETTERS = 8
-"""Letters that are named one by one."""
+"""Letters that a message lists."""
 _JOINERS = "\u200c\u200d"
 _VARIATION_SELECTOR = "\ufe0f"
 _SCRIPTS_WITHOUT_JOINERS = {unicode_scripts.LATIN_SCRIPT, "Grek", "Cyrl", "Armn"}
 
 
 def find_name_problems(name: str) -> Iterator[tuple[str, str]]:
-    """Yield what may deceive in a name as its skill states it, as code and message."""
+    """Yield the deceptive features of a name as written in its skill, as code and message."""
     if name.isascii() and name.isprintable():
         return
     if has_hidden_characters(name):
@@ -31,7 +31,8 @@ def find_name_problems(name: str) -> Iterator[tuple[str, str]]:
     if foreign_letters:
         yield (
             MIXED_SCRIPTS,
-            f"the name {printable_text(name)} mixes scripts: it has {_describe_letters(foreign_letters)}",
+            f"the name {printable_text(name)} mixes scripts: it has"
+            f" {_describe_letters(foreign_letters)}",
         )
     unassigned = [
         char
@@ -39,23 +40,23 @@ def find_name_problems(name: str) -> Iterator[tuple[str, str]]:
         if unicode_scripts.script_code(char) == unicode_scripts.UNKNOWN_SCRIPT
     ]
     if unassigned:
-        what = ", ".join(dict.fromkeys(map(_format_code_point, unassigned[:_MAX_LISTED_LETTERS])))
+        code_points = dict.fromkeys(map(_format_code_point, unassigned[:_MAX_LISTED_LETTERS]))
         yield (
             UNASSIGNED_CHARACTERS,
-            f"the name {printable_text(name)} has what is no character: {what}",
+            f"the name {printable_text(name)} has unassigned code points: {', '.join(code_points)}",
         )
 
 
 def hidden_name_message(name: str) -> str:
-    """Return what is said of a name with characters that nobody sees."""
-    return f"the name {printable_text(name)} has characters that nobody sees"
+    """Return the message for a name with hidden characters."""
+    return f"the name {printable_text(name)} has hidden characters"
 
 
 def has_hidden_characters(name: str) -> bool:
-    """Tell whether a name has hidden characters that no writing needs.
+    """Tell whether a name has hidden characters that its script does not need.
 
-    Emoji are put together with some, and so are words of many scripts, but not those of
-    Latin, Greek, Cyrillic and Armenian ones.
+    Emoji need variation selectors, and many scripts joiners, but not Latin, Greek,
+    Cyrillic and Armenian.
     """
     before = " "
     for char in name:
@@ -71,12 +72,12 @@ def has_hidden_characters(name: str) -> bool:
 
 
 def is_confusable(name: str, other: str) -> bool:
-    """Tell whether people may take two names for one: case, separators and lookalikes aside."""
+    """Tell whether two names are equal but for case, separators and lookalike letters."""
     return name_skeleton(name) == name_skeleton(other)
 
 
 def name_skeleton(name: str) -> str:
-    """Return what two names that people may take for one have in common."""
+    """Return a key that confusable names share."""
     if not name.isascii():
         name = unicode_scripts.map_confusables_to_latin(
             unicodedata.normalize("NFKC", unicode_scripts.replace_unassigned(name))

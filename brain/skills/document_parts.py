@@ -1,8 +1,7 @@
 """Splits a document into byte order mark, front matter and body, on its bytes.
 
 Front matter opens with a first line `---` and closes at the next line that is
-exactly `---`, spaces and tabs at the end allowed. This is the only place that
-decides so. Joined again, the parts are the document.
+exactly `---`, spaces and tabs at the end allowed. The parts joined are the document.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ _UTF16_OR_UTF32_STARTS = (
 class DocumentParts(NamedTuple):
     """The parts of a document; `opening` and `closing` are the `---` lines.
 
-    Without front matter, `opening`, `head` and `closing` are empty. `newline` is the
-    line ending that new lines of the head take.
+    Without front matter, `opening`, `front_matter` and `closing` are empty. `newline`
+    is the line ending for new lines of the front matter.
     """
 
     bom: bytes
@@ -64,7 +63,7 @@ def split_document(content: bytes) -> DocumentParts:
     opening = _OPENING_LINE.match(content, len(bom))
     if opening is None:
         if content.startswith(b"---\r", len(bom)):
-            raise _text_error(1, "a carriage return alone ends no line", "bad_newline")
+            raise _text_error(1, "a carriage return without a newline", "bad_newline")
         return DocumentParts(bom, b"", "", b"", content[len(bom) :])
     start = opening.end()
     closing = _CLOSING_LINE.search(content, start)
@@ -82,7 +81,7 @@ def split_document(content: bytes) -> DocumentParts:
 
 
 def check_document_text(content: bytes) -> None:
-    """Raise `InvalidInput` unless `content` is UTF-8 text of a size that is parsed.
+    """Raise `InvalidInput` unless `content` is UTF-8 text of at most `MAX_SKILL_BYTES`.
 
     The code is `too_large`, `not_utf8` or `bad_char` (a NUL).
     """
@@ -112,13 +111,13 @@ def _check_front_matter(front_matter: str) -> None:
     bad = _LONE_CARRIAGE_RETURN.search(front_matter)
     if bad:
         line = _line_number(front_matter, bad.start())
-        raise _text_error(line, "a carriage return alone ends no line", "bad_newline")
+        raise _text_error(line, "a carriage return without a newline", "bad_newline")
 
 
 def _line_number(front_matter: str, offset: int) -> int:
-    """Return the number in the file of the line of the head that holds `offset`."""
+    """Return the line number in the file of an offset in the front matter."""
     return front_matter.count("\n", 0, offset) + 2
 
 
-def _text_error(line: int, what: str, code: str) -> InvalidInput:
-    return InvalidInput(f"line {line}: {what}", code=code)
+def _text_error(line: int, problem: str, code: str) -> InvalidInput:
+    return InvalidInput(f"line {line}: {problem}", code=code)

@@ -1,8 +1,8 @@
-"""Saving a document again: which fields and lines of the old one stay, and which the new one replaces.
+"""Saves a document again: merges new content into the old document.
 
-A bare body replaces the body. A body that brings its own front matter is merged:
-its fields replace those of the same key line for line, other lines of the old
-head stay, comments among them, and its version counts for nothing.
+A bare body replaces the body. A body with front matter is merged: its fields replace
+those of the same key line for line, other lines of the old front matter stay, comments
+included, and its version is ignored.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _BLANK_LINES_TEXT = re.compile(r"(?:[ \t]*\r?\n)*")
 
 
 def update_document(prior: DocumentParts | None, incoming: DocumentParts | None) -> DocumentParts:
-    """Return the document `prior` with the content of `incoming`, before any version is set.
+    """Return the document `prior` with the content of `incoming`; sets no version.
 
-    `prior` is None for a new skill or one whose head cannot be read; `incoming` is
-    None if only other things change. The result may still lack front matter.
+    `prior` is None for a new skill or unreadable front matter; `incoming` is None if the
+    text does not change. The result may still lack front matter.
     """
     if prior is None:
         return incoming or DocumentParts(b"", b"", "", b"", b"")
@@ -41,7 +41,7 @@ def update_document(prior: DocumentParts | None, incoming: DocumentParts | None)
 
 
 def set_description(document: DocumentParts, description: str) -> DocumentParts:
-    """Return `document`, which has front matter, with this description."""
+    """Return `document`, which must have front matter, with this description."""
     front_matter = parse_front_matter(document.front_matter)
     field = front_matter.fields.get("description")
     raw = frontmatter_fields.format_scalar(front_matter, description)
@@ -59,7 +59,7 @@ def set_description(document: DocumentParts, description: str) -> DocumentParts:
 
 
 def add_front_matter(document: DocumentParts) -> DocumentParts:
-    """Return `document`, which has no front matter, with an empty head and a blank line."""
+    """Return `document` with empty front matter and a blank line; it must have none."""
     newline = b"\r\n" if re.match(rb"[^\n]*\r\n", document.body) else b"\n"
     body = document.body[_blank_lines_end(document.body) :]
     line = b"---" + newline
@@ -67,7 +67,7 @@ def add_front_matter(document: DocumentParts) -> DocumentParts:
 
 
 def _replace_body(prior: DocumentParts, body: bytes) -> DocumentParts:
-    """Keep the blank lines that stand before the old body, whatever the new one has."""
+    """Replace the body, but keep the blank lines before the old one."""
     text = body[_blank_lines_end(body) :]
     if not text:
         return prior._replace(body=prior.body[: _blank_lines_end(prior.body)])
@@ -85,12 +85,8 @@ def _blank_lines_end(body: bytes) -> int:
 
 
 def _update_front_matter(prior: DocumentParts, incoming: DocumentParts) -> str:
-    old, new = (
-        parse_front_matter(prior.front_matter),
-        _copy_version(
-            parse_front_matter(prior.front_matter), parse_front_matter(incoming.front_matter)
-        ),
-    )
+    old = parse_front_matter(prior.front_matter)
+    new = _copy_version(old, parse_front_matter(incoming.front_matter))
     if (
         old.is_flow
         or new.is_flow
@@ -103,7 +99,7 @@ def _update_front_matter(prior: DocumentParts, incoming: DocumentParts) -> str:
 
 
 def _copy_version(old: FrontMatter, new: FrontMatter) -> FrontMatter:
-    """Write the old version over the new one, so that equal saves stay equal."""
+    """Replace the new version by the old one, so that an identical save changes nothing."""
     for key in ("version", "metadata"):
         new_field = new.fields.get("version") if key == "version" else new.metadata.get("version")
         old_field = old.fields.get("version") if key == "version" else old.metadata.get("version")
@@ -140,11 +136,10 @@ def _update_lines(old: FrontMatter, new: FrontMatter, newline: str) -> str:
 
 
 def _old_field_end(old: FrontMatter, old_field: FrontMatterField, lines: str) -> int:
-    """Return where an old field ends that gives way to `lines`.
+    """Return where an old field that `lines` replace ends.
 
-    Comments indented below it go with it if `lines` may be a block scalar, which
-    would swallow them; a block scalar that keeps its last newlines swallows blank
-    lines as well.
+    Comments indented below it are replaced too if `lines` may be a block scalar, which
+    would include them; one that keeps its last newlines would include blank lines as well.
     """
     if lines.count("\n") < 2:
         return old_field.lines_end
@@ -155,7 +150,7 @@ def _old_field_end(old: FrontMatter, old_field: FrontMatterField, lines: str) ->
 
 
 def _update_other_style(old: FrontMatter, new: FrontMatter, newline: str) -> str:
-    """Take the new head, written in another style, and add the old fields it lacks."""
+    """Return the new front matter, in another style, with the old fields that it lacks."""
     import json
 
     from . import strict_yaml
@@ -169,7 +164,7 @@ def _update_other_style(old: FrontMatter, new: FrontMatter, newline: str) -> str
 
 
 def _restore_metadata(old: FrontMatter, new: FrontMatter, newline: str) -> str:
-    """Put back the version and the title that the old metadata held."""
+    """Restore the version and the title of the old metadata."""
     if new.fields.get("metadata") and new.fields["metadata"].kind in (
         BLOCK_MAP_KIND,
         FLOW_MAP_KIND,
@@ -184,7 +179,7 @@ def _restore_metadata(old: FrontMatter, new: FrontMatter, newline: str) -> str:
 
 
 def split_if_readable(content: bytes | None) -> DocumentParts | None:
-    """Return the parts of `content` if its head can be read, else None."""
+    """Return the parts of `content`, None if its front matter cannot be read."""
     if content is None:
         return None
     try:

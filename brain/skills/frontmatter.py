@@ -1,4 +1,4 @@
-"""Front matter: from the text of a head to fields with places, and to plain values."""
+"""Reads front matter: as fields with their offsets, or as plain values."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
     import yaml
 
 _MAX_SUBSET_LINES = 500
-"""Lines that surely hold fewer values than the YAML loader allows."""
+"""Lines that hold fewer values than `strict_yaml.MAX_YAML_NODES` in any case."""
 
 
 @lru_cache(maxsize=8)
 def parse_front_matter(text: str) -> FrontMatter:
-    """Return the fields of the head `text`; a save looks at the same head several times.
+    """Return the fields of the front matter `text`; cached, as a save reads it several times.
 
-    Raises `InvalidInput` with the codes of `strict_yaml.compose`; messages give the
-    line of the file.
+    Raises `InvalidInput` with the codes of `strict_yaml.compose_front_matter`; messages
+    give the line of the file.
     """
     return frontmatter_subset.parse_subset(text) or parse_with_yaml(text)
 
 
 def parse_with_yaml(text: str) -> FrontMatter:
-    """Return what `scan` returns, always by the YAML loader."""
+    """Return what `parse_front_matter` returns, always by way of the YAML parser."""
     from . import strict_yaml
 
     return _front_matter_from_nodes(text, strict_yaml.compose_front_matter(text))
 
 
 def parse_with_flow_line(text: str) -> tuple[FrontMatter, int]:
-    """Return the fields of a head, with their kinds for sure, and where it has flow style.
+    """Return the fields, all with their exact kinds, and the line of the first flow style.
 
-    That is the line of the first list or map in brackets, 0 if there is none. Raises as
-    `scan` does.
+    Flow style is a list or map in brackets; the line is 0 if there is none. Raises as
+    `parse_front_matter` does.
     """
     if "[" not in text and "{" not in text and text.count("\n") <= _MAX_SUBSET_LINES:
         front_matter = frontmatter_subset.parse_subset(text)
@@ -59,9 +59,9 @@ def parse_with_flow_line(text: str) -> tuple[FrontMatter, int]:
 
 
 def _has_certain_kinds(front_matter: FrontMatter) -> bool:
-    """Tell whether the line reader knows the kind of each field of which it may matter.
+    """Tell whether the subset reader is exact about every field whose kind matters.
 
-    What it calls OTHER the YAML loader may yet take for text, such as a version 1.2.3.
+    The YAML parser may read its `OTHER_KIND` as text, such as a version 1.2.3.
     """
     known = [field for key, field in front_matter.fields.items() if key in SPEC_FIELDS]
     return all(field.kind != OTHER_KIND for field in (*known, *front_matter.metadata.values()))
@@ -77,10 +77,10 @@ def _front_matter_from_nodes(text: str, root: yaml.MappingNode) -> FrontMatter:
 
 
 def load_front_matter(content: bytes) -> dict[str, Any]:
-    """Return the front matter of a document as values that JSON can hold.
+    """Return the front matter of a document as values for JSON; floats and dates stay text.
 
-    Floats and dates stay text. Raises `InvalidInput` with code `no_frontmatter`,
-    the codes of `parts.split` or those of `strict_yaml.compose`.
+    Raises `InvalidInput` with code `no_frontmatter` or the codes of `split_document`
+    and `strict_yaml.compose_front_matter`.
     """
     from . import strict_yaml
 
@@ -94,7 +94,7 @@ def load_front_matter(content: bytes) -> dict[str, Any]:
 
 
 def load_leniently(content: bytes) -> tuple[dict[str, Any], str]:
-    """Return front matter and body; what cannot be read gives ({}, the whole text)."""
+    """Return front matter and body; ({}, the whole text) if the front matter is unreadable."""
     try:
         values = load_front_matter(content)
     except InvalidInput:
@@ -136,7 +136,7 @@ def _field_from_nodes(text: str, key: yaml.Node, value: yaml.Node) -> FrontMatte
 
 
 def _value_end(text: str, node: yaml.Node) -> int:
-    """Return where the text of `node` ends; PyYAML's marks go on to the next token."""
+    """Return where the text of `node` ends; its end mark may be at the next token."""
     import yaml
 
     if isinstance(node, yaml.ScalarNode):

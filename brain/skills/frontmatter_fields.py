@@ -1,10 +1,8 @@
-"""Front matter as fields with their offsets, and edits of single fields that leave every other character as it is.
+"""Front matter as fields with their offsets, and edits of single fields.
 
-Offsets are characters of the text of the head, which is everything between the
-two `---` lines.
-
-Each function returns the new text of the head. Values are scalars as they are to
-be written, so already quoted where needed.
+The text is everything between the two `---` lines; offsets count its characters. An
+edit returns the new text and leaves every other character as it is. Values are given
+as they are to be written, quoted where needed.
 """
 
 from __future__ import annotations
@@ -28,8 +26,8 @@ class FrontMatterField(NamedTuple):
     """One key and its value.
 
     `kind` is one of the constants above; `value` is the text of a value of kind
-    TEXT, else "". The value is written at `start` to `end`, its key starts at
-    `key_start`, and the lines of the field end before `stop`.
+    TEXT_KIND, else "". The value spans `start` to `end`, its key starts at `key_start`,
+    and the lines of the field end before `lines_end`.
     """
 
     kind: str
@@ -43,7 +41,7 @@ class FrontMatterField(NamedTuple):
 class FrontMatter(NamedTuple):
     """The fields at the top level and those of the map `metadata`.
 
-    `flow` says that the whole head is one map in braces.
+    `is_flow` says that the whole front matter is one map in braces.
     """
 
     text: str
@@ -52,15 +50,15 @@ class FrontMatter(NamedTuple):
     is_flow: bool
 
     def raw_value(self, field: FrontMatterField) -> str:
-        """Return the value of `field` as it is written."""
+        """Return the value of `field` as written."""
         return self.text[field.start : field.end]
 
     def line_number(self, field: FrontMatterField) -> int:
-        """Return the number in the file of the line on which `field` starts."""
+        """Return the line number in the file at which `field` starts."""
         return self.text.count("\n", 0, field.key_start) + 2
 
     def text_value(self, key: str) -> str:
-        """Return the text of a top-level field, or "" if it is missing or left empty.
+        """Return the text of a top-level field, "" if it is missing or empty.
 
         Raises `InvalidInput` with code `bad_type` if it is not text.
         """
@@ -69,7 +67,8 @@ class FrontMatter(NamedTuple):
             return ""
         if field.kind != TEXT_KIND:
             raise InvalidInput(
-                f"line {self.line_number(field)}: {key} is not text: {printable_text(self.raw_value(field))}",
+                f"line {self.line_number(field)}: {key} is not text:"
+                f" {printable_text(self.raw_value(field))}",
                 code="bad_type",
                 hint="put quotes around it",
             )
@@ -82,16 +81,15 @@ class FrontMatter(NamedTuple):
 
 
 EMPTY_FRONT_MATTER = FrontMatter("", {}, {}, False)
-"""The head of a document that has none yet."""
 
 
 def format_scalar(front_matter: FrontMatter, text: str) -> str:
-    """Return `text` as a scalar that may stand in `head`: inside braces always quoted."""
+    """Return `text` as a scalar for this front matter: always quoted inside braces."""
     return quote_scalar(text) if front_matter.is_flow else write_scalar(text)
 
 
 def replace_value(front_matter: FrontMatter, field: FrontMatterField, raw: str) -> str:
-    """Put `raw` where the value of `field` stands; a list or map below goes with its comments."""
+    """Replace the value of `field` by `raw`; a list or map is removed with its comments."""
     before = front_matter.text[: field.start]
     if (
         field.kind in (BLOCK_MAP_KIND, OTHER_KIND)
@@ -111,9 +109,9 @@ def add_field(front_matter: FrontMatter, key: str, raw: str, newline: str) -> st
 
 
 def add_metadata_key(front_matter: FrontMatter, key: str, raw: str, newline: str) -> str:
-    """Add a key to the map `metadata`, which is made if it is missing.
+    """Add a key to the map `metadata`, which is created if missing.
 
-    Raises `InvalidInput` with code `bad_type` if `metadata` is no map.
+    Raises `InvalidInput` with code `bad_type` if `metadata` is another value.
     """
     field = front_matter.fields.get("metadata")
     if field is None:
@@ -127,7 +125,8 @@ def add_metadata_key(front_matter: FrontMatter, key: str, raw: str, newline: str
         return _insert_into_braces(front_matter.text, field.start, key, raw)
     if field.kind != BLOCK_MAP_KIND:
         raise InvalidInput(
-            f"line {front_matter.line_number(field)}: metadata is not a map: {printable_text(front_matter.raw_value(field))}",
+            f"line {front_matter.line_number(field)}: metadata is not a map:"
+            f" {printable_text(front_matter.raw_value(field))}",
             code="bad_type",
         )
     first = line_start_offset(front_matter.text, field.start)
@@ -142,7 +141,7 @@ def key_column(front_matter: FrontMatter) -> int:
 
 
 def line_start_offset(text: str, offset: int) -> int:
-    """Return where the line that holds `offset` starts."""
+    """Return where the line around `offset` starts."""
     return text.rfind("\n", 0, offset) + 1
 
 

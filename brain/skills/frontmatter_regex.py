@@ -1,9 +1,9 @@
-"""Reads the simplest front matter (name, description, version) with one regular expression over the bytes.
+"""Reads the simplest front matter with one regular expression over the bytes.
 
-A first snapshot reads every skill there is. Most heads are a name, a description
-and a few more lines of `key: value`; those are taken here in a few microseconds.
-The values hold neither `#` nor `: `, so every line has one reading. Anything else
-is None, and `fast` or the full loader decides; a property test holds them together.
+Most front matter is a name, a description and a few more lines of `key: value`, which
+this reads in a few microseconds; docs/adr/0015 has the measurements. The values hold
+neither `#` nor `: `, so every line has one reading. For anything else it returns None,
+and the caller uses `frontmatter_subset`. A property test compares it with the YAML parser.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _OTHER_VALUE = rb"[A-Za-z0-9.]" + _PLAIN_REST
 _OTHER_LINES = rb"(?:[a-z][a-z-]{2,40}: (?:%b|%b)(?<! )\n)*" % (_OTHER_VALUE, _QUOTED_TEXT)
 _KEY_VALUE_LINE = re.compile(rb"^([a-z-]+): (.*)$", re.MULTILINE)
 _NOT_ALLOWED_IN_YAML = "[\x80-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
-"""Compiled when it is first met: that takes half a millisecond, and most heads are ASCII."""
+"""Compiled on first use: that takes half a millisecond, and most skills are ASCII."""
 _AMBIGUOUS_WORD_BYTES = frozenset(word.encode() for word in AMBIGUOUS_WORDS)
 
 
 @cache
 def _frontmatter_pattern() -> re.Pattern[bytes]:
-    """Return the expression, made when the first document is read."""
+    """Return the expression, compiled on first use."""
     return re.compile(
         rb"---\nname: (%b|%b)(?<! )\ndescription: (%b|%b)(?<! )\n(%b)---\n"
         % (_PLAIN_TEXT, _QUOTED_TEXT, _PLAIN_TEXT, _QUOTED_TEXT, _OTHER_LINES)
@@ -35,7 +35,7 @@ def _frontmatter_pattern() -> re.Pattern[bytes]:
 
 
 class SimpleMetadata(NamedTuple):
-    """Name and description as YAML reads them, and the version as it is written or ""."""
+    """Name and description as YAML reads them, and the version as written or ""."""
 
     name: str
     description: str
@@ -43,7 +43,7 @@ class SimpleMetadata(NamedTuple):
 
 
 def match_simple_metadata(content: bytes) -> SimpleMetadata | None:
-    """Return what a document declares, or None where this reader cannot tell."""
+    """Return what a document declares, None if the expression does not match it."""
     match = _frontmatter_pattern().match(content)
     if match is None:
         return None

@@ -1,11 +1,11 @@
-"""Which skills an index shows within a token budget, how much of each, and text shortened at word boundaries.
+"""Fits an index into a token budget: which skills it shows, and how much of each.
 
-The room is shared among the authors of the skills: whoever needs less than an equal
-share leaves the rest to the others, so nobody is pushed out by how much another one
-writes. Within a share all descriptions are cut alike, down to what still routes; then
-names stand alone, by category, and as much room as is left goes to descriptions again;
-then skills are left out, from the end of the order. What a skill says of itself plays no
-part in any of it: the order is the caller's, else category by category in turn.
+The budget is shared among the authors of the skills: an author who needs less than an
+equal share leaves the rest to the others, so no author can crowd out another. Within a
+share all descriptions are shortened alike, down to a useful minimum; then only names are
+listed, by category, and remaining bytes go to descriptions again; then skills are left
+out, from the end of the order. The content of a skill has no influence on the order,
+which is the caller's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from itertools import chain, zip_longest
 from typing import NamedTuple
 
 from .index_lines import (
-    ELLIPSIS,
     NAME_LIST_MARK,
     SKILL_MARK,
     IndexText,
@@ -25,15 +24,16 @@ from .index_lines import (
     format_name_list,
     format_omitted_count,
 )
+from .visible_text import ELLIPSIS
 
 TextMeasure = Callable[[str], int]
-"""Tells the size of a text: `len` in characters, `size` in bytes."""
+"""Returns the size of a text: `len` in characters, `utf8_size` in bytes."""
 
 _CLAUSE_END = re.compile("[.,;:!?)](?= )|(?= [(–—-] )|[。、，；：！？]")
 _MIN_CLAUSE_CHARS, _MAX_CLAUSE_CHARS = 16, 80
-"""Characters that a first clause has to have, and may have, to stand for a description."""
+"""Fewest and most characters of a first clause that may stand for a description."""
 _FALLBACK_BYTES = 48
-"""Bytes of words that stand for one where the first clause does not."""
+"""Bytes of words that stand for a description without such a clause."""
 _TRAILING_PUNCTUATION = " .,;:!?-–—([{\"'“‘"
 
 
@@ -43,9 +43,9 @@ def utf8_size(text: str) -> int:
 
 
 def shorten_text(text: str, limit: int, measure: TextMeasure = utf8_size) -> str:
-    """Return `text` cut after a word, with a mark, so that it measures at most `most`.
+    """Return `text` cut after a word, with an ellipsis, to a size of at most `limit`.
 
-    The mark alone is left where not even the first word fits, nothing where that does not.
+    Only the ellipsis is left if the first word does not fit, "" if that does not fit either.
     """
     if measure(text) <= limit:
         return text
@@ -62,17 +62,14 @@ def shorten_text(text: str, limit: int, measure: TextMeasure = utf8_size) -> str
 
 
 def min_useful_size(text: str) -> int:
-    """Return the bytes that a description has to keep so that one still knows what it is for.
-
-    Those are its first clause, or some words.
-    """
+    """Return the fewest bytes of a description that are useful: its first clause, or some words."""
     clause = _CLAUSE_END.search(text, _MIN_CLAUSE_CHARS, _MAX_CLAUSE_CHARS)
     enough = utf8_size(text[: clause.start()]) + utf8_size(ELLIPSIS) if clause else _FALLBACK_BYTES
     return min(utf8_size(text), max(utf8_size(shorten_text(text, enough)), utf8_size(ELLIPSIS)))
 
 
 def _cut_between_ideographs(text: str, available: int, measure: TextMeasure) -> str:
-    """Return the longest beginning that ends beside an ideograph: these words have no spaces."""
+    """Return the longest prefix that ends next to an ideograph; their words have no spaces."""
     end = len(text[:available])
     while end and measure(text[:end]) > available:
         end -= 1
@@ -89,13 +86,13 @@ _LINE_OVERHEAD = utf8_size(f"{SKILL_MARK} : \n")
 _NAME_LIST_OVERHEAD = utf8_size(f"{NAME_LIST_MARK} : \n")
 _SEPARATOR_BYTES = utf8_size(", ")
 _MIN_DESCRIPTION_BYTES = 8
-"""Bytes: if not even so much of each description fits, the names alone are shown."""
+"""Bytes of each description that must fit, else only names are shown."""
 
 
 class IndexCandidate(NamedTuple):
-    """A skill that may be shown: where it is, who wrote it, and the rest as its line has it.
+    """A skill that the index may show; name and description are in the form for lines.
 
-    With the description "" it is shown by its name alone.
+    With the description "" only its name is shown.
     """
 
     name: str
@@ -105,7 +102,7 @@ class IndexCandidate(NamedTuple):
 
 
 class _ShownSkill(NamedTuple):
-    """A skill that is shown, and how much of its description."""
+    """A skill that the index shows, and how much of its description."""
 
     skill: IndexCandidate
     description: str
@@ -115,7 +112,7 @@ _AuthorGroup = tuple[int, list[IndexCandidate]]
 
 
 def format_all(skills: Sequence[IndexCandidate], count: TokenCounter) -> IndexText:
-    """Return the index that leaves nothing out."""
+    """Return the complete index."""
     text = _format_index([_ShownSkill(skill, skill.description) for skill in skills], 0)
     return IndexText(text, len(skills), 0, count(text))
 
@@ -126,9 +123,9 @@ def fit_to_budget(
     count: TokenCounter,
     byte_budget: int | None = None,
 ) -> IndexText:
-    """Return the index of at most `budget` tokens; of each author the first stay longest.
+    """Return the index in at most `budget` tokens; each author's last skills are cut first.
 
-    `room` is how many bytes may do, to begin with; it is reckoned from the whole if not given.
+    `byte_budget` is a first guess in bytes, by default the size of the complete index.
     """
     groups = _group_by_author(skills)
     if byte_budget is None:
@@ -152,14 +149,14 @@ def interleave_categories(skills: Sequence[IndexCandidate]) -> list[IndexCandida
 
 
 def _group_by_author(skills: Sequence[IndexCandidate]) -> list[_AuthorGroup]:
-    """Return the skills of each author with the bytes that they take; who needs least first."""
-    found: dict[str, list[IndexCandidate]] = {}
+    """Return the skills of each author with their size in bytes, the smallest first."""
+    by_author: dict[str, list[IndexCandidate]] = {}
     for skill in skills:
-        found.setdefault(skill.author, []).append(skill)
+        by_author.setdefault(skill.author, []).append(skill)
     return sorted(
         [
             (sum(map(_full_size, skills_of_author)), skills_of_author)
-            for skills_of_author in found.values()
+            for skills_of_author in by_author.values()
         ]
     )
 
@@ -167,52 +164,52 @@ def _group_by_author(skills: Sequence[IndexCandidate]) -> list[_AuthorGroup]:
 def _fit_to_bytes(
     groups: Sequence[_AuthorGroup], byte_budget: int, count: TokenCounter
 ) -> IndexText:
-    """Return the index of at most `room` bytes."""
+    """Return the index in at most `byte_budget` bytes."""
     total = sum(len(skills_of_author) for _, skills_of_author in groups)
     shown = _share_bytes(groups, byte_budget)
     if len(shown) < total:
         shown = _share_bytes(groups, byte_budget - utf8_size(format_omitted_count(total)) - 1)
     text = _format_index(shown, total - len(shown))
-    if utf8_size(text) > byte_budget:  # there is not even room to say how many are left out
+    if utf8_size(text) > byte_budget:  # not even the count of omitted skills fits
         return IndexText("", 0, total, count(""))
     return IndexText(text, len(shown), total - len(shown), count(text))
 
 
 def _share_bytes(groups: Sequence[_AuthorGroup], byte_budget: int) -> list[_ShownSkill]:
-    """Share out the room; return what is shown."""
+    """Share the bytes among the authors; return what is shown."""
     shown: list[_ShownSkill] = []
     for number, (need, skills_of_author) in enumerate(groups):
         share = (byte_budget + 1) // (len(groups) - number)  # the last line has no newline
-        found = (
-            [_ShownSkill(one, one.description) for one in skills_of_author]
+        shown_of_author = (
+            [_ShownSkill(skill, skill.description) for skill in skills_of_author]
             if need <= share
             else _reduce_group(skills_of_author, share)
         )
-        byte_budget -= utf8_size(_format_index(found, 0)) + 1 if found else 0
-        shown += found
+        byte_budget -= utf8_size(_format_index(shown_of_author, 0)) + 1 if shown_of_author else 0
+        shown += shown_of_author
     return shown
 
 
 def _full_size(skill: IndexCandidate) -> int:
-    """Return the bytes that a skill takes at most, shown in full."""
+    """Return the bytes of a skill shown in full, at most."""
     if skill.description:
         return utf8_size(skill.name) + utf8_size(skill.description) + _LINE_OVERHEAD
     return utf8_size(skill.name) + utf8_size(skill.category) + _NAME_LIST_OVERHEAD
 
 
 def _reduce_group(skills: Sequence[IndexCandidate], share: int) -> list[_ShownSkill]:
-    """Return what is shown of one author's skills, whose lines do not fit."""
+    """Return what is shown of one author's skills if their lines do not fit."""
     if (_LINE_OVERHEAD + _MIN_DESCRIPTION_BYTES) * len(skills) <= share:
-        found = _shorten_descriptions(
+        shortened = _shorten_descriptions(
             skills, share - sum(utf8_size(skill.name) + _LINE_OVERHEAD for skill in skills)
         )
-        if found:
-            return found
+        if shortened:
+            return shortened
     return _restore_descriptions(*_list_names(skills, share))
 
 
 def _shorten_descriptions(skills: Sequence[IndexCandidate], byte_budget: int) -> list[_ShownSkill]:
-    """Cut all descriptions alike, as little as will do; [] if what is left would not route."""
+    """Shorten all descriptions alike, as little as needed; [] below the useful minimum."""
     sizes = [(utf8_size(skill.description), min_useful_size(skill.description)) for skill in skills]
     if sum(fewest for _, fewest in sizes) > byte_budget:
         return []
@@ -230,7 +227,7 @@ def _shorten_descriptions(skills: Sequence[IndexCandidate], byte_budget: int) ->
 
 
 def _list_names(skills: Sequence[IndexCandidate], share: int) -> tuple[list[_ShownSkill], int]:
-    """Return the first skills whose names fit, and the bytes that are left."""
+    """Return the first skills whose names fit, and the remaining bytes."""
     shown: list[_ShownSkill] = []
     categories: set[str] = set()
     for skill in skills:
@@ -245,26 +242,26 @@ def _list_names(skills: Sequence[IndexCandidate], share: int) -> tuple[list[_Sho
     return shown, share
 
 
-def _restore_descriptions(shown: Sequence[_ShownSkill], left: int) -> list[_ShownSkill]:
-    """Give descriptions to the first of those that are named, as long as there is room."""
+def _restore_descriptions(shown: Sequence[_ShownSkill], byte_budget: int) -> list[_ShownSkill]:
+    """Give descriptions to the first listed skills, as long as they fit."""
     described: list[_ShownSkill] = []
     for place, (skill, _) in enumerate(shown):
         text = shorten_text(skill.description, min_useful_size(skill.description))
-        left -= (
+        byte_budget -= (
             utf8_size(text)
             + utf8_size(skill.name)
             + _LINE_OVERHEAD
             - utf8_size(escape_listed_name(skill.name))
             - _SEPARATOR_BYTES
         )
-        if left < 0:
+        if byte_budget < 0:
             return described + list(shown[place:])
         described.append(_ShownSkill(skill, text))
     return described
 
 
 def _format_index(shown: Sequence[_ShownSkill], left_out: int) -> str:
-    """Return the lines: what is described, by name; what is named, by category; what is not."""
+    """Return the lines: described skills by name, listed ones by category, the omitted count."""
     described = sorted((skill.name, text) for skill, text in shown if text)
     lines = [f"{SKILL_MARK} {name}: {text}" for name, text in described]
     named: dict[str, list[str]] = {}

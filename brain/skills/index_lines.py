@@ -1,10 +1,10 @@
-"""The lines of the Level-0 index: one per skill, and nothing in them that could forge or close one.
+"""The lines of the Level-0 index, one per skill; no name or description can forge a line.
 
 A line is `▸ <name>: <description>`. Neither part holds a newline, a hidden code
 point or a mark of the index, and the name holds no `: `, so a line parses back to
-exactly one name and one description. Where there is little room (`fitting`), a line
-`▹ <category>: <name>, <name>` stands for skills of which the name alone is shown, and
-the last line says how many are not shown at all.
+exactly one name and one description. Under a budget (`index_budget`), a line
+`▹ <category>: <name>, <name>` lists skills by name alone, and the last line gives the
+number of skills that are not shown.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from .. import limits
-from .visible_text import clean_text, fold_all_to_lines
+from .visible_text import ELLIPSIS, clean_text, fold_all_to_lines, truncate
 
 __all__ = [
+    "ELLIPSIS",
     "IndexEntry",
     "IndexText",
     "clean_text",
@@ -34,18 +35,17 @@ NO_NAME = "(no name)"
 NO_DESCRIPTION = "(no description)"
 NO_SKILLS = "(no skills yet)"
 NO_MATCH = "(no skill fits this task)"
-ELLIPSIS = "…"
 BYTES_PER_TOKEN = 4
 _NAME_SEPARATORS = re.compile(":+ ")
 _LIST_SEPARATORS = re.compile(",+ ")
 _MARK_REPLACEMENTS = str.maketrans({SKILL_MARK: ">", NAME_LIST_MARK: ">"})
 
 TokenCounter = Callable[[str], int]
-"""Tells how many tokens a text takes; `tokens` is the estimate where no other is given."""
+"""Returns the tokens of a text; `estimate_tokens` is the default."""
 
 
 class IndexText(NamedTuple):
-    """The index, how many skills it shows and how many not, and what it takes in tokens."""
+    """The index, the numbers of skills that it shows and leaves out, and its size in tokens."""
 
     text: str
     shown: int
@@ -54,9 +54,9 @@ class IndexText(NamedTuple):
 
 
 class IndexEntry(NamedTuple):
-    """A skill as a line of the index shows it; `description` is None where it stands in a list.
+    """A skill in the index. In a list of names, `description` is None.
 
-    `category` is "" but in a list.
+    `category` is "" outside lists.
     """
 
     name: str
@@ -80,7 +80,7 @@ def format_lines(cards: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def format_names(names: list[str]) -> list[str]:
-    """Return names, of skills or categories, as lines show them; "" stays."""
+    """Return names, of skills or categories, in the form for lines; "" stays."""
     most = limits.MAX_SKILL_NAME_CHARS
     return [
         name if name.isascii() and len(name) <= most and ": " not in name else _escape_name(name)
@@ -89,43 +89,43 @@ def format_names(names: list[str]) -> list[str]:
 
 
 def split_line(line: str) -> tuple[str, str]:
-    """Undo `line`, of which two parts cannot be told apart: the name as shown, the description."""
+    """Return the name, as shown, and the description of a line."""
     name, _, description = line[len(SKILL_MARK) + 1 :].partition(": ")
     return name, description
 
 
 def format_name_list(category: str, names: Iterable[str]) -> str:
-    """Return the line that shows skills of a category, "" for none, by their names alone.
+    """Return the line that lists the names of skills of a category, "" for none.
 
-    All are given as lines show them.
+    Names and category are given in the form for lines.
     """
     head = f"{NAME_LIST_MARK} {category}: " if category else f"{NAME_LIST_MARK} "
     return head + ", ".join(map(escape_listed_name, names))
 
 
 def escape_listed_name(name: str) -> str:
-    """Return a name, as a line shows it, as a list shows it: it does not look like two."""
+    """Return a name, in the form for lines, so that a list cannot show it as two names."""
     return _LIST_SEPARATORS.sub("; ", name)
 
 
 def format_omitted_count(count: int) -> str:
-    """Return the last line of an index that leaves out so many skills."""
+    """Return the last line of an index that leaves out `count` skills."""
     return f"{ELLIPSIS} {count} more {'skill is' if count == 1 else 'skills are'} not shown"
 
 
 def parse_index(text: str) -> list[IndexEntry]:
     """Return the skills that an index shows, in its order."""
-    found = []
+    entries = []
     for line in text.split("\n"):
         mark, _, rest = line.partition(" ")
         if mark == SKILL_MARK:
             name, colon, description = rest.partition(": ")
-            found.append(IndexEntry(name, description if colon else None))
+            entries.append(IndexEntry(name, description if colon else None))
         elif mark == NAME_LIST_MARK:
             category, colon, names = rest.partition(": ")
-            some = (names if colon else rest).split(", ")
-            found += [IndexEntry(name, None, category if colon else "") for name in some]
-    return found
+            listed = (names if colon else rest).split(", ")
+            entries += [IndexEntry(name, None, category if colon else "") for name in listed]
+    return entries
 
 
 def estimate_tokens(text: str) -> int:
@@ -134,7 +134,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def _escape_name(name: str) -> str:
-    """Return a name, already on one line, without what would end it early."""
+    """Return a name, already on one line, without separators and marks of the index."""
     text = _NAME_SEPARATORS.sub(" - ", name[: limits.MAX_SKILL_NAME_CHARS]).translate(
         _MARK_REPLACEMENTS
     )
@@ -146,6 +146,6 @@ def _format_descriptions(texts: list[str]) -> list[str]:
     return [
         (text if text.isascii() else text.translate(_MARK_REPLACEMENTS)) or NO_DESCRIPTION
         if len(text) <= most
-        else text[: most - 1].translate(_MARK_REPLACEMENTS).rstrip() + ELLIPSIS
+        else truncate(text.translate(_MARK_REPLACEMENTS), most)
         for text in fold_all_to_lines(texts)
     ]

@@ -1,9 +1,9 @@
-"""The index as sorted text in pages, of which a few lines change at a time.
+"""The index as sorted text in pages, and changes of a few lines of it.
 
-A sheet is UTF-8 text in pages: every line ends with a newline, and lines ascend by name,
-then by description. That order is told from the lines alone, so a sheet is a function of
-the lines it holds, and changing some costs a search for each, whatever the size.
-Where it is cut into pages means nothing, but no cut is between two equal lines.
+Pages are UTF-8: every line ends with a newline, and lines ascend by name, then by
+description. The order follows from the lines alone, so the text is a function of its
+lines, and a change costs a binary search per line. Page boundaries mean nothing, but
+never separate two equal lines. docs/adr/0016 compares this with a table.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from ..errors import FormatError
 IndexPages = list[bytes]
 
 PAGE_BYTES = 1 << 20
-"""Bytes of a page, but for its last lines; when changes have doubled it, it is cut anew."""
+"""Bytes of a page, but for its last lines; it is split once changes have doubled it."""
 _FIRST_STEP_BYTES = 4096
 """Bytes of the first step from one change to the next."""
 _REMOVED_SIGN, _ADDED_SIGN = b"-", b"+"
 
 
 def build_pages(lines: Iterable[bytes]) -> IndexPages:
-    """Return the sheet of `lines`, in any order."""
+    """Return the pages of `lines`, given in any order."""
     return list(_split_into_pages(sorted(map(_sort_key, lines))))
 
 
 def change_pages(pages: IndexPages, removed: Iterable[bytes], added: Iterable[bytes]) -> IndexPages:
-    """Return a sheet without the lines `gone` and with the lines `new`.
+    """Return the pages without the lines `removed` and with the lines `added`.
 
-    Raises `FormatError` (`bad_sheet`) if one that is to go is not there.
+    Raises `FormatError` (`bad_sheet`) if a removed line is missing.
     """
     counts = Counter(added)
     counts.subtract(removed)
@@ -52,15 +52,15 @@ def change_pages(pages: IndexPages, removed: Iterable[bytes], added: Iterable[by
 
 
 def encode_line_change(removed: Iterable[bytes], added: Iterable[bytes]) -> bytes:
-    """Return the bytes that say what `change` is to do."""
+    """Encode the arguments of `change_pages` as one row."""
     signed = [*(_REMOVED_SIGN + line for line in removed), *(_ADDED_SIGN + line for line in added)]
     return b"\n".join(signed)
 
 
 def decode_line_changes(rows: Iterable[bytes]) -> tuple[list[bytes], list[bytes]]:
-    """Return what several `encode_change` said together: what is gone and what is new.
+    """Return the removed and added lines of several encoded changes.
 
-    A line that came and went again is in both.
+    A line that was added and removed again is in both.
     """
     signed = [line for row in rows for line in row.split(b"\n")]
     removed = [line[1:] for line in signed if line[:1] == _REMOVED_SIGN]
@@ -69,12 +69,12 @@ def decode_line_changes(rows: Iterable[bytes]) -> tuple[list[bytes], list[bytes]
 
 
 def _sort_key(line: bytes) -> bytes:
-    """Return what lines are sorted by: no name and no description holds a NUL."""
+    """Return the sort key of a line; no name and no description holds a NUL."""
     return line.replace(b": ", b"\0", 1)
 
 
 def _split_into_pages(keys: Sequence[bytes]) -> Iterator[bytes]:
-    """Yield the pages of lines, given by what they are sorted by, in order."""
+    """Yield the pages of lines, given as ascending sort keys."""
     start = size = 0
     for end, key in enumerate(keys, 1):
         size += len(key)
@@ -84,7 +84,7 @@ def _split_into_pages(keys: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def _split_page(text: bytes) -> Iterator[bytes]:
-    """Cut text into pages."""
+    """Yield text in pages."""
     start = 0
     while start < len(text):
         end = text.find(b"\n", start + PAGE_BYTES) + 1 or len(text)
@@ -96,28 +96,28 @@ def _split_page(text: bytes) -> Iterator[bytes]:
 
 
 def _edit_page(page: bytes, edits: Iterable[tuple[bytes, int]]) -> Iterator[bytes]:
-    """Yield the pieces of a page in which lines come, or go where the count is below zero."""
-    done = 0
+    """Yield the pieces of a page with lines added, or removed if their count is negative."""
+    copied = 0
     for line, count in edits:
         text = (line + b"\n") * abs(count)
         if count > 0:
-            offset = _find_insertion_offset(page, _sort_key(line), done)
-            yield page[done:offset]
+            offset = _find_insertion_offset(page, _sort_key(line), copied)
+            yield page[copied:offset]
             yield text
-            done = offset
+            copied = offset
             continue
-        offset = page.find(text, done)
+        offset = page.find(text, copied)
         while offset > 0 and page[offset - 1] != ord("\n"):  # it is the end of a longer line
             offset = page.find(text, offset + 1)
         if offset < 0:
-            raise FormatError("a line of the index is not where it was", code="bad_sheet")
-        yield page[done:offset]
-        done = offset + len(text)
-    yield page[done:]
+            raise FormatError("a line of the cached index is missing", code="bad_sheet")
+        yield page[copied:offset]
+        copied = offset + len(text)
+    yield page[copied:]
 
 
 def _find_insertion_offset(page: bytes, key: bytes, low: int) -> int:
-    """Return where the first line from `low` on begins that is not below `key`."""
+    """Return the offset of the first line from `low` on whose key is not below `key`."""
     step = _FIRST_STEP_BYTES
     while (high := low + step) < len(page):
         start = page.rfind(b"\n", low, high) + 1 or low

@@ -1,7 +1,6 @@
-"""Delimiters around untrusted text in a prompt, which nothing inside can close or forge.
+"""Delimiters around untrusted text in a prompt, which the text can neither close nor forge.
 
-Nothing inside can close the frame or open another one, for the lines of the frame bear a
-tag that follows from all that stands in it and does not occur there.
+Both delimiter lines hold a tag that is derived from the text and does not occur in it.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ _TAG_DIGITS = 16
 
 
 def delimit_text(kind: str, about: str, text: str) -> str:
-    """Return `text` between two lines that name its `kind`; the first says what it is `about`.
+    """Return `text` between two lines that name its `kind`; the first also holds `about`.
 
-    What it is about may name what others named, and is shown on one line.
+    `about` may contain untrusted names; it is folded to one line.
     """
     about = fold_to_line(about)
     tag = _unforgeable_tag(f"{about}\n{text}")
@@ -23,7 +22,7 @@ def delimit_text(kind: str, about: str, text: str) -> str:
 
 
 def _unforgeable_tag(text: str) -> str:
-    """Return the first digits of a digest of the text that it does not hold."""
+    """Return the first digits of a digest of the text that do not occur in it."""
     digest = blob_id(text.encode("utf-8", "surrogatepass"))
     while (tag := digest.hex()[:_TAG_DIGITS]) in text.lower():
         digest = blob_id(digest)

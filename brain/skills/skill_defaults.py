@@ -1,4 +1,4 @@
-"""Fills in what every skill document must have: name, description, version."""
+"""Fills in the fields that every skill document must have: name, description, version."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from .yaml_scalar import quote_scalar
 def fill_defaults(
     document: DocumentParts, title: str, slug: str, description: str, number: str
 ) -> DocumentParts:
-    """Return `document`, which has front matter, with its version set to `number`.
+    """Return `document`, which must have front matter, at the version `number`.
 
     A missing name becomes `slug`, and `title` is then kept as `metadata.title` if it
     differs. A missing description becomes `description`, else the first line of the
     body, else the title. Raises `InvalidInput` with code `bad_type`, `bad_version`
-    or those of `frontmatter.scan`.
+    or those of
+    `parse_front_matter`.
     """
     newline = document.newline
     front_matter = (
@@ -45,7 +46,7 @@ def fill_defaults(
 
 
 def stated_version(front_matter: FrontMatter) -> str | None:
-    """Return the version that a head states, the greater of two, or None.
+    """Return the version that front matter states, the greater of two, or None.
 
     Raises `InvalidInput` with code `bad_version`.
     """
@@ -81,7 +82,7 @@ def _set_version(front_matter: FrontMatter, number: str, newline: str) -> FrontM
 def _replace_version(
     front_matter: FrontMatter, field: FrontMatterField, text: str, number: str
 ) -> str:
-    """Write `number` where `field` stands in `text`, which is the same up to there."""
+    """Replace the version `field` in `text`, which must be unchanged before the end of it."""
     form = skill_version.parse_version_form(
         front_matter.raw_value(field), front_matter.line_number(field)
     )

@@ -1,8 +1,7 @@
-"""Skill documents: create, save again, set the version, and read the names they declare.
+"""Skill documents: create, save again, set the version, and read the declared names.
 
-The one line that must change in a save is the version; every other byte of a head
-stays as it is, and so do the byte order mark, the line endings and a missing
-newline at the end.
+A save changes the version line; every other byte of the front matter stays, and so do
+the byte order mark, the line endings and a missing newline at the end.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def new_document(
 ) -> bytes:
     """Return a document with front matter around the bare `body`.
 
-    `name` is turned into its slug, and kept as `metadata.title` where it differs;
+    The name becomes the slug of `name`, which is kept as `metadata.title` if it differs;
     `number` is the text form of the version. An empty description is taken from the
     body. Raises `InvalidInput` as `slugify` and `upsert_document` do.
     """
@@ -66,9 +65,9 @@ def new_document(
 
 
 def ensure_front_matter(name: str, content: bytes) -> bytes:
-    """Return `content` with name, description and version, adding only what is missing.
+    """Return `content` with name, description and version, adding only missing fields.
 
-    Raises `InvalidInput` as `slugify`, `parts.split` and `frontmatter.scan` do.
+    Raises `InvalidInput` as `slugify`, `split_document` and `parse_front_matter` do.
     """
     document = document_parts.split_document(content)
     if not document.opening:
@@ -95,28 +94,19 @@ def upsert_document(
     description: str | None,
     body: bytes | None,
 ) -> UpdatedSkill:
-    """Return what a skill becomes when it is saved.
+    """Return a skill as saved with a new description or body.
 
-    `prior` is the content now, None for a new skill. `prior_version` is the text form
-    of the last version that the lineage knows under this slug, also of a skill that
-    was deleted. `body` is a bare body, a document with front matter, or None to keep
-    the body. Raises `InvalidInput` with the codes of `parts.split`, `frontmatter.scan`
-    and `version.parse`, `bad_type`, `name_too_long`, `description_too_long` or
-    `bad_description`.
+    `prior` is the present content, None for a new skill. `prior_version` is the text form
+    of a version that the new one must exceed, such as the last one of a deleted skill.
+    `body` is a bare body, a document with front matter, or None to keep the body. Raises
+    `InvalidInput` with the codes of `split_document`, `parse_front_matter` and
+    `parse_version`, `bad_type`, `bad_char`, `name_too_long` or `description_too_long`.
     """
     before, incoming = _split_both(prior, body)
     document = _update_with_description(before, incoming, description)
-    known_versions = []
-    if before is not None and before.opening:
-        known_versions.append(
-            stated_version(parse_front_matter(before.front_matter)) or skill_version.FIRST_VERSION
-        )
-    elif prior is not None:
-        known_versions.append(skill_version.FIRST_VERSION)
-    if prior_version:
-        known_versions.append(prior_version)
-    previous = skill_version.greatest_version(known_versions) if known_versions else None
-    if previous is not None:
+    previous = None
+    if prior is not None or prior_version:
+        previous = _greatest_known_version(before, prior_version, prior is not None)
         number = skill_version.next_version(previous)
     else:
         number = skill_version.check_initial_version(
@@ -142,7 +132,7 @@ def is_noop(prior: bytes, description: str | None, body: bytes | None) -> bool:
 def set_version(content: bytes, number: str, slug: str) -> bytes:
     """Return `content` at the version `number` (text form), with the guaranteed fields.
 
-    Raises `InvalidInput` as `parts.split` and `frontmatter.scan` do.
+    Raises `InvalidInput` as `split_document` and `parse_front_matter` do.
     """
     document = document_parts.split_document(content)
     if not document.opening:
@@ -162,28 +152,21 @@ def bump_document(content: bytes, previous: str, slug: str) -> UpdatedSkill:
 
 
 def replace_document(
-    prior: bytes, prior_version: str | None, slug: str, content: bytes
+    prior: bytes, slug: str, content: bytes, prior_version: str | None = None
 ) -> UpdatedSkill:
-    """Return what a skill becomes whose whole text is now `content`, its head included.
+    """Return a skill whose whole text is replaced by `content`, front matter included.
 
-    Other than in a save, what is gone from the head is gone. `prior_version` is as for
-    `upsert_document`, and so is what is raised.
+    Unlike in a save, fields that `content` lacks are removed. `prior_version` is as for
+    `upsert_document`, which raises the same.
     """
     before, _ = _split_both(prior, content)
-    known_versions = [skill_version.FIRST_VERSION]
-    if before is not None and before.opening:
-        known_versions = [
-            stated_version(parse_front_matter(before.front_matter)) or skill_version.FIRST_VERSION
-        ]
-    if prior_version:
-        known_versions.append(prior_version)
-    new = bump_document(content, skill_version.greatest_version(known_versions), slug)
+    new = bump_document(content, _greatest_known_version(before, prior_version, True), slug)
     document_parts.check_document_text(new.content)
     return new
 
 
 def read_declared_names(content: bytes) -> set[str]:
-    """Return the name and the `metadata.title` of a document, as far as they can be read."""
+    """Return the name and the `metadata.title` of a document, those that can be read."""
     document = document_update.split_if_readable(content)
     if document is None or not document.opening:
         return set()
@@ -213,7 +196,7 @@ def check_description(description: str) -> str:
 def _split_both(
     prior: bytes | None, body: bytes | None
 ) -> tuple[DocumentParts | None, DocumentParts | None]:
-    """Cut both; an old document that cannot be read gives way to one with front matter."""
+    """Split both; an unreadable old document is None if the new one has front matter."""
     incoming = None if body is None else document_parts.split_document(body)
     if incoming is None or not incoming.opening:
         before = None if prior is None else document_parts.split_document(prior)
@@ -237,12 +220,23 @@ def _update_with_description(
     )
 
 
+def _greatest_known_version(
+    before: DocumentParts | None, prior_version: str | None, exists: bool
+) -> str:
+    """Return the greater of the version in the text before and that of the lineage."""
+    versions = [prior_version] if prior_version else []
+    if exists:
+        stated = _document_version(before) if before is not None else None
+        versions.append(stated or skill_version.FIRST_VERSION)
+    return skill_version.greatest_version(versions)
+
+
 def _document_version(document: DocumentParts) -> str | None:
     return stated_version(parse_front_matter(document.front_matter)) if document.opening else None
 
 
 def _check_declared_lengths(front_matter: FrontMatter, before: DocumentParts | None) -> None:
-    """Refuse a name that is too long, and a description unless it was so long before."""
+    """Refuse a name that is too long, and a new description that is."""
     name, description = front_matter.text_value("name"), front_matter.text_value("description")
     old = (
         parse_front_matter(before.front_matter)

@@ -3,8 +3,7 @@
 Paths are relative to the section `skills`. A skill is the file SKILL.md of a
 folder at any depth, a Markdown file at the top, or a Markdown file in a category,
 which is a top-level folder without a SKILL.md of its own. Nothing under a name
-that starts with `.` or `_` is a skill, nor are the files that people put beside
-skills, such as a README.
+that starts with `.` or `_` is a skill, nor are companion files such as a README.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from .slug import fold_to_slug, is_slug, is_windows_device
 SKILL_FILES = ("SKILL.md", "skill.md", "Skill.md", "SKILL.MD")
 """The spellings of SKILL.md that clients read."""
 _FOLDER_SUFFIXES = tuple(f"/{spelling}" for spelling in SKILL_FILES)
-"""How the path of a SKILL.md in a folder ends; `myskill.md` is none."""
+"""Ends of the path of a SKILL.md in a folder; `myskill.md` is not one."""
 _SORTED_SKILL_FILES = sorted(SKILL_FILES)
 LAYOUTS = ("directory", "flat")
 _COMPANION_NAMES = frozenset(
@@ -32,10 +31,10 @@ _USUAL_SUFFIX = f"/{SKILL_FILES[0]}"
 
 
 def match_skill_path(path: str, has_any: Callable[[Sequence[str]], bool]) -> str | None:
-    """Return the fallback name of the skill at `path`, or None if it is none.
+    """Return the fallback name of the skill at `path`, None if that is not a skill.
 
-    `has_any` tells whether the section holds one of some paths, which ascend; it is
-    asked at most once.
+    `has_any` tells whether the section holds one of some ascending paths; it is called
+    at most once.
     """
     name = name_by_path_alone(path)
     if name is None:
@@ -69,8 +68,8 @@ def find_skill_paths(paths: Iterable[str]) -> dict[str, str]:
 def slug_from_path(path: str) -> str:
     """Return the slug of the skill at `path`; never fails.
 
-    Where no letter or digit is left of the name, or Windows has another use for it,
-    the slug is `skill-` and the first digits of the digest of the name.
+    If no letter or digit is left of the name, or it is a Windows device, the slug is
+    `skill-` and the first digits of the digest of the name.
     """
     name = name_from_path(path)
     if is_slug(name) and not is_windows_device(name):
@@ -82,13 +81,13 @@ def slug_from_path(path: str) -> str:
 
 
 def category_from_path(path: str) -> str:
-    """Return the folders above the skill at `path`, its own left out; "" if there are none."""
+    """Return the folders above the skill at `path`, without its own; "" if there are none."""
     folder, _, file = path.rpartition("/")
     return folder.rpartition("/")[0] if file in SKILL_FILES else folder
 
 
 def new_skill_path(slug: str, layout: str) -> str:
-    """Return where a new skill goes; a flat file that would not count as a skill gets a folder.
+    """Return the path of a new skill; one named like a companion file gets a folder.
 
     Raises `InvalidInput` with code `bad_layout`.
     """
@@ -109,7 +108,7 @@ def candidate_paths(slug: str) -> list[str]:
 
 
 def name_from_path(path: str) -> str:
-    """Return the name that its place gives the skill at `path`: of its folder, or of its file."""
+    """Return the name of the skill at `path` by its folder, or by its file."""
     folder, slash, file = path.rpartition("/")
     if slash and file in SKILL_FILES:
         return folder.rpartition("/")[2]
@@ -117,7 +116,7 @@ def name_from_path(path: str) -> str:
 
 
 def name_by_path_alone(path: str) -> str | None:
-    """Return the name of the skill at `path` as far as the path alone can tell."""
+    """Return the name of the skill at `path`, None if the path alone excludes one."""
     if path[-9:] == _USUAL_SUFFIX and "/." not in path and "/_" not in path and path[0] not in "._":
         return path[:-9].rpartition("/")[2]
     if path[-3:].lower() != _MARKDOWN_SUFFIX or path[0] in "._" or "/." in path or "/_" in path:

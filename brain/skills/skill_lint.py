@@ -1,7 +1,7 @@
 """Checks a skill against the agentskills.io specification and against what clients need.
 
-The specification: https://agentskills.io/specification. Clients take more than it
-allows: a readable name and description are enough for nearly all of them.
+The specification: https://agentskills.io/specification. Clients accept more than it
+allows: nearly all need only a readable name and description.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CONFLICT_LINE = re.compile(rb"^(?:<{7}|>{7}) ", re.MULTILINE)
 
 
 class Problem(NamedTuple):
-    """A rule that is broken; `severity` is error or warning, `line` is 0 for the whole file."""
+    """A broken rule; `severity` is error or warning, `line` is 0 for the whole file."""
 
     code: str
     severity: str
@@ -47,7 +47,7 @@ class Problem(NamedTuple):
 
 
 class _RuleViolation(NamedTuple):
-    """A problem before it is known who asks: `spec` if clients do not mind it."""
+    """A broken rule before its severity is decided; `is_spec_only` if clients accept it."""
 
     code: str
     is_spec_only: bool
@@ -56,11 +56,11 @@ class _RuleViolation(NamedTuple):
 
 
 def check_skill(path: str, content: bytes, folder_name: str | None, strict: bool) -> list[Problem]:
-    """Return what is wrong with the skill at `path`, in the order of lines.
+    """Return the problems of the skill at `path`, in the order of lines.
 
-    `folder_name` is the folder that has to bear its name, None for a flat skill. With
-    `strict` each broken rule of the specification is an error, else it is a warning
-    unless clients need it.
+    `folder_name` is the folder that must have its name, None for a flat skill. With
+    `strict` each broken rule of the specification is an error, else a warning unless
+    clients need it.
     """
     try:
         document = document_parts.split_document(content)
@@ -68,9 +68,9 @@ def check_skill(path: str, content: bytes, folder_name: str | None, strict: bool
             raise no_front_matter_error()
         front_matter, flow = parse_with_flow_line(document.front_matter)
     except InvalidInput as error:
-        found = _LINE_NUMBER.search(error.message)
+        line = _LINE_NUMBER.search(error.message)
         message = f"{error.message}; {error.hint}" if error.hint else error.message
-        return [Problem(error.code, ERROR, int(found[1]) if found else 0, message)]
+        return [Problem(error.code, ERROR, int(line[1]) if line else 0, message)]
     problems = [
         Problem(
             item.code,
@@ -126,7 +126,7 @@ def _check_file(
         )
     if flow:
         yield _RuleViolation(
-            "flow_style", True, flow, "some readers take no lists or maps in brackets"
+            "flow_style", True, flow, "some readers do not support lists or maps in brackets"
         )
 
 
@@ -171,7 +171,7 @@ def _check_name(front_matter: FrontMatter, folder_name: str | None) -> Iterator[
 
 
 def _normalize_name(name: str) -> str:
-    """Return the normal form of a name, as every Python knows it."""
+    """Return the NFKC form of a name, the same under every version of Python."""
     return unicodedata.normalize("NFKC", unicode_scripts.replace_unassigned(name))
 
 
@@ -209,7 +209,7 @@ def _check_kind(
 
 
 def _collect_advice(document: DocumentParts, front_matter: FrontMatter) -> Iterator[Problem]:
-    """Yield what breaks no rule, and yet somebody should look at."""
+    """Yield warnings about what breaks no rule but deserves a look."""
     name = front_matter.fields.get("name")
     if name is not None and name.kind == TEXT_KIND:
         for code, message in deceptive_names.find_name_problems(name.value):
@@ -236,4 +236,4 @@ def _collect_advice(document: DocumentParts, front_matter: FrontMatter) -> Itera
     )
     if conflict:
         line = first + document.body.count(b"\n", 0, conflict.start())
-        yield Problem("conflict_marker", WARNING, line, "a line of an unfinished merge")
+        yield Problem("conflict_marker", WARNING, line, "a conflict marker of an unfinished merge")

@@ -1,4 +1,4 @@
-"""The metadata of a skill (name, description, version) as lists and the Level-0 index show it, read leniently."""
+"""The metadata of a skill (name, description, version) for lists and the index, read leniently."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .frontmatter_fields import NULL_KIND, TEXT_KIND, FrontMatter
 from .visible_text import fold_to_line
 
 MAX_SUMMARY_CHARS = 120
-"""Characters of the first line of a body that stand in for a description."""
+"""Characters of the first line of a body that serve as a description."""
 
 _OPENING_BYTES = b"---\n"
 _CLOSING_BYTES = b"\n---\n"
@@ -23,10 +23,10 @@ _HEADING_MARK = re.compile(r"#{1,6}[ \t]+")
 class SkillMetadata(NamedTuple):
     """Name, description (at most 1024 characters) and version as text form.
 
-    Name and description stand on one line and hold no hidden code points.
-    `flags` names what is wrong with the front matter, by the codes of the errors with
-    spaces between: `no_frontmatter`, `bad_yaml`, `no_name`, `no_description`,
-    `no_version`, `bad_version`, `bad_type`, `description_too_long` and so on.
+    Name and description are on one line and hold no hidden code points. `flags` are the
+    problems of the front matter as error codes, separated by spaces: `no_frontmatter`,
+    `bad_yaml`, `no_name`, `no_description`, `no_version`, `bad_version`, `bad_type`,
+    `description_too_long` and so on.
     """
 
     name: str
@@ -36,7 +36,7 @@ class SkillMetadata(NamedTuple):
 
 
 def read_skill_metadata(content: bytes, fallback_name: str) -> SkillMetadata:
-    """Return the card of a document; never raises on what the document holds.
+    """Return the metadata of a document; never raises, whatever the document holds.
 
     Without a readable name it has `fallback_name` and the flag `no_name`; without
     readable front matter its description is the first line of the body.
@@ -63,7 +63,7 @@ def read_skill_metadata(content: bytes, fallback_name: str) -> SkillMetadata:
 
 
 def _is_final(simple: frontmatter_regex.SimpleMetadata) -> bool:
-    """Tell whether there is nothing to fold, cut or compute: the case of most skills."""
+    """Tell whether the values need no folding, cutting or checks, as in most skills."""
     name, description, number = simple
     return (
         number.isascii()
@@ -78,7 +78,7 @@ def _is_final(simple: frontmatter_regex.SimpleMetadata) -> bool:
 
 
 def encode_skill_metadata(metadata: SkillMetadata) -> bytes:
-    """Return the bytes of a card for the derived data; a fallback name is left out."""
+    """Return metadata as bytes for the cache, without a fallback name."""
     name = "" if "no_name" in metadata.flags.split() else metadata.name
     text = f"{name}\0{metadata.description}\0{metadata.version}\0{metadata.flags}"
     if text.count("\0") > 3:
@@ -88,19 +88,19 @@ def encode_skill_metadata(metadata: SkillMetadata) -> bytes:
 
 
 def decode_skill_metadata(data: bytes, fallback_name: str = "") -> SkillMetadata:
-    """Undo `encode_card`; `fallback_name` fills in for a name that is missing.
+    """Undo `encode_skill_metadata`; `fallback_name` replaces a missing name.
 
     Raises `FormatError` with code `bad_card`.
     """
     try:
         name, description, text, flags = data.decode().split("\0")
     except ValueError as error:
-        raise FormatError("not a card of a skill", code="bad_card") from error
+        raise FormatError("not the metadata of a skill", code="bad_card") from error
     return SkillMetadata(name or fallback_name, description, text, flags)
 
 
 def summarize_body(body: bytes) -> str:
-    """Return the first line of `body` that says something, heading marks stripped.
+    """Return the first line of `body` with text, without heading marks.
 
     At most 120 characters; "" if there is none.
     """

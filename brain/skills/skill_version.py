@@ -1,4 +1,4 @@
-"""Versions of skills, read from the text of the line and never from YAML's idea of it.
+"""Versions of skills, read from the text as written, not from its YAML value.
 
 To YAML `1.10` is the number 1.1, `1:30` is 90 and `012` is 10. So a version is the
 text of the scalar: an integer from 1 to 999,999,999, or two to four numbers with
@@ -15,11 +15,11 @@ from typing import NamedTuple
 from ..errors import InvalidInput, printable_text
 
 FIRST_VERSION = "1"
-"""The version of a skill that states none."""
+"""The version of a skill without one."""
 MAX_VERSION_NUMBER = 999_999_999
 """Greatest number in a version."""
 MAX_INITIAL_NUMBER = 99_999_999
-"""Greatest number in a version that comes in from outside: it leaves room to rise."""
+"""Greatest number in the version of a new skill; later versions need room to rise."""
 
 _MAX_NUMBER_DIGITS = len(str(MAX_VERSION_NUMBER))
 _TEXT_FORM_PATTERN = r"[1-9][0-9]{0,8}|(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,9}){1,3}"
@@ -39,7 +39,7 @@ class VersionForm(NamedTuple):
 
 
 def parse_version_form(raw: str, line: int = 0) -> VersionForm:
-    """Take the scalar `raw` apart.
+    """Parse the scalar `raw`.
 
     Raises `InvalidInput` with code `bad_version`; the message shows `raw` and,
     where given, the number of its line.
@@ -53,30 +53,20 @@ def parse_version_form(raw: str, line: int = 0) -> VersionForm:
 
 
 def parse_version(raw: str, line: int = 0) -> str:
-    """Return the text form of the version written as `raw`; raises as `read` does."""
+    """Return the text form of the version written as `raw`; raises as `parse_version_form` does."""
     return parse_version_form(raw, line).text
 
 
-def bump_version_scalar(raw: str, line: int = 0) -> str:
-    """Return the scalar for the version after `raw`: its last number plus one.
-
-    Quotes and `v` are kept; quotes are added where YAML would read a float.
-    Raises `InvalidInput` with code `bad_version`.
-    """
-    form = parse_version_form(raw, line)
-    return format_version(next_version(form.text, line), form)
-
-
 def next_version(text: str, line: int = 0) -> str:
-    """Return the text form of the version after `text`, which is a text form.
+    """Return the text form of the version after `text`: its last number plus one.
 
-    Raises `InvalidInput` (`bad_version`) for any other, as a foreign store may hold it.
+    Raises `InvalidInput` (`bad_version`) if `text` is not a text form or cannot rise.
     """
     head, dot, last = text.rpartition(".")
     number = _parse_numbers(text)[-1] + 1
     if number > MAX_VERSION_NUMBER:
         raise _version_error(
-            text, line, "this version cannot rise any more; write a lower one by hand"
+            text, line, "this version has reached its maximum; write a lower one into the file"
         )
     return f"{head}{dot}{number:0{len(last)}}"
 
@@ -92,7 +82,7 @@ def format_version(text: str, like: VersionForm | None = None) -> str:
 def compare_versions(a: str, b: str) -> int:
     """Return -1, 0 or 1 for two text forms; a missing number counts as zero.
 
-    Raises `InvalidInput` (`bad_version`) for what is none, as a snapshot of others may say.
+    Raises `InvalidInput` (`bad_version`) for anything else.
     """
     left, right = _parse_numbers(a), _parse_numbers(b)
     width = max(len(left), len(right))
@@ -108,7 +98,7 @@ def _parse_numbers(text: str) -> list[int]:
 
 
 def greatest_version(texts: list[str]) -> str:
-    """Return the greatest of some text forms, at least one."""
+    """Return the greatest of at least one text form."""
     best = texts[0]
     for text in texts[1:]:
         if compare_versions(text, best) > 0:
@@ -117,17 +107,16 @@ def greatest_version(texts: list[str]) -> str:
 
 
 def version_value(text: str) -> int | str:
-    """Return a text form as results give it: an integer where it is one, else text."""
+    """Return a text form as an integer if it is one, else as text; results hold these."""
     return (
         int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_NUMBER_DIGITS else text
     )
 
 
 def check_initial_version(text: str, line: int = 0) -> str:
-    """Return `text` if a new skill may start there.
+    """Return `text` if a new skill may start at that version.
 
-    A version at the top of the range would leave no room for later ones. Raises
-    `InvalidInput` with code `bad_version`.
+    Raises `InvalidInput` with code `bad_version`.
     """
     if any(int(number) > MAX_INITIAL_NUMBER for number in text.split(".")):
         raise _version_error(text, line, f"a new skill starts at {MAX_INITIAL_NUMBER} or below")

@@ -1,13 +1,13 @@
-"""From the name of a skill to its slug, which names its folder.
+"""Turns the name of a skill into its slug, the name of its folder.
 
-A slug is lower-case ASCII letters and digits with single hyphens between, at
-most 64 characters. A name that could mean a path, an option, a reserved file or
-something unseen is refused, before and after compatibility normalisation, so
-that nothing dangerous reaches the file system in another form.
+A slug is lower-case ASCII letters and digits with single hyphens between, at most 64
+characters. A name that resembles a path, an option or a reserved file, or has hidden
+characters, is refused before and after compatibility normalisation, so that no
+dangerous form reaches the file system.
 
-The slug of a name is the same under every Python: what Unicode 14 has not assigned is
-passed over (`scripts.settled`), the rest keeps its normal form for ever, and
-letters become ASCII by the fixed table of text-unidecode 1.3.
+The slug of a name is the same under every Python: code points that Unicode 14 has not
+assigned are replaced (`replace_unassigned`), the normal form of the rest never changes,
+and letters become ASCII by the fixed table of text-unidecode 1.3.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def slugify(name: str) -> str:
     """Return the slug of `name`.
 
     Raises `InvalidInput` with code `bad_type` (not a str), `name_too_long`,
-    `bad_char` (control, hidden or piled-up code points), `bad_name` (looks like a
-    path or an option, or nothing is left) or `reserved_name`.
+    `bad_char` (control or hidden code points, too many combining marks), `bad_name`
+    (resembles a path or an option, or has no letters or digits) or `reserved_name`.
     """
     if not isinstance(name, str):
         raise InvalidInput(
@@ -56,14 +56,14 @@ def slugify(name: str) -> str:
         _check_name(name)
         slug = fold_to_slug(name)
     if not slug:
-        raise _name_error(name, "bad_name", "nothing is left of the name")
+        raise _name_error(name, "bad_name", "the name has no letters or digits")
     if slug in _WINDOWS_DEVICES:
-        raise _name_error(name, "reserved_name", "the name means a device on Windows")
+        raise _name_error(name, "reserved_name", "the name is that of a device on Windows")
     return slug
 
 
 def fold_to_slug(name: str) -> str:
-    """Return the slug form of any text, or "" where nothing is left; checks nothing."""
+    """Return the slug form of any text, "" without letters and digits; checks nothing."""
     if not name.isascii():
         from text_unidecode import unidecode
 
@@ -80,21 +80,21 @@ def is_slug(text: str) -> bool:
 
 
 def is_windows_device(slug: str) -> bool:
-    """Tell whether Windows takes a file of this name for a device."""
+    """Tell whether a file of this name is a device on Windows."""
     return slug in _WINDOWS_DEVICES
 
 
 def is_same_skill(name_a: str, name_b: str) -> bool:
     """Tell whether two names differ at most in case, spaces and separators.
 
-    Everything else is compared by code points: a pair of normal forms, a
-    ligature or "C++" and "C#" are different names even where the slug is one.
+    Everything else is compared by code points: two normal forms, a ligature, or "C++"
+    and "C#" are different names even if their slugs are equal.
     """
     return name_a == name_b or skill_identity(name_a) == skill_identity(name_b)
 
 
 def skill_identity(name: str) -> str:
-    """Return what names of one skill have in common.
+    """Return a key that the names of one skill share.
 
     Case is folded only where it is one to one, so that the Kelvin sign is not a k.
     """
@@ -113,18 +113,22 @@ def _check_name(name: str) -> None:
     if _CONTROL_CHARACTERS.search(name) or hidden_pattern().search(name):
         raise _name_error(name, "bad_char", "the name holds a control or hidden character")
     if hidden_pattern().search(normal) or _has_stacked_marks(name):
-        raise _name_error(name, "bad_char", "the name holds a character that cannot stand there")
+        raise _name_error(
+            name,
+            "bad_char",
+            "the name has too many combining marks, or hidden characters once normalised",
+        )
     for form in (name, normal):
         if _PATH_LIKE.search(form) or form[:1] in ("-", "~") or form in (".", ".."):
-            raise _name_error(name, "bad_name", "the name looks like a path or an option")
+            raise _name_error(name, "bad_name", "the name resembles a path or an option")
         if form[:1] == " " or form[-1:] in (" ", "."):
             raise _name_error(
-                name, "bad_name", "the name has a space before it, or a space or dot at its end"
+                name, "bad_name", "the name starts with a space, or ends with a space or dot"
             )
 
 
 def _remove_disguise(name: str) -> str:
-    """Return what a careless file system could take `name` for."""
+    """Return the file name that a lenient file system could read `name` as."""
     known = unicode_scripts.replace_unassigned(hidden_pattern().sub("", name))
     seen = hidden_pattern().sub("", unicodedata.normalize("NFKD", known))
     bare = "".join(c for c in seen if not unicodedata.combining(c)).casefold()

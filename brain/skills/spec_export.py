@@ -1,7 +1,7 @@
-"""Exports a skill so that it conforms to the letter of the agentskills.io specification.
+"""Exports a skill in strict conformance to the agentskills.io specification.
 
-It knows six fields, metadata from text to text, and a name that is that of the folder. What
-a skill says beyond that goes into its metadata, so that nothing is lost.
+The specification has six fields, maps text to text in metadata, and requires the name of
+the folder as name. Other fields of a skill move into its metadata, so nothing is lost.
 """
 
 from __future__ import annotations
@@ -27,22 +27,23 @@ from .frontmatter_fields import (
 )
 from .skill_defaults import fill_defaults, stated_version
 from .skill_lint import ERROR, MAX_COMPATIBILITY_CHARS, check_skill
+from .visible_text import truncate
 from .yaml_scalar import quote_scalar, write_scalar
 
 SKILL_FILE = "SKILL.md"
 METADATA_KEY = "metadata"
 _CLIENT_CODES = frozenset(("unknown_field", "metadata_not_text", "flow_style", "asks_for_tools"))
-"""What does not keep the specification, and yet a client that has fields of its own reads."""
+"""Violations of the specification that a client with its own fields accepts."""
 _TITLE_KEY = "title"
 _NUMBER_PATTERN = re.compile(r"[0-9]+(?:\.[0-9A-Za-z.+-]*)?")
 
 
 def export_to_spec(content: bytes, slug: str, client_fields: Collection[str] = ()) -> bytes:
-    """Return the skill as it may lie in a folder called `slug`.
+    """Return the skill for a folder called `slug`, unchanged if it conforms already.
 
-    A text that is fine already comes back as it is. Fields of `keeps`, which some client
-    reads, stay as they are written; if `metadata` is among them, it may hold more than text.
-    Raises `InvalidInput` for front matter that cannot be read or edited.
+    `client_fields`, which some client reads, stay as written; if `metadata` is among them,
+    it may hold more than text. Raises `InvalidInput` for front matter that cannot be read
+    or edited.
     """
     if _is_conforming(content, slug, client_fields):
         return content
@@ -92,7 +93,7 @@ def _is_client_field(key: str, client_fields: Collection[str]) -> bool:
 
 
 def _read_values(front_matter: FrontMatter) -> dict[str, Any]:
-    """Return the values of a head; where all are scalars on a line, without the YAML loader."""
+    """Return the values of front matter; without the YAML parser if all are simple scalars."""
     found = _read_plain_map(
         front_matter, {k: field for k, field in front_matter.fields.items() if k != METADATA_KEY}
     )
@@ -114,12 +115,12 @@ def _read_values(front_matter: FrontMatter) -> dict[str, Any]:
 def _read_plain_map(
     front_matter: FrontMatter, fields: Mapping[str, FrontMatterField]
 ) -> dict[str, Any] | None:
-    found = {key: _read_plain(front_matter, field) for key, field in fields.items()}
-    return None if None in found.values() else found
+    values = {key: _read_plain(front_matter, field) for key, field in fields.items()}
+    return None if None in values.values() else values
 
 
 def _read_plain(front_matter: FrontMatter, field: FrontMatterField) -> str | None:
-    """Return the text of a scalar, None for what only the YAML loader can read."""
+    """Return the text of a scalar, None if only the YAML parser can read it."""
     if field.kind in (TEXT_KIND, NULL_KIND):
         return field.value
     raw = front_matter.raw_value(field)
@@ -129,7 +130,7 @@ def _read_plain(front_matter: FrontMatter, field: FrontMatterField) -> str | Non
 def _extra_metadata(
     values: dict[str, Any], slug: str, client_fields: Collection[str]
 ) -> dict[str, str]:
-    """Return what has no field of its own in the specification, as text."""
+    """Return the fields that the specification lacks, as text."""
     known = (*SPEC_FIELDS, *client_fields)
     extra = {key: _value_text(value) for key, value in values.items() if key not in known}
     name = _value_text(values["name"])
@@ -139,29 +140,33 @@ def _extra_metadata(
 
 
 def _format_text_fields(values: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of the fields that are text, cut to what may be there."""
-    most = {"description": limits.MAX_DESCRIPTION_CHARS, "compatibility": MAX_COMPATIBILITY_CHARS}
+    """Yield the lines of the text fields, truncated to their limits."""
+    limits_by_key = {
+        "description": limits.MAX_DESCRIPTION_CHARS,
+        "compatibility": MAX_COMPATIBILITY_CHARS,
+    }
     for key in ("description", "license", "compatibility", "allowed-tools"):
         value = values.get(key)
         if key == "allowed-tools" and isinstance(value, list):
             value = " ".join(map(_value_text, value))
         text = _value_text(value)
         if text.strip():
-            yield f"{key}: {_format_scalar_safely(_truncate(text.strip(), most.get(key)))}"
+            limit = limits_by_key.get(key, len(text))
+            yield f"{key}: {_format_scalar_safely(truncate(text.strip(), limit))}"
 
 
-def _format_metadata(found: dict[str, Any], extra: dict[str, str]) -> Iterator[str]:
-    whole = {**extra, **found}
-    if whole:
+def _format_metadata(metadata: dict[str, Any], extra: dict[str, str]) -> Iterator[str]:
+    combined = {**extra, **metadata}
+    if combined:
         yield f"{METADATA_KEY}:"
-    for key, value in whole.items():
+    for key, value in combined.items():
         yield f"  {_format_scalar_safely(key)}: {_quote_safely(_value_text(value))}"
 
 
 def _copy_metadata(
     front_matter: FrontMatter, values: dict[str, Any], extra: dict[str, str]
 ) -> Iterator[str]:
-    """Yield the metadata in the shape it has, with what is added to it."""
+    """Yield the metadata as written, with the extra fields added."""
     for key, text in extra.items():
         if key not in front_matter.metadata:
             front_matter = parse_front_matter(
@@ -185,18 +190,14 @@ def _copy_field(front_matter: FrontMatter, key: str, values: dict[str, Any]) -> 
 
 
 def _value_text(value: Any) -> str:
-    """Return a value as text; what is no scalar, as JSON."""
+    """Return a value as text; other values than text as JSON."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _truncate(text: str, most: int | None) -> str:
-    return text if most is None or len(text) <= most else text[: most - 1].rstrip() + "…"
-
-
 def _format_scalar_safely(text: str) -> str:
-    """Return text on one line, also for readers that end the front matter at any `---`."""
+    """Return a scalar without `---`, at which some readers end the front matter."""
     return write_scalar(text) if "---" not in text else _quote_safely(text)
 
 

@@ -1,15 +1,18 @@
-"""PyYAML's pure Python safe loader with everything removed that has two readings.
+"""Strict YAML: parser events to nodes, with everything removed that has two readings.
 
 No aliases, anchors, tags, merge keys, duplicate keys (also after NFKC), keys that
-are not text, and no deep nesting. Nothing is constructed: the caller gets nodes.
-CSafeLoader is not used, since it dies of deeply nested input.
+are not text, and no deep nesting. The limits are checked event by event, before any
+node is made, and nothing is constructed: the caller gets nodes. libyaml parses where
+PyYAML was built with it; PyYAML's own parser decides where the two may differ.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Any, NoReturn
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NoReturn, Protocol
 
 import yaml
 
@@ -20,59 +23,57 @@ from .unicode_scripts import replace_unassigned
 MAX_YAML_NESTING = 16
 """Maps and lists inside each other."""
 MAX_YAML_NODES = 2000
-"""Keys, values, maps and lists in one head; the most seen in public are 122."""
+"""Keys, values, maps and lists in one front matter; public skills have at most 122."""
 FRONT_MATTER_FIRST_LINE = 2
-"""The head of a document starts on its second line."""
+"""Front matter starts on the second line of a document."""
 
+_RESOLVER = yaml.resolver.Resolver()
 _HINT_BY_CODE = {"bad_key": "put quotes around it"}
 _MAX_OPEN_BRACKETS = 256
 """Brackets open at once, counted in quoted text too; PyYAML's work grows with their square."""
+_MAP_TAG = "tag:yaml.org,2002:map"
+_LIST_TAG = "tag:yaml.org,2002:seq"
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _NULL_TAG = "tag:yaml.org,2002:null"
 _BOOL_TAG = "tag:yaml.org,2002:bool"
 _INT_TAG = "tag:yaml.org,2002:int"
+_READ_DIFFERENTLY = re.compile("[\t\ufeff]|[|>][-+0-9]*#")
+"""A tab after a value, a byte order mark on a later line, a comment right after `|` or `>`."""
 _PLAIN_INT_PATTERN = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _BRACKET_PATTERN = re.compile(r"[\[\]{}]")
 _DOCUMENT_MARKER = re.compile(r"^(?:---|\.\.\.)[ \t\r\n]", re.MULTILINE)
 _CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-class _StrictLoader(yaml.SafeLoader):
-    """Composes nodes and refuses what is not allowed before it goes deeper."""
+class EventSource(Protocol):
+    """A parser of PyYAML: in Python, or libyaml's."""
 
-    nesting = 0
-    nodes = 0
-    first_line = FRONT_MATTER_FIRST_LINE
+    def get_event(self) -> Any:
+        """Return the next event; raises `yaml.YAMLError`."""
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        event = self.peek_event()  # type: ignore[no-untyped-call]
-        line = event.start_mark.line + self.first_line
-        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-            _raise_invalid(line, "aliases and anchors are not allowed", "alias_not_allowed")
-        if event.tag is not None:
-            _raise_invalid(
-                line, f"a tag is not allowed: {printable_text(event.tag)}", "tag_not_allowed"
-            )
-        self.nodes += 1
-        if self.nodes > MAX_YAML_NODES:
-            _raise_invalid(line, "too many values", "too_many_nodes")
-        deeper = isinstance(event, yaml.CollectionStartEvent)
-        self.nesting += deeper
-        if self.nesting > MAX_YAML_NESTING:
-            _raise_invalid(line, "nested too deeply", "too_deep")
-        node = super().compose_node(parent, index)
-        self.nesting -= deeper
-        if isinstance(node, yaml.MappingNode):
-            _check_keys(node, self.first_line)
-        elif isinstance(node, yaml.ScalarNode) and _CONTROL_CHARACTERS.search(node.value):
-            _raise_invalid(line, "a control character", "bad_char")
-        return node
+
+class PythonParser(yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser):
+    """PyYAML's own parser, without the parts that compose and construct."""
+
+    def __init__(self, text: str) -> None:
+        yaml.reader.Reader.__init__(self, text)
+        yaml.scanner.Scanner.__init__(self)
+        yaml.parser.Parser.__init__(self)
+
+
+ParserType = Callable[[str], EventSource]
+LIBYAML_PARSER: ParserType | None = None
+"""None if PyYAML was built without libyaml."""
+with suppress(ImportError):
+    from yaml._yaml import CParser
+
+    LIBYAML_PARSER = CParser
 
 
 def compose_front_matter(front_matter: str) -> yaml.MappingNode:
-    """Return the map that the front matter `head` holds, as a tree of nodes.
+    """Return the map in `front_matter` as a tree of nodes.
 
-    Offsets in the marks of the nodes are characters of `head`. Raises `InvalidInput`
+    Offsets in the marks of the nodes count characters of `front_matter`. Raises `InvalidInput`
     with code `bad_yaml`, `bad_type` (not a map), `alias_not_allowed`,
     `tag_not_allowed`, `duplicate_key`, `bad_key`, `bad_char`, `too_deep` or
     `too_many_nodes`.
@@ -90,16 +91,16 @@ def compose_front_matter(front_matter: str) -> yaml.MappingNode:
 
 
 def load_yaml_file(text: str) -> dict[str, Any]:
-    """Return the map that a YAML file holds, {} for an empty one; raises as `compose` does.
-
-    Also raises `InvalidInput` with code `too_large`.
-    """
+    """Return the map in a YAML file, {} for an empty one. Raises as `compose_yaml_file`."""
     node = compose_yaml_file(text)
     return node_value(node) if node else {}
 
 
 def compose_yaml_file(text: str) -> yaml.MappingNode | None:
-    """Return the map that a YAML file holds as a tree of nodes; raises as `load_mapping` does."""
+    """Return the map in a YAML file as a tree of nodes, None for an empty one.
+
+    Raises `InvalidInput` with code `too_large` or those of `compose_front_matter`.
+    """
     if len(text) > limits.MAX_FRONT_MATTER_BYTES:
         raise InvalidInput(f"a YAML file of {len(text)} characters", code="too_large")
     node = _compose_root(text, 1)
@@ -110,17 +111,101 @@ def compose_yaml_file(text: str) -> yaml.MappingNode | None:
 
 def _compose_root(text: str, first_line: int) -> yaml.Node | None:
     _check_brackets(text, first_line)
+    if LIBYAML_PARSER is not None and not _may_differ(text):
+        # PyYAML's own parser words every error, so that errors do not depend on the build.
+        with suppress(InvalidInput):
+            return compose_with(LIBYAML_PARSER, text, first_line)
+    return compose_with(PythonParser, text, first_line)
+
+
+def _may_differ(text: str) -> bool:
+    """Tell whether libyaml may read what PyYAML's own parser refuses or reads otherwise."""
+    return _READ_DIFFERENTLY.search(text) is not None or (
+        "?" in text and ("[" in text or "{" in text)
+    )
+
+
+def compose_with(parser_type: ParserType, text: str, first_line: int) -> yaml.Node | None:
+    """Return the one document in `text` as nodes, None if there is none.
+
+    `first_line` is the number of the first line, for messages. Raises `InvalidInput`
+    with the codes of `compose_front_matter`.
+    """
     try:
-        loader = _StrictLoader(text)
-        loader.first_line = first_line
-        try:
-            return loader.get_single_node()
-        finally:
-            loader.dispose()
+        return _compose_document(parser_type(text), first_line)
     except yaml.YAMLError as error:
         raise _yaml_error(error, first_line) from error
     except (ValueError, OverflowError, IndexError) as error:
         raise InvalidInput(f"line {first_line}: not YAML", code="bad_yaml") from error
+
+
+def _compose_document(parser: EventSource, first_line: int) -> yaml.Node | None:
+    root: yaml.Node | None = None
+    open_nodes: list[yaml.CollectionNode] = []
+    node_count = 0
+    while not isinstance(event := parser.get_event(), yaml.StreamEndEvent):
+        if isinstance(event, yaml.NodeEvent):
+            node_count += 1
+            _check_event(event, node_count, len(open_nodes), first_line)
+            node = _start_node(event, first_line)
+            if isinstance(node, yaml.CollectionNode):
+                open_nodes.append(node)
+                continue
+        elif isinstance(event, yaml.CollectionEndEvent):
+            node = _end_collection(open_nodes.pop(), event, first_line)
+        elif isinstance(event, yaml.DocumentStartEvent) and root is not None:
+            mark: Any = event.start_mark
+            raise yaml.composer.ComposerError(
+                problem="but found another document", problem_mark=mark
+            )
+        else:
+            continue
+        if open_nodes:
+            open_nodes[-1].value.append(node)
+        else:
+            root = node
+    return root
+
+
+def _check_event(event: Any, node_count: int, nesting: int, first_line: int) -> None:
+    """Refuse what is not allowed before a node is made of it."""
+    line = event.start_mark.line + first_line
+    if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+        _raise_invalid(line, "aliases and anchors are not allowed", "alias_not_allowed")
+    if event.tag is not None:
+        _raise_invalid(
+            line, f"a tag is not allowed: {printable_text(event.tag)}", "tag_not_allowed"
+        )
+    if node_count > MAX_YAML_NODES:
+        _raise_invalid(line, "too many values", "too_many_nodes")
+    if isinstance(event, yaml.CollectionStartEvent) and nesting >= MAX_YAML_NESTING:
+        _raise_invalid(line, "nested too deeply", "too_deep")
+
+
+def _start_node(event: Any, first_line: int) -> yaml.Node:
+    """Return the node that an event starts; the children of a list or map follow."""
+    start: Any = event.start_mark
+    if isinstance(event, yaml.MappingStartEvent):
+        return yaml.MappingNode(_MAP_TAG, [], start, None, event.flow_style)
+    if isinstance(event, yaml.SequenceStartEvent):
+        return yaml.SequenceNode(_LIST_TAG, [], start, None, event.flow_style)
+    if _CONTROL_CHARACTERS.search(event.value):
+        _raise_invalid(start.line + first_line, "a control character", "bad_char")
+    tag = _RESOLVER.resolve(  # type: ignore[no-untyped-call]
+        yaml.ScalarNode, event.value, event.implicit
+    )
+    return yaml.ScalarNode(tag, event.value, start, event.end_mark, event.style)
+
+
+def _end_collection(
+    node: yaml.CollectionNode, end: yaml.Event, first_line: int
+) -> yaml.CollectionNode:
+    """Return a node with its end set, and the children of a map paired."""
+    node.end_mark = end.end_mark
+    if isinstance(node, yaml.MappingNode):
+        node.value = list(zip(node.value[::2], node.value[1::2], strict=True))
+        _check_keys(node, first_line)
+    return node
 
 
 def _check_brackets(text: str, first_line: int) -> None:
@@ -135,7 +220,7 @@ def _check_brackets(text: str, first_line: int) -> None:
 
 
 def first_flow_line(node: yaml.Node) -> int:
-    """Return the line of the first list or map in brackets below `node`, 0 if there is none."""
+    """Return the line of the first list or map in brackets, 0 if there is none."""
     if isinstance(node, yaml.CollectionNode) and node.flow_style:
         return int(node.start_mark.line) + FRONT_MATTER_FIRST_LINE
     children: list[yaml.Node] = []
@@ -149,8 +234,8 @@ def first_flow_line(node: yaml.Node) -> int:
 def node_value(node: yaml.Node) -> Any:
     """Return a node as text, int, bool, None, list or dict.
 
-    Floats, dates and integers that are not plain decimals stay the text they are
-    written as, so that nothing is lost and everything can be printed as JSON.
+    Floats, dates and integers other than plain decimals stay text as written, so that
+    nothing is lost and everything can be printed as JSON.
     """
     if isinstance(node, yaml.MappingNode):
         return {key.value: node_value(value) for key, value in node.value}
@@ -172,7 +257,7 @@ def is_text_node(node: yaml.Node) -> bool:
 
 
 def is_null_node(node: yaml.Node) -> bool:
-    """Tell whether `node` is a null, written or left out."""
+    """Tell whether `node` is a null, written or omitted."""
     return isinstance(node, yaml.ScalarNode) and node.tag == _NULL_TAG
 
 
@@ -206,5 +291,5 @@ def _yaml_error(error: yaml.YAMLError, first_line: int) -> InvalidInput:
     return InvalidInput(f"line {first_line}: a character that YAML does not allow", code="bad_char")
 
 
-def _raise_invalid(line: int, what: str, code: str) -> NoReturn:
-    raise InvalidInput(f"line {line}: {what}", code=code, hint=_HINT_BY_CODE.get(code, ""))
+def _raise_invalid(line: int, problem: str, code: str) -> NoReturn:
+    raise InvalidInput(f"line {line}: {problem}", code=code, hint=_HINT_BY_CODE.get(code, ""))

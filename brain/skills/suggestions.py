@@ -1,4 +1,4 @@
-"""Suggests the names closest to one that does not exist, quickly also among very many."""
+"""Suggests the names closest to one that does not exist, fast also among very many."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from heapq import nlargest
 from operator import itemgetter
 
 _MAX_COMPARED = 64
-"""Names that are compared letter by letter: those that share the most pairs of letters."""
+"""Names compared letter by letter: those that share the most pairs of letters."""
 _MAX_NAME_CHARS = 256
-"""Characters of a name that are looked at."""
+"""Characters of a name that are compared."""
 
 
 def suggest_names(
@@ -25,7 +25,7 @@ def suggest_names(
 
 
 def _score_shared_pairs(text: str, names: Iterable[str]) -> Iterator[tuple[float, str]]:
-    """Yield names that share pairs of letters, each with how many, less for longer names."""
+    """Yield names that share pairs of letters with `text`, each with a score."""
     pairs = {text[at : at + 2] for at in range(len(text) - 1)} or {text}
     found = re.compile("|".join(map(re.escape, pairs)), re.DOTALL).findall
     for name in names:

@@ -1,7 +1,7 @@
-"""Scripts of letters, by tables of our own, so that every Python says the same.
+"""Scripts of letters, by built-in tables, so that every version of Python agrees.
 
-What a script may stand beside in one word follows UTS 39 ("highly restrictive"): one
-script, or Latin with what Chinese, Japanese and Korean are written in.
+The scripts that one word may mix follow UTS 39 ("highly restrictive"): one script, or
+Latin with the scripts of Chinese, Japanese or Korean.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ _LATIN_CONFUSABLE_PAIRS = (
     "αaγyιiκkνvοoρpσoτtυuχxϲcϳjΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXϹCͿJ"
     "ոnօoսuցgհhքpՕOՏSԼLᎪAᏴBᏟCᎠDᎬEᏀGᎻHᎫJᏦKᏞLᎷMᏢPᏚSᎢTᏙVᎳWᏃZⲟoⲢPꓮAꓐBꓚCꓓDꓰEꓳOꓑPꓢSꓔT"
 )
-"""Letters of other scripts, each with the Latin one that it looks like (of UTS 39)."""
+"""Letters of other scripts, each with the Latin one that it resembles (from UTS 39)."""
 
 
 def script_code(char: str) -> str:
-    """Return the script of a character, by its code of ISO 15924; `UNKNOWN` if unassigned."""
+    """Return the ISO 15924 code of a character's script; `UNKNOWN_SCRIPT` if unassigned."""
     starts, scripts = _script_table()
     return scripts[bisect_right(starts, ord(char)) - 1]
 
 
 def is_combining_mark(char: str) -> bool:
-    """Tell whether a character stands above, below or around the one before it."""
+    """Tell whether a character combines with the one before it."""
     return _is_in_ranges(_mark_ranges(), char)
 
 
 def replace_unassigned(text: str) -> str:
-    """Return `text` with U+FFFD for what Unicode 14 has not assigned.
+    """Return `text` with U+FFFD for code points that Unicode 14 has not assigned.
 
-    What is left has one decomposition and one case in every later version of Unicode,
-    by its policy of stability, and so under every Python.
+    The others have one decomposition and one case in every later version of Unicode, by
+    its stability policy, and so under every Python.
     """
     if text.isascii():
         return text
@@ -61,10 +61,10 @@ def script_name(code: str) -> str:
 
 
 def find_mixed_letters(text: str) -> list[str]:
-    """Return the letters that stand among those of another script, each once.
+    """Return the letters of a foreign script in each word, without duplicates.
 
-    A word has one script, or those that one language is written in. Words of other scripts
-    may stand beside Latin ones, unless every letter of them looks like a Latin one.
+    A word has one script, or those of one written language. Words of other scripts may
+    occur next to Latin ones, unless all their letters resemble Latin letters.
     """
     if text.isascii():
         return []
@@ -82,21 +82,21 @@ def find_mixed_letters(text: str) -> list[str]:
 
 
 def map_confusables_to_latin(text: str) -> str:
-    """Return `text` with each letter that looks like a Latin one as that one."""
+    """Return `text` with each letter that resembles a Latin one replaced by it."""
     return (
         text if text.isascii() else "".join(_latin_confusables().get(char, char) for char in text)
     )
 
 
 def _find_foreign_letters(word: str) -> list[str]:
-    """Return the letters that are not Latin, or not of the script that most letters are of."""
+    """Return the letters that are not Latin, or not in the most frequent script."""
     codes = [code for code in map(script_code, word) if code != INHERITED_SCRIPT]
     home = LATIN_SCRIPT if LATIN_SCRIPT in codes else Counter(codes).most_common(1)[0][0]
     return [char for char in word if script_code(char) not in (home, INHERITED_SCRIPT)]
 
 
 def _split_letter_runs(text: str) -> list[str]:
-    """Return the runs of letters, with the marks on them; a digit may stand among them."""
+    """Return the runs of letters with their marks; digits may be among them."""
     chars = [
         char if script_code(char) not in (COMMON_SCRIPT, UNKNOWN_SCRIPT) else " " for char in text
     ]

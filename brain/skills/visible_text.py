@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+ELLIPSIS = "…"
 _HIDDEN_RANGES = (
     "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\xad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f"
     "\\u0890\\u0891\\u08e2\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f"
@@ -25,15 +26,12 @@ _NONCHARACTERS = "".join(f"\\U{plane:04x}fffe\\U{plane:04x}ffff" for plane in ra
 
 @cache
 def hidden_pattern() -> re.Pattern[str]:
-    """Return the pattern of one hidden code point, made when first needed.
-
-    Tab and newline are not hidden.
-    """
+    """Return the pattern of one hidden code point, compiled on first use."""
     return re.compile(f"[{_HIDDEN_RANGES}{_NONCHARACTERS}]")
 
 
 def find_hidden(text: str) -> re.Match[str] | None:
-    """Return the first hidden code point of `text`; each different one is looked at once first."""
+    """Return the first hidden code point of `text`, None if there is none."""
     plain = text.replace("\n", "").replace("\t", "")
     if plain.isprintable() and (
         plain.isascii() or not plain.encode().translate(None, _SURELY_VISIBLE_BYTES)
@@ -51,8 +49,8 @@ _PRINTABLE_OR_NEWLINE_BYTES = bytes((0x0A, *range(0x20, 0x7F)))
 def clean_text(text: str) -> str:
     """Return `text` without hidden code points; newlines and tabs stay.
 
-    CRLF, a lone CR and the Unicode line separators become a newline, so that no
-    text is glued together.
+    CRLF, a lone CR and the Unicode line separators become a newline, so that no words
+    are joined.
     """
     if find_hidden(text) is None:
         return text
@@ -62,7 +60,7 @@ def clean_text(text: str) -> str:
 
 
 def strip_hidden(text: str) -> str:
-    """Return `text` without hidden code points, and with the lines it has: none is made."""
+    """Return `text` without hidden code points; unlike `clean_text`, adds no line breaks."""
     return text if find_hidden(text) is None else hidden_pattern().sub("", text)
 
 
@@ -78,7 +76,7 @@ def fold_to_line(text: str) -> str:
 
 
 def fold_all_to_lines(texts: list[str]) -> list[str]:
-    """Return `fold` of each text; ten thousand texts that need no folding cost little."""
+    """Return `fold_to_line` of each text; fast for many texts that need no folding."""
     plain = [text for text in texts if text.isascii()]
     joined = "\n".join(plain)
     if (
@@ -92,3 +90,8 @@ def fold_all_to_lines(texts: list[str]) -> list[str]:
     ):
         return [fold_to_line(text) for text in texts]
     return [text if text.isascii() else fold_to_line(text) for text in texts]
+
+
+def truncate(text: str, limit: int) -> str:
+    """Return `text` cut to at most `limit` characters, with an ellipsis if it was longer."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + ELLIPSIS

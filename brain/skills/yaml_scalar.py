@@ -1,7 +1,7 @@
 """One-line YAML scalars: which text may be plain, and how to write text.
 
-The rules are a strict subset of YAML 1.1 as PyYAML reads it, so what they allow
-means the same to every reader of YAML 1.1 and 1.2.
+The rules are a strict subset of YAML 1.1 as PyYAML reads it, so every reader of YAML
+1.1 and 1.2 reads the result alike.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ AMBIGUOUS_WORDS = frozenset(
     for lower in ("y", "n", "yes", "no", "true", "false", "on", "off", "null")
     for word in (lower, lower.capitalize(), lower.upper())
 )
-"""Plain words that some version of YAML does not read as text."""
+"""Plain words that some version of YAML reads as a boolean or a null."""
 
 _INDICATOR_CHARACTERS = frozenset("-?:,[]{}#&*!|>'\"%@` ")
 _NUMBER_LIKE_STARTS = frozenset("+-.0123456789<=~")
 
 
 def is_valid_plain(text: str) -> bool:
-    """Tell whether `text` may stand unquoted after `key: `, whatever type it then has."""
+    """Tell whether `text` may follow `key: ` unquoted, whatever type it then has."""
     return not (
         text[:1] in _INDICATOR_CHARACTERS
         or text[-1] in " :"
@@ -31,7 +31,7 @@ def is_valid_plain(text: str) -> bool:
 
 
 def is_certain_text(plain: str) -> bool:
-    """Tell whether YAML surely reads the non-empty plain scalar `plain` as text."""
+    """Tell whether every version of YAML reads the plain scalar `plain` as text."""
     return plain[0] not in _NUMBER_LIKE_STARTS and plain not in AMBIGUOUS_WORDS
 
 
@@ -48,14 +48,14 @@ def unquote_simple(raw: str) -> str | None:
 
 
 def write_scalar(text: str) -> str:
-    """Return `text` as a YAML scalar on one line, quoted where it has to be."""
+    """Return `text` as a YAML scalar on one line, quoted where needed."""
     if text and is_valid_plain(text) and is_certain_text(text):
         return text
     return quote_scalar(text)
 
 
 def quote_scalar(text: str) -> str:
-    """Return `text` between double quotes, as YAML and JSON both read it."""
+    """Return `text` in double quotes, as both YAML and JSON read it."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     if not escaped.isprintable():
         escaped = re.sub(r"[^ -~]", _escape_character, escaped)

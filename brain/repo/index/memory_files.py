@@ -1,7 +1,7 @@
 """Locate the memory files of an agent, and their size limits.
 
-MEMORY.md and USER.md lie at the top, in memory/ or in memories/, as other programs have
-them; JSON Lines in one of these folders. What the manifest says of the prompt comes first.
+MEMORY.md and USER.md are at the top, in memory/ or in memories/, as in other programs;
+JSON Lines are in one of these folders. Paths in the manifest come first.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from ..open.session import Session
 
 MEMORY_FOLDERS = ("memory", "memories")
 MEMORY_NOTES = {"memory": ("MEMORY.md", 4000), "user": ("USER.md", 2000)}
-"""Target to file name, and to its most characters where the manifest does not say."""
+"""Target to file name, and to its limit in characters unless the manifest has one."""
 RECORD_SUFFIXES = (".jsonl", ".ndjson")
 _MAX_NAMED_RECORDS = 20
 
 
 def locate_memory(session: Session, target: str) -> MemoryFile:
-    """Return the file that `target` means, there or not, and its most characters.
+    """Return the path of a memory, present or future, and its limit in characters.
 
-    A target is `memory`, `user`, or the name of a file of JSON Lines. Raises `NotFound`
+    A target is `memory`, `user`, or the name of a JSON Lines file. Raises `NotFound`
     (`no_memory`) for any other, and `InvalidInput` (`bad_path`, `bad_manifest`).
     """
     listed = {file.path: file.limit for file in load_manifest(session).memory or ()}
@@ -40,7 +40,7 @@ def locate_memory(session: Session, target: str) -> MemoryFile:
 
 
 def list_prompt_memories(session: Session, snapshot_id: bytes) -> Sequence[MemoryFile]:
-    """Return the memories that the system prompt holds: those of the manifest, else the notes."""
+    """Return the memories in the system prompt: those of the manifest, else the notes."""
     listed = load_manifest(session, snapshot_id).memory
     bundle = session.bundle_of(snapshot_id)
     if listed is not None:
@@ -54,7 +54,7 @@ def list_prompt_memories(session: Session, snapshot_id: bytes) -> Sequence[Memor
 
 
 def _expand_memory_item(session: Session, bundle: Bundle, item: MemoryFile) -> Iterator[MemoryFile]:
-    """Yield the files that an item of the manifest stands for."""
+    """Yield the files that an item of the manifest matches."""
     ending = next((ending for ending in FOLDER_ENDINGS if item.path.endswith(ending)), None)
     if ending is None:
         yield item
@@ -74,7 +74,7 @@ def _locate_notes(session: Session, name: str, listed: dict[str, int]) -> str:
             return path
     if known[0] in listed:
         return known[0]
-    for other, _ in MEMORY_NOTES.values():  # where the other one is
+    for other, _ in MEMORY_NOTES.values():  # in the folder of the other notes
         for path in (other, *(f"{above}/{other}" for above in MEMORY_FOLDERS)):
             if _has_file(session, path):
                 return path.removesuffix(other) + name
@@ -83,12 +83,12 @@ def _locate_notes(session: Session, name: str, listed: dict[str, int]) -> str:
 
 def _locate_records(session: Session, target: str) -> str:
     if not target.endswith(RECORD_SUFFIXES):
-        there = ", ".join(map(printable_text, _list_record_files(session)))
+        names = ", ".join(map(printable_text, _list_record_files(session)))
         raise NotFound(
             f"no memory {printable_text(target, 80)}",
             code="no_memory",
-            hint=f"there are: {', '.join(filter(None, (*MEMORY_NOTES, there)))}; "
-            "a new one is named as in notes.jsonl",
+            hint=f"there are: {', '.join(filter(None, (*MEMORY_NOTES, names)))}; "
+            "a new one has a name such as notes.jsonl",
         )
     above, _, name = paths.check_path(target).rpartition("/")
     if above in MEMORY_FOLDERS:
@@ -97,7 +97,7 @@ def _locate_records(session: Session, target: str) -> str:
         raise NotFound(
             f"{printable_text(target, 80)} is not in {' or '.join(MEMORY_FOLDERS)}",
             code="no_memory",
-            hint="give the name of the file alone",
+            hint="give only the name of the file",
         )
     for path in (f"{above}/{name}" for above in MEMORY_FOLDERS):
         if _has_file(session, path):

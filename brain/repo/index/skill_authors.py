@@ -1,4 +1,4 @@
-"""Find the author of each skill: the one whose snapshot gave it its current content."""
+"""Find the author of each skill: that of the snapshot with its current content."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _UNKNOWN_AGE = 1 << 62
 
 
 def find_skill_authors(session: Session, snapshot_id: bytes, paths: Sequence[str]) -> list[str]:
-    """Return the authors of the skills at full paths, as of a snapshot; "" for nobody known.
+    """Return the authors of the skills at full paths, as of a snapshot; "" if unknown.
 
-    Only what the snapshot descends from counts. Who merged a skill did not write it.
+    Only ancestors of the snapshot count, and merges do not.
     """
     history = list(lineage.walk_ancestors(session.load_snapshot, snapshot_id))
     written = [(here, snapshot.author) for here, snapshot in history if len(snapshot.parents) < 2]
@@ -35,7 +35,7 @@ def find_skill_authors(session: Session, snapshot_id: bytes, paths: Sequence[str
 def _skill_change_ages(session: Session, ages: dict[bytes, int]) -> Iterator[tuple[str, int]]:
     """Yield the paths of skills with the ages of the snapshots that changed them.
 
-    The path `MANY` stands for all that there is.
+    `BULK_PATH` means all skills.
     """
     for path, here in lineage_cache.list_skill_changes(session):
         age = ages.get(here)
@@ -49,7 +49,7 @@ def _skill_change_ages(session: Session, ages: dict[bytes, int]) -> Iterator[tup
         before = (
             session.bundle_of(snapshot.parents[0]) if snapshot.parents else bundles.EMPTY_BUNDLE
         )
-        if SKILLS_SECTION not in before:  # comparing would find them all
+        if SKILLS_SECTION not in before:  # all skills are new
             yield BULK_PATH, age
         else:
             changed = bundles.diff_bundles(session.nodes, before, after)

@@ -25,10 +25,10 @@ _IndexedSkill = tuple[str, str, str]
 
 
 class IndexRequest(NamedTuple):
-    """How much an index may hold, and of what.
+    """The limits of an index, and the selection of its skills.
 
-    `limit` is in characters a description, `budget` in tokens of the whole, as `count`
-    counts them. With `wanted` there are only the skills that a task needs.
+    `limit` is in characters a description, `budget` in tokens of the whole index, by
+    `count_tokens`. With `selection_request` it has only the skills that a task needs.
     """
 
     limit: int | None = None
@@ -38,7 +38,7 @@ class IndexRequest(NamedTuple):
 
 
 def read_index(session: Session, revision: str, request: IndexRequest) -> Index:
-    """Return the index: one line per skill, less of each where there is no room for that.
+    """Return the index: one line per skill, shortened to its limits.
 
     Raises `InvalidInput` (`bad_limit`).
     """
@@ -49,24 +49,24 @@ def read_index(session: Session, revision: str, request: IndexRequest) -> Index:
 
 
 def read_index_pages(session: Session, revision: str, request: IndexRequest) -> list[bytes]:
-    """Return the text of `index` and a newline, in pieces of UTF-8: less work if it is large."""
+    """Return the text of `read_index` and a newline, as pieces of UTF-8, which is faster."""
     snapshot_id = resolve_revision(session, revision)
     if request == IndexRequest():
-        kept = index_cache.load_index_lines(session, session.bundle_of(snapshot_id))
-        if kept.line_count:
-            return kept.pages
+        lines = index_cache.load_index_lines(session, session.bundle_of(snapshot_id))
+        if lines.line_count:
+            return lines.pages
     return [render_index(session, snapshot_id, request).index_text.text.encode(), b"\n"]
 
 
 class RenderedIndex(NamedTuple):
-    """An index, and how its skills were selected: `by` and `fallback` of a `Selection`."""
+    """An index, with `by` and `fallback` of the `Selection` of its skills."""
 
     index_text: IndexText
     selected_by: tuple[str | None, str | None] = (None, None)
 
 
 def render_index(session: Session, snapshot_id: bytes, request: IndexRequest) -> RenderedIndex:
-    """Return the index of a snapshot. Raises as `index`."""
+    """Return the index of a snapshot. Raises as `read_index`."""
     limit, budget, selection_request, _ = request
     if (limit is not None and limit < 0) or (budget is not None and budget < 0):
         raise InvalidInput("a limit or budget below zero", code="bad_limit")
@@ -83,7 +83,7 @@ def render_index(session: Session, snapshot_id: bytes, request: IndexRequest) ->
 
 
 def _render_full_index(session: Session, snapshot_id: bytes, request: IndexRequest) -> IndexText:
-    """Return the index of all skills; one that had to be fitted is dear, and kept at hand."""
+    """Return the index of all skills; one under a budget is slow to make, and cached."""
     if request.budget is None:
         return _render_text(session, snapshot_id, request, None)
     key = snapshot_id, request
@@ -102,14 +102,14 @@ def _render_text(
     limit, budget, selection_request, count = request
     bundle = session.bundle_of(snapshot_id)
     if selection_request is None and limit is None:
-        kept = index_cache.load_index_lines(session, bundle)
-        whole = kept.text or level0.NO_SKILLS
-        total = count(whole)
-        if budget is None or total <= budget or not kept.line_count:
-            return IndexText(whole, kept.line_count, 0, total)
-        room = budget * kept.text_bytes // total
+        lines = index_cache.load_index_lines(session, bundle)
+        text = lines.text or level0.NO_SKILLS
+        tokens = count(text)
+        if budget is None or tokens <= budget or not lines.line_count:
+            return IndexText(text, lines.line_count, 0, tokens)
+        byte_budget = budget * lines.text_bytes // tokens
     else:
-        room = None
+        byte_budget = None
     found = _list_indexed_skills(session, bundle, selection)
     if not found:
         words = (
@@ -118,7 +118,7 @@ def _render_text(
             else level0.NO_SKILLS
         )
         return IndexText(words, 0, 0, count(words))
-    return _fit_to_budget(session, snapshot_id, found, request, room)
+    return _fit_to_budget(session, snapshot_id, found, request, byte_budget)
 
 
 def _fit_to_budget(
@@ -126,13 +126,13 @@ def _fit_to_budget(
     snapshot_id: bytes,
     found: Sequence[_IndexedSkill],
     request: IndexRequest,
-    room: int | None,
+    byte_budget: int | None,
 ) -> IndexText:
-    """Return the index of skills; `room` is how many bytes may do, None if all might."""
+    """Return the index of skills; `byte_budget` is None if all of them may fit."""
     from ...skills import index_budget
 
     limit, budget, selection_request, count = request
-    if room is None or budget is None:
+    if byte_budget is None or budget is None:
         whole = index_budget.format_all(_build_candidates(found, limit), count)
         if budget is None or whole.tokens <= budget:
             return whole
@@ -144,14 +144,14 @@ def _fit_to_budget(
         skills if selection_request else index_budget.interleave_categories(skills),
         budget,
         count,
-        room,
+        byte_budget,
     )
 
 
 def _list_indexed_skills(
     session: Session, bundle: Bundle, selection: Selection | None
 ) -> Sequence[_IndexedSkill]:
-    """Return all skills, or those that were chosen, the best first."""
+    """Return all skills, or the selected ones, the best first."""
     if selection is None:
         from ..read import skill_lookup
 

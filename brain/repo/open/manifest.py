@@ -34,7 +34,6 @@ from ...objects import paths
 from .session import Session
 
 MANIFEST_PATH = "manifest.yaml"
-SKILL_LAYOUTS = ("directory", "flat")
 DEFAULT_MEMORY_LIMIT = 4000
 """Characters of a memory file in the prompt, where the manifest states no limit."""
 FOLDER_ENDINGS = ("/*.md", "/")
@@ -148,8 +147,7 @@ def parse_manifest(content: bytes) -> Manifest:
     if not isinstance(name, str) or not isinstance(home, str):
         raise _bad_manifest_error("name or home is not text")
     layout = fields.get("layout", DEFAULT_MANIFEST.layout)
-    if layout not in SKILL_LAYOUTS:
-        raise _bad_manifest_error(f"layout is neither of {', '.join(SKILL_LAYOUTS)}")
+    _check_layout(layout)
     prompt = fields.get("prompt", {})
     if not isinstance(prompt, dict):
         raise _bad_manifest_error("prompt is not a list of settings")
@@ -241,6 +239,13 @@ def _parse_period_ms(text: Any) -> int:
     return int(found[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]] * 1000
 
 
+def _check_layout(layout: object) -> None:
+    from ...skills.skill_layout import LAYOUTS
+
+    if layout not in LAYOUTS:
+        raise _bad_manifest_error(f"layout is neither of {', '.join(LAYOUTS)}")
+
+
 def _bad_manifest_error(what: str) -> InvalidInput:
     return InvalidInput(
         f"manifest.yaml: {what}", code="bad_manifest", hint="see schemas/manifest.json"
@@ -251,7 +256,6 @@ def render_manifest(name: str, layout: str) -> bytes:
     """Return the text of a new manifest. Raises `InvalidInput` (`bad_manifest`)."""
     from json import dumps
 
-    if layout not in SKILL_LAYOUTS:
-        raise _bad_manifest_error(f"layout is neither of {', '.join(SKILL_LAYOUTS)}")
+    _check_layout(layout)
     # A JSON string is a YAML string, whatever is in it.
     return f"name: {dumps(name)}\nlayout: {layout}\n".encode()

@@ -77,7 +77,7 @@ def check_new_name(session: Session, bundle: Bundle, path: str, given: str) -> l
 def _check_skill_name(
     session: Session, bundle: Bundle, path: str, card: SkillMetadata
 ) -> Iterator[Notice]:
-    name = card.name or skill_rows.slug_from_path(path)
+    name = card.name or skill_rows.slug_from_full_path(path)
     yield from _check_name(path, name)
     if _has_hidden_text(card):
         yield Notice(deceptive_names.HIDDEN_NAME, path, deceptive_names.hidden_name_message(name))
@@ -112,7 +112,7 @@ def _find_lookalikes(session: Session, bundle: Bundle, path: str, name: str) -> 
         if skill_rows.is_skill(session, bundle, there):
             called = skill_lookup.load_skill(
                 session, bundle, there
-            ).card.name or skill_rows.slug_from_path(there)
+            ).card.name or skill_rows.slug_from_full_path(there)
             if deceptive_names.is_confusable(name, called):
                 yield there
                 return

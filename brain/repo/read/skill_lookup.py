@@ -129,7 +129,7 @@ def _has_name(session: Session, bundle: Bundle, path: str, text: str) -> bool:
     if "/" in text:
         return True
     slug = slugify(text)
-    if skill_rows.slug_from_path(path) == slug:
+    if skill_rows.slug_from_full_path(path) == slug:
         return True
     entry = bundles.get_entry(session.nodes, bundle, path)
     card = skill_rows.load_cards(session, [entry.blob])[entry.blob] if entry else None

@@ -128,12 +128,12 @@ def build_card_row(session: Session, path: str, blob: bytes, content: bytes) -> 
 
 def note_declared_name(session: Session, path: str, blob: bytes, name: str) -> None:
     """Note a skill whose name leads to another slug than its place."""
-    if name and name != slug_from_path(path):
+    if name and name != slug_from_full_path(path):
         session.declared_names[blob] = name
 
 
-def slug_from_path(path: str) -> str:
-    """Return the slug that its place gives a skill."""
+def slug_from_full_path(path: str) -> str:
+    """Return the slug of the skill at a full path, by its folder or file."""
     plain = _plain_path_slug(path)
     return plain if plain else skill_layout.slug_from_path(paths.split_section(path)[1])
 
@@ -287,7 +287,7 @@ def nonstandard_slugs(path: str, name: str) -> tuple[str, ...]:
 
 def skill_slugs(path: str, name: str) -> tuple[str, ...]:
     """Return the slugs that a skill answers to: that of its place, and that of its name."""
-    own = slug_from_path(path)
+    own = slug_from_full_path(path)
     try:
         other = slugify(name) if name and name != own else own
     except InvalidInput:

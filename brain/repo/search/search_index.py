@@ -1,8 +1,7 @@
 """Keep the search index and the catalogue of skills up to date with a bundle.
 
-The index of words is a file in the user's cache, so that a command finds it as the last one
-left it; where it cannot be, it is in memory. After a change of the head only what differs
-is looked at, by the diff of the two trees.
+The word index is a file in the user's cache, or in memory if that is not possible. After a
+change of the head only the paths in the diff of the two trees are read.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ from ..read import skill_lookup, skill_rows
 from ..read.skill_rows import SKILLS_SECTION
 
 SEARCH_INDEX_FORMAT = 1
-"""How the texts of skills are put into the index of words."""
+"""Raised when the indexed texts of skills change."""
 _MAX_INCREMENTAL_PATHS = 2000
-"""From so many changed paths on, everything is read anew."""
+"""With so many changed paths, everything is read again."""
 
 T = TypeVar("T")
 
 
 def get_search_cache(session: Session, bundle: Bundle) -> SearchCache:
-    """Return a shelf for a bundle: that of the session for the head, a new one for another."""
+    """Return the search cache of a bundle: the session's for the head, else a new one."""
     if bundle == session.bundle_of(session.head()):
         if session.search_cache is None:
             session.search_cache = SearchCache()
@@ -54,9 +53,9 @@ def get_search_cache(session: Session, bundle: Bundle) -> SearchCache:
 def query_index(
     session: Session, search_cache: SearchCache, bundle: Bundle, query: Callable[[FullTextIndex], T]
 ) -> T:
-    """Return what `use` makes of the index of the words of a bundle's skills.
+    """Return the result of `query` on the word index of a bundle's skills.
 
-    If something is wrong with the file, the index is made anew in memory.
+    If the file is damaged or locked, the index is built in memory.
     """
     if search_cache.index is None:
         search_cache.index = _open_index(session)
@@ -81,7 +80,7 @@ def _open_index(session: Session) -> FullTextIndex:
 
 
 def update_catalogue(session: Session, search_cache: SearchCache, bundle: Bundle) -> SearchCache:
-    """Return the shelf with its catalogue as the bundle has the skills."""
+    """Return the search cache with its catalogue updated to the bundle."""
     root = bundle.get(SKILLS_SECTION)
     if root != search_cache.root:
         changed_paths = (
@@ -116,7 +115,7 @@ def _update_index(session: Session, index: FullTextIndex, bundle: Bundle) -> Non
 
 
 def _decode_state(state: bytes) -> TreeRoot | None:
-    """Return the tree that an index stands for, None if that cannot be gone on from."""
+    """Return the tree that was indexed, None if the index must be built from scratch."""
     try:
         version, made, node = unpack(state) if state else (0, 0, b"")
     except (FormatError, ValueError):
@@ -138,9 +137,9 @@ def _build_document(path: str, name: str, blob: bytes, card: SkillMetadata) -> S
 def _find_changed_paths(
     session: Session, before: TreeRoot, after: TreeRoot | None
 ) -> list[str] | None:
-    """Return the paths that may be, or have been, skills, and may be otherwise now.
+    """Return the paths whose skills may have changed.
 
-    None if there are too many, or nobody knows any more what was there before.
+    None if there are too many, or the tree before no longer exists.
     """
     try:
         changed = list(tree_diff.diff_trees(session.nodes, before, after))
@@ -148,15 +147,15 @@ def _find_changed_paths(
         for category in _find_changed_categories(changed):
             for root in (before, after):
                 changed_paths.update(_list_direct_files(session, root, category))
-    except NotFound:  # what was there before has been collected
+    except NotFound:  # the tree before was collected
         return None
     return sorted(changed_paths) if len(changed_paths) < _MAX_INCREMENTAL_PATHS else None
 
 
 def _find_changed_categories(changed: Iterable[Difference]) -> Iterator[str]:
-    """Yield the top-level folders that got or lost a SKILL.md.
+    """Yield the top-level folders that gained or lost a SKILL.md.
 
-    The Markdown files beside it are skills only where there is none.
+    The Markdown files beside it are skills only without one.
     """
     for path, was, now in changed:
         folder, slash, name = path.partition("/")
@@ -165,7 +164,7 @@ def _find_changed_categories(changed: Iterable[Difference]) -> Iterator[str]:
 
 
 def _list_direct_files(session: Session, root: TreeRoot | None, category: str) -> Iterator[str]:
-    """Yield the paths of the files right in a top-level folder."""
+    """Yield the paths of the files directly in a top-level folder."""
     for entry in tree.walk_tree(session.nodes, root, category):
         if not entry.path.startswith(category):
             break
@@ -176,22 +175,22 @@ def _list_direct_files(session: Session, root: TreeRoot | None, category: str) -
 def _load_documents(
     session: Session, bundle: Bundle, changed_paths: Iterable[str]
 ) -> list[SearchDocument]:
-    """Return those of the `touched` paths that are skills now."""
+    """Return the skills among the changed paths."""
     has_any = partial(tree.has_any_path, session.nodes, bundle.get(SKILLS_SECTION))
-    there: list[tuple[str, str, bytes]] = []
+    skills: list[tuple[str, str, bytes]] = []
     for path in changed_paths:
         entry = bundles.get_entry(session.nodes, bundle, paths.join_section(SKILLS_SECTION, path))
         if entry is None or entry.kind == LINK:
             continue
         name = skill_layout.match_skill_path(path, has_any)
         if name is not None:
-            there.append((path, name, entry.blob))
-    cards = skill_rows.load_cards(session, [blob for _, _, blob in there])
-    return [_build_document(path, name, blob, cards[blob]) for path, name, blob in there]
+            skills.append((path, name, entry.blob))
+    cards = skill_rows.load_cards(session, [blob for _, _, blob in skills])
+    return [_build_document(path, name, blob, cards[blob]) for path, name, blob in skills]
 
 
 def find_documents(
-    session: Session, bundle: Bundle, found: Iterable[str]
+    session: Session, bundle: Bundle, paths_in_section: Iterable[str]
 ) -> dict[str, SearchDocument]:
-    """Return the skills of a bundle at some paths; what is no skill is left out."""
-    return {one.path: one for one in _load_documents(session, bundle, found)}
+    """Return the skills of a bundle at some paths, without paths of other files."""
+    return {one.path: one for one in _load_documents(session, bundle, paths_in_section)}

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 KEYWORD, BM25, EMBEDDING, HYBRID = SELECTOR_NAMES = ("keyword", "bm25", "embedding", "hybrid")
 DEFAULT_TOP = 10
-"""How many skills are selected where nobody says."""
+"""Skills that are selected by default."""
 
 
 class SelectionRequest(NamedTuple):
     """A task, how many skills to select for it, and by which selector.
 
-    "" is the best there is: "embedding" with an embedder, else "bm25" (docs/selection.md).
+    "" is "embedding" if an embedder is configured, else "bm25" (docs/selection.md).
     """
 
     task: str
@@ -38,9 +38,9 @@ class SelectionRequest(NamedTuple):
 def select_skills(session: Session, request: SelectionRequest, revision: str = "@") -> Selection:
     """Return the skills that a task needs; see `Selector.rank`.
 
-    An embedder that fails stops nothing, unless "embedding" is asked for by name: then the
-    words decide, and `fallback` says so. Raises `InvalidInput` (`bad_selector`), `NotFound`
-    (`no_embedder`), and for "embedding" whatever the embedder fails with.
+    If the embedder fails, skills are ranked by words and `fallback` is the reason, unless
+    the selector is "embedding". Raises `InvalidInput` (`bad_selector`), `NotFound`
+    (`no_embedder`), and for "embedding" the errors of the embedder.
     """
     return select_from_bundle(
         session, session.bundle_of(resolve_revision(session, revision)), request
@@ -48,15 +48,15 @@ def select_skills(session: Session, request: SelectionRequest, revision: str = "
 
 
 def select_from_bundle(session: Session, bundle: Bundle, request: SelectionRequest) -> Selection:
-    """Return those of the skills of a bundle that a task needs; see `select`.
+    """Return the skills of a bundle that a task needs; see `select_skills`.
 
-    The ranking comes from a cache, what is said of the skills from the bundle.
+    The ranking comes from a cache, names and descriptions from the bundle.
     """
     if request.by not in ("", *SELECTOR_NAMES):
         raise InvalidInput(
-            f"no way to select is called {printable_text(request.by, 80)}",
+            f"no selector {printable_text(request.by, 80)}",
             code="bad_selector",
-            hint=f"take one of: {', '.join(SELECTOR_NAMES)}",
+            hint=f"use one of: {', '.join(SELECTOR_NAMES)}",
         )
     search_cache = search_index.get_search_cache(session, bundle)
     ranked, by, fallback = _RankingQuery(session, search_cache, bundle, request).rank()
@@ -70,7 +70,7 @@ def select_from_bundle(session: Session, bundle: Bundle, request: SelectionReque
 
 
 class _RankingResult(NamedTuple):
-    """A ranking, what it is by, and why not by meaning where that was wanted."""
+    """A ranking, its selector, and why it is not by meaning if that was requested."""
 
     ranked: list[RankedSkill]
     ranked_by: str
@@ -78,7 +78,7 @@ class _RankingResult(NamedTuple):
 
 
 class _RankingQuery(NamedTuple):
-    """What is ranked, and for which task."""
+    """The skills to rank, and the task."""
 
     session: Session
     search_cache: SearchCache
@@ -86,7 +86,7 @@ class _RankingQuery(NamedTuple):
     request: SelectionRequest
 
     def rank(self) -> _RankingResult:
-        """Rank as is wanted, or by words where the embedder fails."""
+        """Rank by the requested selector, or by words if the embedder fails."""
         task, top, by = self.request
         if by == KEYWORD:
             return _RankingResult(self._load_catalogue().keyword.rank(task, top), by)
@@ -103,7 +103,7 @@ class _RankingQuery(NamedTuple):
         return _RankingResult(self._search(Bm25Selector), BM25, fallback)
 
     def _rank_by_meaning(self) -> _RankingResult:
-        """Rank by an embedder; by words if there is none and none is asked for."""
+        """Rank by an embedder; by words if none is configured and none was requested."""
         embedder = self.session.open_embedder and self.session.open_embedder()
         task, top, by = self.request
         if not embedder and not by:
@@ -127,7 +127,7 @@ class _RankingQuery(NamedTuple):
         return search_index.update_catalogue(self.session, self.search_cache, self.bundle)
 
     def _search(self, selector: Callable[[FullTextIndex], Selector]) -> list[RankedSkill]:
-        """Rank by a selector that needs the index of words."""
+        """Rank by a selector that needs the word index."""
         task, top, _ = self.request
         return search_index.query_index(
             self.session,

@@ -1,13 +1,14 @@
 """Edit one file, of a skill or any other, as a function of its current content.
 
-The change is a function from the content to the new one, called while the turn is held,
-so two that change a file at once do it one after the other and neither is lost. What
-somebody changed in the file by hand is recorded first, and is what the function gets.
+The change is a function from the old content to the new, called inside the transaction,
+so two concurrent changes of a file happen one after the other and neither is lost. Manual
+edits of the file are recorded first, and are part of the old content.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from ... import limits
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
@@ -22,19 +23,19 @@ from ...worktree.scan_paths import is_path_ignored
 from ..changes.snapshot_folder import build_snapshot_result
 from ..changes.snapshot_paths import parent_folders, refuse_new_collisions
 from ..core import working_copy
-from ..core.manual_edits import record_manual_edits
 from ..core.pending_writes import refuse_long_names
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read import skill_lookup
 from ..read.revisions import resolve_revision
-from .upsert import locate_prior_text, record_skill
-from .version_history import find_last_version, has_had_version
+from .skill_files import record_edits_at, record_upsert
+from .upsert import locate_prior_text
+from .version_history import build_new_version
 
 ContentChange = Callable[[bytes | None], bytes | None]
-"""Gets the content of a file and returns the new one; None where there is no file.
+"""Takes the content of a file and returns the new one; None stands for a missing file.
 
-What it raises ends the turn with nothing recorded.
+If it raises, nothing is recorded.
 """
 
 
@@ -46,14 +47,14 @@ def read_file(session: Session, path: str, revision: str = "@") -> bytes:
     bundle = session.bundle_of(resolve_revision(session, revision))
     entry = bundles.get_entry(session.nodes, bundle, paths.check_path(path))
     if entry is None:
-        raise NotFound(f"no file {printable_text(path)}", code="no_path")
+        raise NotFound(f"no such file: {printable_text(path)}", code="no_path")
     return read_editable_content(session, entry)
 
 
 def edit_file(session: Session, path: str, change: ContentChange, message: str = "") -> Recorded:
-    """Change a file; if the change changes nothing, there is no new snapshot for it.
+    """Change a file; records no snapshot if its content stays the same.
 
-    Raises `InvalidInput` or `Conflict` for a path where a brain cannot hold a file, and
+    Raises `InvalidInput` or `Conflict` for a path that cannot be a file of the brain, and
     what `change` raises.
     """
     _refuse_unwritable_path(session, path)
@@ -73,7 +74,7 @@ def edit_skill(
     """Change a file of a skill, or with `inner` "" its own text, and raise its version.
 
     `inner` is relative to the folder of the skill; a flat skill that gets its first file
-    moves into a folder of its own. Raises as `edit_file`, and `NotFound` (`no_skill`).
+    moves into a folder of its own. Raises as `edit_file` does, and `NotFound` (`no_skill`).
     """
     with locked_write_transaction(session, "upsert", f"edit {printable_text(text, 80)}") as txn:
         slug = "" if "/" in text else slugify(text)
@@ -81,30 +82,31 @@ def edit_skill(
         if prior_text is None:
             raise skill_lookup.missing_skill_error(session, txn.bundle, text)
         if not inner:
-            new = _raise_version(txn, slug, path, prior_text, change(prior_text) or b"")
-            return record_skill(txn, slug, path, new, None, message)
+            content = change(prior_text) or b""
+            build = partial(skill_document.replace_document, prior_text, slug, content)
+            new = build_new_version(txn, slug, path, build)
+            return record_upsert(txn, slug, path, new, None, message)
         home, edits = _plan_skill_folder(txn, path)
         file = f"{home}/{inner}"
         _refuse_unwritable_path(session, file)
         if file.rpartition("/")[2] in skill_layout.SKILL_FILES:
             raise InvalidInput(f"{printable_text(inner)} would be a skill itself", code="bad_path")
         edits.update(_apply_change(txn, file, change))
-        new = _raise_version(txn, slug, path, prior_text, prior_text)
+        build = partial(skill_document.replace_document, prior_text, slug, prior_text)
+        new = build_new_version(txn, slug, path, build)
         before = txn.bundle
         main = f"{home}/{skill_layout.SKILL_FILES[0]}" if path in edits else path
-        upserted = record_skill(txn, slug, main, new, None, message, edits)
+        upserted = record_upsert(txn, slug, main, new, None, message, edits)
         refuse_new_collisions(txn, before, [main, file])
         return upserted
 
 
 def _apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Edits:
-    """Record what was changed at `path` by hand; return what leads from there to the new file."""
+    """Record manual edits at `path`; return the edits from there to the new file."""
     session = txn.session
     now = working_copy.read_if_unchanged(session, txn.bundle, path)
     if now is None:
-        record_manual_edits(
-            txn, working_copy.store_edits_at(session, txn.store_tx, txn.bundle, [path])
-        )
+        record_edits_at(txn, [path])
     was = bundles.get_entry(session.nodes, txn.bundle, path)
     if was is not None and was.kind == LINK:
         raise InvalidInput(f"{printable_text(path)} is a link", code="not_regular")
@@ -122,7 +124,7 @@ def _apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Ed
 
 
 def read_editable_content(session: Session, entry: TreeEntry) -> bytes:
-    """Return the content of a file that is not too large. Raises as `read`."""
+    """Return the content of a file. Raises `NotFound` or `InvalidInput` as `read_file` does."""
     if entry.size > limits.MAX_EDIT_BYTES:
         raise InvalidInput(
             f"{printable_text(entry.path)} has {entry.size} bytes",
@@ -132,17 +134,8 @@ def read_editable_content(session: Session, entry: TreeEntry) -> bytes:
     return session.reader.read_blob(entry.blob, entry.size)
 
 
-def _raise_version(
-    txn: WriteTransaction, slug: str, path: str, prior_text: bytes, text: bytes
-) -> skill_document.UpdatedSkill:
-    new = skill_document.replace_document(prior_text, None, slug, text)
-    if has_had_version(txn, path, new.version):
-        return skill_document.replace_document(prior_text, find_last_version(txn, slug), slug, text)
-    return new
-
-
 def _plan_skill_folder(txn: WriteTransaction, path: str) -> tuple[str, Edits]:
-    """Return the folder of a skill, and what has to happen for it to be there.
+    """Return the folder of a skill, and the edits that move a flat skill there.
 
     Raises `Conflict` (`path_conflict`) for a flat skill beside a folder of its name.
     """
@@ -163,7 +156,7 @@ def _plan_skill_folder(txn: WriteTransaction, path: str) -> tuple[str, Edits]:
 
 
 def _refuse_unwritable_path(session: Session, path: str) -> None:
-    """Refuse a path that the brain leaves out, or that leads through a link.
+    """Refuse a path that the brain ignores, or that leads through a link.
 
     Raises `InvalidInput` (`bad_path`, `left_out`, `name_too_long`, `unsafe_path`, …).
     """
@@ -178,7 +171,7 @@ def _refuse_unwritable_path(session: Session, path: str) -> None:
 
 
 def _refuse_path_conflict(txn: WriteTransaction, path: str) -> None:
-    """Refuse a file where the head has a folder, or below what is a file there."""
+    """Refuse a file at the path of a folder of the head, or below a file."""
     nodes, bundle = txn.session.nodes, txn.bundle
     inside = any(entry.path != path for entry in bundles.walk_below(nodes, bundle, path))
     if inside or any(

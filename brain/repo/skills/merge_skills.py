@@ -6,30 +6,35 @@ import re
 from typing import NamedTuple
 
 from ...errors import InvalidInput, printable_text
-from ...merging.skill_union import unite_skills as merged
+from ...merging.skill_union import unite_skills
 from ...objects import bundle as bundles
 from ...objects import operation, paths
 from ...objects.bundle import Bundle
-from ...objects.tree_entry import FILE, LINK, TreeEntry
+from ...objects.tree_entry import LINK, TreeEntry
 from ...results import SkillMergeResult
-from ...skills import document_parts, skill_document, skill_layout, skill_version
+from ...skills import document_parts, skill_layout, skill_version
+from ...skills.skill_document import UpdatedSkill, upsert_document
 from ..changes import snapshot_paths
-from ..core import working_copy
-from ..core.manual_edits import record_manual_edits
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read import lineage_cache, skill_lookup, skill_rows
 from ..read.ancestor_set import AncestorSet
 from ..read.skill_lookup import FoundSkill
-from .upsert import list_skill_entries, list_skill_files
-from .version_history import find_last_version, has_had_version
+from .skill_files import (
+    flat_skill_folder,
+    list_skill_entries,
+    list_skill_files,
+    record_edits_at,
+    record_skill,
+)
+from .version_history import build_new_version
 
 _MAX_COMPARED_VERSIONS = 64
-"""So many of the last versions of each skill are looked at for a text that both once were."""
+"""Latest versions of each skill that are compared to find a body that both once had."""
 
 
 class MergeSkillsRequest(NamedTuple):
-    """Which skill absorbs which; with `body`, that is the text of both."""
+    """Which skill absorbs which; `body`, if given, replaces the texts of both."""
 
     slug: str
     absorbed_skill: str
@@ -39,22 +44,19 @@ class MergeSkillsRequest(NamedTuple):
 
 
 def merge_skills(session: Session, request: MergeSkillsRequest) -> SkillMergeResult:
-    """Let one skill absorb another, which is removed; see `results.Absorbed`.
+    """Let one skill absorb another, which is removed.
 
-    What was changed or added by hand in either is recorded first. Raises `NotFound` (`no_skill`),
-    `InvalidInput` (`same_skill`) or as `upsert` does.
+    Manual edits of either are recorded first. Raises `NotFound` (`no_skill`),
+    `InvalidInput` (`same_skill`, `taken`) or as `upsert_skill` does.
     """
-    one, other = printable_text(request.slug, 80), printable_text(request.absorbed_skill, 80)
+    slug, absorbed = printable_text(request.slug, 80), printable_text(request.absorbed_skill, 80)
     both = _find_both(session, session.bundle_of(session.head()), request)
     snapshot_paths.snapshot_paths(
         session, "", [(skill.folder or skill.path).rstrip("/") for skill in both]
     )
-    with locked_write_transaction(session, "absorb", f"merge {other} into {one}") as txn:
+    with locked_write_transaction(session, "absorb", f"merge {absorbed} into {slug}") as txn:
         ours, theirs = _find_both(session, txn.bundle, request)
-        manual_edits = [*list_skill_files(txn, ours), *list_skill_files(txn, theirs)]
-        record_manual_edits(
-            txn, working_copy.store_edits_at(session, txn.store_tx, txn.bundle, manual_edits)
-        )
+        record_edits_at(txn, [*list_skill_files(txn, ours), *list_skill_files(txn, theirs)])
         ours, theirs = _find_both(session, txn.bundle, request)
         return _merge_and_record(txn, ours, theirs, request)
 
@@ -68,7 +70,8 @@ def _find_both(
     )
     if ours.path == theirs.path:
         raise InvalidInput(
-            f"{printable_text(request.slug)} and {printable_text(request.absorbed_skill)} are the same skill",
+            f"{printable_text(request.slug)} and {printable_text(request.absorbed_skill)}"
+            " are the same skill",
             code="same_skill",
             hint="name two skills; the first one stays",
         )
@@ -78,70 +81,61 @@ def _find_both(
 def _merge_and_record(
     txn: WriteTransaction, ours: FoundSkill, theirs: FoundSkill, request: MergeSkillsRequest
 ) -> SkillMergeResult:
-    session, tx = txn.session, txn.store_tx
-    slug = skill_rows.slug_from_path(ours.path)
+    slug = skill_rows.slug_from_full_path(ours.path)
     moved, renamed = _plan_moved_files(txn, ours, theirs)
     path = ours.path
     if moved and ours.folder is None:
         _refuse_occupied_folder(txn, ours, theirs)
-        path = f"{ours.path.rpartition('/')[0]}/{slug}/{skill_layout.SKILL_FILES[0]}"
-    content = session.reader.read_blob(ours.blob)
+        path = flat_skill_folder(ours.path) + skill_layout.SKILL_FILES[0]
+    content = txn.session.reader.read_blob(ours.blob)
     if request.body is None:
         content = _merge_texts(txn, ours, theirs, content, renamed)
-    new = _raise_version(txn, ours, slug, content, request)
-    gone: dict[str, TreeEntry | None] = {
+
+    def build(prior_version: str | None) -> UpdatedSkill:
+        name = ours.card.name or slug
+        return upsert_document(
+            content, prior_version, name, slug, request.description, request.body
+        )
+
+    new = build_new_version(txn, slug, ours.path, build)
+    edits: dict[str, TreeEntry | None] = {
         entry.path: None for entry in _entries_without(txn, theirs, ours)
     }
     if path != ours.path:
-        gone[ours.path] = None
-    blob = tx.put_blob(new.content)
-    txn.contents[blob] = new.content
-    skill_rows.stage_cards(session, [skill_rows.build_card_row(session, path, blob, new.content)])
-    edits = {**gone, **moved, path: TreeEntry(path, FILE, blob, len(new.content))}
-    done = operation.absorb_operation(
+        edits[ours.path] = None
+    edits.update(moved)
+    kind = operation.absorb_operation(
         slug, new.previous_version or "", new.version, theirs.slug, theirs.card.version
     )
-    note = f"Absorb {theirs.slug}, version {theirs.card.version}"
-    txn.record_snapshot(edits, done, request.message or note)
-    txn.writes.update(edits)
+    message = request.message or f"Absorb {theirs.slug}, version {theirs.card.version}"
+    upserted = record_skill(txn, slug, path, new, kind, message, edits)
     return SkillMergeResult(
-        slug,
-        new.name,
-        skill_version.version_value(new.version),
-        skill_version.version_value(new.previous_version or skill_version.FIRST_VERSION),
-        path,
-        txn.head.hex(),
-        session.load_snapshot(txn.head).bundle.hex(),
-        True,
-        None,
-        theirs.slug,
-        skill_version.version_value(theirs.card.version),
-        sorted(moved),
+        slug=slug,
+        name=upserted.name,
+        version=upserted.version,
+        previous_version=skill_version.version_value(
+            new.previous_version or skill_version.FIRST_VERSION
+        ),
+        path=path,
+        snapshot=upserted.snapshot,
+        bundle=upserted.bundle,
+        changed=True,
+        commitment=None,
+        absorbed=theirs.slug,
+        absorbed_version=skill_version.version_value(theirs.card.version),
+        files=sorted(moved),
     )
-
-
-def _raise_version(
-    txn: WriteTransaction, ours: FoundSkill, slug: str, content: bytes, request: MergeSkillsRequest
-) -> skill_document.UpdatedSkill:
-    """Return the text at the version after all that the skill ever had."""
-    document_args = (ours.card.name or slug, slug, request.description, request.body)
-    new = skill_document.upsert_document(content, None, *document_args)
-    if has_had_version(txn, ours.path, new.version):
-        new = skill_document.upsert_document(content, find_last_version(txn, slug), *document_args)
-    return new
 
 
 def _plan_moved_files(
     txn: WriteTransaction, ours: FoundSkill, theirs: FoundSkill
 ) -> tuple[dict[str, TreeEntry | None], dict[str, str]]:
-    """Return the other's files at their new places, and new names of those that had to have one.
+    """Return the absorbed skill's files at their new paths, and the renames among them.
 
-    A file of a name that is taken by another content gets the other's slug into its name.
+    A file whose name is taken by other content gets the absorbed skill's slug in its name.
     """
     session = txn.session
-    target = (
-        ours.folder or f"{ours.path.rpartition('/')[0]}/{skill_rows.slug_from_path(ours.path)}/"
-    )
+    target = ours.folder or flat_skill_folder(ours.path)
     moved: dict[str, TreeEntry | None] = {}
     renamed: dict[str, str] = {}
     own = _entries_without(txn, theirs, ours)
@@ -154,8 +148,8 @@ def _plan_moved_files(
         if theirs.folder is None or entry.path == theirs.path:
             continue
         inner = entry.path[len(theirs.folder) :]
-        there = bundles.get_entry(session.nodes, txn.bundle, target + inner)
-        if there is not None and (there.blob, there.kind) == (entry.blob, entry.kind):
+        present = bundles.get_entry(session.nodes, txn.bundle, target + inner)
+        if present is not None and (present.blob, present.kind) == (entry.blob, entry.kind):
             continue
         name = names.reserve_name(inner, theirs.slug)
         if name != inner:
@@ -167,46 +161,46 @@ def _plan_moved_files(
 
 
 def _entries_without(
-    txn: WriteTransaction, found: FoundSkill, excluded: FoundSkill
+    txn: WriteTransaction, skill: FoundSkill, excluded: FoundSkill
 ) -> list[TreeEntry]:
-    """Return the files of a skill without those of another, should that be in its folder."""
-    entries = list_skill_entries(txn.session, txn.bundle, found)
+    """Return the files of a skill without those of another one inside its folder."""
+    entries = list_skill_entries(txn.session, txn.bundle, skill)
     inner = excluded.folder
-    if inner is None or found.folder is None or not inner.startswith(found.folder):
+    if inner is None or skill.folder is None or not inner.startswith(skill.folder):
         return entries
     return [entry for entry in entries if not entry.path.startswith(inner)]
 
 
 def _refuse_occupied_folder(txn: WriteTransaction, ours: FoundSkill, theirs: FoundSkill) -> None:
-    """Refuse to make a folder of a flat skill where others lie: they would become its files."""
-    folder = f"{ours.path.rpartition('/')[0]}/{skill_rows.slug_from_path(ours.path)}"
+    """Refuse to move a flat skill into a folder with other files, which would become its own."""
+    folder = flat_skill_folder(ours.path).rstrip("/")
     own = {entry.path for entry in _entries_without(txn, theirs, ours)}
     for entry in bundles.walk_below(txn.session.nodes, txn.bundle, folder):
         if entry.path not in own:
             raise InvalidInput(
                 f"{printable_text(folder)} holds other files already: {printable_text(entry.path)}",
                 code="taken",
-                hint="merge the other way round, or move them first",
+                hint="merge them in the other order, or move these files first",
             )
 
 
 def _refuse_nested_skill(path: str) -> None:
-    """Refuse to give the text of a skill another name, under which it would be none."""
+    """Refuse to rename a SKILL.md, which would then no longer be one."""
     if path.rpartition("/")[2] in skill_layout.SKILL_FILES:
         raise InvalidInput(
-            f"{printable_text(path)} is a skill of its own, and where it would go is another",
+            f"{printable_text(path)} is a separate skill, and its new path is taken by another",
             code="taken",
             hint="move it out of the folder of the other skill first",
         )
 
 
 def _refuse_ambiguous_links(own: list[TreeEntry], renamed: dict[str, str]) -> None:
-    """Refuse where a link might lead to another file than before."""
+    """Refuse a rename if a symbolic link might then point to another file."""
     links = [entry.path for entry in own if entry.kind == LINK]
     if links and renamed:
         raise InvalidInput(
-            f"{printable_text(next(iter(renamed)))} is in both skills, and {printable_text(links[0])}"
-            " is a link that may lead to it",
+            f"{printable_text(next(iter(renamed)))} is in both skills, and"
+            f" {printable_text(links[0])} is a link that may point to it",
             code="taken",
             hint="rename one of the files first, and the link with it",
         )
@@ -226,33 +220,33 @@ def _merge_texts(
     )
     base = _find_common_body(txn, ours, theirs)
     body = rewrite_file_names(other.body, renamed)
-    return merged(our_parts, other._replace(body=body), base, theirs.card.name).to_bytes()
+    return unite_skills(our_parts, other._replace(body=body), base, theirs.card.name).to_bytes()
 
 
 def _find_common_body(txn: WriteTransaction, ours: FoundSkill, theirs: FoundSkill) -> bytes | None:
-    """Return the last body that both skills had, None if there is none."""
+    """Return the latest body that both skills had, None if there is none."""
     known = set(_recent_bodies(txn, theirs))
     return next(
         (body for body in _recent_bodies(txn, ours) if body.strip() and body in known), None
     )
 
 
-def _recent_bodies(txn: WriteTransaction, found: FoundSkill) -> list[bytes]:
-    """Return the last bodies of a skill in this lineage, the newest first."""
+def _recent_bodies(txn: WriteTransaction, skill: FoundSkill) -> list[bytes]:
+    """Return the latest bodies of a skill in this lineage, the newest first."""
     session, ancestors = txn.session, AncestorSet(txn.session, txn.head)
     rows = [
         row
-        for row in lineage_cache.read_skill_rows(session, found.path)
+        for row in lineage_cache.read_skill_rows(session, skill.path)
         if row.snapshot in ancestors
     ]
     blobs = []
     for row in reversed(rows[-_MAX_COMPARED_VERSIONS:]):
-        entry = bundles.get_entry(session.nodes, session.bundle_of(row.snapshot), found.path)
+        entry = bundles.get_entry(session.nodes, session.bundle_of(row.snapshot), skill.path)
         if entry is not None:
             blobs.append(entry.blob)
-    gone = session.reader.find_redactions(blobs)
+    redacted = session.reader.find_redactions(blobs)
     contents = dict(
-        skill_rows.read_skill_contents(session, [blob for blob in blobs if blob not in gone])
+        skill_rows.read_skill_contents(session, [blob for blob in blobs if blob not in redacted])
     )
     return [body for blob in blobs if (body := _parse_body(contents.get(blob))) is not None]
 
@@ -271,13 +265,13 @@ class FolderNames:
         self._is_file: dict[str, bool] = {}
 
     def add_file(self, inner: str) -> None:
-        """Note a file and the folders above it."""
+        """Add a file and the folders above it."""
         folded = paths.fold_name(inner)
         self._is_file[folded] = True
         self._is_file.update((folded[:at], False) for at, char in enumerate(folded) if char == "/")
 
     def reserve_name(self, inner: str, slug: str) -> str:
-        """Take `inner`, or a name beside it with `slug` in it that nothing has; return it.
+        """Return `inner`, or a free variant with `slug` in it, and mark it as taken.
 
         Raises `InvalidInput` (`taken`).
         """
@@ -295,15 +289,15 @@ class FolderNames:
 
 
 def rewrite_file_names(body: bytes, renamed: dict[str, str]) -> bytes:
-    """Return a text with the new names of files, each put in once: one may be the old of another.
+    """Return a text with renamed files, all in one pass: a new name may equal an old one.
 
-    A name without a dot or a slash may be a word like any other, and stays.
+    A name without a dot or a slash may be an ordinary word, and stays.
     """
     names = {old.encode(): new.encode() for old, new in renamed.items() if "." in old or "/" in old}
     if not names:
         return body
     name = rb"(?<![\w./-])((?:\./)?)(%b)(?![\w/-]|\.\w)" % b"|".join(map(re.escape, names))
-    return re.sub(name, lambda found: found[1] + names[found[2]], body)
+    return re.sub(name, lambda match: match[1] + names[match[2]], body)
 
 
 def _insert_slug(inner: str, slug: str) -> str:

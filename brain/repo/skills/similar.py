@@ -20,11 +20,11 @@ from ..read import skill_lookup, skill_rows
 from ..search import search_index
 
 MAX_COMPARED_SKILLS = 8
-"""So many of the best by BM25 are compared."""
+"""Best skills by BM25 that are compared."""
 MAX_INDEX_HITS = 1024
-"""Rows that are hit by their words, about: what is nearly the same shares rare words, too."""
+"""Rows that the query may match, about; near-duplicates share rare words."""
 DEFAULT_SIMILAR_LIMIT = 5
-"""Near-duplicates that are named."""
+"""Near-duplicates that are returned by default."""
 _MAX_COMPARED_BYTES = 64 << 10
 """Bytes of a body that are compared."""
 
@@ -36,12 +36,12 @@ def find_similar_to_text(
     body: bytes | None,
     limit: int = DEFAULT_SIMILAR_LIMIT,
 ) -> list[Similar]:
-    """Return the skills that one of a name that none has is much like, the likest first."""
+    """Return the skills similar to a new one, the most similar first."""
     described_as, text = description or "", ""
     if body is not None:
         card = read_skill_metadata(body, "")
         described_as, text = described_as or card.description, _body_text(body)
-    slug = slugify(name)  # another writer may have made it meanwhile
+    slug = slugify(name)  # another writer may have created it meanwhile
     return [
         one
         for one in _find_similar(session, name, described_as, text, "", limit)
@@ -52,7 +52,7 @@ def find_similar_to_text(
 def find_similar_to_skill(
     session: Session, text: str, limit: int = DEFAULT_SIMILAR_LIMIT
 ) -> list[Similar]:
-    """Return the skills that one is much like, the likest first. Raises `NotFound`."""
+    """Return the skills similar to one, the most similar first. Raises `NotFound`."""
     bundle = session.bundle_of(session.head())
     found = skill_lookup.find_skill(session, bundle, text)
     body = _body_text(session.reader.read_blob(found.blob))
@@ -61,7 +61,7 @@ def find_similar_to_skill(
 
 
 def _body_text(content: bytes) -> str:
-    """Return the body of a document, as much of it as is compared."""
+    """Return the part of a document's body that is compared."""
     try:
         body = document_parts.split_document(content).body
     except InvalidInput:
@@ -82,7 +82,7 @@ def _find_similar(
     bundle = session.bundle_of(session.head())
     search_cache = search_index.get_search_cache(session, bundle)
 
-    def look(index: FullTextIndex) -> list[tuple[float, SearchDocument]]:
+    def score_candidates(index: FullTextIndex) -> list[tuple[float, SearchDocument]]:
         best = Bm25Selector(index, MAX_INDEX_HITS).rank(
             f"{name} {description}", MAX_COMPARED_SKILLS + 1
         )
@@ -106,7 +106,7 @@ def _find_similar(
             (similarity.similarity_score(target, other, weight), skill) for other, skill in near
         ]
 
-    found = search_index.query_index(session, search_cache, bundle, look)
+    found = search_index.query_index(session, search_cache, bundle, score_candidates)
     alike = sorted(
         (-score, skill) for score, skill in found if score >= similarity.NEAR_DUPLICATE_THRESHOLD
     )

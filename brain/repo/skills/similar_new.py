@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 def find_similar_if_new(
     session: Session, name: str, description: str | None, body: bytes | None, limit: int
 ) -> list[Similar]:
-    """Return the skills that one to be made is much like, the likest first.
+    """Return the skills similar to a new one, the most similar first.
 
-    There are none where a skill has that name: then that one is improved, not made.
-    Raises `InvalidInput` as `upsert` does for a name.
+    Returns [] if a skill has that name already. Raises `InvalidInput` as `slugify` does.
     """
     if skill_lookup.find_skill_path(session, session.bundle_of(session.head()), name) is not None:
         return []

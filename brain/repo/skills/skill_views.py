@@ -14,10 +14,10 @@ from ..read import lookalikes, skill_lookup, skill_rows
 from ..read.revisions import resolve_revision
 from ..read.skill_lookup import FoundSkill
 from . import edit_files
-from .upsert import list_skill_entries
+from .skill_files import list_skill_entries
 
 _MAX_NAMED_FILES = 20
-"""Files of a skill that are named where another was asked for."""
+"""Files of a skill that an error lists."""
 
 
 def list_skills(session: Session, revision: str = "@") -> list[Skill]:
@@ -28,7 +28,7 @@ def list_skills(session: Session, revision: str = "@") -> list[Skill]:
 
 
 def _find_skill_version(session: Session, text: str, revision: str) -> tuple[bytes, FoundSkill]:
-    """Return the snapshot that a skill, or a version of it, is read from, and the skill."""
+    """Return the snapshot with a skill, or with a version of it, and the skill."""
     slug, at, wanted = text.partition("@")
     start = resolve_revision(session, revision)
     if at:
@@ -68,9 +68,9 @@ def read_skill_file(session: Session, text: str, inner: str = "", revision: str 
     return SkillFile(*found.to_result(), snapshot_id.hex(), inner, content, list(others))
 
 
-def missing_file_error(slug: str, inner: str, there: list[str]) -> NotFound:
-    """Return the error for a file that a skill has not, with those that it has."""
-    near = suggest_names(inner, there) or there[:_MAX_NAMED_FILES]
+def missing_file_error(slug: str, inner: str, files: list[str]) -> NotFound:
+    """Return the error for a missing file of a skill, with names of its files."""
+    near = suggest_names(inner, files) or files[:_MAX_NAMED_FILES]
     names = ", ".join(map(printable_text, near))
     return NotFound(
         f"{slug} has no file {printable_text(inner)}",
@@ -86,7 +86,7 @@ def _display_name(found: FoundSkill) -> str:
 def check_skills(session: Session, texts: list[str], strict: bool) -> list[SkillProblem]:
     """Check skills of the head, all or some, against agentskills.io.
 
-    `strict` asks for the rules of the specification, else for what clients need.
+    With `strict` by the rules of the specification, else by what clients need.
     """
     bundle = session.bundle_of(session.head())
     every = skill_lookup.find_all_skills(session, bundle)

@@ -1,34 +1,32 @@
 """Upsert a skill by its slug: write its text and raise its version in one snapshot.
 
-One transaction: read the prior version from the head, raise it, record a
-snapshot of just that path, write the file. What somebody changed in that file by
-hand is recorded first. Cost O(log n) in the size of the brain.
+One transaction: read the prior version from the head, raise it, record a snapshot of
+that path alone, write the file. What the user changed in that file is recorded first.
+Cost O(log n) in the size of the brain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...digest import NO_DIGEST
 from ...errors import Conflict, InvalidInput, printable_text
 from ...objects import bundle as bundles
-from ...objects import operation, paths
-from ...objects.tree_entry import FILE, TreeEntry
+from ...objects import paths
 from ...results import Upserted
-from ...skills import skill_document, skill_layout, skill_version
+from ...skills import skill_document, skill_layout
+from ...skills.skill_document import UpdatedSkill
 from ...skills.skill_metadata import read_skill_metadata
 from ...skills.slug import fold_to_slug, is_same_skill, slugify
 from ..core import working_copy
-from ..core.manual_edits import record_manual_edits
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read import skill_lookup, skill_rows
-from .version_history import find_last_version, has_had_version
+from .skill_files import record_edits_at, record_upsert, upsert_result
+from .version_history import build_new_version, find_last_version
 
 if TYPE_CHECKING:
     from ...receipts import Receipt
-
 
 UpsertCheck = Callable[[bytes | None, bytes], object]
 NO_BASE_VERSION = "0"
@@ -36,65 +34,62 @@ NO_BASE_VERSION = "0"
 
 
 class UpsertRequest(NamedTuple):
-    """What shall be written. None for `description` or `body` keeps what is there.
+    """What to write, by keywords. None for `description` or `body` keeps the present one.
 
-    `base` is the version the writer had read, `NONE_YET` if there was none, "" if unknown.
-    `category` is the folder below skills/ in which a new skill goes, "" for none. `of` is the
-    slug or the path of the skill that is meant, "" where its name alone is known. `check` gets
-    the text before, None for a new skill, and the one to be written; what it raises ends the
-    turn with nothing recorded.
+    `base` is the version the writer had read, `NO_BASE_VERSION` if there was none, "" if
+    unknown. `category` is the folder below skills/ for a new skill, "" for none. `of` is the
+    slug or the path of the skill, "" if its name alone is known. `check` gets the text
+    before, None for a new skill, and the new one; if it raises, nothing is recorded. With
+    `if_changed` an identical save records nothing.
     """
 
     name: str
-    description: str | None
-    body: bytes | None
-    receipt: bytes | Receipt | None
-    message: str
+    description: str | None = None
+    body: bytes | None = None
+    receipt: bytes | Receipt | None = None
+    message: str = ""
     base: str = ""
     category: str = ""
     of: str = ""
     check: UpsertCheck | None = None
+    if_changed: bool = False
 
 
 def upsert_skill(session: Session, request: UpsertRequest) -> Upserted:
-    """Write a skill, always raising its version.
+    """Write a skill and raise its version.
 
-    Raises `InvalidInput` for a name, front matter or version that cannot be
-    taken, and `Conflict` (`name_taken`) if another skill has that slug.
+    Raises `InvalidInput` for an invalid name, front matter or version, and `Conflict`
+    (`name_taken`, `stale_base`, `not_a_category`).
     """
     slug = slugify(request.name)
     with locked_write_transaction(session, "upsert", f"upsert {slug}") as txn:
         slug, path, prior_text = locate_prior_text(
             txn, request.name, slug, request.category, request.of
         )
-        return _write_skill(txn, slug, path, prior_text, request)
-
-
-def upsert_skill_if_changed(session: Session, request: UpsertRequest) -> Upserted:
-    """As `upsert`, but an identical save records nothing."""
-    slug = slugify(request.name)
-    with locked_write_transaction(session, "upsert", f"upsert {slug}") as txn:
-        slug, path, prior_text = locate_prior_text(
-            txn, request.name, slug, request.category, request.of
-        )
-        if prior_text is None or not skill_document.is_noop(
-            prior_text, request.description, request.body
+        if prior_text is None and not request.body and not request.description:
+            raise InvalidInput(
+                f"a new skill, {slug}, needs a body or a description",
+                code="no_content",
+                hint="give the text with -f FILE, or at least a description with -d TEXT",
+            )
+        if (
+            request.if_changed
+            and prior_text is not None
+            and skill_document.is_noop(prior_text, request.description, request.body)
         ):
-            return _write_skill(txn, slug, path, prior_text, request)
-        found = skill_lookup.load_skill(session, txn.bundle, path)
-        current = skill_version.version_value(found.card.version)
-        return _build_upsert_result(
-            txn, found.slug, found.card.name or slug, current, current, path, False
-        )
+            skill = skill_lookup.load_skill(session, txn.bundle, path)
+            name, version = skill.card.name or slug, skill.card.version
+            return upsert_result(txn, skill.slug, name, version, version, path, changed=False)
+        return _write_skill(txn, slug, path, prior_text, request)
 
 
 def locate_prior_text(
     txn: WriteTransaction, name: str, slug: str, category: str = "", of: str = ""
 ) -> tuple[str, str, bytes | None]:
-    """Return the skill's slug, where it lies or will, and its text after changes by hand."""
+    """Return a skill's slug, its present or future path, and its text with manual edits."""
     session = txn.session
-    meant = of or name
-    path = skill_lookup.find_skill_path(session, txn.bundle, meant)
+    identifier = of or name
+    path = skill_lookup.find_skill_path(session, txn.bundle, identifier)
     if path is None and "/" in of:
         raise skill_lookup.missing_skill_error(session, txn.bundle, of)
     prior_text = None if path is None else working_copy.read_if_unchanged(session, txn.bundle, path)
@@ -104,27 +99,24 @@ def locate_prior_text(
         )
         if category and path is None:
             candidate_paths.append(_choose_path(txn, slug, category))
-        record_manual_edits(
-            txn, working_copy.store_edits_at(session, txn.store_tx, txn.bundle, candidate_paths)
-        )
-        found = skill_lookup.find_skill_or_none(session, txn.bundle, meant)
-        if found is None:
+        record_edits_at(txn, candidate_paths)
+        skill = skill_lookup.find_skill_or_none(session, txn.bundle, identifier)
+        if skill is None:
             path = _choose_path(txn, slug, category)
             working_copy.refuse_unsafe_parents(session, path)
             return slug, path, None
-        path, prior_text = found.path, session.reader.read_blob(found.blob)
-    slug = skill_rows.slug_from_path(path)
+        path, prior_text = skill.path, session.reader.read_blob(skill.blob)
+    slug = skill_rows.slug_from_full_path(path)
     if not of:
         _refuse_name_collision(name, slug, prior_text)
     return slug, path, prior_text
 
 
 def _refuse_name_collision(name: str, slug: str, prior_text: bytes) -> None:
-    """Refuse a name that merely folds to the slug of another one ("C++" and "C#").
+    """Refuse a name with the same slug as another name ("C++" and "C#").
 
-    A skill made from a name alone bears its slug as name and that name as title:
-    then the title is the name it was given. One whose names lead to another slug is
-    called by its place, too.
+    A skill made from a name alone has its slug as name and that name as title: then the
+    title is its name. A skill whose names lead to another slug is found by its path, too.
     """
     names = skill_document.read_declared_names(prior_text)
     declared = {name for name in names - {slug} if fold_to_slug(name) == slug} or names | {slug}
@@ -134,7 +126,7 @@ def _refuse_name_collision(name: str, slug: str, prior_text: bytes) -> None:
     raise Conflict(
         f"{printable_text(name)!r} has the slug of another skill, {printable_text(other)!r}",
         code="name_taken",
-        hint=f"write to that one by its own name, {printable_text(other)!r}, or choose another name",
+        hint=f"write to it by its own name, {printable_text(other)!r}, or choose another name",
     )
 
 
@@ -161,16 +153,10 @@ def _choose_path(txn: WriteTransaction, slug: str, category: str) -> str:
 def _write_skill(
     txn: WriteTransaction, slug: str, path: str, prior_text: bytes | None, request: UpsertRequest
 ) -> Upserted:
-    if prior_text is None and not request.body and not request.description:
-        raise InvalidInput(
-            f"a new skill, {slug}, needs a body or a description",
-            code="no_content",
-            hint="give the text with -f FILE, or at least a description with -d TEXT",
-        )
     new = _build_text(txn, slug, path, prior_text, request)
     if request.check is not None:
         request.check(prior_text, new.content)
-    upserted = record_skill(txn, slug, path, new, request.receipt, request.message)
+    upserted = record_upsert(txn, slug, path, new, request.receipt, request.message)
     if (
         prior_text is not None
         and read_skill_metadata(prior_text, "").name == read_skill_metadata(new.content, "").name
@@ -178,188 +164,63 @@ def _write_skill(
         return upserted
     from ..read import lookalikes
 
-    named = lookalikes.check_new_name(txn.session, txn.bundle, path, request.name)
-    return upserted._replace(notices=[*upserted.notices, *named])
+    notices = lookalikes.check_new_name(txn.session, txn.bundle, path, request.name)
+    return upserted._replace(notices=[*upserted.notices, *notices])
 
 
 def _build_text(
     txn: WriteTransaction, slug: str, path: str, prior_text: bytes | None, request: UpsertRequest
-) -> skill_document.UpdatedSkill:
-    current = ""
-    if request.base and (request.base, prior_text) != (NO_BASE_VERSION, None):
-        if prior_text is None:
+) -> UpdatedSkill:
+    def build(prior_version: str | None) -> UpdatedSkill:
+        return skill_document.upsert_document(
+            prior_text, prior_version, request.name, slug, request.description, request.body
+        )
+
+    if prior_text is None:
+        if request.base not in ("", NO_BASE_VERSION):
             raise Conflict(
-                f"{slug} is not there any more at version {printable_text(request.base)}",
+                f"{slug} was removed after version {printable_text(request.base)}",
                 code="stale_base",
-                hint=f"see `brain skill history {slug}`; without a base it is made anew",
+                hint=f"see `brain skill history {slug}`; without a base it is created again",
             )
-        current = skill_lookup.load_skill(txn.session, txn.bundle, path).card.version
-    if prior_text is not None and request.base != current:
-        from .rebase import rebase_upsert
-
-        return rebase_upsert(txn, slug, prior_text, current, request)
-    last = find_last_version(txn, slug) if prior_text is None else None
-    document_args = (request.name, slug, request.description, request.body)
-    new = skill_document.upsert_document(prior_text, last, *document_args)
-    if prior_text is not None and has_had_version(txn, path, new.version):
-        # An older text was brought back: the versions go on from the last, not from its own.
-        new = skill_document.upsert_document(
-            prior_text, find_last_version(txn, slug), *document_args
-        )
-    return new
+        return build(find_last_version(txn, slug))
+    if request.base:
+        version = skill_lookup.load_skill(txn.session, txn.bundle, path).card.version
+        if request.base != version:
+            return _rebase_text(txn, slug, prior_text, version, request)
+    return build_new_version(txn, slug, path, build)
 
 
-def record_skill(
-    txn: WriteTransaction,
-    slug: str,
-    path: str,
-    new: skill_document.UpdatedSkill,
-    receipt: bytes | Receipt | None,
-    message: str,
-    others: Mapping[str, TreeEntry | None] | None = None,
-) -> Upserted:
-    """Record a new text of a skill, and what else of it changes, as one snapshot."""
-    tx = txn.store_tx
-    entry = _store_skill_text(txn, path, new.content)
-    edits = {**(others or {}), path: entry}
-    evidence = tx.put_blob(receipt) if isinstance(receipt, bytes) else receipt or NO_DIGEST
-    what = operation.upsert_operation(slug, new.previous_version or "", new.version)
-    txn.record_snapshot(edits, what, message, evidence)
-    txn.writes.update(edits)
-    previous = skill_version.version_value(new.previous_version) if new.previous_version else None
-    upserted = _build_upsert_result(
-        txn, slug, new.name, skill_version.version_value(new.version), previous, path, True
-    )
-    from ..core import secret_scan
+def _rebase_text(
+    txn: WriteTransaction, slug: str, prior_text: bytes, version: str, request: UpsertRequest
+) -> UpdatedSkill:
+    """Merge a text written for `request.base` into the skill at `version`, as branches are.
 
-    found = secret_scan.scan_skill(txn.session, txn.head, path, new.content)
-    return upserted._replace(
-        notices=[*secret_scan.masked_message_notices(txn.message_was_masked), *found]
-    )
-
-
-def _store_skill_text(txn: WriteTransaction, path: str, content: bytes) -> TreeEntry:
-    """Store a SKILL.md with its card; return its entry."""
-    blob = txn.store_tx.put_blob(content)
-    txn.contents[blob] = content
-    skill_rows.stage_cards(
-        txn.session, [skill_rows.build_card_row(txn.session, path, blob, content)]
-    )
-    return TreeEntry(path, FILE, blob, len(content))
-
-
-def _build_upsert_result(
-    txn: WriteTransaction,
-    slug: str,
-    name: str,
-    current: int | str,
-    previous: int | str | None,
-    path: str,
-    changed: bool,
-) -> Upserted:
-    head, bundle = txn.head, txn.session.load_snapshot(txn.head).bundle
-    return Upserted(slug, name, current, previous, path, head.hex(), bundle.hex(), changed, None)
-
-
-def delete_skill(session: Session, text: str, message: str = "") -> Upserted:
-    """Remove a skill with all its files. Its version goes on from here if it comes back.
-
-    Raises `NotFound` (`no_skill`).
+    Raises `NotFound` (`no_version`), or `Conflict` (`stale_base`) if a person must decide.
     """
-    with locked_write_transaction(session, "delete", f"delete {printable_text(text, 80)}") as txn:
-        found = skill_lookup.find_skill(session, txn.bundle, text)
-        record_manual_edits(
-            txn,
-            working_copy.store_edits_at(
-                session, txn.store_tx, txn.bundle, list_skill_files(txn, found)
-            ),
+    if request.base == NO_BASE_VERSION:
+        raise Conflict(
+            f"{slug} exists by now, at version {version}",
+            code="stale_base",
+            hint=f"read it with `brain skill view {slug}`, and write to its text",
         )
-        found = skill_lookup.find_skill(session, txn.bundle, text)
-        gone: dict[str, TreeEntry | None] = dict.fromkeys(list_skill_files(txn, found))
-        txn.record_snapshot(
-            gone, operation.delete_operation(found.slug, found.card.version), message
-        )
-        txn.writes.update(gone)
-        current = skill_version.version_value(found.card.version)
-        return _build_upsert_result(
-            txn, found.slug, found.card.name, current, current, found.path, True
-        )
-
-
-def list_skill_files(txn: WriteTransaction, found: skill_lookup.FoundSkill) -> list[str]:
-    """Return the full paths of all recorded files of a skill."""
-    return [entry.path for entry in list_skill_entries(txn.session, txn.bundle, found)]
-
-
-def list_skill_entries(
-    session: Session, bundle: bundles.Bundle, found: skill_lookup.FoundSkill
-) -> list[TreeEntry]:
-    """Return the entries of all files of a skill."""
-    if found.folder is None:
-        entry = bundles.get_entry(session.nodes, bundle, found.path)
-        return [entry] if entry else []
-    out = []
-    for entry in bundles.walk_section(session.nodes, bundle, "skills", found.folder):
-        if not entry.path.startswith(found.folder):
-            break
-        out.append(entry)
-    return out
-
-
-def revert_skill(session: Session, text: str, to_version: str, message: str = "") -> Upserted:
-    """Bring a skill, with all its files, back to what it was at a version, as a new version.
-
-    If its folder has another name by now, that name stays.
-    Raises `NotFound` (`no_skill`, `no_version`).
-    """
+    from ...merging import content_merge, document_merge
     from ..history.log import find_skill_at_version
 
-    with locked_write_transaction(
-        session, "revert", f"revert {printable_text(text, 80)} to {to_version}"
-    ) as txn:
-        head = txn.head
-        snapshot_id, old_skill = find_skill_at_version(session, head, text, to_version)
-        found = skill_lookup.find_skill_or_none(session, txn.bundle, text)
-        if found is not None:
-            manual_edits = working_copy.store_edits_at(
-                session, txn.store_tx, txn.bundle, list_skill_files(txn, found)
-            )
-            record_manual_edits(txn, manual_edits)
-            found = skill_lookup.find_skill(session, txn.bundle, text)
-        current = found.card.version if found else find_last_version(txn, old_skill.slug)
-        content = session.reader.read_blob(old_skill.blob)
-        previous = skill_version.greatest_version(
-            [current or old_skill.card.version, old_skill.card.version]
-        )
-        number = skill_version.next_version(previous)
-        raised_text = skill_document.set_version(content, number, old_skill.slug)
-        raised = skill_document.UpdatedSkill(
-            raised_text, number, previous, old_skill.card.name or old_skill.slug
-        )
-        others: dict[str, TreeEntry | None] = (
-            dict.fromkeys(list_skill_files(txn, found)) if found else {}
-        )
-        old = list_skill_entries(session, session.bundle_of(snapshot_id), old_skill)
-        places = _map_reverted_paths(old_skill, found)
-        others.update(
-            (path, entry._replace(path=path)) for entry in old for path in [places(entry.path)]
-        )
-        note = message or f"Revert {old_skill.slug} to version {to_version}"
-        path = places(old_skill.path)
-        return record_skill(txn, skill_rows.slug_from_path(path), path, raised, None, note, others)
-
-
-def _map_reverted_paths(
-    old_skill: skill_lookup.FoundSkill, found: skill_lookup.FoundSkill | None
-) -> Callable[[str], str]:
-    """Return where files of a skill of before go: to their places, or to those of a new name."""
-    old, new = (paths.split_section(one.path)[1] for one in (old_skill, found or old_skill))
-    if skill_layout.name_from_path(old) == skill_layout.name_from_path(new):
-        return lambda path: path
-    assert found is not None
-    if old_skill.folder is None:
-        return lambda path: found.path
-    home = (
-        found.folder or f"{found.path.rpartition('/')[0]}/{skill_rows.slug_from_path(found.path)}/"
+    session = txn.session
+    _, base_skill = find_skill_at_version(session, txn.head, slug, request.base)
+    base_text = session.reader.read_blob(base_skill.blob)
+    theirs = skill_document.upsert_document(
+        base_text, None, request.name, slug, request.description, request.body
     )
-    return lambda path: home + path[len(old_skill.folder or "") :]
+    merged = document_merge.merge_skill(base_text, prior_text, theirs.content, slug)
+    draft = content_merge.DraftMerge(merged.pieces, merged)
+    content = content_merge.finish_merge(draft, None)
+    if content is None:
+        raise Conflict(
+            f"{slug} is at version {version}, which changed the same lines as this text for"
+            f" version {request.base}",
+            code="stale_base",
+            hint=f"read it again with `brain skill view {slug}`, and write to its new text",
+        )
+    return UpdatedSkill(content, merged.version, version, theirs.name)

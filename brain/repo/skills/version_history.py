@@ -1,18 +1,28 @@
-"""Look up which versions a skill has had in the lineage of the head."""
+"""Which versions a skill has had in the lineage of the head, and the one after them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...skills import skill_version
+from ...skills.skill_document import UpdatedSkill
 from ..core.transaction import WriteTransaction
 from ..read import lineage_cache, skill_lookup
 from ..read.ancestor_set import AncestorSet
 
 
-def has_had_version(txn: WriteTransaction, path: str, number: str) -> bool:
-    """Tell whether the skill at a path bore a version before, in the lineage of the head."""
-    ancestors = AncestorSet(txn.session, txn.head)
-    rows = lineage_cache.read_skill_rows(txn.session, path, number)
-    return any(row.version == number and row.snapshot in ancestors for row in rows)
+def build_new_version(
+    txn: WriteTransaction, slug: str, path: str, build: Callable[[str | None], UpdatedSkill]
+) -> UpdatedSkill:
+    """Return what `build` makes of a skill, at a version that the skill never had.
+
+    `build` gets a version that the new one must exceed, None for the one in the old text.
+    That text may be an older one that the user restored; then its version is not the last.
+    """
+    updated = build(None)
+    if _has_had_version(txn, path, updated.version):
+        return build(find_last_version(txn, slug))
+    return updated
 
 
 def find_last_version(txn: WriteTransaction, slug: str) -> str | None:
@@ -28,3 +38,9 @@ def find_last_version(txn: WriteTransaction, slug: str) -> str | None:
         if row.snapshot in ancestors
     ]
     return skill_version.greatest_version(versions) if versions else None
+
+
+def _has_had_version(txn: WriteTransaction, path: str, number: str) -> bool:
+    ancestors = AncestorSet(txn.session, txn.head)
+    rows = lineage_cache.read_skill_rows(txn.session, path, number)
+    return any(row.version == number and row.snapshot in ancestors for row in rows)

@@ -1,6 +1,6 @@
-"""Selection by meaning: texts become vectors, and near vectors mean about the same.
+"""Selection by meaning: an embedder turns texts into vectors, compared by distance.
 
-Extra `embed`. `opened` makes an `Embedder` of settings; `Embedding` is the selector.
+Needs the extra `embed`. `EmbeddingSelector` is the selector.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["Embedder", "EmbedderSettings", "open_embedder"]
 
 
 def open_embedder(settings: EmbedderSettings, key: str) -> Embedder:
-    """Return the embedder that settings name, asked with `key`, "" for none.
+    """Return the configured embedder; `key` is its API key, "" for none.
 
     Raises `ModelError` (`not_installed`) or `InvalidInput` (`bad_embedder`).
     """

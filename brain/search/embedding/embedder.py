@@ -1,4 +1,4 @@
-"""The `Embedder` protocol: what turns texts into vectors."""
+"""The `Embedder` protocol: turns texts into vectors."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Matrix = NDArray[np.float32]
-else:  # nothing checks protocols at run time, where making them takes 3 ms
+else:  # protocols are for type checkers only; creating them takes 3 ms
     Protocol = object
 
 MAX_BATCH_TEXTS = 32
-"""Texts that are embedded at once."""
+"""Most texts in one call of `embed`."""
 
 
 class Embedder(Protocol):
-    """A model that says what texts mean, in numbers."""
+    """A model that turns texts into vectors of their meaning."""
 
     @property
     def identity(self) -> str:
-        """What the vectors are of. Those of different identities have nothing in common."""
+        """The model; vectors of different identities are not comparable."""
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return a vector of length 1 for each of at most `BATCH` texts, as rows.
+        """Return a vector of length 1 for each of at most `MAX_BATCH_TEXTS` texts, as rows.
 
         Raises `ModelError`.
         """
 
 
 OpenEmbedder = Callable[[], "Embedder | None"]
-"""Returns the embedder of the user, None if there is none; called when one is needed."""
+"""Returns the user's embedder, None if none is configured; called on first use."""

@@ -1,4 +1,4 @@
-"""The user's choice of an embedder, in a JSON file that only they can read; never a key itself.
+"""The user's embedder settings, in a private JSON file that never holds a key itself.
 
 {"format": "brain v1 embedder", "model": "text-embedding-3-small", "key_file": "…"}
 """
@@ -18,10 +18,10 @@ _MAX_TIMEOUT_SECONDS = 600
 
 
 class EmbedderSettings(NamedTuple):
-    """A folder with a model of sentence-transformers, or a model behind an endpoint.
+    """A folder with a sentence-transformers model, or a model behind an endpoint.
 
-    `base_url` is that of an endpoint that speaks OpenAI's protocol. `key_file` is a file
-    that holds its key, "" for the environment. `timeout` is in seconds for one request.
+    `base_url` is that of an endpoint with OpenAI's API. `key_file` holds its key, "" for
+    the environment. `timeout` is in seconds for one request.
     """
 
     folder: str = ""
@@ -32,7 +32,7 @@ class EmbedderSettings(NamedTuple):
 
 
 def parse_embedder_settings(fields: Mapping[str, Any]) -> EmbedderSettings:
-    """Return settings, checked. Raises `InvalidInput` (`bad_embedder`)."""
+    """Return validated settings. Raises `InvalidInput` (`bad_embedder`)."""
     settings_file.check_settings(fields, EmbedderSettings, embedder_error)
     settings = EmbedderSettings(**fields)
     if bool(settings.folder) == bool(settings.model):
@@ -56,7 +56,7 @@ def load_embedder_settings(path: Path) -> EmbedderSettings | None:
 
 
 def save_embedder_settings(path: Path, settings: EmbedderSettings) -> None:
-    """Keep settings in a file, for the user alone. Raises `OSError`."""
+    """Save settings in a file that only the user can read. Raises `OSError`."""
     settings_file.save_settings(path, EMBEDDER_FORMAT, settings_file.non_default_settings(settings))
 
 
@@ -70,8 +70,8 @@ def read_embedder_key(path: str) -> str:
     return endpoints.read_key_file(path, "the embedder", "brain config embedder")
 
 
-def embedder_error(what: str) -> InvalidInput:
-    """Return the error for settings, or a model, that cannot be used."""
+def embedder_error(problem: str) -> InvalidInput:
+    """Return the error for invalid settings or an unusable model."""
     return InvalidInput(
-        f"the embedder: {what}", code="bad_embedder", hint="see `brain config embedder --help`"
+        f"the embedder: {problem}", code="bad_embedder", hint="see `brain config embedder --help`"
     )

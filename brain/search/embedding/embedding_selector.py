@@ -1,4 +1,4 @@
-"""Ranking by meaning: the nearer the vectors of a task and a skill, the better."""
+"""Ranks skills by the cosine similarity of their vectors to that of the task."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from .vector_cache import VectorCache
 
 MAX_EMBEDDED_CHARS = 8_000
-"""Characters of a task that are embedded; models read no more."""
+"""Characters of a task that are embedded; models read at most about as many."""
 
 
 class EmbeddingSelector:
-    """The `Selector` by an embedder; the vectors of skills are kept in `vectors`."""
+    """The `Selector` by an embedder; `vectors` caches those of skills."""
 
     def __init__(self, catalogue: SkillCatalogue, embedder: Embedder, vectors: VectorCache) -> None:
         self._embedder = embedder
@@ -33,14 +33,14 @@ class EmbeddingSelector:
     def apply_change(
         self, removed: Iterable[SearchDocument], added: Iterable[SearchDocument]
     ) -> None:
-        """See `Follower.follow`."""
+        """See `CatalogueListener.apply_change`."""
         for document in removed:
             del self._documents[document.path]
         self._documents.update((document.path, document) for document in added)
         self._matrix = None
 
     def rank(self, task: str, limit: int) -> list[RankedSkill]:
-        """See `Selector.rank`. Every skill fits somewhat: there is no score that means none.
+        """See `Selector.rank`; every skill has a score, and none is excluded.
 
         Raises `ModelError`.
         """
@@ -60,16 +60,16 @@ class EmbeddingSelector:
         rows = self._embedder.embed(texts)
         if len(rows) != len(texts) or length not in (None, rows.shape[1]):
             raise ModelError(
-                "the embedder answers with too few vectors, or of different lengths",
+                "the embedder returned too few vectors, or vectors of different lengths",
                 code="bad_answer",
                 hint="see `brain config embedder`",
             )
         return rows
 
     def _embed_skills(self, length: int) -> Matrix:
-        """Return the vectors of all skills, in their order; new ones are embedded now.
+        """Return the vectors of all skills, in their order; embeds new ones.
 
-        Those kept of another length are of a model that the endpoint no longer serves.
+        Cached vectors of another length are of a model that the endpoint no longer serves.
         """
         documents = self._documents.values()
         known = ((one, self._vectors.get(one.blob)) for one in documents)
@@ -84,5 +84,5 @@ class EmbeddingSelector:
 
 
 def embedding_text(document: SearchDocument) -> str:
-    """Return what of a skill is embedded."""
+    """Return the text of a skill that is embedded."""
     return f"{document.name.replace('-', ' ')}: {document.description}"

@@ -1,6 +1,6 @@
-"""An embedder behind an endpoint that speaks OpenAI's protocol.
+"""An embedder behind an endpoint with OpenAI's API.
 
-What it answers is foreign: it is bounded in size and time, and checked number by number.
+Its answers are untrusted: limited in size and time, and validated.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ MAX_EMBEDDING_ANSWER_BYTES = 16 << 20
 """Size of one answer; one of 32 vectors of 3,072 numbers takes about 2 MB."""
 MAX_DIMENSIONS = 16_384
 MAX_TEXT_CHARS = 8_000
-"""Characters of a text that are sent; models take about so many."""
+"""Characters of a text that are sent; models read at most about as many."""
 _MAX_TRIES = 2
 
 
 class EndpointEmbedder:
-    """The `Embedder` of settings and a key, "" for none."""
+    """The `Embedder` for settings with an endpoint; `key` is its API key, "" for none."""
 
     def __init__(self, settings: EmbedderSettings, key: str) -> None:
         self._settings = settings
@@ -38,7 +38,7 @@ class EndpointEmbedder:
         self._client = httpx2.Client(
             headers=headers, timeout=settings.timeout, follow_redirects=False, trust_env=False
         )
-        weakref.finalize(self, self._client.close)  # an embedder is nobody's to close
+        weakref.finalize(self, self._client.close)  # embedders have no close method
 
     @property
     def identity(self) -> str:
@@ -46,7 +46,7 @@ class EndpointEmbedder:
         return f"{self._settings.base_url} {self._settings.model}"
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """See `Embedder.embed`; what may pass is tried once more."""
+        """See `Embedder.embed`; retries once after a transport error."""
         request = {
             "model": self._settings.model,
             "input": [text[:MAX_TEXT_CHARS] or " " for text in texts],
@@ -87,16 +87,16 @@ class EndpointEmbedder:
                 raise ValueError("not one vector for each text")
             matrix = np.array([row["embedding"] for row in rows], dtype=np.float32)
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-            raise self._error("bad_answer", "it does not speak the protocol") from error
+            raise self._error("bad_answer", "it does not follow the protocol") from error
         if matrix.ndim != 2 or not 0 < matrix.shape[1] <= MAX_DIMENSIONS:
-            raise self._error("bad_answer", "its vectors are of different or strange lengths")
+            raise self._error("bad_answer", "its vectors have different or invalid lengths")
         lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
             raise self._error("bad_answer", "a vector has no direction")
         return np.asarray(matrix / lengths, np.float32)
 
-    def _error(self, code: str, what: str) -> ModelError:
+    def _error(self, code: str, problem: str) -> ModelError:
         name = printable_text(self._settings.model, 80)
         return ModelError(
-            f"the embedder {name}: {what}", code=code, hint="see `brain config embedder`"
+            f"the embedder {name}: {problem}", code=code, hint="see `brain config embedder`"
         )

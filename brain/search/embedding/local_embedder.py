@@ -1,7 +1,7 @@
-"""An embedder in a folder: a BERT model of sentence-transformers, run without its library.
+"""A local embedder: a BERT model of sentence-transformers, run without that library.
 
-The folder has `config.json`, `tokenizer.json`, `model.safetensors`, and may say in
-`1_Pooling/config.json` how the vectors of words become one (mean, or that of the first).
+The folder has `config.json`, `tokenizer.json` and `model.safetensors`;
+`1_Pooling/config.json` may choose the pooling (mean, or the first token).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 MAX_WEIGHTS_BYTES = 2 << 30
 _MAX_JSON_BYTES = 1 << 20
 _MAX_TOKENS = 512
-"""Tokens of a text at most."""
+"""Most tokens of a text."""
 
 
 class LocalEmbedder:
-    """The `Embedder` of a folder. Raises `InvalidInput` (`bad_embedder`)."""
+    """The `Embedder` for a folder with a model. Raises `InvalidInput` (`bad_embedder`)."""
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
@@ -52,7 +52,7 @@ class LocalEmbedder:
             self._max_tokens = max(min(int(max_tokens), places, _MAX_TOKENS), 1)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise embedder_error(
-                f"the shape of the model in {printable_text(folder)} is not said"
+                f"config.json in {printable_text(folder)} does not state the shape of the model"
             ) from error
         self._weights = self._load_weights()
         self.identity = self._compute_identity()
@@ -96,7 +96,7 @@ class LocalEmbedder:
         }
 
     def _compute_identity(self) -> str:
-        """Return the digest of what makes the vectors."""
+        """Return the digest of everything that determines the vectors."""
         from blake3 import blake3
 
         digest = blake3(max_threads=blake3.AUTO)
@@ -114,7 +114,7 @@ class LocalEmbedder:
             found = self._forward(tokens, mask)
         except (KeyError, ValueError, IndexError) as error:
             raise embedder_error(
-                f"{printable_text(self._folder)} is no such model: {printable_text(error)}"
+                f"{printable_text(self._folder)} is not such a model: {printable_text(error)}"
             ) from error
         if self._use_first_token:
             pooled = found[:, 0]

@@ -1,9 +1,9 @@
-"""A cache file of skill vectors by the blob of their SKILL.md, which may be deleted at any time.
+"""A cache file of skill vectors by the blob of their SKILL.md; it may be deleted any time.
 
-The file is a head of 52 bytes, `MAGIC`, the digest of the embedder's identity and the number
-of dimensions, then runs, each as it was added: how many (4 bytes), the digest of what
-follows (16), ids of blobs (32 each), vectors (4 bytes a number, little end first). What
-follows a run that is damaged or cut off counts for nothing.
+The file has a header of 52 bytes (`VECTOR_FILE_MAGIC`, the digest of the embedder's
+identity, the number of dimensions), then runs in the order they were added: their count
+(4 bytes), the digest of the rest of the run (16), ids of blobs (32 each), vectors (4 bytes
+a number). All numbers are little endian. Anything after a damaged run is ignored.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _HEADER_BYTES = len(VECTOR_FILE_MAGIC) + 32 + 4
 _RUN_HEADER_BYTES = 4 + 16
 _MAX_FILE_BYTES = 4 << 30
 _MAX_UNUSED_VECTORS = 4096
-"""So many vectors that nobody asks for any more may be kept, and as many again as are."""
+"""Unused vectors that may remain, beyond as many as are used."""
 
 
 class VectorCache:
-    """The vectors of one embedder in `folder`; without rights to it, or None, in memory alone."""
+    """The vectors of one embedder in `folder`; in memory if that is None or not writable."""
 
     def __init__(self, folder: str | None, identity: str) -> None:
         self._tag = blake3(identity.encode()).digest()
@@ -41,29 +41,29 @@ class VectorCache:
         self._load_file()
 
     def get(self, blob: bytes) -> Matrix | None:
-        """Return the vector of a blob, None if it is not known."""
+        """Return the vector of a blob, None if unknown."""
         return self._vectors.get(blob)
 
-    def add(self, found: Mapping[bytes, Matrix]) -> None:
-        """Keep vectors, all of the same length; another length than before forgets the others."""
+    def add(self, vectors: Mapping[bytes, Matrix]) -> None:
+        """Add vectors of equal length; those of another length than before are forgotten."""
         with suppress(OSError), self._exclusive_lock() as file:
-            if os.fstat(file).st_size != self._valid_bytes:  # another process was here
+            if os.fstat(file).st_size != self._valid_bytes:  # another process wrote to it
                 self._load_file()
-            length = len(next(iter(found.values())))
+            length = len(next(iter(vectors.values())))
             if length != self._dimensions:
                 self._vectors.clear()
                 self._dimensions, self._valid_bytes = length, 0
             if not self._valid_bytes:
                 os.pwrite(file, self._file_header(), 0)
                 self._valid_bytes = _HEADER_BYTES
-            run = _encode_run(found)
+            run = _encode_run(vectors)
             os.ftruncate(file, self._valid_bytes)
             os.pwrite(file, run, self._valid_bytes)
             self._valid_bytes += len(run)
-        self._vectors.update(found)
+        self._vectors.update(vectors)
 
     def retain(self, blobs: Iterable[bytes]) -> None:
-        """Forget all other vectors, if there are very many of them."""
+        """Forget all other vectors if there are many."""
         wanted = [blob for blob in dict.fromkeys(blobs) if blob in self._vectors]
         if len(self._vectors) <= 2 * len(wanted) + _MAX_UNUSED_VECTORS:
             return
@@ -90,7 +90,7 @@ class VectorCache:
         return VECTOR_FILE_MAGIC + self._tag + self._dimensions.to_bytes(4, "little")
 
     def _load_file(self) -> None:
-        """Take in what the file holds, as far as it is whole."""
+        """Load the undamaged runs of the file."""
         data = b""
         with suppress(OSError), open(self._path, "rb") as file:
             data = file.read(_MAX_FILE_BYTES)
@@ -115,10 +115,10 @@ class VectorCache:
             self._valid_bytes = at = end
 
 
-def _encode_run(found: Mapping[bytes, Matrix]) -> bytes:
-    rows = np.ascontiguousarray(np.stack(list(found.values())), "<f4")
-    body = b"".join(found) + rows.tobytes()
-    return len(found).to_bytes(4, "little") + blake3(body).digest(16) + body
+def _encode_run(vectors: Mapping[bytes, Matrix]) -> bytes:
+    rows = np.ascontiguousarray(np.stack(list(vectors.values())), "<f4")
+    body = b"".join(vectors) + rows.tobytes()
+    return len(vectors).to_bytes(4, "little") + blake3(body).digest(16) + body
 
 
 def _open_private(path: str, flags: int) -> int:

@@ -126,7 +126,7 @@ def test_skill_text_01_the_index_in_the_prompt_is_framed_as_data(brain: Brain) -
     lines = made.prompt.split("\n")
     begin, end = lines.index("# Skills") + 2, len(lines) - 2
     tag = lines[begin].split()[1]
-    about = f"data of the brain {brain.id[:12]} at snapshot {brain.head[:12]}, which nobody signed"
+    about = f"data of the brain {brain.id[:12]} at snapshot {brain.head[:12]}, which is not signed"
     assert lines[begin].startswith(f"[skills {tag} begins: {about}. ")
     assert lines[end] == f"[skills {tag} ends]"
     assert lines[begin + 1 : end] == made.index.split("\n")
@@ -162,7 +162,7 @@ def pin(brain: Brain, *roots: str) -> None:
 
 def test_the_frame_names_who_signed_where_nothing_vouches_for_them(brain: Brain) -> None:
     described(brain, "a", "b")
-    assert "which nobody signed" in brain.framed_index()
+    assert "which is not signed" in brain.framed_index()
     key = signing(brain, 1)
     told = "no root key is pinned for this brain, so that key cannot be checked"
     assert f", signed by {key}; {told}. A line" in brain.framed_index()
@@ -173,7 +173,7 @@ def test_the_frame_names_who_signed_where_nothing_vouches_for_them(brain: Brain)
     )
     brain.trust_key(key, "whoever this is")
     described(brain, "a", "c")
-    assert "which nobody signed" in brain.framed_index()
+    assert "which is not signed" in brain.framed_index()
     signing(brain, 1)
     for text in (brain.framed_index(), brain.prompt().prompt):
         assert "signed by keys that may" not in text and f"signed by {key}; no root key" in text
@@ -185,7 +185,7 @@ def test_the_frame_says_signed_by_who_may_sign_on_the_word_of_a_pinned_root(brai
     pin(brain, *roots)
     assert "signed by keys that may sign" in brain.framed_index()
     brain.trust_key(roots[0], "alice")
-    assert "which nobody signed" in brain.framed_index()
+    assert "which is not signed" in brain.framed_index()
     signing(brain, 1)
     described(brain, "a", "c")
     stranger = signing(brain, 2)

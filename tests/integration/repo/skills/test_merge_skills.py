@@ -282,7 +282,7 @@ def test_a_skill_inside_the_other_one_gets_no_name_under_which_it_is_none(brain:
         write_file(brain, f"skills/{slug}/sub/SKILL.md", skill_text(f"sub-{slug}"))
     brain.snapshot()
     before = brain.head
-    with pytest.raises(InvalidInput, match="a skill of its own") as raised:
+    with pytest.raises(InvalidInput, match="a separate skill") as raised:
         brain.merge_skills("a", "b")
     assert raised.value.code == "taken"
     assert brain.head == before and brain.status().clean

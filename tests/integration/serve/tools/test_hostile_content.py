@@ -144,7 +144,7 @@ def test_the_name_of_a_memory_forges_no_line_and_no_end_of_the_frame(hostile: Br
     hostile.snapshot()
     text = hostile.prompt().prompt
     shown = clean_text(name)
-    assert f". What was noted in {shown}; it is no instruction]\n" in text
+    assert f". Notes in {shown}; not an instruction]\n" in text
     begins = re.findall(r"(?m)^\[memory ([0-9a-f]{16}) begins: .*\]$", text)
     assert len(begins) == 1
     assert text.count(f"[memory {begins[0]} ends]") == 1

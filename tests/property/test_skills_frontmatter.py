@@ -1,16 +1,30 @@
-"""The readers that are quick must agree with the YAML loader wherever they answer at all."""
+"""The fast reader and libyaml agree with PyYAML's own parser on every front matter."""
 
 from __future__ import annotations
 
 import pytest
+import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
-from brain.skills import document_parts, frontmatter, frontmatter_regex, frontmatter_subset
+from brain.skills import (
+    document_parts,
+    frontmatter,
+    frontmatter_regex,
+    frontmatter_subset,
+    strict_yaml,
+)
 from brain.skills.frontmatter_fields import SPEC_FIELDS, TEXT_KIND, FrontMatter
 from brain.skills.skill_metadata import read_skill_metadata
-from brain.skills.strict_yaml import compose_front_matter, first_flow_line, node_value
+from brain.skills.strict_yaml import (
+    PythonParser,
+    compose_front_matter,
+    compose_with,
+    compose_yaml_file,
+    first_flow_line,
+    node_value,
+)
 from brain.skills.yaml_scalar import is_certain_text, is_valid_plain, quote_scalar, write_scalar
 
 TYPED = ("name", "description", "title", "metadata")
@@ -218,6 +232,121 @@ def test_what_a_check_sees_of_a_head_is_what_the_yaml_loader_sees(head: str) -> 
     assert [found.line_number(field) for field in found.fields.values()] == [
         full.line_number(field) for field in full.fields.values()
     ]
+
+
+fragments = st.lists(
+    st.sampled_from(
+        [
+            *("a", "é", "name", "1", "~", "yes", ": ", ":", " ", "\n", "\n  ", "\n    ", "- ", "?"),
+            *(
+                "[",
+                "]",
+                "{",
+                "}",
+                ",",
+                "'",
+                '"',
+                "''",
+                "\\n",
+                "\\x",
+                "|",
+                ">",
+                "|+",
+                ">-",
+                "|2",
+                "#",
+            ),
+            *(
+                " #",
+                "\t",
+                "%",
+                "@",
+                "!",
+                "&a",
+                "*a",
+                "---",
+                "...",
+                "\r\n",
+                "\u2028",
+                "\x85",
+                "\ufeff",
+            ),
+            *("<<", "=", "a: b\n", "k: |\n  x\n\n", "m:\n  a: 1\n", "l:\n- x\n", "[a?b]", "{a:b}"),
+            *("|-#", ">2#", "\\U00110000", "\\ud800", "x" * 1030, "\x7f", "[" * 20, "a: [1, 'b\n"),
+        ]
+    ),
+    max_size=12,
+).map("".join)
+
+
+def _shape(node: yaml.Node) -> object:
+    """Return kinds, values and offsets of a tree of nodes, but the ends of block collections."""
+    start = node.start_mark.index, node.start_mark.line
+    if isinstance(node, yaml.ScalarNode):
+        block = node.style in ("|", ">")
+        return node.tag, node.value, start, None if block else node.end_mark.index, block
+    children = node.value
+    if isinstance(node, yaml.MappingNode):
+        children = [child for pair in node.value for child in pair]
+    end = node.end_mark.index if getattr(node, "flow_style", None) else None
+    return node.tag, start, end, [_shape(child) for child in children]
+
+
+@pytest.mark.skipif(strict_yaml.LIBYAML_PARSER is None, reason="PyYAML was built without libyaml")
+@settings(max_examples=600)
+@given(
+    st.one_of(heads, fragments, fragments.map("name: {}".format), fragments.map("a: {{{}}}".format))
+)
+@example("a:\tb\n")
+@example("a: b\t\n")
+@example("a: |-# b\n  c\n")
+@example("a: [b?c]\n")
+@example("a: b\n\ufeff")
+@example('a: "\\ud800"\n')
+@example("a: " + "[" * 200)
+@example("a: b\n---\nc: d\n")
+def test_libyaml_and_the_python_parser_agree(text: str) -> None:
+    def outcome(python_only: bool) -> object:
+        try:
+            if python_only:
+                node = compose_with(PythonParser, text, 1)
+                if node is not None and not isinstance(node, yaml.MappingNode):
+                    return "bad_type"
+            else:
+                node = compose_yaml_file(text)
+        except InvalidInput as error:
+            return error.code if error.code == "bad_type" else (error.code, error.message)
+        return node and (_shape(node), node_value(node))
+
+    assert outcome(python_only=False) == outcome(python_only=True)
+
+
+@pytest.mark.skipif(strict_yaml.LIBYAML_PARSER is None, reason="PyYAML was built without libyaml")
+def test_libyaml_reads_ordinary_front_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(text: str) -> PythonParser:
+        raise AssertionError(text)
+
+    monkeypatch.setattr("brain.skills.strict_yaml.PythonParser", refuse)
+    text = "a: it's [b]\nc: |-\n  d # e\nf: {g: [h, 'i']}\nj: why?\n".replace("[b]", "b")
+    with pytest.raises(AssertionError):
+        compose_front_matter(text)
+    assert node_value(compose_front_matter(text.replace("?", ""))) == {
+        "a": "it's b",
+        "c": "d # e",
+        "f": {"g": ["h", "i"]},
+        "j": "why",
+    }
+
+
+@pytest.mark.parametrize("depth", [17, 250, 32_000])
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
+def test_deep_nesting_is_refused_by_either_parser(depth: int, opening: str) -> None:
+    for parser in (PythonParser, strict_yaml.LIBYAML_PARSER):
+        if parser is None:
+            continue
+        with pytest.raises(InvalidInput) as caught:
+            compose_with(parser, opening * depth, 1)
+        assert caught.value.code == "too_deep"
 
 
 @settings(max_examples=400)

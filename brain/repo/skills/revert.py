@@ -1,0 +1,87 @@
+"""Remove a skill, or bring it back to an earlier version, in one snapshot."""
+
+from __future__ import annotations
+
+from ...errors import printable_text
+from ...objects import operation, paths
+from ...objects.tree_entry import TreeEntry
+from ...results import Upserted
+from ...skills import skill_document, skill_layout, skill_version
+from ..core.transaction import locked_write_transaction
+from ..open.session import Session
+from ..read import skill_lookup, skill_rows
+from ..read.skill_lookup import FoundSkill
+from .skill_files import (
+    flat_skill_folder,
+    list_skill_entries,
+    list_skill_files,
+    record_edits_at,
+    record_upsert,
+    upsert_result,
+)
+from .version_history import find_last_version
+
+
+def delete_skill(session: Session, text: str, message: str = "") -> Upserted:
+    """Remove a skill with all its files; a new one of its slug continues its versions.
+
+    Raises `NotFound` (`no_skill`).
+    """
+    with locked_write_transaction(session, "delete", f"delete {printable_text(text, 80)}") as txn:
+        skill = skill_lookup.find_skill(session, txn.bundle, text)
+        record_edits_at(txn, list_skill_files(txn, skill))
+        skill = skill_lookup.find_skill(session, txn.bundle, text)
+        removed: dict[str, TreeEntry | None] = dict.fromkeys(list_skill_files(txn, skill))
+        version = skill.card.version
+        txn.record_snapshot(removed, operation.delete_operation(skill.slug, version), message)
+        txn.writes.update(removed)
+        return upsert_result(txn, skill.slug, skill.card.name, version, version, skill.path)
+
+
+def revert_skill(session: Session, text: str, to_version: str, message: str = "") -> Upserted:
+    """Bring a skill, with all its files, back to what it was at a version, as a new version.
+
+    If its folder has another name by now, that name stays.
+    Raises `NotFound` (`no_skill`, `no_version`).
+    """
+    from ..history.log import find_skill_at_version
+
+    with locked_write_transaction(
+        session, "revert", f"revert {printable_text(text, 80)} to {to_version}"
+    ) as txn:
+        snapshot_id, old_skill = find_skill_at_version(session, txn.head, text, to_version)
+        skill = skill_lookup.find_skill_or_none(session, txn.bundle, text)
+        if skill is not None:
+            record_edits_at(txn, list_skill_files(txn, skill))
+            skill = skill_lookup.find_skill(session, txn.bundle, text)
+        last_version = skill.card.version if skill else find_last_version(txn, old_skill.slug)
+        previous = skill_version.greatest_version(
+            [last_version or old_skill.card.version, old_skill.card.version]
+        )
+        content = session.reader.read_blob(old_skill.blob)
+        new = skill_document.bump_document(content, previous, old_skill.slug)
+        new = new._replace(name=old_skill.card.name or old_skill.slug)
+        edits: dict[str, TreeEntry | None] = {}
+        if skill is not None:
+            edits.update(dict.fromkeys(list_skill_files(txn, skill)))
+        for entry in list_skill_entries(session, session.bundle_of(snapshot_id), old_skill):
+            path = _reverted_path(entry.path, old_skill, skill)
+            edits[path] = entry._replace(path=path)
+        path = _reverted_path(old_skill.path, old_skill, skill)
+        slug = skill_rows.slug_from_full_path(path)
+        message = message or f"Revert {old_skill.slug} to version {to_version}"
+        return record_upsert(txn, slug, path, new, None, message, edits)
+
+
+def _reverted_path(path: str, old_skill: FoundSkill, skill: FoundSkill | None) -> str:
+    """Return where a file of the earlier skill is written: below the skill's present name."""
+    if skill is None or _place_name(old_skill) == _place_name(skill):
+        return path
+    if old_skill.folder is None:
+        return skill.path
+    folder = skill.folder or flat_skill_folder(skill.path)
+    return folder + path[len(old_skill.folder) :]
+
+
+def _place_name(skill: FoundSkill) -> str:
+    return skill_layout.name_from_path(paths.split_section(skill.path)[1])

@@ -1,0 +1,124 @@
+"""The files of a skill, and the write of a new text of it as one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from ...digest import NO_DIGEST
+from ...objects import bundle as bundles
+from ...objects import operation
+from ...objects.bundle import Bundle
+from ...objects.operation import SnapshotOperation
+from ...objects.tree_entry import FILE, TreeEntry
+from ...results import Upserted
+from ...skills import skill_version
+from ...skills.skill_document import UpdatedSkill
+from ..core import working_copy
+from ..core.manual_edits import record_manual_edits
+from ..core.transaction import WriteTransaction
+from ..open.session import Session
+from ..read import skill_rows
+from ..read.skill_lookup import FoundSkill
+
+if TYPE_CHECKING:
+    from ...receipts import Receipt
+
+
+def list_skill_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> list[TreeEntry]:
+    """Return the entries of all files of a skill."""
+    if skill.folder is None:
+        entry = bundles.get_entry(session.nodes, bundle, skill.path)
+        return [entry] if entry else []
+    entries = []
+    for entry in bundles.walk_section(session.nodes, bundle, "skills", skill.folder):
+        if not entry.path.startswith(skill.folder):
+            break
+        entries.append(entry)
+    return entries
+
+
+def list_skill_files(txn: WriteTransaction, skill: FoundSkill) -> list[str]:
+    """Return the full paths of all recorded files of a skill."""
+    return [entry.path for entry in list_skill_entries(txn.session, txn.bundle, skill)]
+
+
+def flat_skill_folder(path: str) -> str:
+    """Return the folder, with a `/`, that a flat skill at `path` would move to."""
+    return f"{path.rpartition('/')[0]}/{skill_rows.slug_from_full_path(path)}/"
+
+
+def record_edits_at(txn: WriteTransaction, paths: Iterable[str]) -> None:
+    """Record what the user changed in the folder at `paths`, before anything else."""
+    edits = working_copy.store_edits_at(txn.session, txn.store_tx, txn.bundle, list(paths))
+    record_manual_edits(txn, edits)
+
+
+def record_upsert(
+    txn: WriteTransaction,
+    slug: str,
+    path: str,
+    new: UpdatedSkill,
+    receipt: bytes | Receipt | None,
+    message: str,
+    others: Mapping[str, TreeEntry | None] | None = None,
+) -> Upserted:
+    """Record an upsert of a skill, and `others` of its files, as one snapshot."""
+    from ..core import secret_scan
+
+    if isinstance(receipt, bytes):
+        receipt = txn.store_tx.put_blob(receipt)
+    evidence = receipt or NO_DIGEST
+    kind = operation.upsert_operation(slug, new.previous_version or "", new.version)
+    upserted = record_skill(txn, slug, path, new, kind, message, others, evidence)
+    notices = secret_scan.masked_message_notices(txn.message_was_masked)
+    return upserted._replace(
+        notices=[*notices, *secret_scan.scan_skill(txn.session, txn.head, path, new.content)]
+    )
+
+
+def record_skill(
+    txn: WriteTransaction,
+    slug: str,
+    path: str,
+    new: UpdatedSkill,
+    kind: SnapshotOperation,
+    message: str,
+    others: Mapping[str, TreeEntry | None] | None = None,
+    evidence: bytes | Receipt = NO_DIGEST,
+) -> Upserted:
+    """Record a new text of a skill under the operation `kind`, with `others` of its files."""
+    blob = txn.store_tx.put_blob(new.content)
+    txn.contents[blob] = new.content
+    card = skill_rows.build_card_row(txn.session, path, blob, new.content)
+    skill_rows.stage_cards(txn.session, [card])
+    edits = {**(others or {}), path: TreeEntry(path, FILE, blob, len(new.content))}
+    txn.record_snapshot(edits, kind, message, evidence)
+    txn.writes.update(edits)
+    return upsert_result(txn, slug, new.name, new.version, new.previous_version, path)
+
+
+def upsert_result(
+    txn: WriteTransaction,
+    slug: str,
+    name: str,
+    version: str,
+    previous_version: str | None,
+    path: str,
+    *,
+    changed: bool = True,
+) -> Upserted:
+    """Return the result of a write to a skill, at the head of the transaction."""
+    return Upserted(
+        slug=slug,
+        name=name,
+        version=skill_version.version_value(version),
+        previous_version=skill_version.version_value(previous_version)
+        if previous_version
+        else None,
+        path=path,
+        snapshot=txn.head.hex(),
+        bundle=txn.session.load_snapshot(txn.head).bundle.hex(),
+        changed=changed,
+        commitment=None,
+    )
