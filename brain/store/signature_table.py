@@ -20,12 +20,12 @@ class SignatureReader(ConnectionHolder):
     """The part of `Reader` that deals with signatures."""
 
     def list_signatures(self, snapshot: bytes) -> list[tuple[bytes, bytes]]:
-        """See `Reader.signatures`."""
+        """See `StoreReader.list_signatures`."""
         sql = f"SELECT {_SIGNATURE_COLUMNS} FROM signatures WHERE snapshot = ? ORDER BY key"
         return [_check_row(*row)[1:] for row in self._db.fetch_all(sql, (snapshot,))]
 
     def stream_signatures(self) -> Iterator[tuple[bytes, bytes, bytes]]:
-        """See `Reader.all_signatures`."""
+        """See `StoreReader.stream_signatures`."""
         for row in self._db.stream_rows(
             f"SELECT {_SIGNATURE_COLUMNS} FROM signatures ORDER BY snapshot, key"
         ):

@@ -46,53 +46,53 @@ class SqliteReader(
         return ref_table.load_facts(self._db)
 
     def read_ref(self, name: str) -> bytes | None:
-        """See `Reader.ref`."""
+        """See `StoreReader.__init__`."""
         return self._current_facts().get(ref_table.REF_PREFIX + name)
 
     def list_refs(self) -> dict[str, bytes]:
-        """See `Reader.refs`."""
+        """See `StoreReader.list_refs`."""
         return ref_table.select_refs(self._current_facts())
 
     def read_meta(self, key: str) -> bytes | None:
-        """See `Reader.meta`."""
+        """See `StoreReader.read_meta`."""
         return self._current_facts().get(ref_table.META_PREFIX + key)
 
     def removal_epoch(self) -> int:
-        """See `Reader.epoch`."""
+        """See `StoreReader.removal_epoch`."""
         return int.from_bytes(self._current_facts().get(ref_table.EPOCH_FACT, b""), "big")
 
     def needs_compaction(self) -> bool:
-        """See `Reader.has_traces`."""
+        """See `StoreReader.needs_compaction`."""
         return ref_table.COMPACTION_FACT in self._current_facts()
 
     def operation_count(self) -> int:
-        """See `Reader.operation_count`."""
+        """See `StoreReader.operation_count`."""
         return self._log_head()[0]
 
     def read_operation(self, number: int) -> OperationRow:
-        """See `Reader.operation`."""
+        """See `StoreReader.read_operation`."""
         return operation_log.read_logged_operation(self._db, number, self._log_head())
 
     def stream_operations(self) -> Iterator[OperationRow]:
-        """See `Reader.operations`."""
+        """See `StoreReader.stream_operations`."""
         return operation_log.stream_log(self._db, self._log_head())
 
     def _log_head(self) -> tuple[int, bytes]:
         return operation_log.decode_log_head(self._current_facts().get(ref_table.OPERATIONS_FACT))
 
     def list_pending_writes(self) -> list[PendingWrite]:
-        """See `Reader.pending`."""
+        """See `StoreReader._log_head`."""
         return notes.load_pending_rows(self._db)
 
     def inspect_pending_writes(self) -> tuple[list[PendingWrite], list[str]]:
-        """See `Reader.pending_notes`."""
+        """See `StoreReader.inspect_pending_writes`."""
         return notes.inspect_pending_rows(self._db)
 
     @contextmanager
     def check_blobs(
         self, predicate: BlobPredicate, expected: ExpectedSize = accept_claimed_size
     ) -> Iterator[Iterator[BlobCheckResult]]:
-        """See `Reader.check_blobs`; large blobs come last."""
+        """See `StoreReader.check_blobs`; large blobs come last."""
         from pathlib import Path
 
         from ..util.process_pool import processor_count
@@ -112,20 +112,20 @@ class SqliteReader(
 
     @contextmanager
     def reopen_for_fork(self) -> Iterator[SqliteReader]:
-        """See `Reader.aside`."""
+        """See `StoreReader.reopen_for_fork`."""
         from pathlib import Path
 
         with closing(store_database.open_store_database_readonly(Path(self._path).parent)) as db:
             yield SqliteReader(db, self._path)
 
     def check_stray_rows(self) -> list[str]:
-        """See `Reader.strays`."""
+        """See `StoreReader.check_stray_rows`."""
         from . import stray_rows
 
         return list(stray_rows.find_stray_rows(self._db, self._current_facts()))
 
     def check_integrity(self) -> list[str]:
-        """See `Reader.integrity`."""
+        """See `StoreReader.check_integrity`."""
         marked_head = high_water_mark.read_mark(self._path)  # before the log is, beside writers
         self._db.execute(f"PRAGMA cache_size=-{INTEGRITY_CACHE_KIB}")
         try:
@@ -148,7 +148,7 @@ class SqliteReader(
         )
 
     def size_on_disk(self) -> int:
-        """See `Reader.size_on_disk`."""
+        """See `StoreReader.size_on_disk`."""
         files = (self._path + side for side in DATABASE_FILE_SUFFIXES)
         return sum(os.stat(file).st_size for file in files if os.path.exists(file))
 

@@ -14,12 +14,11 @@ from ..digest import blob_id
 from ..errors import BrainError, InvalidInput, StoreError
 from . import high_water_mark, operation_log, ref_table, signature_table
 from . import pending_table as notes
-from .annotation_protocol import FindStandalone
 from .blobs.chunk_list import ChunkList, encode_chunk_list
 from .blobs.codec import CODEC_CHUNK_LIST, CODEC_RAW, INSERT_BLOB_SQL
 from .connection import MAX_WAL_BYTES, Connection
 from .object_table import object_checksum
-from .protocol import LARGE_BLOB_BYTES, BlobPacking, BlobSource, PendingWrite
+from .protocol import LARGE_BLOB_BYTES, BlobPacking, BlobSource, FindStandalone, PendingWrite
 from .sqlite_reader import SqliteReader
 
 MIN_COMPRESSED_BATCH_BYTES = 256 << 10
@@ -93,7 +92,7 @@ class SqliteTransaction(SqliteReader):
         return self._facts_now
 
     def put_object(self, kind: int, id: bytes, data: bytes) -> None:
-        """See `Transaction.put`; what stands under the id and is another thing is replaced."""
+        """See `StoreTransaction.put_object`; what stands under the id and is another thing is replaced."""
         self._db.execute(
             "INSERT INTO objects (id, kind, data, checksum) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, data = excluded.data,"
@@ -103,7 +102,7 @@ class SqliteTransaction(SqliteReader):
         )
 
     def put_blob(self, content: bytes) -> bytes:
-        """See `Transaction.put_blob`."""
+        """See `StoreTransaction.put_blob`."""
         if len(content) >= LARGE_BLOB_BYTES:
             return self.put_blob_stream(io.BytesIO(content), len(content), None)
         id = blob_id(content)
@@ -111,7 +110,7 @@ class SqliteTransaction(SqliteReader):
         return id
 
     def put_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """See `Transaction.put_blobs`."""
+        """See `StoreTransaction.put_blobs`."""
         small = [row for row in batch if len(row[1]) < LARGE_BLOB_BYTES]
         if len(small) < len(batch):
             for _, content in batch:
@@ -120,11 +119,11 @@ class SqliteTransaction(SqliteReader):
         self._insert_blobs(small)
 
     def get_packing(self, samples: list[bytes]) -> BlobPacking | None:
-        """See `Transaction.packing`."""
+        """See `StoreTransaction.get_packing`."""
         return None
 
     def put_blob_stream(self, source: BlobSource, size: int, base: bytes | None) -> bytes:
-        """See `Transaction.put_stream`."""
+        """See `StoreTransaction.put_blob_stream`."""
         from .blobs import large_blob_writer
 
         return large_blob_writer.write_large_blob(self, source, size, base)
@@ -177,15 +176,15 @@ class SqliteTransaction(SqliteReader):
             self._refuse_redacted_blobs(self._connection, [row[0] for row in rows])
 
     def update_ref(self, name: str, old: bytes | None, new: bytes | None) -> None:
-        """See `Transaction.set_ref`."""
+        """See `StoreTransaction.update_ref`."""
         ref_table.compare_and_swap_ref(self._facts_now, name, old, new)
 
     def write_meta(self, key: str, value: bytes) -> None:
-        """See `Transaction.set_meta`."""
+        """See `StoreTransaction.write_meta`."""
         self._facts_now[ref_table.META_PREFIX + key] = value
 
     def append_operation(self, data: bytes) -> bytes:
-        """See `Transaction.append_operation`."""
+        """See `StoreTransaction.append_operation`."""
         number, previous = self._log_head()
         id = operation_log.chain_operation_id(previous, data)
         self._db.execute(
@@ -195,11 +194,11 @@ class SqliteTransaction(SqliteReader):
         return id
 
     def put_signature(self, snapshot: bytes, key: bytes, signature: bytes) -> None:
-        """See `Transaction.put_signature`."""
+        """See `StoreTransaction.put_signature`."""
         signature_table.put_signature_row(self._db, snapshot, key, signature)
 
     def redact_blob(self, blob: bytes, snapshot: bytes, find_standalone: FindStandalone) -> None:
-        """See `Transaction.redact`."""
+        """See `StoreTransaction.redact_blob`."""
         from . import redaction_table
         from .blobs import erase
 
@@ -221,7 +220,7 @@ class SqliteTransaction(SqliteReader):
         self._facts_now.pop(ref_table.COMPACTION_FACT, None)
 
     def sweep_objects(self, marked: set[bytes], max_count: int) -> int:
-        """See `Transaction.sweep`."""
+        """See `StoreTransaction.sweep_objects`."""
         from . import sweep
 
         self._facts_now[ref_table.EPOCH_FACT] = ref_table.increment_counter(
@@ -230,7 +229,7 @@ class SqliteTransaction(SqliteReader):
         return sweep.sweep_unmarked(self, marked, max_count)
 
     def add_pending_writes(self, rows: Iterable[PendingWrite]) -> None:
-        """See `Transaction.set_pending`."""
+        """See `StoreTransaction.add_pending_writes`."""
         rows = list(rows)
         if ref_table.REDACTIONS_FACT in self._facts_now:
             for blob in self.find_redactions([row.blob for row in rows if row.blob]):
@@ -238,5 +237,5 @@ class SqliteTransaction(SqliteReader):
         notes.put_pending_rows(self._db, rows)
 
     def remove_pending_writes(self, paths: Iterable[str]) -> None:
-        """See `Transaction.clear_pending`."""
+        """See `StoreTransaction.remove_pending_writes`."""
         notes.delete_pending_rows(self._db, paths)

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from brain.digest import blob_id
 from brain.store.blobs.chunk_list import SMALL_CHUNK_BYTES
 from brain.store.blobs.large_blob_writer import MAX_CHUNK_BYTES, MEAN_CHUNK_BYTES
-from brain.store.memory import MemoryStore
 from brain.store.protocol import LARGE_BLOB_BYTES, Store
 from brain.store.sqlite_store import SqliteStore, create_store
 from tests.support.blob_checks import check_all_blobs
+from tests.support.memory_store import MemoryStore
 
 
 def text(size: int, seed: int) -> bytes:

@@ -13,9 +13,9 @@ import pytest
 
 from brain.digest import blob_id
 from brain.errors import Conflict, Locked, StoreError
-from brain.store.memory import MemoryStore
 from brain.store.protocol import ObjectKind, Store
 from brain.store.sqlite_store import create_store, open_store, open_store_reader
+from tests.support.memory_store import MemoryStore
 
 START = """
 import os, sys

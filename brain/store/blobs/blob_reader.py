@@ -38,14 +38,14 @@ class BlobReader(RedactionReader):
     _decoder: BlobDecoder
 
     def blob_size(self, id: bytes) -> int:
-        """See `Reader.blob_size`."""
+        """See `StoreReader.blob_size`."""
         codec, data = self._fetch_blob_row(id)
         if codec == CODEC_CHUNK_LIST:
             return self._decode_chunk_list(id, data).size
         return len(self._decode_content(id, codec, data))
 
     def read_blob(self, id: bytes, size: int | None = None) -> bytes:
-        """See `Reader.read_blob`."""
+        """See `StoreReader.read_blob`."""
         codec, data = self._fetch_blob_row(id)
         if codec != CODEC_CHUNK_LIST:
             return self._decode_content(id, codec, data)
@@ -59,7 +59,7 @@ class BlobReader(RedactionReader):
         return b"".join(self._stream_chunks(id, chunk_list))
 
     def stream_blob(self, id: bytes, size: int | None = None) -> Iterator[bytes]:
-        """See `Reader.stream_blob`."""
+        """See `StoreReader.stream_blob`."""
         codec, data = self._fetch_blob_row(id)
         if codec == CODEC_CHUNK_LIST:
             yield from self._stream_chunks(id, self._decode_chunk_list(id, data, size))
@@ -67,7 +67,7 @@ class BlobReader(RedactionReader):
             yield self._decode_content(id, codec, data)
 
     def read_small_blobs(self, ids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        """See `Reader.read_blobs`; yields in storage order within a batch."""
+        """See `StoreReader.read_small_blobs`; yields in storage order within a batch."""
         wanted = list(dict.fromkeys(ids))
         for start in range(0, len(wanted), ROWS_PER_BATCH):
             batch = wanted[start : start + ROWS_PER_BATCH]
@@ -184,7 +184,7 @@ class BlobReader(RedactionReader):
         return content
 
     def check_chunk_lists(self) -> BlobCheckResult:
-        """See `Reader.check_recipes`."""
+        """See `StoreReader.check_chunk_lists`."""
         sizes: list[tuple[bytes, int]] = []
         faults: list[tuple[bytes, str]] = []
         chunks: dict[bytes, bytes] = {}

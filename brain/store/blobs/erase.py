@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from ...digest import blob_id
 from ...errors import StoreError
-from ..annotation_protocol import FindStandalone
 from ..connection import Connection
+from ..protocol import FindStandalone
 from ..schema import typed_columns
 from . import chunk_list as recipes
 from .chunk_list import ChunkList
