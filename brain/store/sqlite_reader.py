@@ -46,7 +46,7 @@ class SqliteReader(
         return ref_table.load_facts(self._db)
 
     def read_ref(self, name: str) -> bytes | None:
-        """See `StoreReader.__init__`."""
+        """See `StoreReader.read_ref`."""
         return self._current_facts().get(ref_table.REF_PREFIX + name)
 
     def list_refs(self) -> dict[str, bytes]:
@@ -81,7 +81,7 @@ class SqliteReader(
         return operation_log.decode_log_head(self._current_facts().get(ref_table.OPERATIONS_FACT))
 
     def list_pending_writes(self) -> list[PendingWrite]:
-        """See `StoreReader._log_head`."""
+        """See `StoreReader.list_pending_writes`."""
         return notes.load_pending_rows(self._db)
 
     def inspect_pending_writes(self) -> tuple[list[PendingWrite], list[str]]:
