@@ -240,8 +240,14 @@ def test_the_file_is_the_owners_alone(caches: Path) -> None:
 @pytest.mark.parametrize(
     ("sql", "ask"),
     [
-        ("UPDATE history SET version = '99'", lambda cache: cache.read_skill_history("skills/a.md")),
-        ("UPDATE history SET version = '99'", lambda cache: cache.read_skill_history("skills/a.md", "99")),
+        (
+            "UPDATE history SET version = '99'",
+            lambda cache: cache.read_skill_history("skills/a.md"),
+        ),
+        (
+            "UPDATE history SET version = '99'",
+            lambda cache: cache.read_skill_history("skills/a.md", "99"),
+        ),
         ("UPDATE history SET slugs = 'b'", DerivedCache.list_history_rows),
         ("UPDATE history SET change = 3", DerivedCache.list_history_rows),
         ("UPDATE history SET generation = 9", DerivedCache.list_history_rows),

@@ -16,7 +16,7 @@ from brain.objects.tree_entry import FILE
 from brain.worktree import file_checkout, stat_cache_update
 from brain.worktree.ignore_rules import IgnoreRules
 from brain.worktree.file_reader import read_candidates
-from brain.worktree.scan import scan
+from brain.worktree.scan import scan_files
 
 if os.geteuid() == 0:  # root may read everything
     os.setegid(65534)
@@ -25,7 +25,7 @@ root = Path(tempfile.mkdtemp())
 for path in ("skills/a/SKILL.md", "skills/b/SKILL.md", "MEMORY.md"):
     (root / path).parent.mkdir(parents=True, exist_ok=True)
     (root / path).write_text(path)
-before = scan(root, IgnoreRules(), None)
+before = scan_files(root, IgnoreRules(), None)
 rights = {path: os.stat(path).st_mode for path in (root, *root.rglob("*"))}
 try:
     BODY
@@ -48,17 +48,17 @@ CASES = {
         "InvalidInput unreadable cannot read skills/b/SKILL.md: Permission denied",
     ),
     "files-12-folder": (
-        "(root / 'skills/b').chmod(0)\nscan(root, IgnoreRules(), None)",
+        "(root / 'skills/b').chmod(0)\nscan_files(root, IgnoreRules(), None)",
         "InvalidInput unreadable cannot read skills/b: Permission denied",
     ),
     "files-12-folder-that-lists-but-does-not-open": (
-        "(root / 'skills/b').chmod(0o400)\nscan(root, IgnoreRules(), None)",
+        "(root / 'skills/b').chmod(0o400)\nscan_files(root, IgnoreRules(), None)",
         "InvalidInput unreadable cannot read skills/b: Permission denied",
     ),
     "files-12-folder-known": (
         "known = stat_cache_update.next_stat_cache(before, b'b' * 32, "
         "{c.path: c.fingerprint for c in before.changed}, 10**19)\n"
-        "(root / 'skills/b').chmod(0)\nscan(root, IgnoreRules(), known)",
+        "(root / 'skills/b').chmod(0)\nscan_files(root, IgnoreRules(), known)",
         "InvalidInput unreadable cannot read skills/b",
     ),
     "files-12-ignore-file": (
@@ -77,7 +77,8 @@ CASES = {
         "BrainError unwritable cannot write skills/c: Permission denied",
     ),
     "concurrency-09-remove": (
-        "(root / 'skills/b').chmod(0o555)\nfile_checkout.remove_working_file(root, 'skills/b/SKILL.md')",
+        "(root / 'skills/b').chmod(0o555)\n"
+        "file_checkout.remove_working_file(root, 'skills/b/SKILL.md')",
         "BrainError unwritable cannot write skills/b/SKILL.md: Permission denied",
     ),
     "concurrency-09-root": (
