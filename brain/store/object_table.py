@@ -32,7 +32,7 @@ def object_checksum(id: bytes, kind: int, data: bytes) -> bytes:
 
 
 class ObjectReader(ConnectionHolder):
-    """The part of `Reader` that deals with objects as such."""
+    """The methods of `StoreReader` for structured objects and for ids."""
 
     def read_object(self, kind: int, id: bytes) -> bytes:
         """See `StoreReader.read_object`."""
@@ -105,14 +105,12 @@ class ObjectReader(ConnectionHolder):
     def stream_objects(self, kind: int) -> Iterator[tuple[bytes, bytes]]:
         """See `StoreReader.stream_objects`."""
         sql = f"SELECT {_OBJECT_COLUMNS} FROM objects WHERE kind = ? ORDER BY number"
-        for id, found, data, expected in self._db.stream_rows(sql, (kind,)):
-            yield id, self._check_object_row(id, found, data, expected)
+        for id, stored_kind, data, expected in self._db.stream_rows(sql, (kind,)):
+            yield id, self._check_object_row(id, stored_kind, data, expected)
 
     def split_objects(self, size: int, max_ranges: int) -> list[ObjectRange]:
         """See `StoreReader.split_objects`."""
-        sql = "SELECT ifnull(min(number), 1), ifnull(max(number), 0) FROM objects"
-        ((first, last),) = self._db.fetch_all(sql)
-        return split_range(first, last, size, max_ranges)
+        return self._db.split_rows("objects", size, max_ranges)
 
     def read_object_range(self, object_range: ObjectRange) -> Iterator[StoredObject]:
         """See `StoreReader.read_object_range`."""
@@ -136,9 +134,3 @@ def _checksum_error(id: bytes) -> StoreError:
 
 def _wrong_kind_error(id: bytes) -> FormatError:
     return FormatError(f"object {id.hex()} is of another kind", code="wrong_type")
-
-
-def split_range(first: int, last: int, size: int, max_ranges: int) -> list[ObjectRange]:
-    """Cut the row numbers `first` to `last` into at most `max_ranges` ranges of `size` or more."""
-    step = max(size, -(-(last - first + 1) // max_ranges))
-    return [(start, min(start + step - 1, last)) for start in range(first, last + 1, step)]

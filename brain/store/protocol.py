@@ -185,9 +185,9 @@ class StoreReader(Protocol):
         """
 
     def split_objects(self, size: int, max_ranges: int) -> list[ObjectRange]:
-        """Cut the structured objects that are here now into at max_ranges `max_ranges` parts, in order.
+        """Cut the structured objects into at most `max_ranges` ranges, in order.
 
-        A part has about `size` objects, or more where there would be too many parts.
+        A range has about `size` objects, or more where there would be too many ranges.
         """
 
     def read_object_range(self, object_range: ObjectRange) -> Iterator[StoredObject]:

@@ -151,7 +151,8 @@ def redacted_conflict_error(
 ) -> Conflict:
     """Return the error for keeping a redacted blob again; `data` as for `gone`."""
     return Conflict(
-        f"the content of blob {blob.hex()} would come back, which {_describe_redaction(snapshot, read_snapshot_data)}",
+        f"the content of blob {blob.hex()} would come back,"
+        f" which {_describe_redaction(snapshot, read_snapshot_data)}",
         code="redacted",
         hint="take out of the file what was redacted, or name the file in .brainignore",
     )

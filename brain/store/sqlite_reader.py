@@ -1,4 +1,4 @@
-"""The read side of the store on disk, put together from one reader for each table."""
+"""The read side of the store on disk, inherited from one reader for each table."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import chain
 
-from . import high_water_mark, operation_log, ref_table, store_database
-from . import pending_table as notes
+from . import high_water_mark, operation_log, pending_table, ref_table, store_database
 from .blobs.blob_reader import BlobReader
 from .blobs.codec import BlobDecoder
 from .connection import Connection
@@ -25,9 +24,9 @@ from .protocol import (
 from .signature_table import SignatureReader
 
 DEFAULT_CACHE_KIB = 2000
-"""Page cache of a connection: what the engine takes by itself."""
+"""Page cache of a connection: the default of SQLite."""
 INTEGRITY_CACHE_KIB = 16 << 10
-"""Holds the index of some hundred thousand blobs, in which each row is looked up."""
+"""Page cache of the check: holds the index of some hundred thousand blobs."""
 
 
 class SqliteReader(
@@ -35,7 +34,7 @@ class SqliteReader(
     BlobReader,
     SignatureReader,
 ):
-    """Answers from one SQLite file; see `Reader` for what each method promises."""
+    """Reads one SQLite file: a `StoreReader`."""
 
     def __init__(self, db: Connection, path: str) -> None:
         super().__init__(db)
@@ -82,11 +81,11 @@ class SqliteReader(
 
     def list_pending_writes(self) -> list[PendingWrite]:
         """See `StoreReader.list_pending_writes`."""
-        return notes.load_pending_rows(self._db)
+        return pending_table.load_pending_rows(self._db)
 
     def inspect_pending_writes(self) -> tuple[list[PendingWrite], list[str]]:
         """See `StoreReader.inspect_pending_writes`."""
-        return notes.inspect_pending_rows(self._db)
+        return pending_table.inspect_pending_rows(self._db)
 
     @contextmanager
     def check_blobs(
@@ -99,7 +98,9 @@ class SqliteReader(
         from .blobs import blob_checks
 
         db, folder = self._db, Path(self._path).parent
-        processes = 1 if db.in_transaction else processor_count()  # none else sees what it wrote
+        processes = (
+            1 if db.in_transaction else processor_count()
+        )  # no other process sees its changes
         large: list[bytes] = []
         with blob_checks.check_small_blobs(
             db,
@@ -126,10 +127,12 @@ class SqliteReader(
 
     def check_integrity(self) -> list[str]:
         """See `StoreReader.check_integrity`."""
-        marked_head = high_water_mark.read_mark(self._path)  # before the log is, beside writers
+        marked_head = high_water_mark.read_mark(
+            self._path
+        )  # before the log, since others may write
         self._db.execute(f"PRAGMA cache_size=-{INTEGRITY_CACHE_KIB}")
         try:
-            found = [str(line) for (line,) in self._db.fetch_all("PRAGMA integrity_check")]
+            faults = [str(line) for (line,) in self._db.fetch_all("PRAGMA integrity_check")]
         finally:
             self._db.execute(f"PRAGMA cache_size=-{DEFAULT_CACHE_KIB}")
         lost = (
@@ -139,10 +142,10 @@ class SqliteReader(
             if marked_head
             else ""
         )
-        return [line for line in (*found, lost) if line not in ("ok", "")]
+        return [line for line in (*faults, lost) if line not in ("ok", "")]
 
     def _log_head_at_mark(self, marked_head: bytes) -> bytes:
-        """Return where the log stood when `noted` was, or stands if that is not so far."""
+        """Return the head that the log had at the marked operation, or that of a shorter log."""
         return operation_log.log_head_at(
             self._db, high_water_mark.marked_operation_number(marked_head), self._log_head()
         )

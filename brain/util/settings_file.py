@@ -33,7 +33,7 @@ def replace_settings_file(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def load_settings(path: Path, format: str, make_error: MakeSettingsError) -> dict[str, Any] | None:
-    """Return the fields of a settings file of `format`, None if there is no file.
+    """Return the fields of a settings file of `format`, None if the file is missing.
 
     Raises the error of `make_error` if the file is too large or malformed.
     """

@@ -21,7 +21,6 @@ from brain.errors import FormatError, Locked, NotFound, StoreError
 from brain.store import operation_log, redaction_table, ref_table
 from brain.store.blobs.blob_reader import missing_object_error
 from brain.store.blobs.large_blob_writer import HashingReader, read_to_end
-from brain.store.object_table import split_range
 from brain.store.protocol import (
     LARGE_BLOB_BYTES,
     BlobCheckResult,
@@ -100,7 +99,9 @@ class MemoryReader:
                 yield id, data
 
     def split_objects(self, size: int, max_ranges: int) -> list[ObjectRange]:
-        return split_range(1, len(self._state.objects), size, max_ranges)
+        last = len(self._state.objects)
+        step = max(size, -(-last // max_ranges))
+        return [(start, min(start + step - 1, last)) for start in range(1, last + 1, step)]
 
     def read_object_range(self, object_range: ObjectRange) -> Iterator[StoredObject]:
         for id, (kind, data) in islice(

@@ -119,7 +119,7 @@ def _read_side(session: Session, blob: str | None, path: str, *, stored: bool) -
             return "redacted"
         if stored:
             raise
-        sides = file_reader.read_working_file(session.root, path, limit=MAX_DIFF_BYTES)
+        sides = file_reader.read_bounded_file(session.root, path, MAX_DIFF_BYTES)
         return _TOO_LARGE if sides is None else sides
     return session.reader.read_blob(blob_id) if size <= MAX_DIFF_BYTES else _TOO_LARGE
 
