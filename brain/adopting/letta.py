@@ -25,7 +25,7 @@ from ..objects import paths
 from ..objects.tree_entry import FILE
 from ..skills.slug import slugify
 from ..util import strict_json
-from ..worktree.file_reader import read_working_file
+from ..worktree.file_reader import read_bounded_file
 from . import home_layout, layouts
 from .content_checks import SECRET_CODE, describe_secret, find_first_secret
 from .git.history_reader import CERTAIN_CONFIDENCE, read_history
@@ -121,7 +121,7 @@ class AgentFileReader(HomeReader):
         self, found: DetectedSource, since: str | None, allow: Collection[str]
     ) -> SourceStates:
         """Read the file as one state. Raises `InvalidInput` (`bad_agent_file`, `too_large`)."""
-        content = read_working_file(found.path.parent, found.path.name, MAX_AGENT_FILE_BYTES)
+        content = read_bounded_file(found.path.parent, found.path.name, MAX_AGENT_FILE_BYTES)
         if content is None:
             raise InvalidInput(
                 f"{printable_text(found.path)} has more than {MAX_AGENT_FILE_BYTES} bytes",

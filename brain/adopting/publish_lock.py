@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from ..errors import Locked, printable_text
+from ..util.file_lock import LockTimeout, lock_file
 from ..worktree.dirfd import open_root
 from ..worktree.file_writer import remove_temporary_files
 from .create_brain import is_brain
@@ -22,16 +22,14 @@ def hold_publish_lock(folder: Path) -> Iterator[None]:
     """
     created = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    with open_root(folder) as handle:
+    with open_root(folder) as handle, ExitStack() as stack:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            stack.enter_context(lock_file(handle, 0, "ignore"))
+        except LockTimeout:
             raise Locked(
                 f"another publication is at work in {printable_text(folder)}",
                 hint="wait until it is done, and try again",
             ) from None
-        except OSError:  # no locks there
-            pass
         try:
             yield
         finally:

@@ -1,1 +1,1 @@
-"""The user's cache of a brain: derived data, made from hashed objects, lost without harm."""
+"""The user's cache of a brain: data derived from verified objects, which may be deleted."""

@@ -1,7 +1,7 @@
 """The folder of a brain's cache, inside the user's cache folder.
 
-Whoever can write to a brain could write anything there; what a model is shown must not
-come from such a place unhashed. So a cache belongs to a user, not to a brain.
+A program that can write to a brain could forge derived data in it, and a model must not
+be shown unverified data. So a cache belongs to a user, not to a brain.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 CACHE_DIR_VARIABLE = "BRAIN_CACHE_DIR"
-"""Names another folder for caches than the user's own."""
+"""Environment variable that names another folder for caches."""
 _PLATFORM: str = sys.platform
 
 
@@ -22,18 +22,18 @@ IsUsablePath = Callable[[str], bool]
 
 
 def allow_any_path(path: str) -> bool:
-    """Tell that a cache may be kept at any path."""
+    """Accept any path: an `IsUsablePath`."""
     return True
 
 
 def make_cache_folder(
     brain: bytes, redacted: bytes = b"", usable: IsUsablePath = allow_any_path
 ) -> str | None:
-    """Return the cache folder of the brain with this id, made for its owner alone.
+    """Create the cache folder of the brain with this id, for its owner alone, and return it.
 
-    `redacted` stands for what was redacted in it: folders of before then are cleared, for
-    they may hold that, and are no longer used. None where there can be no folder: it
-    is not `usable`, there are no rights, or it belongs to somebody else.
+    `redacted` is a digest of the redactions: folders of other digests may hold redacted
+    content and are cleared. Returns None if the folder is not `usable`, cannot be created,
+    or belongs to another user.
     """
     try:
         root, name = _cache_root(), brain.hex()
@@ -46,16 +46,16 @@ def make_cache_folder(
             return None
         if redacted:
             _clear_other_folders(root, name, path)
-    except (OSError, ValueError, RuntimeError):  # the last if nobody knows the user's home
+    except (OSError, ValueError, RuntimeError):  # the last if the home folder is unknown
         return None
     return path
 
 
-def _clear_other_folders(root: str, name: str, kept_path: str) -> None:
+def _clear_other_folders(root: str, name: str, current_path: str) -> None:
     with os.scandir(root) as found:
         others = [other.path for other in found if other.name.partition("-")[0] == name]
     for other in others:
-        if other != kept_path and not os.path.islink(other):
+        if other != current_path and not os.path.islink(other):
             clear_cache_folder(other, "\0")
             with suppress(OSError):
                 os.rmdir(other)
@@ -68,7 +68,7 @@ def _cache_root() -> str:
     if _PLATFORM == "linux":  # as platformdirs has it, without the 7 ms of importing it
         for name, below in (("XDG_CACHE_HOME", "brain"), ("HOME", ".cache/brain")):
             base = os.environ.get(name, "")
-            if os.path.isabs(base):  # another would lie wherever a command is run
+            if os.path.isabs(base):  # a relative one would depend on the current folder
                 return os.path.join(base, below)
     import platformdirs
 
@@ -76,7 +76,7 @@ def _cache_root() -> str:
 
 
 def clear_cache_folder(folder: str, keep: str) -> None:
-    """Delete the files of a cache folder, but for those whose name begins with `keep`."""
+    """Delete the files of a cache folder, except those whose name begins with `keep`."""
     with suppress(FileNotFoundError), os.scandir(folder) as found:
         for file in found:
             if not file.name.startswith(keep) and not file.is_dir(follow_symlinks=False):

@@ -1,8 +1,7 @@
 """The tables of a cache, and how its file is opened.
 
-Rows are functions of what they are filed under: a card of a blob, the history of skills
-of a snapshot, the text of the index of a tree. So several processes, and copies of one
-brain, may share a file: none can write what would be wrong for another.
+Each row is a function of its key: metadata of a blob, the skill history of a snapshot, the
+index text of a tree. So several processes, and copies of one brain, can share a file.
 """
 
 from __future__ import annotations
@@ -64,10 +63,10 @@ CONTENT_TABLES = ("cards", "snapshots", "merges", "history", "names", "sheet", "
 
 
 def open_cache_file(folder: str, version: int) -> Connection | None:
-    """Open the cache file in `folder`, made if there is none, replaced if it is damaged.
+    """Open the cache file in `folder`; create it if it is missing, replace it if damaged.
 
-    `version` is that of what is derived: a file of another one is made anew. None where
-    no file can be had.
+    A file of another derivation `version` is replaced too. Returns None if no file can be
+    opened or created.
     """
     path = os.path.join(folder, CACHE_FILE_NAME)
     for _ in range(2):
@@ -81,14 +80,14 @@ def open_cache_file(folder: str, version: int) -> Connection | None:
 
 
 def open_memory_database(version: int) -> Connection:
-    """Return an empty cache that nobody else sees."""
+    """Return an empty cache database in memory."""
     db = database_file.open_in_memory(CACHE_FILE_NAME, CACHE_LABELS)
     _create_tables(db, version)
     return db
 
 
 def delete_cache_file(folder: str) -> None:
-    """Delete the cache file in `folder`, if there is one that can be deleted."""
+    """Delete the cache file in `folder`, if possible."""
     for ending in CACHE_FILE_SUFFIXES:
         with suppress(OSError):
             os.unlink(os.path.join(folder, CACHE_FILE_NAME + ending))
@@ -103,7 +102,7 @@ def _open_or_create(path: str, version: int) -> Connection:
         ((found,),) = db.fetch_all("PRAGMA user_version")
         if found not in (0, version):
             raise StoreError("the cache is of another version")
-        db.execute("PRAGMA synchronous=OFF")  # what a power cut damages is made anew
+        db.execute("PRAGMA synchronous=OFF")  # a file that a power cut damages is replaced
         if found == 0:
             db.execute("PRAGMA journal_mode=WAL")
             _create_tables(db, version)

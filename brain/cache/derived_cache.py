@@ -1,7 +1,7 @@
 """The user's cache of a brain: data derived from its blobs, snapshots and trees.
 
-It answers from what was put into it and never fails for good: trouble of its file is
-raised as `Unusable`, after which its owner goes on with an empty one in memory.
+Any error of the file is raised as `CacheUnusable`; the owner then continues with an empty
+cache in memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from . import cache_folder as folders
 from . import cache_tables
 
 MAX_SINGLE_LOOKUPS = 256
-"""Up to so many cards are looked up one by one, whatever the size of the brain."""
+"""Up to this many cards are looked up one by one, whatever the size of the brain."""
 FULL_SCAN_SHARE = 8
 """Reading all cards beats looking single ones up when at least one in this many is wanted."""
 _CHECKSUM_BYTES = 4
@@ -38,11 +38,11 @@ T = TypeVar("T")
 
 
 class CacheUnusable(Exception):
-    """The file of a cache is damaged, full, locked or gone; what it held is made anew."""
+    """The cache file is damaged, full, locked or gone; derive its content again."""
 
 
 class SkillHistoryRow(NamedTuple):
-    """One line in the history of a skill; change 0 added, 1 upgraded, 2 changed, 3 removed.
+    """A change in the history of a skill; `change` is 0 added, 1 upgraded, 2 changed, 3 removed.
 
     `generation` is that of the snapshot.
     """
@@ -56,10 +56,10 @@ class SkillHistoryRow(NamedTuple):
 
 
 class DerivedSnapshot(NamedTuple):
-    """What there is to know of a snapshot whose ancestors are known.
+    """Derived data of a snapshot; its ancestors are in the cache already.
 
-    `names` are further (slug, path) at which skills are found; `merge` is its generation
-    if it has several parents.
+    `extra_names` are further (slug, path) of skills; `merge_generation` is the generation of
+    a snapshot with several parents.
     """
 
     snapshot: bytes
@@ -71,7 +71,7 @@ class DerivedSnapshot(NamedTuple):
 def _translate_errors(
     method: Callable[Concatenate[DerivedCache, P], T],
 ) -> Callable[Concatenate[DerivedCache, P], T]:
-    """Make trouble with the file `Unusable`."""
+    """Raise errors of the file as `CacheUnusable`."""
 
     @wraps(method)
     def guarded(self: DerivedCache, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -84,9 +84,10 @@ def _translate_errors(
 
 
 class DerivedCache:
-    """An open cache; `open_cache` and `in_memory` make one. Any method may raise `Unusable`.
+    """An open cache, from `open_cache` or `open_memory_cache`.
 
-    `folder` is where other caches of the brain may keep files, None if nowhere.
+    Any method may raise `CacheUnusable`. `folder` is for other cache files of the brain, or
+    None.
     """
 
     def __init__(self, db: Connection, folder: str | None) -> None:
@@ -95,12 +96,12 @@ class DerivedCache:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether something is being put in, by `changing`."""
+        """Whether a `transaction` is open."""
         return self._db.in_transaction
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Hold other writers off; what is put in meanwhile is kept together or not at all."""
+        """Write everything in the block, or nothing; other writers wait."""
         if self.in_transaction:
             yield
             return
@@ -120,22 +121,22 @@ class DerivedCache:
 
     @_translate_errors
     def read_metadata(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the encoded cards that are known of SKILL.md blobs, by blob."""
+        """Return the encoded cards of those SKILL.md blobs that are in the cache, by blob."""
         if self._should_scan_table(len(blobs)):
             wanted = set(blobs)
             rows = self._db.stream_rows(f"SELECT {_METADATA_COLUMNS} FROM cards")
-            derived_snapshots = [row for row in rows if row[0] in wanted]
+            found_rows = [row for row in rows if row[0] in wanted]
         else:
             sql = f"SELECT {_METADATA_COLUMNS} FROM cards WHERE blob IN ({{keys}})"
-            derived_snapshots = list(self._db.fetch_by_keys(sql, blobs))
+            found_rows = list(self._db.fetch_by_keys(sql, blobs))
         return {
             blob: data
-            for blob, data, sum in derived_snapshots
-            if checksums.cache_row_checksum(blob, data) == sum
+            for blob, data, checksum in found_rows
+            if checksums.cache_row_checksum(blob, data) == checksum
         }
 
     def _should_scan_table(self, wanted: int) -> bool:
-        """Tell whether so many cards are so many of all that reading all is faster."""
+        """Tell whether reading all cards is faster than looking up so many."""
         if wanted < MAX_SINGLE_LOOKUPS:  # counting all of them would cost more than looking them up
             return False
         ((total,),) = self._db.fetch_all("SELECT count(*) FROM cards")
@@ -143,7 +144,7 @@ class DerivedCache:
 
     @_translate_errors
     def list_metadata(self) -> list[tuple[bytes, bytes]]:
-        """Return (blob, encoded card) of all that is known, damaged ones too, sorted."""
+        """Return all (blob, encoded card), sorted, damaged ones included."""
         return [
             row[:2]
             for row in self._db.fetch_all(f"SELECT {_METADATA_COLUMNS} FROM cards ORDER BY blob")
@@ -151,7 +152,7 @@ class DerivedCache:
 
     @_translate_errors
     def put_metadata(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Keep cards, given as (blob, card); sorted, so that pages are filled in order."""
+        """Write cards, given as (blob, card), sorted to fill pages in order."""
         self._db.execute_many(
             "INSERT OR REPLACE INTO cards (blob, data, checksum) VALUES (?, ?, ?)",
             ((blob, data, checksums.cache_row_checksum(blob, data)) for blob, data in sorted(rows)),
@@ -159,12 +160,12 @@ class DerivedCache:
 
     @_translate_errors
     def has_snapshot(self, snapshot: bytes) -> bool:
-        """Tell whether a snapshot, and so each of its ancestors, was learned."""
+        """Tell whether a snapshot, and so each of its ancestors, is in the cache."""
         return self._db.fetch_one("SELECT 1 FROM snapshots WHERE id = ?", (snapshot,)) is not None
 
     @_translate_errors
     def put_snapshots(self, derived_snapshots: Iterable[DerivedSnapshot]) -> None:
-        """Keep what there is to know of snapshots; parents come before children."""
+        """Write derived data of snapshots; parents come before children."""
         for derived in derived_snapshots:
             self._db.execute("INSERT OR IGNORE INTO snapshots (id) VALUES (?)", (derived.snapshot,))
             self._db.execute_many(
@@ -191,18 +192,18 @@ class DerivedCache:
 
     @_translate_errors
     def find_skill_paths(self, slug: str) -> list[str]:
-        """Return all unusual paths at which a skill of that slug ever was, sorted."""
+        """Return all nonstandard paths that a skill of that slug ever had, sorted."""
         sql = f"SELECT {typed_columns('path TEXT')} FROM names WHERE slug = ? ORDER BY path"
         return [path for (path,) in self._db.fetch_all(sql, (slug,))]
 
     @_translate_errors
     def list_skill_names(self) -> set[tuple[str, str]]:
-        """Return (slug, path) of all unusual paths of skills."""
+        """Return (slug, path) of all nonstandard paths of skills."""
         return set(self._db.fetch_all(f"SELECT {typed_columns('slug TEXT, path TEXT')} FROM names"))
 
     @_translate_errors
     def list_skill_changes(self) -> list[tuple[str, bytes]]:
-        """Return (path, snapshot) of all that is in the histories of skills."""
+        """Return (path, snapshot) of every change in the histories of skills."""
         return self._db.fetch_all(
             f"SELECT {typed_columns('path TEXT, snapshot BLOB')} FROM history"
         )
@@ -211,14 +212,13 @@ class DerivedCache:
     def read_skill_history(self, path: str, version: str | None = None) -> list[SkillHistoryRow]:
         """Return the history of the skill at `path`, by generation.
 
-        With `version`, return of it where the skill was added, and where it had that version.
+        With `version`, return only the rows that added the skill or have that version.
         """
-        sql = f"SELECT {_HISTORY_COLUMNS} FROM history WHERE path = ?{{more}} ORDER BY generation, snapshot"
-        if version is None:
-            rows = self._db.fetch_all(sql.format(more=""), (path,))
-        else:
-            more = " AND (change = 0 OR version = ?)"
-            rows = self._db.fetch_all(sql.format(more=more), (path, version))
+        where, args = "path = ?", [path]
+        if version is not None:
+            where, args = f"{where} AND (change = 0 OR version = ?)", [path, version]
+        sql = f"SELECT {_HISTORY_COLUMNS} FROM history WHERE {where} ORDER BY generation, snapshot"
+        rows = self._db.fetch_all(sql, args)
         return [_decode_history_row(row) for row in rows]
 
     @_translate_errors
@@ -230,23 +230,23 @@ class DerivedCache:
     @_translate_errors
     def list_merges(self) -> list[tuple[bytes, int]]:
         """Return (snapshot, generation) of all known snapshots with several parents."""
-        derived_snapshots = []
+        merges = []
         for snapshot, generation, checksum in self._db.fetch_all(
             f"SELECT {_MERGE_COLUMNS} FROM merges"
         ):
             if _merge_checksum(snapshot, generation) != checksum:
                 raise StoreError("the list of merges is damaged")
-            derived_snapshots.append((snapshot, generation))
-        return derived_snapshots
+            merges.append((snapshot, generation))
+        return merges
 
     @_translate_errors
     def read_index_note(self) -> bytes:
-        """Return what was noted of the text of the index, b"" where none is kept."""
+        """Return the note on the index text, b"" if there is none."""
         return self._read_note()[_CHECKSUM_BYTES:]
 
     @_translate_errors
     def read_index_text(self) -> tuple[bytes, list[bytes]]:
-        """Return the note on the text of the index and its rows; (b"", []) if they do not fit."""
+        """Return the note on the index text and its rows; (b"", []) if they do not match."""
         note = self._read_note()
         sql = f"SELECT {typed_columns('data BLOB')} FROM sheet ORDER BY number"
         rows = [row for (row,) in self._db.fetch_all(sql)]
@@ -259,14 +259,14 @@ class DerivedCache:
 
     @_translate_errors
     def replace_index_text(self, note: bytes, rows: Iterable[bytes]) -> None:
-        """Keep a text of the index in place of the one before."""
+        """Replace the index text."""
         self._db.execute("DELETE FROM sheet")
         self._db.execute("DELETE FROM note")
         self.append_index_text(note, rows)
 
     @_translate_errors
     def append_index_text(self, note: bytes, rows: Iterable[bytes]) -> None:
-        """Append rows to the text of the index, and replace its note."""
+        """Append rows to the index text, and replace its note."""
         sum = int.from_bytes(self._read_note()[:_CHECKSUM_BYTES], "big")
         for row in rows:
             self._db.execute("INSERT INTO sheet (data) VALUES (?)", (row,))
@@ -277,12 +277,12 @@ class DerivedCache:
         )
 
     def _read_note(self) -> bytes:
-        derived_snapshots = self._db.fetch_one(f"SELECT {typed_columns('data BLOB')} FROM note")
-        return bytes(derived_snapshots[0]) if derived_snapshots else b""
+        row = self._db.fetch_one(f"SELECT {typed_columns('data BLOB')} FROM note")
+        return bytes(row[0]) if row else b""
 
     @_translate_errors
     def clear(self) -> None:
-        """Forget everything, and leave no trace of it in any file of the cache."""
+        """Delete everything, without a trace in any file of the cache."""
         self._db.execute("PRAGMA secure_delete=ON")
         with self.transaction():
             for table in cache_tables.CONTENT_TABLES:
@@ -293,7 +293,7 @@ class DerivedCache:
             folders.clear_cache_folder(self.folder, cache_tables.CACHE_FILE_NAME)
 
     def close(self) -> None:
-        """Give the file or the memory back."""
+        """Close the cache."""
         self._db.close()
 
 
@@ -303,11 +303,10 @@ def open_cache(
     redacted: bytes = b"",
     usable: folders.IsUsablePath = folders.allow_any_path,
 ) -> DerivedCache:
-    """Open the user's cache of the brain with this id, in memory where no file can be had.
+    """Open the user's cache of the brain with this id, in memory if there can be no file.
 
-    `version` is that of how things are derived; what another one made is not used, nor is
-    what was made while other blobs were `redacted` (a digest, empty for none), nor a folder
-    that is not `usable`.
+    Data of another derivation `version` or another digest `redacted` of the redactions
+    (empty for none) is not used, nor a folder that is not `usable`.
     """
     folder = folders.make_cache_folder(brain, redacted, usable)
     db = cache_tables.open_cache_file(folder, version) if folder is not None else None
@@ -315,7 +314,7 @@ def open_cache(
 
 
 def open_memory_cache(version: int, folder: str | None = None) -> DerivedCache:
-    """Return an empty cache that nobody else sees."""
+    """Return an empty cache in memory."""
     return DerivedCache(cache_tables.open_memory_database(version), folder)
 
 
@@ -351,7 +350,7 @@ def _merge_checksum(snapshot: bytes, generation: int) -> bytes:
 
 
 class StagedDerivation(NamedTuple):
-    """What is to be learned of a snapshot, and how its skills changed from `before` to `after`."""
+    """Derived data of a new snapshot, and its changes from `before` to `after`."""
 
     derived: DerivedSnapshot
     before: Bundle

@@ -26,7 +26,7 @@ from .file_checks import FileIdentities
 WAL_CHECKPOINT_PAGES = 128
 """Pages in the write-ahead log that trigger a checkpoint; opening reads the log through."""
 MAX_WAL_BYTES = 4 << 20
-"""Size of the log from which on it is emptied at once, and to which its file is cut back."""
+"""A longer log is emptied at once; its file is truncated to this size."""
 KEYS_PER_QUERY = 256
 """Keys looked up by one statement."""
 
@@ -52,10 +52,9 @@ PRAGMA journal_size_limit={MAX_WAL_BYTES};
 
 
 class DatabaseLabels(NamedTuple):
-    """What messages say of a database file.
+    """How messages name a database file, its content and its folder.
 
-    `what` is the file, `whole` what it is the memory of, `folder` where both are;
-    `damaged` says what to do about damage.
+    `damaged` is the hint for a damaged file.
     """
 
     file_label: str
@@ -118,9 +117,8 @@ def translate_engine_error(
 class Connection:
     """A connection to one database file; raises only typed errors.
 
-    `name` stands for the file in messages, which speak of it as `told` says. `in_place`
-    tells whether what is open is what the path names; a cache, which may be deleted at any
-    time, does without.
+    Messages name the file `name` and use `labels`. `file_identities` detects that an open
+    file was replaced; a cache, which may be deleted at any time, does not use it.
     """
 
     def __init__(
@@ -202,8 +200,18 @@ class Connection:
                 sql.format(keys=",".join("?" * width), rows=",".join(["(?)"] * width)), keys_slice
             )
 
+    def split_rows(self, table: str, size: int, max_ranges: int) -> list[tuple[int, int]]:
+        """Return ranges (first, last) of row numbers that cover a table, in order.
+
+        A range has `size` numbers, or more where that would make more than `max_ranges`.
+        """
+        sql = f"SELECT ifnull(min(number), 1), ifnull(max(number), 0) FROM {table}"
+        ((first, last),) = self.fetch_all(sql)
+        step = max(size, -(-(last - first + 1) // max_ranges))
+        return [(start, min(start + step - 1, last)) for start in range(first, last + 1, step)]
+
     def make_tokenizer(self, spec: Sequence[str]) -> Callable[[str], list[str]]:
-        """Return what cuts a text into words as a full-text index of that tokenizer does."""
+        """Return a function that cuts a text into words as a full-text index does."""
         tokenize = self._raw.fts5_tokenizer(spec[0], list(spec[1:]))
 
         def cut(text: str) -> list[str]:
@@ -239,14 +247,14 @@ class Connection:
         return self._raw.in_transaction
 
     def begin(self) -> None:
-        """Begin to write. Until `commit` or `abandon`, nothing is written outside of this.
+        """Begin a write transaction.
 
         Raises `StoreError` (`store_replaced`) if the file or its log was removed since.
         """
         self._begin_with("BEGIN IMMEDIATE")
 
     def begin_exclusive(self) -> None:
-        """Begin to write outside the log, where readers have to stay out from the start."""
+        """Begin a write transaction without the log, which locks readers out from the start."""
         self.file_identities.forget_wal()
         self._begin_with("BEGIN EXCLUSIVE")
 
@@ -260,19 +268,19 @@ class Connection:
             raise
 
     def commit(self) -> None:
-        """Make durable what was written since `begin`, where it can be found again.
+        """Make the changes since `begin` durable.
 
-        Raises `StoreError` (`store_replaced`) if the file or its log was removed since: then
-        it is written to what no name leads to.
+        Raises `StoreError` (`store_replaced`) if the file or its log was removed meanwhile, so
+        that the changes are lost.
         """
         self.execute("COMMIT")
         self._was_begun = False
         self.file_identities.check_unchanged()
 
     def _check_still_open(self) -> None:
-        """Refuse to go on after the engine rolled back by itself, as it does on a full disk.
+        """Refuse further statements after the engine rolled back, as it does on a full disk.
 
-        Each further statement would be a transaction of its own.
+        Each of them would be a transaction of its own.
         """
         if self._was_begun and not self._raw.in_transaction:
             raise StoreError(
@@ -288,12 +296,12 @@ class Connection:
             self.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Close the connection; everything it holds is given back."""
+        """Close the connection."""
         self._raw.close(True)
 
 
 class ConnectionHolder:
-    """Base of everything that works on a connection."""
+    """Base of the readers of a database."""
 
     def __init__(self, db: Connection) -> None:
         self._connection = db

@@ -96,15 +96,6 @@ def _has_content(path: str) -> bool:
         return False
 
 
-def sync_folder(folder: str) -> None:
-    """Make names that were put into a folder survive a power cut."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def open_database_error(error: OSError, labels: DatabaseLabels) -> StoreError:
     """Return the error for a file that the system does not let be made or opened."""
     import errno

@@ -1,10 +1,10 @@
-"""Safety checks on the files of a store: regular, owned by the user, and still the files that were opened.
+"""Safety checks on the files of a store: regular, owned by the user, and not replaced.
 
-Whoever may write to the folder can put a pipe, a device, a link or another user's file in
-the place of one of ours. None of them is read or written.
+A program with write access to the folder can replace a file by a pipe, a device, a link or
+the file of another user. None of them is read or written.
 
-A file that is removed or replaced lives on for the program that has it open, and takes
-all that is written to it along when that ends.
+A file that is removed or replaced while it is open still accepts writes, which are lost when
+it is closed.
 """
 
 from __future__ import annotations

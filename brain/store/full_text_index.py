@@ -1,11 +1,10 @@
 """A full-text index: keys found by the words of their texts, ranked by BM25.
 
-The engine (SQLite FTS5) cuts texts into words, folds case and accents, and takes English
-endings off; what is left of a word is called its stem here. Texts themselves are not kept.
+SQLite FTS5 cuts texts into words, folds case and accents, and removes English endings; the
+rest of a word is its stem. The texts are not stored.
 
-The index is in a file of its own or in memory. The file is a cache: it may be deleted at
-any time, and whoever finds it damaged, of another version or not to be written works in
-memory instead. `state` says what it stands for.
+The index is a file or in memory. The file is a cache and may be deleted at any time; if it
+is damaged, of another version or not writable, the index is in memory.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _INDEX_VERSION = 1
 _LOCK_TIMEOUT = 2.0
 """Seconds to wait for another process that brings the file up to date."""
 _MAX_CACHED_COUNTS = 10_000
-"""Stems whose counts are kept at hand."""
+"""Stems whose counts are cached in memory."""
 _TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
 _INDEX_LABELS = DatabaseLabels(
     "the index of words", "the index", "the user's cache folder", "delete the file"

@@ -1,9 +1,8 @@
 """The high-water mark: the last acknowledged operation, kept in a file beside the store.
 
-SQLite drops the end of a damaged log without a word, and with it what was
-acknowledged. So each commit notes its latest operation in the file `mark`, and a
-store that stands below its mark is known to have lost something. The note is not
-synchronised: a power cut may leave it behind the store, never ahead of it.
+SQLite silently drops the end of a damaged log, and with it acknowledged commits. So each
+commit notes its latest operation in the file `mark`; a store behind its mark has lost
+something. The mark is not synced: a power cut may leave it behind the store, never ahead.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ _CHECKSUM_BYTES = 8
 
 
 def write_mark(store: str, head: bytes) -> None:
-    """Note that the operation log of the file `store` stands at `head`, as `oplog.pack_head`.
+    """Note the encoded `head` of the operation log of the file `store`.
 
-    What is noted is durable already, so a note that cannot be written is left out.
+    The operation is durable already, so errors are ignored.
     """
     path = _mark_path(store)
-    with suppress(OSError, StoreError):  # of the latter the next transaction tells
+    with suppress(OSError, StoreError):  # the next transaction raises the latter
         fresh = not os.path.lexists(path)
         handle = open_regular_file(path, os.O_WRONLY | os.O_CREAT)
         try:
@@ -38,9 +37,9 @@ def write_mark(store: str, head: bytes) -> None:
 
 
 def read_mark(store: str) -> bytes:
-    """Return the head that was noted last, b"" if there is no note or a damaged one.
+    """Return the head that was noted last, b"" if the mark is missing or damaged.
 
-    Raises `StoreError` as `open_plain`.
+    Raises `StoreError` as `open_regular_file`.
     """
     try:
         handle = open_regular_file(_mark_path(store), os.O_RDONLY)
@@ -55,12 +54,12 @@ def read_mark(store: str) -> bytes:
 
 
 def marked_operation_number(marked_head: bytes) -> int:
-    """Return the number of the operation that was noted; 0 if none was."""
+    """Return the number of the marked operation; 0 if there is none."""
     return int.from_bytes(marked_head[:8], "big")
 
 
 def describe_lost_operations(marked_head: bytes, head: bytes) -> str:
-    """Say what is lost if the log stands at `head`; "" if it is at or beyond what was `noted`."""
+    """Describe the operations that are lost if the log ends at `head`; "" if none are."""
     last, here = int.from_bytes(marked_head[:8], "big"), int.from_bytes(head[:8], "big")
     if last > here:
         return f"operations {here + 1} to {last} were acknowledged and are not in the store"
@@ -70,7 +69,7 @@ def describe_lost_operations(marked_head: bytes, head: bytes) -> str:
 
 
 def check_operations_not_lost(marked_head: bytes, head: bytes) -> None:
-    """Raise `StoreError` (`lost_operations`) if something is lost."""
+    """Raise `StoreError` (`lost_operations`) if acknowledged operations are lost."""
     if marked_head and (message := describe_lost_operations(marked_head, head)):
         raise StoreError(
             message,
@@ -81,7 +80,7 @@ def check_operations_not_lost(marked_head: bytes, head: bytes) -> None:
 
 
 def _set_owner(handle: int, folder: str) -> None:
-    """Give a new note the rights and the owner of the store, whoever runs this."""
+    """Give a new mark the permissions and the owner of the store, also if root creates it."""
     os.fchmod(handle, 0o600)
     if os.geteuid() == 0:
         owner = os.stat(folder)

@@ -1,12 +1,12 @@
-"""The protocol of a store, whatever keeps the objects.
+"""The protocol of a store.
 
-A store keeps objects under their ids until they are swept or redacted, a handful of
-facts that change (refs, small settings) and a log of operations that only grows.
-`sqlite` is the store on disk, `memory` its twin;
-both pass the one suite in `tests/conformance/test_store.py`.
+A store keeps objects under their ids until they are swept or redacted, a few facts
+that change (refs, small settings), and an append-only operation log. `sqlite_store`
+implements it on disk; `tests/support/memory_store.py` in memory. Both pass the suite
+`tests/conformance/test_store.py`.
 
-A store object belongs to one thread at a time. While a transaction is open, read
-through the transaction: what the store itself answers meanwhile is not defined.
+Only one thread at a time may use a store object. While a transaction is open, read
+through the transaction: the answers of the store itself are then undefined.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
-from .annotation_protocol import AnnotationReader, AnnotationWriter
-from .object_ranges import ObjectRangeReader
+from ..errors import StoreError
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Protocol
-else:  # nothing checks protocols at run time, where making them takes 3 ms
+else:  # at run time nothing checks protocols, and creating them would take 3 ms
     Protocol = object
 
 LARGE_BLOB_BYTES = 256 << 10
@@ -63,7 +62,7 @@ BlobRow = tuple[bytes, int, bytes]
 
 
 class BlobPacking(NamedTuple):
-    """`pack` makes rows of small blobs, also in a forked child; `keep` puts rows in.
+    """`pack` makes rows of small blobs, also in a forked child; `insert` stores the rows.
 
     Blobs are given as (id, content).
     """
@@ -73,9 +72,10 @@ class BlobPacking(NamedTuple):
 
 
 class BlobCheckResult(NamedTuple):
-    """Some blobs, read again: (id, size) of the sound ones, (id, what is wrong) of the others.
+    """The result of reading some blobs again.
 
-    `named` are those of the sound ones that a `Look` picked out.
+    `sizes` holds (id, size) of sound blobs, `faults` (id, message) of the others, and
+    `selected` the sound ones that a `BlobPredicate` selected.
     """
 
     sizes: list[tuple[bytes, int]]
@@ -84,16 +84,26 @@ class BlobCheckResult(NamedTuple):
 
 
 BlobPredicate = Callable[[bytes, bytes], bool]
-"""Picks out blobs, by id and content; called in whatever process reads them."""
+"""Selects blobs by id and content; called in the process that reads them."""
 
 
 ExpectedSize = Callable[[bytes, int], int]
-"""Returns the size that a large blob has to have, given its id and the size it claims."""
+"""Returns the size that a large blob must have, given its id and the size it claims."""
 
 
 def accept_claimed_size(blob: bytes, size: int) -> int:
-    """Expect of a blob the size that it claims: an `ExpectedSize`."""
+    """Accept the size that a blob claims: an `ExpectedSize`."""
     return size
+
+
+FindStandalone = Callable[[set[bytes]], set[bytes]]
+"""Returns those of some blobs that are the whole content of a file."""
+
+ObjectRange = tuple[int, int]
+"""The first and the last row number of a range of structured objects."""
+
+StoredObject = tuple[int, bytes, bytes | StoreError]
+"""Kind, id, and the data or the error that reading it raised."""
 
 
 class BlobSource(Protocol):
@@ -106,8 +116,8 @@ class BlobSource(Protocol):
         """Go to `offset` bytes from the start."""
 
 
-class StoreReader(AnnotationReader, ObjectRangeReader, Protocol):
-    """Everything that can be asked of a store without changing it.
+class StoreReader(Protocol):
+    """The reading methods of a store.
 
     Unless said otherwise, what is absent raises `NotFound` (`missing_object`) and
     what fails its check raises `StoreError` (`corrupt_object`, `corrupt_ref`,
@@ -150,33 +160,41 @@ class StoreReader(AnnotationReader, ObjectRangeReader, Protocol):
     def read_small_blobs(self, ids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
         """Stream (id, content) of the small blobs among `ids`, once each, in any order.
 
-        Blobs kept in chunks are left out: `stream_blob` them.
+        Blobs in chunks are left out: use `stream_blob`.
         """
 
     def stream_blob(self, id: bytes, size: int | None = None) -> Iterator[bytes]:
-        """Stream a blob in pieces of at most `LARGE` bytes; `size` as for `read_blob`.
+        """Stream a blob in pieces of at most `LARGE_BLOB_BYTES`; `size` as for `read_blob`.
 
-        Each piece is checked against the id of its own, and the last one is given out only
-        after the whole has been checked against `id`. So what was given out before counts
-        once the stream has ended.
+        Each piece is checked against its own id, and the last one is yielded only after the
+        whole was checked against `id`. Do not trust earlier pieces before the stream ends.
         """
 
     def check_chunk_lists(self) -> BlobCheckResult:
-        """Return the sizes of all large blobs, as the store claims, and what cannot be right.
-
-        No content is read.
-        """
+        """Return the sizes that large blobs claim, and faults, without reading content."""
 
     def check_blobs(
-        self, look: BlobPredicate, expected: ExpectedSize = accept_claimed_size
+        self, predicate: BlobPredicate, expected: ExpectedSize = accept_claimed_size
     ) -> AbstractContextManager[Iterator[BlobCheckResult]]:
-        """Begin to read every blob again; the verdicts come in storage order, some at a time.
+        """Read every blob again; yield an iterator of results, in storage order.
 
-        Small blobs are shown to `look`. A large blob that is not of the `expected` size is a
-        fault, and not read; it is asked once the block iterates. Other processes may be at it
-        while the block does something else; a `BrainError` (`worker_died`) comes out of the
-        iterator if one of them did not finish.
+        `predicate` gets small blobs only. A large blob that is not of the `expected` size is a
+        fault, and is not read; `expected` is called while the block iterates. Other processes
+        may work meanwhile; the iterator raises `BrainError` (`worker_died`) if one of them
+        did not finish.
         """
+
+    def split_objects(self, size: int, max_ranges: int) -> list[ObjectRange]:
+        """Cut the structured objects into at most `max_ranges` ranges, in order.
+
+        A range has about `size` objects, or more where there would be too many ranges.
+        """
+
+    def read_object_range(self, object_range: ObjectRange) -> Iterator[StoredObject]:
+        """Stream the objects of a range in the order of insertion."""
+
+    def reopen_for_fork(self) -> AbstractContextManager[StoreReader]:
+        """Open the store again in a forked child, which must not use an inherited connection."""
 
     def read_ref(self, name: str) -> bytes | None:
         """Return the value of a ref."""
@@ -196,33 +214,57 @@ class StoreReader(AnnotationReader, ObjectRangeReader, Protocol):
     def stream_operations(self) -> Iterator[OperationRow]:
         """Stream the operations, newest first, checking the chain."""
 
+    def list_signatures(self, snapshot: bytes) -> list[tuple[bytes, bytes]]:
+        """Return the signatures of a snapshot as (key, signature), by key; unverified."""
+
+    def stream_signatures(self) -> Iterator[tuple[bytes, bytes, bytes]]:
+        """Stream (snapshot, key, signature) of everything that is signed, sorted."""
+
+    def find_redactions(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return those of `blobs` that were redacted, each with the snapshot that says so.
+
+        A ref leads to that snapshot, or will when this transaction commits.
+        """
+
+    def list_redaction_rows(self) -> dict[bytes, bytes]:
+        """Return all blobs that are noted as redacted, sorted, each with a snapshot.
+
+        `find_redactions` also checks that the snapshot says so.
+        """
+
+    def needs_compaction(self) -> bool:
+        """Tell whether old pages may still hold redacted content, until `Store.compact`."""
+
+    def removal_epoch(self) -> int:
+        """Return how often objects were removed from the store."""
+
     def list_pending_writes(self) -> list[PendingWrite]:
         """Return the files of the work tree that have yet to be written, by path."""
 
     def inspect_pending_writes(self) -> tuple[list[PendingWrite], list[str]]:
-        """Return the same, and what is wrong with the notes that are damaged."""
+        """Return the same, and the faults of damaged rows."""
 
     def check_stray_rows(self) -> list[str]:
-        """Return what is wrong with rows that nothing else reads, or that are kept twice."""
+        """Return the faults of rows that nothing else reads, or that are stored twice."""
 
     def check_integrity(self) -> list[str]:
-        """Return what the engine's own check complains of; empty if all is well."""
+        """Return the faults that SQLite's own check finds."""
 
     def size_on_disk(self) -> int:
         """Return the bytes taken, side files included."""
 
     def close(self) -> None:
-        """Give everything back; closing twice does no harm."""
+        """Close the store; closing twice does no harm."""
 
 
-class StoreTransaction(StoreReader, AnnotationWriter, Protocol):
+class StoreTransaction(StoreReader, Protocol):
     """A change in progress; its reads see its own writes.
 
     Keeping content that was redacted raises `Conflict` (`redacted`).
     """
 
     def put_object(self, kind: int, id: bytes, data: bytes) -> None:
-        """Keep a structured object; nothing happens if it is here."""
+        """Keep a structured object, unless it is here."""
 
     def put_blob(self, content: bytes) -> bytes:
         """Keep a blob and return its id."""
@@ -234,7 +276,7 @@ class StoreTransaction(StoreReader, AnnotationWriter, Protocol):
         """
 
     def get_packing(self, samples: list[bytes]) -> BlobPacking | None:
-        """Return how to keep many small blobs that are packed by others.
+        """Return how to pack many small blobs in other processes and insert them.
 
         `samples` are some of them. None if this transaction is not for a large load.
         """
@@ -259,11 +301,28 @@ class StoreTransaction(StoreReader, AnnotationWriter, Protocol):
     def add_pending_writes(self, rows: Iterable[PendingWrite]) -> None:
         """Note files that have yet to be written, replacing earlier notes on the same paths.
 
-        Raises `NotFound` (`redacted`) for content that nobody can write any more.
+        Raises `NotFound` (`redacted`) for redacted content.
         """
 
     def remove_pending_writes(self, paths: Iterable[str]) -> None:
         """Drop the notes on `paths`."""
+
+    def put_signature(self, snapshot: bytes, key: bytes, signature: bytes) -> None:
+        """Keep a signature, which was verified, in place of any other of that key."""
+
+    def redact_blob(self, blob: bytes, snapshot: bytes, find_standalone: FindStandalone) -> None:
+        """Destroy the content of a blob, if it is here, and refuse it from now on.
+
+        `snapshot` records the redaction. Chunks of a large blob are destroyed too, unless
+        another blob needs them or `find_standalone` returns them.
+        """
+
+    def sweep_objects(self, marked: set[bytes], max_count: int) -> int:
+        """Remove objects that are neither `marked` nor part of a marked one, with their notes.
+
+        Returns how many were removed, at most `max_count`; fewer mean that none is left.
+        Raises `StoreError` (`incomplete`) if a part of a large blob is missing.
+        """
 
 
 class TransactionContext(Protocol):
@@ -284,20 +343,20 @@ class Store(StoreReader, Protocol):
     """A store that can be written."""
 
     def transaction(self, expected_bytes: int = 0) -> TransactionContext:
-        """Begin a transaction, one writer at a time; `Locked` if another one stays.
+        """Begin a transaction. Raises `Locked` if another one does not end in time.
 
-        What it wrote is durable when the `with` block ends. `expected_bytes` of
-        content let the store prepare for a large load.
+        The changes are durable when the `with` block ends. `expected_bytes` of content
+        let the store prepare for a large load.
         """
 
     def compact(self) -> bool:
-        """Give free space back, so that of what was removed no trace is left in any file.
+        """Rewrite the store without free space, so that no file holds removed content.
 
-        False if there is no room for that now, or readers are at what was there before.
+        False if the disk has no room for that, or readers still use the old state.
         """
 
     def clear_pending_writes(self) -> None:
         """Drop all notes on pending files, in a transaction that a power cut may undo.
 
-        If it does, the next writer finds files that are as they should be.
+        If one does, the next writer finds the files already written.
         """

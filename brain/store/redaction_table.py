@@ -38,11 +38,11 @@ class RedactionReader(ConnectionHolder):
     _validity_cache: tuple[frozenset[bytes], dict[tuple[bytes, bytes], bool]] | None = None
 
     def find_redactions(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
-        """See `Reader.redacted`."""
+        """See `StoreReader.find_redactions`."""
         return self._find_valid_redactions(self._db, blobs)
 
     def list_redaction_rows(self) -> dict[bytes, bytes]:
-        """See `Reader.all_redacted`."""
+        """See `StoreReader.list_redaction_rows`."""
         rows = self._db.fetch_all(f"SELECT {_REDACTION_COLUMNS} FROM redactions ORDER BY blob")
         if rows and ref_table.REDACTIONS_FACT not in self._current_facts():
             raise _corrupt_redaction_error("the store has redactions, which it does not count")
@@ -151,7 +151,8 @@ def redacted_conflict_error(
 ) -> Conflict:
     """Return the error for keeping a redacted blob again; `data` as for `gone`."""
     return Conflict(
-        f"the content of blob {blob.hex()} would come back, which {_describe_redaction(snapshot, read_snapshot_data)}",
+        f"the content of blob {blob.hex()} would come back,"
+        f" which {_describe_redaction(snapshot, read_snapshot_data)}",
         code="redacted",
         hint="take out of the file what was redacted, or name the file in .brainignore",
     )

@@ -1,7 +1,7 @@
 """The table `signatures`: one signature for each snapshot and key.
 
-A signature proves itself, but only to whoever knows its key. The checksum tells
-a fault of the disk from a signature that was never right.
+The checksum distinguishes a fault of the disk from a signature that never was valid, also
+without the key.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _SIGNATURE_COLUMNS = typed_columns("snapshot BLOB, key BLOB, signature BLOB, che
 
 
 class SignatureReader(ConnectionHolder):
-    """The part of `Reader` that deals with signatures."""
+    """The methods of `StoreReader` for signatures."""
 
     def list_signatures(self, snapshot: bytes) -> list[tuple[bytes, bytes]]:
-        """See `Reader.signatures`."""
+        """See `StoreReader.list_signatures`."""
         sql = f"SELECT {_SIGNATURE_COLUMNS} FROM signatures WHERE snapshot = ? ORDER BY key"
         return [_check_row(*row)[1:] for row in self._db.fetch_all(sql, (snapshot,))]
 
     def stream_signatures(self) -> Iterator[tuple[bytes, bytes, bytes]]:
-        """See `Reader.all_signatures`."""
+        """See `StoreReader.stream_signatures`."""
         for row in self._db.stream_rows(
             f"SELECT {_SIGNATURE_COLUMNS} FROM signatures ORDER BY snapshot, key"
         ):

@@ -1,4 +1,4 @@
-"""The read side of the store on disk, put together from one reader for each table."""
+"""The read side of the store on disk, inherited from one reader for each table."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import chain
 
-from . import high_water_mark, operation_log, ref_table, store_database
-from . import pending_table as notes
+from . import high_water_mark, operation_log, pending_table, ref_table, store_database
 from .blobs.blob_reader import BlobReader
 from .blobs.codec import BlobDecoder
 from .connection import Connection
@@ -25,9 +24,9 @@ from .protocol import (
 from .signature_table import SignatureReader
 
 DEFAULT_CACHE_KIB = 2000
-"""Page cache of a connection: what the engine takes by itself."""
+"""Page cache of a connection: the default of SQLite."""
 INTEGRITY_CACHE_KIB = 16 << 10
-"""Holds the index of some hundred thousand blobs, in which each row is looked up."""
+"""Page cache of the check: holds the index of some hundred thousand blobs."""
 
 
 class SqliteReader(
@@ -35,7 +34,7 @@ class SqliteReader(
     BlobReader,
     SignatureReader,
 ):
-    """Answers from one SQLite file; see `Reader` for what each method promises."""
+    """Reads one SQLite file: a `StoreReader`."""
 
     def __init__(self, db: Connection, path: str) -> None:
         super().__init__(db)
@@ -46,60 +45,62 @@ class SqliteReader(
         return ref_table.load_facts(self._db)
 
     def read_ref(self, name: str) -> bytes | None:
-        """See `Reader.ref`."""
+        """See `StoreReader.read_ref`."""
         return self._current_facts().get(ref_table.REF_PREFIX + name)
 
     def list_refs(self) -> dict[str, bytes]:
-        """See `Reader.refs`."""
+        """See `StoreReader.list_refs`."""
         return ref_table.select_refs(self._current_facts())
 
     def read_meta(self, key: str) -> bytes | None:
-        """See `Reader.meta`."""
+        """See `StoreReader.read_meta`."""
         return self._current_facts().get(ref_table.META_PREFIX + key)
 
     def removal_epoch(self) -> int:
-        """See `Reader.epoch`."""
+        """See `StoreReader.removal_epoch`."""
         return int.from_bytes(self._current_facts().get(ref_table.EPOCH_FACT, b""), "big")
 
     def needs_compaction(self) -> bool:
-        """See `Reader.has_traces`."""
+        """See `StoreReader.needs_compaction`."""
         return ref_table.COMPACTION_FACT in self._current_facts()
 
     def operation_count(self) -> int:
-        """See `Reader.operation_count`."""
+        """See `StoreReader.operation_count`."""
         return self._log_head()[0]
 
     def read_operation(self, number: int) -> OperationRow:
-        """See `Reader.operation`."""
+        """See `StoreReader.read_operation`."""
         return operation_log.read_logged_operation(self._db, number, self._log_head())
 
     def stream_operations(self) -> Iterator[OperationRow]:
-        """See `Reader.operations`."""
+        """See `StoreReader.stream_operations`."""
         return operation_log.stream_log(self._db, self._log_head())
 
     def _log_head(self) -> tuple[int, bytes]:
         return operation_log.decode_log_head(self._current_facts().get(ref_table.OPERATIONS_FACT))
 
     def list_pending_writes(self) -> list[PendingWrite]:
-        """See `Reader.pending`."""
-        return notes.load_pending_rows(self._db)
+        """See `StoreReader.list_pending_writes`."""
+        return pending_table.load_pending_rows(self._db)
 
     def inspect_pending_writes(self) -> tuple[list[PendingWrite], list[str]]:
-        """See `Reader.pending_notes`."""
-        return notes.inspect_pending_rows(self._db)
+        """See `StoreReader.inspect_pending_writes`."""
+        return pending_table.inspect_pending_rows(self._db)
 
     @contextmanager
     def check_blobs(
         self, predicate: BlobPredicate, expected: ExpectedSize = accept_claimed_size
     ) -> Iterator[Iterator[BlobCheckResult]]:
-        """See `Reader.check_blobs`; large blobs come last."""
+        """See `StoreReader.check_blobs`; large blobs come last."""
         from pathlib import Path
 
         from ..util.process_pool import processor_count
         from .blobs import blob_checks
 
         db, folder = self._db, Path(self._path).parent
-        processes = 1 if db.in_transaction else processor_count()  # none else sees what it wrote
+        processes = (
+            1 if db.in_transaction else processor_count()
+        )  # no other process sees its changes
         large: list[bytes] = []
         with blob_checks.check_small_blobs(
             db,
@@ -112,24 +113,26 @@ class SqliteReader(
 
     @contextmanager
     def reopen_for_fork(self) -> Iterator[SqliteReader]:
-        """See `Reader.aside`."""
+        """See `StoreReader.reopen_for_fork`."""
         from pathlib import Path
 
         with closing(store_database.open_store_database_readonly(Path(self._path).parent)) as db:
             yield SqliteReader(db, self._path)
 
     def check_stray_rows(self) -> list[str]:
-        """See `Reader.strays`."""
+        """See `StoreReader.check_stray_rows`."""
         from . import stray_rows
 
         return list(stray_rows.find_stray_rows(self._db, self._current_facts()))
 
     def check_integrity(self) -> list[str]:
-        """See `Reader.integrity`."""
-        marked_head = high_water_mark.read_mark(self._path)  # before the log is, beside writers
+        """See `StoreReader.check_integrity`."""
+        marked_head = high_water_mark.read_mark(
+            self._path
+        )  # before the log, since others may write
         self._db.execute(f"PRAGMA cache_size=-{INTEGRITY_CACHE_KIB}")
         try:
-            found = [str(line) for (line,) in self._db.fetch_all("PRAGMA integrity_check")]
+            faults = [str(line) for (line,) in self._db.fetch_all("PRAGMA integrity_check")]
         finally:
             self._db.execute(f"PRAGMA cache_size=-{DEFAULT_CACHE_KIB}")
         lost = (
@@ -139,16 +142,16 @@ class SqliteReader(
             if marked_head
             else ""
         )
-        return [line for line in (*found, lost) if line not in ("ok", "")]
+        return [line for line in (*faults, lost) if line not in ("ok", "")]
 
     def _log_head_at_mark(self, marked_head: bytes) -> bytes:
-        """Return where the log stood when `noted` was, or stands if that is not so far."""
+        """Return the head that the log had at the marked operation, or that of a shorter log."""
         return operation_log.log_head_at(
             self._db, high_water_mark.marked_operation_number(marked_head), self._log_head()
         )
 
     def size_on_disk(self) -> int:
-        """See `Reader.size_on_disk`."""
+        """See `StoreReader.size_on_disk`."""
         files = (self._path + side for side in DATABASE_FILE_SUFFIXES)
         return sum(os.stat(file).st_size for file in files if os.path.exists(file))
 

@@ -42,7 +42,7 @@ class SqliteStore(SqliteReader):
         return True
 
     def clear_pending_writes(self) -> None:
-        """See `Store.settle`."""
+        """See `Store.clear_pending_writes`."""
         self._db.execute("PRAGMA synchronous=NORMAL")
         try:
             self._db.execute("DELETE FROM pending")

@@ -12,22 +12,20 @@ from typing import Any, Self
 from .. import limits
 from ..digest import blob_id
 from ..errors import BrainError, InvalidInput, StoreError
-from . import high_water_mark, operation_log, ref_table, signature_table
-from . import pending_table as notes
-from .annotation_protocol import FindStandalone
+from . import high_water_mark, operation_log, pending_table, ref_table, signature_table
 from .blobs.chunk_list import ChunkList, encode_chunk_list
 from .blobs.codec import CODEC_CHUNK_LIST, CODEC_RAW, INSERT_BLOB_SQL
 from .connection import MAX_WAL_BYTES, Connection
 from .object_table import object_checksum
-from .protocol import LARGE_BLOB_BYTES, BlobPacking, BlobSource, PendingWrite
+from .protocol import LARGE_BLOB_BYTES, BlobPacking, BlobSource, FindStandalone, PendingWrite
 from .sqlite_reader import SqliteReader
 
 MIN_COMPRESSED_BATCH_BYTES = 256 << 10
-"""Bytes of a batch from which on it is compressed."""
+"""Smallest batch that is compressed."""
 
 
 class SqliteTransaction(SqliteReader):
-    """One transaction, used as a context; see `Transaction` for what each method promises."""
+    """One write transaction, used as a context: a `StoreTransaction`."""
 
     def __init__(self, db: Connection, path: str) -> None:
         super().__init__(db, path)
@@ -66,8 +64,8 @@ class SqliteTransaction(SqliteReader):
     def _load_facts(self) -> None:
         self._facts_before = ref_table.load_facts(self._db)
         self._facts_now = dict(self._facts_before)
-        noted = high_water_mark.read_mark(self._path)
-        high_water_mark.check_operations_not_lost(noted, self._log_head_at_mark(noted))
+        marked_head = high_water_mark.read_mark(self._path)
+        high_water_mark.check_operations_not_lost(marked_head, self._log_head_at_mark(marked_head))
 
     def _commit(self) -> None:
         ref_table.save_facts(self._db, self._facts_before, self._facts_now)
@@ -78,9 +76,9 @@ class SqliteTransaction(SqliteReader):
         self._truncate_wal()
 
     def _truncate_wal(self) -> None:
-        """Copy a long log into the file now, since whoever opens the store reads it through.
+        """Checkpoint a long log now, since each opening of the store reads all of it.
 
-        The transaction is durable already, so trouble here is left to the next checkpoint.
+        The transaction is durable already, so an error is left to the next checkpoint.
         """
         with suppress(StoreError, FileNotFoundError):
             if os.stat(f"{self._path}-wal").st_size > MAX_WAL_BYTES:
@@ -93,7 +91,7 @@ class SqliteTransaction(SqliteReader):
         return self._facts_now
 
     def put_object(self, kind: int, id: bytes, data: bytes) -> None:
-        """See `Transaction.put`; what stands under the id and is another thing is replaced."""
+        """See `StoreTransaction.put_object`; a differing row of that id is replaced."""
         self._db.execute(
             "INSERT INTO objects (id, kind, data, checksum) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, data = excluded.data,"
@@ -103,7 +101,7 @@ class SqliteTransaction(SqliteReader):
         )
 
     def put_blob(self, content: bytes) -> bytes:
-        """See `Transaction.put_blob`."""
+        """See `StoreTransaction.put_blob`."""
         if len(content) >= LARGE_BLOB_BYTES:
             return self.put_blob_stream(io.BytesIO(content), len(content), None)
         id = blob_id(content)
@@ -111,7 +109,7 @@ class SqliteTransaction(SqliteReader):
         return id
 
     def put_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """See `Transaction.put_blobs`."""
+        """See `StoreTransaction.put_blobs`."""
         small = [row for row in batch if len(row[1]) < LARGE_BLOB_BYTES]
         if len(small) < len(batch):
             for _, content in batch:
@@ -120,11 +118,11 @@ class SqliteTransaction(SqliteReader):
         self._insert_blobs(small)
 
     def get_packing(self, samples: list[bytes]) -> BlobPacking | None:
-        """See `Transaction.packing`."""
+        """See `StoreTransaction.get_packing`."""
         return None
 
     def put_blob_stream(self, source: BlobSource, size: int, base: bytes | None) -> bytes:
-        """See `Transaction.put_stream`."""
+        """See `StoreTransaction.put_blob_stream`."""
         from .blobs import large_blob_writer
 
         return large_blob_writer.write_large_blob(self, source, size, base)
@@ -145,7 +143,7 @@ class SqliteTransaction(SqliteReader):
         self._insert_blobs(batch)
 
     def _insert_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """Insert blobs, packed if there is enough to make up for loading Zstandard."""
+        """Insert blobs, compressed if there are enough to make up for loading Zstandard."""
         self._refuse_redacted_rows(batch)
         if sum(len(content) for _, content in batch) < MIN_COMPRESSED_BATCH_BYTES:
             before = self._db.total_changes
@@ -160,9 +158,9 @@ class SqliteTransaction(SqliteReader):
         insert_blobs(self._db, BlobEncoder(self._db), batch)
 
     def _repair_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """Replace what stood under the ids of these blobs before and is not their content.
+        """Replace rows whose content does not match the id of one of these blobs.
 
-        Somebody who knows what will be recorded may have put it there.
+        An attacker who knows what will be recorded may have planted them.
         """
         for id, content in batch:
             try:
@@ -172,20 +170,20 @@ class SqliteTransaction(SqliteReader):
                 self._db.execute(sql, (CODEC_RAW, content, id))
 
     def _refuse_redacted_rows(self, rows: Sequence[tuple[bytes, *tuple[Any, ...]]]) -> None:
-        """Refuse rows, each of which begins with the id of a blob, that were redacted."""
+        """Refuse rows of redacted blobs; each row begins with the id of its blob."""
         if ref_table.REDACTIONS_FACT in self._facts_now:
             self._refuse_redacted_blobs(self._connection, [row[0] for row in rows])
 
     def update_ref(self, name: str, old: bytes | None, new: bytes | None) -> None:
-        """See `Transaction.set_ref`."""
+        """See `StoreTransaction.update_ref`."""
         ref_table.compare_and_swap_ref(self._facts_now, name, old, new)
 
     def write_meta(self, key: str, value: bytes) -> None:
-        """See `Transaction.set_meta`."""
+        """See `StoreTransaction.write_meta`."""
         self._facts_now[ref_table.META_PREFIX + key] = value
 
     def append_operation(self, data: bytes) -> bytes:
-        """See `Transaction.append_operation`."""
+        """See `StoreTransaction.append_operation`."""
         number, previous = self._log_head()
         id = operation_log.chain_operation_id(previous, data)
         self._db.execute(
@@ -195,16 +193,16 @@ class SqliteTransaction(SqliteReader):
         return id
 
     def put_signature(self, snapshot: bytes, key: bytes, signature: bytes) -> None:
-        """See `Transaction.put_signature`."""
+        """See `StoreTransaction.put_signature`."""
         signature_table.put_signature_row(self._db, snapshot, key, signature)
 
     def redact_blob(self, blob: bytes, snapshot: bytes, find_standalone: FindStandalone) -> None:
-        """See `Transaction.redact`."""
+        """See `StoreTransaction.redact_blob`."""
         from . import redaction_table
         from .blobs import erase
 
         if self.has_object(blob):
-            erase.erase_blob(self, blob, find_standalone)
+            erase.erase_blob(self, blob, find_standalone, self.put_chunks)
         redaction_table.put_redaction_row(self._db, blob, snapshot)
         self._new_redactions = {**self._new_redactions, blob: snapshot}
         self._validity_cache = None
@@ -217,11 +215,11 @@ class SqliteTransaction(SqliteReader):
         self._facts_now[ref_table.COMPACTION_FACT] = b"\x01"
 
     def mark_compacted(self) -> None:
-        """Note that no old page holds what was redacted."""
+        """Note that no old page holds redacted content."""
         self._facts_now.pop(ref_table.COMPACTION_FACT, None)
 
     def sweep_objects(self, marked: set[bytes], max_count: int) -> int:
-        """See `Transaction.sweep`."""
+        """See `StoreTransaction.sweep_objects`."""
         from . import sweep
 
         self._facts_now[ref_table.EPOCH_FACT] = ref_table.increment_counter(
@@ -230,13 +228,13 @@ class SqliteTransaction(SqliteReader):
         return sweep.sweep_unmarked(self, marked, max_count)
 
     def add_pending_writes(self, rows: Iterable[PendingWrite]) -> None:
-        """See `Transaction.set_pending`."""
+        """See `StoreTransaction.add_pending_writes`."""
         rows = list(rows)
         if ref_table.REDACTIONS_FACT in self._facts_now:
             for blob in self.find_redactions([row.blob for row in rows if row.blob]):
                 raise self._missing_blob_error(blob)
-        notes.put_pending_rows(self._db, rows)
+        pending_table.put_pending_rows(self._db, rows)
 
     def remove_pending_writes(self, paths: Iterable[str]) -> None:
-        """See `Transaction.clear_pending`."""
-        notes.delete_pending_rows(self._db, paths)
+        """See `StoreTransaction.remove_pending_writes`."""
+        pending_table.delete_pending_rows(self._db, paths)

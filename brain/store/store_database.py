@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ..errors import Conflict, StoreError
+from ..util.atomic_file import sync_folder
 from . import database_file, ref_table, schema
 from .connection import STORE_LABELS, Connection
 from .file_checks import FileIdentities
@@ -39,8 +40,8 @@ def create_store_database(folder: Path) -> Connection:
         os.fchmod(handle, 0o600)
         os.close(handle)
         _create_schema(path)
-        database_file.sync_folder(os.fspath(folder))
-        database_file.sync_folder(os.path.dirname(os.path.abspath(folder)))
+        sync_folder(folder)
+        sync_folder(os.path.dirname(os.path.abspath(folder)))
     except BaseException:
         os.unlink(path)
         raise

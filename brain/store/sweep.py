@@ -6,35 +6,32 @@ import os
 import shutil
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from ..errors import StoreError
 from .blobs.codec import CODEC_CHUNK_LIST
 from .connection import Connection
 from .protocol import ObjectKind
 from .schema import typed_columns
-
-if TYPE_CHECKING:
-    from .sqlite_transaction import SqliteTransaction
+from .sqlite_reader import SqliteReader
 
 _CHUNK_LIST_COLUMNS = typed_columns("id BLOB, data BLOB")
 _SWEEP_ORDER = (ObjectKind.SNAPSHOT, ObjectKind.BUNDLE, ObjectKind.NODE)
-"""What refers to others goes first, so that nothing ever refers to what is gone."""
+"""Objects are removed before those they refer to, so that no reference ever dangles."""
 
 
 def incomplete_store_error(what: str) -> StoreError:
-    """Return the error for a store that lacks something which it needs."""
+    """Return the error for a store in which a needed object is missing."""
     return StoreError(
-        f"nothing was removed, for the store is not whole: {what}",
+        f"nothing was removed, because the store is incomplete: {what}",
         code="incomplete",
         hint="see `brain verify --deep`, and restore the folder .brain from a copy",
     )
 
 
-def sweep_unmarked(txn: SqliteTransaction, marked: set[bytes], max_count: int) -> int:
-    """Remove at most so many objects that are not `kept`; see `Transaction.sweep`."""
-    db = txn._db
-    needed = marked | _find_chunks(txn, marked)
+def sweep_unmarked(reader: SqliteReader, marked: set[bytes], max_count: int) -> int:
+    """See `StoreTransaction.sweep_objects`; `reader` reads inside the open transaction."""
+    db = reader._db
+    needed = marked | _find_chunks(reader, marked)
     objects = list(islice(_unmarked_objects(db, needed), max_count))
     blobs = list(islice(_unmarked_blobs(db, needed), max_count - len(objects)))
     db.execute_many("DELETE FROM objects WHERE number = ?", objects)
@@ -44,12 +41,12 @@ def sweep_unmarked(txn: SqliteTransaction, marked: set[bytes], max_count: int) -
     return len(objects) + len(blobs)
 
 
-def _find_chunks(txn: SqliteTransaction, marked: set[bytes]) -> set[bytes]:
-    """Return the chunks and prefixes, all the way down, that large blobs among `kept` have."""
-    rows = txn._db.fetch_all(
+def _find_chunks(reader: SqliteReader, marked: set[bytes]) -> set[bytes]:
+    """Return all chunks and prefixes of the large blobs among `marked`."""
+    rows = reader._db.fetch_all(
         f"SELECT {_CHUNK_LIST_COLUMNS} FROM blobs WHERE codec = ?", (CODEC_CHUNK_LIST,)
     )
-    chunk_lists = {id: txn._decode_chunk_list(id, data) for id, data in rows}
+    chunk_lists = {id: reader._decode_chunk_list(id, data) for id, data in rows}
     parts: set[bytes] = set()
     stack = [id for id in chunk_lists if id in marked]
     while stack:
@@ -59,13 +56,14 @@ def _find_chunks(txn: SqliteTransaction, marked: set[bytes]) -> set[bytes]:
             parts.add(chunk_list.prefix)
             if chunk_list.prefix in chunk_lists:
                 stack.append(chunk_list.prefix)
-    if missing := txn.find_missing(parts):
+    if missing := reader.find_missing(parts):
         raise incomplete_store_error(f"chunk {min(missing).hex()} is missing")
     return parts
 
 
 def _unmarked_objects(db: Connection, marked: set[bytes]) -> Iterator[tuple[int]]:
-    sql = f"SELECT number, {typed_columns('id BLOB')} FROM objects WHERE kind = ? ORDER BY number DESC"
+    columns = typed_columns("id BLOB")
+    sql = f"SELECT number, {columns} FROM objects WHERE kind = ? ORDER BY number DESC"
     for kind in _SWEEP_ORDER:
         yield from [(number,) for number, id in db.stream_rows(sql, (kind,)) if id not in marked]
 
@@ -76,12 +74,12 @@ def _unmarked_blobs(db: Connection, marked: set[bytes]) -> Iterator[tuple[int]]:
 
 
 def _delete_orphaned_signatures(db: Connection) -> None:
-    """Drop what was noted about objects that are gone."""
+    """Delete the signatures of removed objects."""
     db.execute("DELETE FROM signatures WHERE snapshot NOT IN (SELECT id FROM objects)")
 
 
 def compact_database(db: Connection, path: str) -> bool:
-    """Give free pages back and leave no old page behind; see `Store.compact`."""
+    """Rewrite the database without free pages and empty its log; see `Store.compact`."""
     try:
         rewritten = _has_free_space(path)
         if rewritten:
@@ -95,7 +93,7 @@ def compact_database(db: Connection, path: str) -> bool:
 
 
 def _vacuum(db: Connection) -> None:
-    db.execute("PRAGMA temp_store=FILE")  # it takes as much as the store
+    db.execute("PRAGMA temp_store=FILE")  # it takes as much space as the store
     try:
         db.execute("VACUUM")
     finally:
@@ -103,5 +101,5 @@ def _vacuum(db: Connection) -> None:
 
 
 def _has_free_space(path: str) -> bool:
-    """Tell whether the store fits on its disk twice more: in a file aside, and in the log."""
+    """Tell whether the disk has room for two copies: a temporary file, and the log."""
     return shutil.disk_usage(os.path.dirname(path)).free > 2 * os.stat(path).st_size

@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from typing import NamedTuple
 
 from .. import limits
 from ..errors import BrainError, Conflict, InvalidInput, NotFound, error_from_os, printable_text
+from ..util.atomic_file import write_atomic
 from . import ed25519
 from .signature_format import format_key, parse_key
 
@@ -162,26 +162,14 @@ def _open_key_folder(folder: Path) -> Iterator[int]:
 
 def _write_new_file(folder_fd: int, file: str, content: bytes) -> None:
     """Write a file that was not there: complete under its name, or not there at all."""
-    temporary = f".{file}.{secrets.token_hex(8)}"
-    handle = os.open(
-        temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder_fd
-    )
     try:
-        with open(handle, "wb") as stream:
-            os.fchmod(handle, 0o600)
-            stream.write(content)
-            stream.flush()
-            os.fsync(handle)
-        os.link(temporary, file, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
+        write_atomic(file, content, replace=False, dir_fd=folder_fd)
     except FileExistsError as error:
         raise Conflict(
             f"there is a key of that name already: {file.removesuffix(KEY_FILE_SUFFIX)}",
             code="exists",
             hint="choose another name; a key is never written over",
         ) from error
-    finally:
-        os.unlink(temporary, dir_fd=folder_fd)
-    os.fsync(folder_fd)
 
 
 def _read_key_file(folder: Path, name: str) -> tuple[bytes, int]:

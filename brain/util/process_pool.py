@@ -1,8 +1,8 @@
-"""Run work in forked children of this process.
+"""Run work in forked children: the only module that forks.
 
-A child starts in about two milliseconds with everything the parent has in memory, does
-its work, sends values back through a pipe, and ends without running anything else. It
-must not touch a connection to a database that the parent had open, nor a lock.
+A child starts in about two milliseconds with the memory of its parent, does its work,
+sends values back through a pipe, and exits without running anything else. It must not
+use a database connection or a lock of its parent.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from .. import errors
 from ..errors import BrainError
 
 MAX_QUEUED_JOBS = 2048
-"""Turns that one queue holds: numbers of two bytes, which any pipe takes at once."""
+"""Jobs of one queue: numbers of two bytes, which any pipe buffers at once."""
 
 SendValue = Callable[[Any], None]
-"""Sends a value that `marshal` can write: bytes, text, numbers, tuples, lists, dicts."""
+"""Sends a value to the parent: anything that `marshal` can write."""
 
 _MAX_HELPERS = 4
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -40,10 +40,10 @@ _LENGTH_BYTES = 8
 
 
 def processor_count() -> int:
-    """Return how many processes may share work; 1 where forking is not safe, or no use.
+    """Return how many processes may share work; 1 where forking is unsafe or useless.
 
-    A lock that another thread holds would be held for ever in a child, so only a
-    process of a single thread forks; threads that Python does not know of count too.
+    A lock that another thread holds would stay locked in a child for ever, so only a
+    process with a single thread forks; threads of C libraries count too.
     """
     if sys.platform != "linux" or len(os.listdir("/proc/self/task")) > 1:
         return 1
@@ -51,18 +51,18 @@ def processor_count() -> int:
 
 
 def helper_count() -> int:
-    """Return how many children help a parent that itself mostly waits; 0 as for `processors`."""
+    """Return how many children help a parent that mostly waits; 0 where forking is unsafe."""
     count = processor_count()
     return min(count, _MAX_HELPERS) if count > 1 else 0
 
 
 @contextmanager
 def run_in_child(work: Callable[[SendValue], None]) -> Iterator[Iterator[Any]]:
-    """Do `work` in a child while the block runs; yield an iterator over what it sends.
+    """Do `work` in a child while the block runs; yield an iterator over the values it sends.
 
-    The iterator raises what the child raised if that was a `BrainError`, and
-    `BrainError` (`worker_died`) if the child ended in any other way before its
-    work was done. A child that is not finished when the block ends is killed.
+    The iterator raises a `BrainError` of the child again, and `BrainError` (`worker_died`) if
+    the child ended in any other way before its work was done. A child that is still at work
+    when the block ends is killed.
     """
     source, target = os.pipe()
     with open(source, "rb") as pipe:
@@ -77,18 +77,18 @@ def run_in_child(work: Callable[[SendValue], None]) -> Iterator[Iterator[Any]]:
             if not values.is_finished:
                 with suppress(ProcessLookupError):
                     os.kill(child, signal.SIGKILL)
-            with suppress(ChildProcessError):  # somebody waits for all children of this process
+            with suppress(ChildProcessError):  # another handler already waited for it
                 os.waitpid(child, 0)
 
 
 def _fork_child(work: Callable[[SendValue], None], source: int, target: int) -> int:
-    """Start a child and return its id; no signal may raise in it what its parent handles."""
+    """Start a child and return its process id; the handlers of the parent never run in it."""
     parent = os.getpid()
     masked = signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
     try:
         child = os.fork()
         if not child:
-            os.close(source)  # so that writing fails once nobody listens
+            os.close(source)  # so that writing fails once the parent is gone
             _run_child(work, target, parent)
         return child
     finally:
@@ -96,14 +96,14 @@ def _fork_child(work: Callable[[SendValue], None], source: int, target: int) -> 
 
 
 def _run_child(work: Callable[[SendValue], None], target: int, parent: int) -> NoReturn:
-    """Be the child: never return, whatever happens.
+    """Run the child, and never return.
 
-    An interrupt from the keyboard goes to the parent too, which then ends the child.
-    Garbage stays, since some of it may be the parent's to finish.
+    The child ignores an interrupt from the keyboard, which also reaches the parent, who kills
+    the child. Garbage is not collected, since finalizers may belong to the parent.
     """
 
     def write(kind: int, value: Any) -> None:
-        if os.getppid() != parent:  # nobody is there to read it
+        if os.getppid() != parent:  # the parent is gone
             os._exit(1)
         data = marshal.dumps((kind, value))
         pipe.write(len(data).to_bytes(_LENGTH_BYTES, "little") + data)
@@ -126,7 +126,7 @@ def _run_child(work: Callable[[SendValue], None], target: int, parent: int) -> N
 
 
 class _ChildMessages:
-    """What a child sends, value by value; `finished` once it has said that it is done."""
+    """Iterates over the values that a child sends; `is_finished` after its last message."""
 
     def __init__(self, pipe: BinaryIO) -> None:
         self._pipe = pipe
@@ -160,9 +160,9 @@ class _ChildMessages:
 
 
 class JobQueue:
-    """The numbers from 0 to `count` - 1, at most MOST_TURNS; each goes to the first who asks.
+    """A queue of the numbers below `count`, shared with children that are forked later.
 
-    Children forked while it is open share it with their parent.
+    Each number goes to one process. `count` is at most MAX_QUEUED_JOBS.
     """
 
     def __init__(self, count: int) -> None:
@@ -175,20 +175,20 @@ class JobQueue:
             yield int.from_bytes(job, sys.byteorder)
 
     def close(self) -> None:
-        """Give the queue back."""
+        """Close the queue."""
         os.close(self._source)
 
 
 def run_jobs_in_children(
     children: int, jobs: int, work: Callable[[int], Any]
 ) -> Generator[tuple[int, Any], None, None]:
-    """Have `children` do the jobs below `jobs`, at most MOST_TURNS; yield number and answer.
+    """Run the jobs with numbers below `jobs` in children; yield (number, answer).
 
-    They answer in turn, so jobs should be alike. A job without an answer, whatever went
-    wrong, is left to the caller, who then meets the error himself.
+    The children are read in turn, so jobs should be alike. A job that failed yields nothing:
+    the caller repeats it and gets the error. `jobs` is at most MAX_QUEUED_JOBS.
     """
 
-    def do(send: SendValue) -> None:
+    def send_answers(send: SendValue) -> None:
         for job in queue:
             send((job, work(job)))
 
@@ -196,7 +196,7 @@ def run_jobs_in_children(
         running: list[Iterator[tuple[int, Any]]] = []
         with suppress(OSError):  # no more processes
             for _ in range(children):
-                running.append(stack.enter_context(run_in_child(do)))
+                running.append(stack.enter_context(run_in_child(send_answers)))
         while running:
             for child in list(running):
                 try:
@@ -213,11 +213,11 @@ def share_jobs(
     do: Callable[[int], Any],
     child_context: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Iterator[Callable[[], list[Any]]]:
-    """Have children do the jobs below `jobs`, at most MOST_TURNS, while the block runs.
+    """Run the jobs with numbers below `jobs` in children while the block runs.
 
-    Yields what does the rest and returns all answers, in the order of the jobs. A child
-    works inside `own()`, where it gets what it cannot take over from its parent. What a
-    child took and did not do, whatever went wrong, is done by the parent.
+    Yields a function that runs the remaining jobs here and returns all answers in order. A
+    child works inside `child_context()`, which opens what it cannot inherit. The parent
+    repeats the jobs that a child failed to do. `jobs` is at most MAX_QUEUED_JOBS.
     """
 
     def help_out(send: SendValue) -> None:
@@ -232,10 +232,10 @@ def share_jobs(
                 children.append(stack.enter_context(run_in_child(help_out)))
 
         def finish() -> list[Any]:
-            done = {job: do(job) for job in queue}
+            answers = {job: do(job) for job in queue}
             for child in children:
-                with suppress(BrainError):  # it died: its jobs are left
-                    done.update(child)
-            return [done[job] if job in done else do(job) for job in range(jobs)]
+                with suppress(BrainError):  # the child failed: its jobs are repeated below
+                    answers.update(child)
+            return [answers[job] if job in answers else do(job) for job in range(jobs)]
 
         yield finish

@@ -1,59 +1,41 @@
-"""Settings of the user in a JSON file, written as a whole."""
+"""Settings of the user in JSON files."""
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InvalidInput, printable_text
+from .atomic_file import write_atomic
+from .file_lock import lock_file
 
 MAX_SETTINGS_BYTES = 1 << 20
-"""The longest file of settings that is read."""
+"""Size limit of a settings file."""
 
 MakeSettingsError = Callable[[str], InvalidInput]
-"""Makes an error of the words that say what is wrong."""
+"""Makes the error for a message."""
 
 
 @contextmanager
 def exclusive_lock(path: Path) -> Iterator[None]:
-    """Hold the folder of a file, made if need be, against others that change files in it.
-
-    It is synced in the end.
-    """
+    """Lock the folder of a file, which is created, against other changes of files in it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with lock_file(path.parent):
         yield
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def replace_settings_file(path: Path, document: Mapping[str, Any]) -> None:
-    """Put a file in place as a whole, for the user alone; to be used within `alone`."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(json.dumps(document, indent=2) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    """Replace a settings file, for its owner alone; call it under `exclusive_lock`."""
+    write_atomic(path, (json.dumps(document, indent=2) + "\n").encode())
 
 
 def load_settings(path: Path, format: str, make_error: MakeSettingsError) -> dict[str, Any] | None:
-    """Return what a file of a format holds, None if there is none.
+    """Return the fields of a settings file of `format`, None if the file is missing.
 
-    Raises what `bad` makes of the words that say what is wrong with it.
+    Raises the error of `make_error` if the file is too large or malformed.
     """
     try:
         with path.open("rb") as file:
@@ -74,9 +56,9 @@ def load_settings(path: Path, format: str, make_error: MakeSettingsError) -> dic
 def check_settings(
     fields: Mapping[str, Any], settings_type: type[NamedTuple], make_error: MakeSettingsError
 ) -> None:
-    """Raise what `bad` makes of it if a field is none of `kind`, or of another type.
+    """Check that `settings_type` has each field, with the type of its default, else text.
 
-    One without a default is text.
+    Raises the error of `make_error` if not.
     """
     for key, value in fields.items():
         if key not in settings_type._fields:
@@ -87,12 +69,12 @@ def check_settings(
 
 
 def non_default_settings(settings: NamedTuple) -> dict[str, Any]:
-    """Return the settings that are not the default."""
+    """Return the settings that differ from their defaults."""
     defaults = settings._field_defaults
     return {key: value for key, value in settings._asdict().items() if value != defaults.get(key)}
 
 
 def save_settings(path: Path, format: str, settings: Mapping[str, Any]) -> None:
-    """Keep settings in a file, for the user alone. Raises `OSError`."""
+    """Write a settings file, for its owner alone. Raises `OSError`."""
     with exclusive_lock(path):
         replace_settings_file(path, {"format": format, **settings})

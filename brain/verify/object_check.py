@@ -20,8 +20,7 @@ from ..objects import tree_node as tree_nodes
 from ..objects.tree_node import TreeNode
 from ..repo.open.session import Session
 from ..results import Finding
-from ..store.object_ranges import ObjectRange
-from ..store.protocol import ObjectKind
+from ..store.protocol import ObjectKind, ObjectRange
 from .parent_diff import EdgeChecker, EdgeResult
 
 OBJECTS_PER_PART = 4096

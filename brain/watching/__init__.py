@@ -1,7 +1,7 @@
-"""Watching: what any program changes in the folder of a brain is recorded as it changes.
+"""Watch the folder of a brain and record changes by any program.
 
-`Watch` is the loop; `events` tells it what the system saw change (`inotify` on Linux,
-`notified` elsewhere), `settling` when a change is over.
+`watch` is the loop. A backend (`inotify` on Linux, `watchfiles_backend` elsewhere) reports
+changes as `change_events`, and `debounce` decides when a change is over.
 """
 
 from .watch import Watch, WatchFailure

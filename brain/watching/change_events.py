@@ -1,23 +1,20 @@
-"""Change events of a folder, whatever the system reports them with."""
+"""What a backend reports of changes in a folder."""
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..worktree.ignore_rules import IgnoreRules
-
 if TYPE_CHECKING:
-    from pathlib import Path
     from typing import Protocol
-else:
+else:  # see `store.protocol`
     Protocol = object
 
 
 class ObservedChanges(NamedTuple):
-    """What changed: files and folders by their paths, or possibly anything.
+    """Paths of changed files and folders.
 
-    `writing` are files that were written to, now or earlier, and are still open.
+    With `rescan_needed` anything may have changed. `open_files` were written to, now or
+    earlier, and are still open.
     """
 
     paths: frozenset[str] = frozenset()
@@ -26,35 +23,19 @@ class ObservedChanges(NamedTuple):
 
 
 class WatchBackend(Protocol):
-    """A folder under watch, but for what the brain in it leaves out.
+    """Watches the folder of a brain, without its ignored files and without following links.
 
-    Whatever changes after it was opened is told once. What lies behind links is not watched.
+    Each change after the backend was opened is reported once.
     """
 
     def wait(self, seconds: float | None) -> ObservedChanges:
-        """Return what changed, as soon as something does; nothing after `seconds` or `wake`.
+        """Return the next changes; none after so many seconds, or after `wake`.
 
         Raises `NoBrain` if the folder is gone, and `BrainError` (`cannot_watch`).
         """
 
     def wake(self) -> None:
-        """Let `wait` return; from a thread or the handler of a signal."""
+        """Make `wait` return. A thread or a signal handler may call this."""
 
     def close(self) -> None:
         """Stop watching."""
-
-
-def open_backend(root: Path) -> WatchBackend:
-    """Watch the folder of a brain by the means of this system.
-
-    Raises `BrainError` (`cannot_watch`) or `InvalidInput` (`bad_ignore`).
-    """
-    rules = IgnoreRules.load(root)
-    if sys.platform == "linux":
-        from .inotify import InotifyBackend
-
-        return InotifyBackend(root, rules)
-    else:
-        from .watchfiles_backend import WatchfilesBackend
-
-        return WatchfilesBackend(root, rules)

@@ -6,10 +6,10 @@ from .change_events import ObservedChanges
 
 
 class Debouncer:
-    """Collects what changed until it may be recorded. Times are seconds of one clock.
+    """Collects changes until they are recorded. Times are seconds of one clock.
 
-    A change is over after `quiet` seconds without another, if no file is still open that
-    was written to; at the latest `longest` seconds after it began.
+    A change is over after `quiet` seconds without another one, if no written file is still
+    open, and at most `longest` seconds after it began.
     """
 
     def __init__(self, quiet: float, longest: float) -> None:
@@ -24,7 +24,7 @@ class Debouncer:
         return bool(self._paths) or self._rescan_needed
 
     def add_changes(self, changes: ObservedChanges, now: float) -> None:
-        """Take what was seen to change."""
+        """Add observed changes."""
         if changes.paths or changes.rescan_needed:
             self._first_time = self._first_time if self else now
             self._last_time = now

@@ -123,7 +123,7 @@ class InotifyBackend:
         return stat.S_ISREG(st.st_mode) and st.st_size == 0
 
     def _read_events(self) -> Iterator[tuple[int, int, str]]:
-        """Yield what is in the queue: the number of the watch, what happened, and to which name."""
+        """Yield (watch descriptor, event mask, name) of the queued events."""
         while True:
             try:
                 data = os.read(self._fd, _BUFFER_BYTES)
@@ -136,7 +136,7 @@ class InotifyBackend:
                 yield watch, mask, os.fsdecode(data[at - length : at].rstrip(b"\0"))
 
     def _reload_rules(self) -> None:
-        """Follow a changed `.brainignore`; one that is wrong is told of when it is recorded by."""
+        """Follow a changed `.brainignore`; recording reports one that is wrong."""
         try:
             self._rules = IgnoreRules.load(self._root)
         except InvalidInput:
@@ -144,7 +144,7 @@ class InotifyBackend:
         self._add_watches("", _ROOT_EVENTS)
 
     def _add_watches(self, folder: str, extra_mask: int = 0) -> None:
-        """Watch a folder and those in it; one that is watched already goes by its new name."""
+        """Watch a folder and its subfolders; one that is watched already gets its new path."""
         waiting = [folder]
         while waiting:
             path = waiting.pop()
@@ -171,7 +171,7 @@ class InotifyBackend:
 
 
 def _raise_unless_inaccessible(number: int) -> None:
-    """Pass over a folder that is gone or closed to us, which the scan has its own words for."""
+    """Ignore a folder that is gone or not accessible, which the scan reports itself."""
     if number not in (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP):
         raise _cannot_watch_error(number)
 

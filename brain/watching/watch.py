@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,11 +12,12 @@ from ..errors import BrainError, InvalidInput, Locked, NoBrain, StoreError, erro
 from ..repo.open.session import CONTROL_FOLDER
 from ..results import Watched
 from ..store.writer_lock import writer_lock
-from . import change_events
-from .change_events import ObservedChanges
+from ..worktree.ignore_rules import IgnoreRules
+from .change_events import ObservedChanges, WatchBackend
 from .debounce import Debouncer
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import TracebackType
 
     from ..api.brain import Brain
@@ -27,16 +29,16 @@ _MAX_SINGLE_PATHS = 100
 
 
 class WatchFailure(NamedTuple):
-    """What could not be recorded, and why; it is tried again with the next change."""
+    """Changes could not be recorded; they are tried again with the next change."""
 
     error: BrainError
 
 
 class Watch:
-    """Records what changes in the folder of a brain, as it changes.
+    """Records changes in the folder of a brain as they happen.
 
-    `quiet` and `longest` are seconds: see `Settling`. A brain has one watcher at a time:
-    making a second one raises `Locked` (`watched`). Raises as `events.opened` too.
+    `quiet` and `longest` are in seconds: see `Debouncer`. Raises `Locked` (`watched`) if the
+    brain has another watcher, `BrainError` (`cannot_watch`), `InvalidInput` (`bad_ignore`).
     """
 
     def __init__(self, brain: Brain, quiet: float = 0.5, longest: float = 10.0) -> None:
@@ -48,7 +50,7 @@ class Watch:
         self._is_stopped = False
         with ExitStack() as stack:
             stack.enter_context(_hold_watch_lock(brain))
-            self._events = change_events.open_backend(brain.root)
+            self._events = _open_backend(brain.root)
             stack.callback(self._events.close)
             self._resources = stack.pop_all()
 
@@ -64,22 +66,22 @@ class Watch:
         self._resources.close()
 
     def stop(self) -> None:
-        """Let `run` record what waits, and end; from a thread or the handler of a signal."""
+        """Make `run` record pending changes and end. A thread or a signal handler may call this."""
         self._is_stopped = True
         self._events.wake()
 
     def catch_up(self) -> Watched | None:
-        """Record what changed while nobody watched. Raises as `Brain.snapshot`."""
+        """Record what changed before the watch began. Raises as `Brain.snapshot`."""
         return self._record_changes(None)
 
     def run(self) -> Iterator[Watched | WatchFailure]:
         """Yield what is recorded, or could not be, until `stop`. Raises `NoBrain`."""
         while not self._is_stopped:
-            left = self._debouncer.seconds_left(time.monotonic())
-            if left == 0:
+            seconds = self._debouncer.seconds_left(time.monotonic())
+            if seconds == 0:
                 yield from self._record_paths(self._debouncer.take_changes())
             else:
-                self._debouncer.add_changes(self._events.wait(left), time.monotonic())
+                self._debouncer.add_changes(self._events.wait(seconds), time.monotonic())
         self._debouncer.add_changes(self._events.wait(0), time.monotonic())
         if self._debouncer or self._failed_paths or self._rescan_pending:
             yield from self._record_paths(self._debouncer.take_changes())
@@ -147,7 +149,7 @@ class Watch:
 
 @contextmanager
 def _hold_watch_lock(brain: Brain) -> Iterator[None]:
-    """Be the one watcher of a brain. Raises `Locked` (`watched`)."""
+    """Lock out other watchers of a brain. Raises `Locked` (`watched`)."""
     folder = brain.root / CONTROL_FOLDER / WATCH_FOLDER_NAME
     if folder.is_symlink():
         raise StoreError(
@@ -168,3 +170,19 @@ def _hold_watch_lock(brain: Brain) -> Iterator[None]:
                 hint="one watcher is enough: it records what any program changes",
             ) from error
         yield
+
+
+def _open_backend(root: Path) -> WatchBackend:
+    """Open the backend for this system: inotify on Linux, watchfiles elsewhere.
+
+    Raises `BrainError` (`cannot_watch`) or `InvalidInput` (`bad_ignore`).
+    """
+    rules = IgnoreRules.load(root)
+    if sys.platform == "linux":
+        from .inotify import InotifyBackend
+
+        return InotifyBackend(root, rules)
+    else:
+        from .watchfiles_backend import WatchfilesBackend
+
+        return WatchfilesBackend(root, rules)

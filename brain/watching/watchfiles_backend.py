@@ -91,7 +91,7 @@ class WatchfilesBackend:
                 ignore_permission_denied=True,
             ):
                 self._change_queue.put(found)
-        except Exception as error:  # noqa: BLE001  told where it is waited for
+        except Exception as error:  # noqa: BLE001 (`wait` raises it)
             self._listener_error = error
             self._stop.is_watching.set()
             self._change_queue.put(None)

@@ -7,7 +7,6 @@ import io
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from typing import overload
 
 from .. import limits
 from ..errors import InvalidInput, printable_text
@@ -70,26 +69,28 @@ def read_candidates(
             folders.close()
 
 
-@overload
-def read_working_file(root: RootPath, path: str) -> bytes: ...
-@overload
-def read_working_file(root: RootPath, path: str, limit: int) -> bytes | None: ...
-def read_working_file(
-    root: RootPath, path: str, limit: int = limits.MAX_FILE_BYTES
-) -> bytes | None:
-    """Return the content of the file at `path`, or None if it has more than `limit` bytes.
+def read_working_file(root: RootPath, path: str) -> bytes:
+    """Return the content of the file at `path`, for a link its text.
 
-    For a link, its text. Raises as `read_many` does.
+    Raises as `read_candidates`.
     """
+    content = read_bounded_file(root, path, limits.MAX_FILE_BYTES)
+    if content is None:
+        raise AssertionError("`read_candidates` refuses larger files")
+    return content
+
+
+def read_bounded_file(root: RootPath, path: str, limit: int) -> bytes | None:
+    """As `read_working_file`, but return None for a file of more than `limit` bytes."""
     for _, content in read_candidates(root, [lstat_candidate(root, path)]):
         if isinstance(content, bytes):
             return content if len(content) <= limit else None
         if content.size > limit:
             return None
-        whole = content.raw.readall()
+        data = content.raw.readall()
         content.verify_unchanged()
-        return whole
-    raise AssertionError("one candidate, one content")
+        return data
+    raise AssertionError("one candidate has one content")
 
 
 def lstat_candidate(root: RootPath, path: str) -> CandidateFile:

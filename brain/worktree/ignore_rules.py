@@ -1,4 +1,4 @@
-"""Which files a brain ignores: the default rules, then the lines of `.brainignore`; the last match wins.
+"""Ignore rules: the defaults, then the lines of `.brainignore`; the last match wins.
 
 In gitignore syntax, with names compared in lower case:
 

@@ -1,13 +1,13 @@
 """Rescan: compare the stat cache with the file system, and classify what differs.
 
-A part of the cache is compared at once: its paths go through lstat and the packed
-outcome is compared with what is stored. Only parts that differ are looked at closely.
-The links that such a path could lead through do no harm here: a folder that became a
-link differs itself, and whoever reads the result drops what lies below.
+A part of the cache is compared at once: the packed results of lstat for all its paths
+against the stored bytes. Only parts that differ are compared entry by entry. A path that
+leads through a link does no harm: a folder that became a link differs itself, and the
+caller drops the entries below it.
 
-lstat under one interpreter lock is slow, so children do it, in the folder of the brain
-as their own, which spares them `dir_fd`. They take groups of parts and answer with the
-places of what differs. Groups that none answers for are compared here.
+lstat under one interpreter lock is slow, so children call it, with the folder of the brain
+as their current folder, which avoids `dir_fd`. They take groups of parts and answer with
+the places of entries that differ. Groups without an answer are compared here.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def find_differing_entries(
 ) -> list[tuple[str, bytes]]:
     """Return path and known fingerprint of every entry that is gone or differs.
 
-    `tick` is told the number of entries compared so far, about.
+    `tick` gets the approximate number of entries compared so far.
     """
     size = max(_MIN_PARTS_PER_GROUP, -(-len(cache.parts) // _MAX_GROUPS))
     groups = range(-(-len(cache.parts) // size))

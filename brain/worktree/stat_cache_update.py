@@ -6,8 +6,9 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 
+from ..util.atomic_file import write_atomic
 from . import file_fingerprint
-from .dirfd import OPEN_FOLDER_FLAGS, RootPath, open_root, write_all
+from .dirfd import OPEN_FOLDER_FLAGS, RootPath, open_root
 from .ignore_rules import TEMPORARY_PREFIX
 from .scan import ScanResult
 from .stat_cache import ROOT_FOLDER_PATH, StatCache, encode_stat_cache
@@ -33,7 +34,8 @@ def write_stat_cache(
         return
     with open_root(root) as root_fd, suppress(OSError):
         moment = _scan_start_time(root_fd, scan)
-        _replace_cache_file(file, encode_stat_cache(next_stat_cache(scan, bundle, proven, moment)))
+        data = encode_stat_cache(next_stat_cache(scan, bundle, proven, moment))
+        write_atomic(file, data, durable=False)
 
 
 def _scan_start_time(root_fd: int, scan: ScanResult) -> int:
@@ -59,21 +61,6 @@ def _scan_start_time(root_fd: int, scan: ScanResult) -> int:
         with suppress(OSError):
             os.unlink(temporary, dir_fd=folder_fd)
         os.close(folder_fd)
-
-
-def _replace_cache_file(file: str, data: bytes) -> None:
-    temporary = f"{file}.{os.urandom(8).hex()}"
-    try:
-        fd = os.open(temporary, _CREATE_FLAGS, 0o600)
-        try:
-            write_all(fd, data)
-        finally:
-            os.close(fd)
-        os.replace(temporary, file)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
 
 
 def next_stat_cache(

@@ -21,19 +21,19 @@ from .ignore_rules import IgnoreRules
 from .mounts import crosses_device_error
 
 NO_CHILDREN: frozenset[str] = frozenset()
-"""No child of a folder is known."""
+"""For a folder without known children."""
 
 _PROGRESS_INTERVAL = 1024
 _MAX_LISTED_NAMES = 20
-"""Of the names that are refused, or of files with several, so many are told one by one."""
+"""Refused names, and files with hard links, that are listed one by one."""
 _MAX_PLAIN_CHARS = limits.MAX_FILE_NAME_BYTES
 _UNUSUAL_CHARS = frozenset("\\:~")
 NESTED_STORE_FOLDERS = {".git": "repository", ".brain": "brain"}
-"""What a folder of that name, below the top, is the store of."""
+"""Names of folders below the top that hold another store, and what kind it is."""
 
 
 class CandidateFile(NamedTuple):
-    """A file not proven unchanged. `size` is in bytes; `fingerprint` as in `stats`."""
+    """A file not proven unchanged. `size` is in bytes; `fingerprint` as in `file_fingerprint`."""
 
     path: str
     kind: int
@@ -44,7 +44,7 @@ class CandidateFile(NamedTuple):
 class FolderWalk:
     """Collects the files of folders; `files` starts with the number already known.
 
-    `tick` is told the number of files now and then.
+    `tick` gets the number of files now and then.
     `changed`, `notices` and `folders` (fingerprints of listed folders, by path, the root
     as "") grow with each call. Every method raises `InvalidInput` with code
     `unreadable`, `crosses_device`, `bad_name`, `bad_char`, `bad_path`, `too_deep`,
@@ -185,7 +185,8 @@ class FolderWalk:
         if not self._rules.is_ignored(path, name, is_folder):
             return False
         if "/" in path and name.lower() in NESTED_STORE_FOLDERS:
-            what = f"left out: {printable_text(path)} belongs to another {NESTED_STORE_FOLDERS[name.lower()]}"
+            kind = NESTED_STORE_FOLDERS[name.lower()]
+            what = f"left out: {printable_text(path)} belongs to another {kind}"
             self._add_notice("nested", path, what)
         return True
 
@@ -201,9 +202,7 @@ class FolderWalk:
     def _notice_hard_links(self, path: str, count: int) -> None:
         self._hard_link_count += 1
         if self._hard_link_count <= _MAX_LISTED_NAMES:
-            what = (
-                f"{printable_text(path)} has {count} names: whoever changes one changes this file"
-            )
+            what = f"{printable_text(path)} has {count} names: a change through one changes all"
             self._add_notice("hard_link", path, what)
 
     def _is_link_inside(self, path: str, st: os.stat_result) -> bool:
@@ -244,8 +243,8 @@ def check_name_collisions(prefix: str, names: list[str]) -> None:
         return
     for other, name in portability.find_case_collisions(sorted(names)):
         raise InvalidInput(
-            f"{printable_text(prefix + other)} and {printable_text(prefix + name)} cannot lie in one "
-            "folder on macOS or Windows",
+            f"{printable_text(prefix + other)} and {printable_text(prefix + name)}"
+            " cannot lie in one folder on macOS or Windows",
             code="case_collision",
             hint="rename one of them",
         )

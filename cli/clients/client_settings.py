@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 import sys
-import tempfile
 import tomllib
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from brain.errors import Conflict, InvalidInput, printable_text
 from brain.skills.strict_yaml import load_yaml_file
+from brain.util.atomic_file import write_atomic
 
 from . import json_editor, toml_yaml_editor
 from .mcp_clients import PROJECT_SCOPE, McpClient
@@ -136,25 +134,17 @@ def write_change(change: SettingsChange) -> None:
     """
     target = change.path.resolve()  # a link, as of dotfiles kept elsewhere, stays one
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(change.after)
-            file.flush()
-            os.fsync(handle)
-        if change.before is not None:
-            os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+
+    def refuse_changed_file() -> None:
         if _read_settings(target) != change.before:
             raise Conflict(
                 f"{printable_text(change.path)} was changed by somebody else meanwhile",
                 code="settings_changed",
                 hint="try again",
             )
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
+
+    mode = 0o600 if change.before is None else stat.S_IMODE(target.stat().st_mode)
+    write_atomic(target, change.after.encode(), mode=mode, before_rename=refuse_changed_file)
 
 
 def _read_settings(path: Path) -> str | None:

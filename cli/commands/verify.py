@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from brain.errors import VerificationFailed
+from brain.util.atomic_file import write_atomic
 
 from ..command import READ_EXITS, brain_command
 from ..context import App
@@ -198,15 +198,6 @@ def lineage_command(app: App, rev: str | None, output: str | None) -> None:
     if not output:
         raise click.UsageError("Missing option '-o': where to write.")
     head = app.brain.show(rev or "@").info.snapshot
-    unfinished = f"{output}.part"
-    try:
-        with open(unfinished, "wb") as file:
-            file.writelines(app.brain.export_lineage(rev or "@"))
-            size = file.tell()
-        os.replace(unfinished, output)
-    except BaseException:
-        if os.path.exists(unfinished):
-            os.unlink(unfinished)
-        raise
+    size = write_atomic(output, app.brain.export_lineage(rev or "@"), mode=None)
     words = f"The lineage of {short_id(head)} is in {escape(output)}, {pluralize(size, 'byte')}"
     emit(app, LineageExport(head, output, size), [words])

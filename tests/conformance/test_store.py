@@ -10,10 +10,10 @@ import pytest
 
 from brain.digest import blob_id, domain_hash
 from brain.errors import BrainError, Conflict, FormatError, NotFound, StoreError
-from brain.store.memory import MemoryStore
 from brain.store.protocol import LARGE_BLOB_BYTES, ObjectKind, PendingWrite, Store
 from brain.store.sqlite_store import create_store
 from tests.support.blob_checks import check_all_blobs
+from tests.support.memory_store import MemoryStore
 
 BIG = 32 << 20
 """A size to announce that makes the store on disk take its way for large loads."""

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from brain.digest import blob_id
 from brain.store.blobs.chunk_list import SMALL_CHUNK_BYTES
 from brain.store.blobs.large_blob_writer import MAX_CHUNK_BYTES, MEAN_CHUNK_BYTES
-from brain.store.memory import MemoryStore
 from brain.store.protocol import LARGE_BLOB_BYTES, Store
 from brain.store.sqlite_store import SqliteStore, create_store
 from tests.support.blob_checks import check_all_blobs
+from tests.support.memory_store import MemoryStore
 
 
 def text(size: int, seed: int) -> bytes:
@@ -158,6 +158,24 @@ def test_an_edit_in_the_middle_stores_a_few_chunks(
     assert disk.read_blob(new) == content
 
 
+@pytest.mark.parametrize("expected", [0, 32 << 20])
+@pytest.mark.parametrize("extra", [-1, 0, 1])
+def test_a_blob_at_the_limit_is_stored_whichever_way_it_comes(
+    disk: SqliteStore, expected: int, extra: int
+) -> None:
+    first, second, third = (NOISE[start : start + LARGE_BLOB_BYTES + extra] for start in (0, 1, 2))
+    with disk.transaction(expected) as tx:
+        tx.put_blobs([(blob_id(first), first), (blob_id(b"small"), b"small")])
+        assert tx.put_blob(second) == blob_id(second)
+        assert tx.put_blob_stream(io.BytesIO(third), len(third), None) == blob_id(third)
+    for content in (first, second, third, b"small"):
+        assert disk.read_blob(blob_id(content)) == content
+    for content in (first, second, third):
+        chunk_list = disk.chunk_list_of(blob_id(content))
+        assert chunk_list is not None
+        assert (chunk_list.chunks == [blob_id(content)]) == (extra < 0)
+
+
 def test_an_unchanged_file_stores_nothing(disk: SqliteStore, folder: Path) -> None:
     base = put(disk, PROSE, None)
     before = stored_bytes(folder)
@@ -197,12 +215,12 @@ with open(folder / "big", "r+b", buffering=0) as file:
     size = 96 << 20
     os.truncate(file.fileno(), size)
     with store.transaction() as tx:
-        base = tx.put_stream(file, size, None)
+        base = tx.put_blob_stream(file, size, None)
     file.seek(size)
     file.write(b"one more line")
     file.seek(0)
     with store.transaction() as tx:
-        grown = tx.put_stream(file, size + 13, base)
+        grown = tx.put_blob_stream(file, size + 13, base)
 assert sum(map(len, store.stream_blob(grown))) == size + 13
 with store.check_blobs(lambda id, content: False) as parts:
     assert not [part for part in parts if part.faults]

@@ -89,7 +89,7 @@ def test_a_recipe_of_another_size_than_the_tree_says_is_refused_before_a_chunk_i
 ) -> None:
     bomb(brain)
     chunks = chunks_read(monkeypatch)
-    with again(brain) as opened, pytest.raises(StoreError, match="recipe") as caught:
+    with again(brain) as opened, pytest.raises(StoreError, match="chunk list") as caught:
         ask(opened)
     assert caught.value.code == "corrupt_object" and chunks == []
 
@@ -123,7 +123,7 @@ def test_a_planted_file_to_be_written_does_not_set_a_bomb_off(brain: Brain) -> N
     id = bomb(brain)
     (brain.root / "skills/small/SKILL.md").unlink()
     execute_in_store(brain.root, pending_write_statement("skills/small/SKILL.md", 0, id))
-    with again(brain) as opened, pytest.raises(StoreError, match="recipe"):
+    with again(brain) as opened, pytest.raises(StoreError, match="chunk list"):
         opened.snapshot("next")
     assert not (brain.root / "skills/small/SKILL.md").exists()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,10 +14,10 @@ from brain.errors import BrainError, Conflict, NotFound, StoreError
 from brain.objects import operation
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Jump, Snapshot
-from brain.store.memory import MemoryStore
 from brain.store.protocol import LARGE_BLOB_BYTES, ObjectKind, PendingWrite, Store, StoreTransaction
 from brain.store.sqlite_store import create_store, open_store_reader
 from tests.support.blob_checks import check_all_blobs
+from tests.support.memory_store import MemoryStore
 
 BULK = 32 << 20
 
@@ -190,6 +191,34 @@ def test_what_grew_from_a_redacted_blob_reads_as_before(store: Store, gone: int)
         if number != gone:
             assert store.read_blob(blob) == content
     assert check_all_blobs(store).faults == []
+
+
+@pytest.mark.parametrize("redacted_step", [0, 40, 61, 62, 63, 64, 65, 79])
+def test_redacting_a_version_of_a_log_of_noise_harms_no_other(
+    tmp_path: Path, redacted_step: int
+) -> None:
+    """Steps of 33 kB are chunks of their own, so that long lists become prefixes of others."""
+    store = create_store(tmp_path / ".brain")
+    content = random.Random(1).randbytes(LARGE_BLOB_BYTES)
+    versions = [(_put_stream(store, content, None), len(content))]
+    for step in range(1, 80):
+        content += random.Random(step).randbytes(33_000)
+        versions.append((_put_stream(store, content, versions[-1][0]), len(content)))
+    depths = [chunk_list.depth for id, _ in versions if (chunk_list := store.chunk_list_of(id))]
+    assert len(depths) == len(versions) and max(depths) >= 1
+    erased, _ = versions.pop(redacted_step)
+    with store.transaction() as tx:
+        tx.redact_blob(erased, SNAPSHOT, none)
+    assert not store.has_object(erased)
+    for id, size in versions:
+        assert store.read_blob(id) == content[:size]
+    assert check_all_blobs(store).faults == []
+    store.close()
+
+
+def _put_stream(store: Store, content: bytes, base: bytes | None) -> bytes:
+    with store.transaction() as tx:
+        return tx.put_blob_stream(io.BytesIO(content), len(content), base)
 
 
 def test_chunks_go_with_the_last_blob_that_needs_them(store: Store) -> None:

@@ -13,9 +13,9 @@ import pytest
 
 from brain.digest import blob_id
 from brain.errors import Conflict, Locked, StoreError
-from brain.store.memory import MemoryStore
 from brain.store.protocol import ObjectKind, Store
 from brain.store.sqlite_store import create_store, open_store, open_store_reader
+from tests.support.memory_store import MemoryStore
 
 START = """
 import os, sys
@@ -31,13 +31,13 @@ UPSERTS = """
 name = sys.argv[2].encode()
 for number in range(60):
     while True:
-        head = store.ref("main")
+        head = store.read_ref("main")
         count = int(head) if head else 0
         try:
             with store.transaction() as tx:
                 tx.put_blob(b"%s %d" % (name, number))
                 tx.append_operation(b"%s %d" % (name, number))
-                tx.set_ref("main", head, b"%d" % (count + 1))
+                tx.update_ref("main", head, b"%d" % (count + 1))
             break
         except Conflict:
             pass
@@ -47,7 +47,7 @@ FOREVER = """
 number = 0
 while True:
     with store.transaction() as tx:
-        tx.set_ref("main", tx.ref("main"), tx.put_blob(b"%d" % number))
+        tx.update_ref("main", tx.read_ref("main"), tx.put_blob(b"%d" % number))
         tx.append_operation(b"%d" % number)
     os.write(1, b"%d\\n" % number)
     number += 1

@@ -36,7 +36,6 @@ from brain.objects.tree_node import INNER, join_hashes
 from brain.proofs.proof_verification import verify_proof_bytes, verify_proof_content
 from brain.repo.open.session import Session
 from brain.store import redaction_table
-from brain.store.memory import MemoryStore
 from brain.store.protocol import ObjectKind
 from brain.trust import ed25519, signature_format, signature_verification
 from brain.trust.rights_graph import RightsSource
@@ -50,6 +49,7 @@ from tests.support.conformance.golden_vectors import (
     vector_id,
     vector_paths,
 )
+from tests.support.memory_store import MemoryStore
 from tests.support.node_store import MemoryNodeStore
 from tests.vectors import generate
 from tests.vectors.families import evidence, logs, receipts, rights, signatures

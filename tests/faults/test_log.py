@@ -24,10 +24,10 @@ from tests.support.tlog_ledgers import (
 COMMITS = """
 import os, sys
 from pathlib import Path
-from tests.support.tlog_ledgers import an_id, grow, ledger
-log = ledger(Path(sys.argv[1]))
+from tests.support.tlog_ledgers import commit_snapshots, open_ledger_with_fixed_clock
+log = open_ledger_with_fixed_clock(Path(sys.argv[1]))
 for seq in (1, 2):
-    grow(log, "a", [seq])
+    commit_snapshots(log, "a", [seq])
     os.write(1, b"%d\\n" % seq)
 """
 """Makes a log and commits twice."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 
 from ...errors import error_from_os
+from ...util.atomic_file import move_durable, write_atomic
 
 
 def make_private_folder(folder: Path) -> Path:
@@ -21,20 +21,9 @@ def make_private_folder(folder: Path) -> Path:
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Write or replace a file, atomically and durably."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    """Put a file in place, durable when this returns; an older one is replaced."""
     try:
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            with open(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        _sync_folder(path.parent)
+        write_atomic(path, content)
     except OSError as error:
         raise error_from_os(error) from error
 
@@ -42,9 +31,7 @@ def write_durably(path: Path, content: bytes) -> None:
 def move_durably(path: Path, to: Path) -> None:
     """Move a file, durably."""
     try:
-        os.replace(path, to)
-        _sync_folder(to.parent)
-        _sync_folder(path.parent)
+        move_durable(path, to)
     except OSError as error:
         raise error_from_os(error) from error
 
@@ -68,11 +55,3 @@ def list_files(folder: Path, suffix: str) -> list[str]:
     except OSError as error:
         raise error_from_os(error) from error
     return sorted(name for name in names if name.endswith(suffix) and not name.startswith("."))
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

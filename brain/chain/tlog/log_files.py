@@ -17,6 +17,7 @@ from ...store.connection import Connection, DatabaseLabels
 from ...store.file_checks import FileIdentities
 from ...store.writer_lock import writer_lock
 from ...trust import ed25519, keyfile
+from ...util.atomic_file import move_durable, sync_folder
 from . import log_schema
 from .log_reader import LogReader
 
@@ -77,10 +78,9 @@ def _build_log(folder: Path) -> None:
         db.execute("PRAGMA journal_mode=WAL")
     finally:
         db.close()
-    os.rename(path, folder / LOG_DATABASE)
+    move_durable(path, folder / LOG_DATABASE)
     _remove_unfinished(path)
-    database_file.sync_folder(os.fspath(folder))
-    database_file.sync_folder(os.path.dirname(os.path.abspath(folder)))
+    sync_folder(os.path.dirname(os.path.abspath(folder)))
 
 
 def _remove_unfinished(path: str) -> None:

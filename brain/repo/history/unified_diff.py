@@ -117,7 +117,7 @@ def _read_side(session: Session, blob: str | None, path: str, *, stored: bool) -
             return "redacted"
         if stored:
             raise
-        content = file_reader.read_working_file(session.root, path, limit=MAX_DIFF_BYTES)
+        content = file_reader.read_bounded_file(session.root, path, MAX_DIFF_BYTES)
         return _TOO_LARGE if content is None else content
     return session.reader.read_blob(blob_id) if size <= MAX_DIFF_BYTES else _TOO_LARGE
 

@@ -17,6 +17,7 @@ from ...objects.tree_entry import FILE, TreeEntry
 from ...results import Init
 from ...store.protocol import ObjectKind, PendingWrite, StoreTransaction
 from ...store.sqlite_store import create_store, open_store
+from ...util.atomic_file import sync_folder
 from ..core.transaction import lock_for_writing, log_operation, sign_new_snapshot
 from ..open import manifest
 from ..open.session import CONTROL_FOLDER, Session, SigningKeyProvider, head_ref
@@ -57,7 +58,7 @@ def create_brain(
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
         raise
-    fsync_folder(root)
+    sync_folder(root)
     session = Session(root, open_store(root / CONTROL_FOLDER), author)
     session.sign_with = sign_with
     with lock_for_writing(session):  # recovery writes the pending manifest
@@ -77,15 +78,6 @@ def _create_store(
             return _record_manifest_genesis(session, tx, text)
     finally:
         store.close()
-
-
-def fsync_folder(folder: Path) -> None:
-    """Flush the entries of `folder` to the disk, so that a rename survives a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _record_manifest_genesis(session: Session, tx: StoreTransaction, text: bytes | None) -> bytes:

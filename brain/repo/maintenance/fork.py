@@ -22,13 +22,14 @@ from ...objects.bundle import Bundle
 from ...results import Forked
 from ...store.protocol import ObjectKind, PendingWrite, StoreTransaction
 from ...store.sqlite_store import create_store, open_store
+from ...util.atomic_file import sync_folder
 from ..core.checkout import Progress, no_progress
 from ..core.path_collisions import refuse_invalid_bundle
 from ..core.transaction import lock_for_writing
 from ..open.session import CONTROL_FOLDER, Session
 from ..read import blob_stream
 from ..read.revisions import resolve_revision
-from .create import fsync_folder, record_genesis
+from .create import record_genesis
 
 _BLOBS_PER_BATCH = 1024
 """The small blobs that are copied at a time."""
@@ -58,7 +59,7 @@ def fork_brain(
     except BaseException:
         shutil.rmtree(root if is_new else staging, ignore_errors=True)
         raise
-    fsync_folder(root)
+    sync_folder(root)
     child = Session(root, open_store(root / CONTROL_FOLDER), session.author)
     try:
         with lock_for_writing(child):  # recovery writes the pending files

@@ -194,7 +194,7 @@ def read_marker_file(session: Session, path: str) -> bytes | None:
     if file.is_symlink() or not file.is_file():
         return None
     max_bytes = limits.MAX_LINE_MERGE_BYTES
-    content = file_reader.read_working_file(
+    content = file_reader.read_bounded_file(
         session.control_folder, f"{CONFLICTS_FOLDER}/{path}", max_bytes
     )
     if content is None:

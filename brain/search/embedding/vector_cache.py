@@ -8,14 +8,16 @@ a number). All numbers are little endian. Anything after a damaged run is ignore
 
 from __future__ import annotations
 
-import fcntl
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 from blake3 import blake3
+
+from ...util.atomic_file import write_atomic
+from ...util.file_lock import lock_file
 
 if TYPE_CHECKING:
     from .embedder import Matrix
@@ -46,7 +48,7 @@ class VectorCache:
 
     def add(self, vectors: Mapping[bytes, Matrix]) -> None:
         """Add vectors of equal length; those of another length than before are forgotten."""
-        with suppress(OSError), self._exclusive_lock() as file:
+        with suppress(OSError), lock_file(self._path) as file:
             if os.fstat(file).st_size != self._valid_bytes:  # another process wrote to it
                 self._load_file()
             length = len(next(iter(vectors.values())))
@@ -71,20 +73,8 @@ class VectorCache:
         with suppress(OSError):
             if not self._path:
                 return
-            temporary = f"{self._path}.{os.getpid()}"
-            with open(temporary, "wb", opener=_open_private) as file:
-                file.write(self._file_header() + (_encode_run(self._vectors) if wanted else b""))
-                self._valid_bytes = file.tell()
-            os.replace(temporary, self._path)
-
-    @contextmanager
-    def _exclusive_lock(self) -> Iterator[int]:
-        file = _open_private(self._path, os.O_RDWR | os.O_CREAT)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield file
-        finally:
-            os.close(file)
+            data = self._file_header() + (_encode_run(self._vectors) if wanted else b"")
+            self._valid_bytes = write_atomic(self._path, data, durable=False)
 
     def _file_header(self) -> bytes:
         return VECTOR_FILE_MAGIC + self._tag + self._dimensions.to_bytes(4, "little")
@@ -119,7 +109,3 @@ def _encode_run(vectors: Mapping[bytes, Matrix]) -> bytes:
     rows = np.ascontiguousarray(np.stack(list(vectors.values())), "<f4")
     body = b"".join(vectors) + rows.tobytes()
     return len(vectors).to_bytes(4, "little") + blake3(body).digest(16) + body
-
-
-def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

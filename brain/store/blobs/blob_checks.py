@@ -1,14 +1,13 @@
 """Verify every blob: small ones in parallel, then large ones.
 
-The rows are cut into parts, which are taken in turn by this process and by forked
-children, each over a connection of its own. Rows are added behind the last part, so the
-parts are the same to all of them; if rows are taken out meanwhile, which the epoch of the
-store tells, the caller begins again. Verdicts come in the order of the rows, whoever gave
-them.
+The rows are cut into ranges, which this process and forked children take from one queue;
+each process has its own connection. New rows are added behind the last range, so all
+processes see the same ranges; if rows are removed meanwhile, the epoch of the store
+changes and the caller begins again. Results come in the order of the rows.
 
-Large blobs come in the order in which they were kept, so one that only grew is
-hashed on from where the one before it ended. A thousand versions of a growing
-file then cost little more than its last one.
+Large blobs are checked in the order in which they were stored, so the hash of one that
+grew continues where the one before it ended. A thousand versions of a growing file then
+cost little more than the last one.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ from .chunk_list import EMPTY_CHUNK_LIST, ChunkList, can_extend
 from .codec import CODEC_CHUNK_LIST, BlobDecoder, corrupt_object_error
 
 MAX_ROW_RANGES = 256
-"""Parts that a store is cut into, so that none has long to wait for the others at the end."""
+"""Many ranges, so that no process waits long for the others at the end."""
 MIN_ROWS_PER_RANGE = 64
-"""Rows in a part, unless there are fewer."""
+"""Rows in a range, unless there are fewer."""
 MIN_RANGES_TO_FORK = 8
-"""Parts from which on children pay."""
+"""Ranges that make a fork worth its cost."""
 
 _RANGE_SQL = (
     f"SELECT {typed_columns('id BLOB, codec INTEGER, data BLOB')} FROM blobs"
@@ -41,7 +40,7 @@ _RANGE_SQL = (
 )
 
 _RangeResult = tuple[list[tuple[bytes, int]], list[tuple[bytes, str]], list[bytes], list[bytes]]
-"""Of one part: a `Checked`, and the ids of large blobs, still to be judged."""
+"""The fields of a `BlobCheckResult` for one range, and the ids of large blobs in it."""
 
 
 @contextmanager
@@ -52,42 +51,33 @@ def check_small_blobs(
     processes: int,
     predicate: BlobPredicate,
 ) -> Iterator[Iterator[BlobCheckResult]]:
-    """Begin to judge all rows but recipes; yield the verdicts, at which children are already.
+    """Check all small blobs; yield an iterator of results, while children work already.
 
-    The ids of recipes are appended to `large`. `open_own` opens a connection for a child.
-    What is sound is shown to `look`.
+    The ids of large blobs are appended to `large`. `open_connection` opens the connection of a
+    child. `predicate` selects among sound blobs.
     """
-    ranges = _split_rows(db)
-    turns = JobQueue(len(ranges))
+    ranges = db.split_rows("blobs", MIN_ROWS_PER_RANGE, MAX_ROW_RANGES)
+    queue = JobQueue(len(ranges))
 
     def work(send: SendValue) -> None:
         with closing(open_connection()) as connection:
-            results = list(_check_ranges(connection, ranges, turns, predicate))
-        for row_range in results:  # not before: nobody listens until the parent has time
+            results = list(_check_ranges(connection, ranges, queue, predicate))
+        for row_range in results:  # not before: the parent reads only when its own work is done
             send(row_range)
 
     children = processes - 1 if len(ranges) >= MIN_RANGES_TO_FORK else 0
-    with closing(turns), ExitStack() as stack:
+    with closing(queue), ExitStack() as stack:
         child_results = [stack.enter_context(run_in_child(work)) for _ in range(children)]
-        yield _merge_in_order(db, ranges, turns, child_results, large, predicate)
-
-
-def _split_rows(db: Connection) -> list[tuple[int, int]]:
-    """Return the parts as their first and last row."""
-    ((first, last),) = db.fetch_all(
-        "SELECT ifnull(min(number), 1), ifnull(max(number), 0) FROM blobs"
-    )
-    step = max(MIN_ROWS_PER_RANGE, -(-(last - first + 1) // MAX_ROW_RANGES))
-    return [(start, min(start + step - 1, last)) for start in range(first, last + 1, step)]
+        yield _merge_in_order(db, ranges, queue, child_results, large, predicate)
 
 
 def _check_ranges(
-    db: Connection, ranges: Sequence[tuple[int, int]], turns: JobQueue, predicate: BlobPredicate
+    db: Connection, ranges: Sequence[tuple[int, int]], queue: JobQueue, predicate: BlobPredicate
 ) -> Iterator[tuple[int, bytes]]:
-    """Judge the parts whose turn it is; yield each with its number, packed."""
+    """Check ranges from the queue; yield (number of the range, marshalled result)."""
     decoder = BlobDecoder(db)
-    for turn in turns:
-        yield turn, marshal.dumps(_check_range(db, decoder, predicate, *ranges[turn]))
+    for number in queue:
+        yield number, marshal.dumps(_check_range(db, decoder, predicate, *ranges[number]))
 
 
 def _check_range(
@@ -120,20 +110,20 @@ def _check_range(
 def _merge_in_order(
     db: Connection,
     ranges: Sequence[tuple[int, int]],
-    turns: JobQueue,
+    queue: JobQueue,
     child_results: Sequence[Iterator[tuple[int, bytes]]],
     large: list[bytes],
     predicate: BlobPredicate,
 ) -> Iterator[BlobCheckResult]:
-    """Judge what is left and yield all verdicts, also those of the helpers."""
+    """Check ranges from the queue, and yield all results, also of the children, in order."""
     waiting: dict[int, bytes] = {}
     place = 0
-    for results in (_check_ranges(db, ranges, turns, predicate), *child_results):
-        for turn, packed in results:
-            waiting[turn] = packed
+    for results in (_check_ranges(db, ranges, queue, predicate), *child_results):
+        for number, packed in results:
+            waiting[number] = packed
             while place in waiting:
-                sizes, faults, selected, recipes = marshal.loads(waiting.pop(place))
-                large += recipes
+                sizes, faults, selected, chunk_lists = marshal.loads(waiting.pop(place))
+                large += chunk_lists
                 yield BlobCheckResult(sizes, faults, selected)
                 place += 1
     if place < len(ranges):
@@ -141,21 +131,21 @@ def _merge_in_order(
 
 
 class LargeBlobChecker:
-    """Judges large blobs one by one.
+    """Checks large blobs one by one.
 
-    `recipe_of` and `read_chunk` (of a blob, a chunk, its size) raise typed errors for what
-    is damaged or missing; `prefixes` are the blobs that others grew from. A blob that has
-    to have another size, as `expected` says, is not read.
+    `read_chunk_list(blob)` and `read_chunk(blob, chunk, size)` raise typed errors for damaged or
+    missing rows. `prefixes` are the blobs that others grew from. A blob whose size differs
+    from `expected` is not read.
     """
 
     def __init__(
         self,
-        recipe_of: Callable[[bytes], ChunkList],
+        read_chunk_list: Callable[[bytes], ChunkList],
         read_chunk: Callable[[bytes, bytes, int], bytes],
         prefixes: set[bytes],
         expected: ExpectedSize,
     ) -> None:
-        self._read_chunk_list = recipe_of
+        self._read_chunk_list = read_chunk_list
         self._read_chunk = read_chunk
         self._prefixes = prefixes
         self._expected_size = expected
@@ -163,7 +153,7 @@ class LargeBlobChecker:
         self._last_states: dict[tuple[bytes, bytes], tuple[list[tuple[bytes, int]], blake3]] = {}
 
     def check(self, id: bytes) -> BlobCheckResult:
-        """Read what has not been read of a blob and compare the whole with its id."""
+        """Read the unread chunks of a blob and compare the hash of the whole with its id."""
         try:
             return BlobCheckResult(
                 [(id, self._verify_content(id, self._read_chunk_list(id)))], [], []
@@ -176,7 +166,9 @@ class LargeBlobChecker:
             raise corrupt_object_error(id, "what it grew from is damaged or missing")
         size = self._expected_size(id, chunk_list.size)
         if size != chunk_list.size:
-            raise corrupt_object_error(id, f"its recipe makes {chunk_list.size} bytes, not {size}")
+            raise corrupt_object_error(
+                id, f"its chunk list makes {chunk_list.size} bytes, not {size}"
+            )
         start, grown = self._prefix_states[chunk_list.prefix]
         if chunk_list.depth and not can_extend(chunk_list, grown):
             raise corrupt_object_error(id, "its prefix does not fit")

@@ -16,7 +16,7 @@ from ...errors import BrainError, InvalidInput, NotFound, StoreError
 from ..protocol import LARGE_BLOB_BYTES, BlobCheckResult, ExpectedSize
 from ..redaction_table import RedactionReader
 from ..schema import typed_columns
-from . import chunk_list as recipes
+from . import chunk_list as chunk_lists
 from .chunk_list import EMPTY_CHUNK_LIST, ChunkList
 from .codec import CODEC_CHUNK_LIST, BlobDecoder, corrupt_object_error
 
@@ -33,19 +33,19 @@ def missing_object_error(id: bytes) -> NotFound:
 
 
 class BlobReader(RedactionReader):
-    """The part of `Reader` that deals with blobs."""
+    """The methods of `StoreReader` for blobs."""
 
     _decoder: BlobDecoder
 
     def blob_size(self, id: bytes) -> int:
-        """See `Reader.blob_size`."""
+        """See `StoreReader.blob_size`."""
         codec, data = self._fetch_blob_row(id)
         if codec == CODEC_CHUNK_LIST:
             return self._decode_chunk_list(id, data).size
         return len(self._decode_content(id, codec, data))
 
     def read_blob(self, id: bytes, size: int | None = None) -> bytes:
-        """See `Reader.read_blob`."""
+        """See `StoreReader.read_blob`."""
         codec, data = self._fetch_blob_row(id)
         if codec != CODEC_CHUNK_LIST:
             return self._decode_content(id, codec, data)
@@ -59,7 +59,7 @@ class BlobReader(RedactionReader):
         return b"".join(self._stream_chunks(id, chunk_list))
 
     def stream_blob(self, id: bytes, size: int | None = None) -> Iterator[bytes]:
-        """See `Reader.stream_blob`."""
+        """See `StoreReader.stream_blob`."""
         codec, data = self._fetch_blob_row(id)
         if codec == CODEC_CHUNK_LIST:
             yield from self._stream_chunks(id, self._decode_chunk_list(id, data, size))
@@ -67,7 +67,7 @@ class BlobReader(RedactionReader):
             yield self._decode_content(id, codec, data)
 
     def read_small_blobs(self, ids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        """See `Reader.read_blobs`; yields in storage order within a batch."""
+        """See `StoreReader.read_small_blobs`; yields in storage order within a batch."""
         wanted = list(dict.fromkeys(ids))
         for start in range(0, len(wanted), ROWS_PER_BATCH):
             batch = wanted[start : start + ROWS_PER_BATCH]
@@ -79,7 +79,9 @@ class BlobReader(RedactionReader):
             for id in set(batch).difference(row[0] for row in rows):
                 raise self._lookup_error(id)
             for id, codec, data in rows:
-                if codec == CODEC_CHUNK_LIST:  # left out, but not on the word of a flipped bit
+                if (
+                    codec == CODEC_CHUNK_LIST
+                ):  # checked, since a flipped bit in the codec would hide a small blob
                     self._decode_chunk_list(id, data)
             for id, content in self._decoder.plan_decoding(
                 [row for row in rows if row[1] != CODEC_CHUNK_LIST]
@@ -88,7 +90,7 @@ class BlobReader(RedactionReader):
                 yield id, self.read_blob(id) if fails else _check_content(id, content)
 
     def _lookup_error(self, id: bytes) -> NotFound | StoreError:
-        """Return the error for a blob that a look-up did not bring."""
+        """Return the error for a blob that a query did not find."""
         listed = self._db.fetch_one("SELECT 1 FROM blobs WHERE id = ?", (id,))
         return (
             corrupt_object_error(id, "the index leads to another row")
@@ -97,7 +99,7 @@ class BlobReader(RedactionReader):
         )
 
     def _missing_blob_error(self, id: bytes) -> NotFound:
-        """Return the error for a blob that is not here."""
+        """Return the error for a blob that is missing or redacted."""
         return self._redacted_error(id) or missing_object_error(id)
 
     def _fetch_blob_row(self, id: bytes) -> tuple[int, bytes]:
@@ -107,7 +109,7 @@ class BlobReader(RedactionReader):
         return row[0], row[1]
 
     def _decode_content(self, id: bytes, codec: int, data: bytes) -> bytes:
-        """Return the content of a row, or of what it is by now: a redaction may pack anew."""
+        """Return the content of a row; read it again if a redaction packed it again meanwhile."""
         try:
             return _check_content(id, self._decoder.decode(id, codec, data))
         except StoreError:
@@ -117,24 +119,26 @@ class BlobReader(RedactionReader):
             return _check_content(id, self._decoder.decode(id, *now))
 
     def _decode_chunk_list(self, id: bytes, data: bytes, size: int | None = None) -> ChunkList:
-        """Return a recipe once it makes as many bytes as a large blob has, and as `size` says.
+        """Return the chunk list of a large blob, after checking its size.
 
-        Its chunks are then held to the sizes it lists, so nothing longer comes of it.
+        Each chunk is later checked against its listed size, so no more content is read.
         """
         try:
-            chunk_list = recipes.decode_chunk_list(id, data)
+            chunk_list = chunk_lists.decode_chunk_list(id, data)
         except ValueError as error:
             raise corrupt_object_error(id, str(error)) from error
         if not LARGE_BLOB_BYTES <= chunk_list.size <= limits.MAX_FILE_BYTES:
-            raise corrupt_object_error(id, f"a recipe of {chunk_list.size} bytes")
+            raise corrupt_object_error(id, f"its chunk list makes {chunk_list.size} bytes")
         if size is not None and chunk_list.size != size:
-            raise corrupt_object_error(id, f"its recipe makes {chunk_list.size} bytes, not {size}")
+            raise corrupt_object_error(
+                id, f"its chunk list makes {chunk_list.size} bytes, not {size}"
+            )
         return chunk_list
 
     def chunk_list_of(self, id: bytes) -> ChunkList | None:
-        """Return how a blob is put together, None if it is not here.
+        """Return the chunk list of a blob, None if it is missing.
 
-        A small blob is a recipe of itself, so that it too can be appended to.
+        A small blob is a list of itself, so that it can be appended to as well.
         """
         row = self._db.fetch_one(f"SELECT {_CONTENT_COLUMNS} FROM blobs WHERE id = ?", (id,))
         if row is None:
@@ -150,9 +154,9 @@ class BlobReader(RedactionReader):
             below = levels[-1].prefix
             codec, data = self._fetch_blob_row(below)
             if codec != CODEC_CHUNK_LIST:
-                raise corrupt_object_error(id, "its prefix is no recipe")
+                raise corrupt_object_error(id, "its prefix has no chunk list")
             deeper = self._decode_chunk_list(below, data)
-            if not recipes.can_extend(levels[-1], deeper):
+            if not chunk_lists.can_extend(levels[-1], deeper):
                 raise corrupt_object_error(id, "its prefix does not fit")
             levels.append(deeper)
         levels.reverse()
@@ -173,7 +177,7 @@ class BlobReader(RedactionReader):
         yield last_chunk
 
     def _read_chunk(self, id: bytes, chunk: bytes, size: int) -> bytes:
-        """Return a chunk of the blob `id`, which no recipe can stand for."""
+        """Return a chunk of the blob `id`; a chunk is never a chunk list."""
         try:
             codec, data = self._fetch_blob_row(chunk)
         except NotFound as error:
@@ -184,7 +188,7 @@ class BlobReader(RedactionReader):
         return content
 
     def check_chunk_lists(self) -> BlobCheckResult:
-        """See `Reader.check_recipes`."""
+        """See `StoreReader.check_chunk_lists`."""
         sizes: list[tuple[bytes, int]] = []
         faults: list[tuple[bytes, str]] = []
         chunks: dict[bytes, bytes] = {}
@@ -195,7 +199,7 @@ class BlobReader(RedactionReader):
         for id, _, data in rows:
             try:
                 chunk_list = self._decode_chunk_list(id, data)
-                if chunk_list.depth and not recipes.can_extend(
+                if chunk_list.depth and not chunk_lists.can_extend(
                     chunk_list, self._fetch_chunk_list(chunk_list.prefix)
                 ):
                     raise corrupt_object_error(id, "its prefix does not fit")
@@ -222,7 +226,7 @@ class BlobReader(RedactionReader):
     def check_large_blobs(
         self, large: list[bytes], expected: ExpectedSize
     ) -> Iterator[BlobCheckResult]:
-        """Read the blobs in `large` again; see `Reader.check_blobs`."""
+        """Check the large blobs `large`; see `StoreReader.check_blobs`."""
         from .blob_checks import LargeBlobChecker
 
         prefixes = set()
@@ -235,7 +239,7 @@ class BlobReader(RedactionReader):
     def _fetch_chunk_list(self, id: bytes) -> ChunkList:
         codec, data = self._fetch_blob_row(id)
         if codec != CODEC_CHUNK_LIST:
-            raise corrupt_object_error(id, "it is no recipe")
+            raise corrupt_object_error(id, "it has no chunk list")
         return self._decode_chunk_list(id, data)
 
 

@@ -1,12 +1,12 @@
 """The list of chunks of a large blob, with the blob it grew from as its prefix.
 
-A file that only grows would cost a list of all its chunks for every line added.
-So the recipe of the grown file names the blob it grew from as its prefix and
-lists only what came after. Prefixes nest to a bounded depth.
+If each version of a growing file listed all its chunks, each appended line would cost the
+whole list. So the chunk list of a grown file names the earlier blob as its prefix and
+lists only the chunks after it. Prefixes nest to a bounded depth.
 
-Encoded: depth (1 byte), prefix size (8), number of chunks n (4), prefix id (32,
-absent at depth 0), n chunk ids (32 each), n chunk sizes (4 each); little-endian.
-Before it stands a checksum of eight bytes over the blob's id and all of this.
+Encoding, little-endian: checksum over the blob's id and the rest (8 bytes), depth (1),
+prefix size (8), number of chunks n (4), prefix id (32, absent at depth 0), n chunk ids
+(32 each), n chunk sizes (4 each).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .. import checksums
 MAX_PREFIX_DEPTH = 32
 """Prefixes inside prefixes."""
 MAX_LISTED_CHUNKS = 64
-"""Chunks listed by a recipe with pieces appended, before they are rearranged."""
+"""Length of a chunk list from which on an append rearranges it."""
 SMALL_CHUNK_BYTES = 32 << 10
-"""Pieces below this many bytes are joined when there are many of them."""
+"""Many chunks below this many bytes are joined."""
 
 _HEADER = struct.Struct("<BQI")
 
@@ -46,7 +46,7 @@ EMPTY_CHUNK_LIST = ChunkList(0, NO_DIGEST, 0, [], [])
 
 
 def encode_chunk_list(id: bytes, chunk_list: ChunkList) -> bytes:
-    """Return the stored form of the recipe of blob `id`."""
+    """Return the stored form of the chunk list of blob `id`."""
     body = b"".join(
         (
             _HEADER.pack(chunk_list.depth, chunk_list.prefix_size, len(chunk_list.chunks)),
@@ -59,12 +59,12 @@ def encode_chunk_list(id: bytes, chunk_list: ChunkList) -> bytes:
 
 
 def decode_chunk_list(id: bytes, stored: bytes) -> ChunkList:
-    """Undo `pack`. Raises `ValueError` if checksum, lengths or depth do not fit."""
+    """Decode a stored chunk list. Raises `ValueError` if it is damaged."""
     body = stored[checksums.CHECKSUM_BYTES :]
     if checksums.row_checksum(id, body) != stored[: checksums.CHECKSUM_BYTES]:
-        raise ValueError("a recipe does not fit its checksum")
+        raise ValueError("its chunk list does not match its checksum")
     if len(body) < _HEADER.size:
-        raise ValueError("a recipe that is cut short")
+        raise ValueError("its chunk list is truncated")
     depth, prefix_size, count = _HEADER.unpack_from(body)
     first = _HEADER.size + (DIGEST_SIZE if depth else 0)
     sizes_at = first + DIGEST_SIZE * count
@@ -73,30 +73,30 @@ def decode_chunk_list(id: bytes, stored: bytes) -> ChunkList:
         or depth > MAX_PREFIX_DEPTH
         or bool(depth) != bool(prefix_size)
     ):
-        raise ValueError("a recipe of the wrong length or depth")
+        raise ValueError("its chunk list has a wrong length or depth")
     chunks = [body[at : at + DIGEST_SIZE] for at in range(first, sizes_at, DIGEST_SIZE)]
     sizes = list(struct.unpack_from(f"<{count}I", body, sizes_at))
     return ChunkList(depth, body[_HEADER.size : first], prefix_size, chunks, sizes)
 
 
 def can_extend(chunk_list: ChunkList, prefix: ChunkList) -> bool:
-    """Tell whether a recipe can have another one as its prefix."""
+    """Tell whether `prefix` fits as the prefix of a chunk list."""
     return prefix.depth < chunk_list.depth and prefix.size == chunk_list.prefix_size
 
 
 class AppendPlan(NamedTuple):
-    """What to append to: `start` keeps its chunks, the blobs in `again` are joined anew."""
+    """Keep the chunks of `start`, and cut the joined chunks `rejoin` again before new content."""
 
     start: ChunkList
     rejoin: list[bytes]
 
 
 def plan_append(base: bytes, chunk_list: ChunkList) -> AppendPlan | None:
-    """Plan the recipe of a blob that is `base` with something appended.
+    """Plan the chunk list of a blob that is `base` with something appended.
 
-    While the list is short, pieces are added to it. A long list with many small
-    pieces has them joined into chunks; a long list without becomes the prefix
-    of a new one. None means that the whole blob should be cut afresh.
+    A short list is extended. In a long list with many small chunks at its end these are
+    joined; another long list becomes the prefix of a new one. None means to cut the whole
+    blob again.
     """
     if len(chunk_list.chunks) < MAX_LISTED_CHUNKS:
         return AppendPlan(chunk_list, [])
@@ -104,9 +104,11 @@ def plan_append(base: bytes, chunk_list: ChunkList) -> AppendPlan | None:
     while small < len(chunk_list.sizes) and chunk_list.sizes[-1 - small] < SMALL_CHUNK_BYTES:
         small += 1
     if small > MAX_LISTED_CHUNKS // 2:
-        kept = len(chunk_list.chunks) - small
-        start = chunk_list._replace(chunks=chunk_list.chunks[:kept], sizes=chunk_list.sizes[:kept])
-        return AppendPlan(start, chunk_list.chunks[kept:])
+        count = len(chunk_list.chunks) - small
+        start = chunk_list._replace(
+            chunks=chunk_list.chunks[:count], sizes=chunk_list.sizes[:count]
+        )
+        return AppendPlan(start, chunk_list.chunks[count:])
     if chunk_list.depth == MAX_PREFIX_DEPTH:
         return None
     return AppendPlan(ChunkList(chunk_list.depth + 1, base, chunk_list.size, [], []), [])

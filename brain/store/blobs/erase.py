@@ -1,92 +1,95 @@
 """Erase the content of one blob from chunk lists and from compression dictionaries.
 
-Large blobs share their chunks, and grow out of one another: what others are made of
-is put together otherwise first. So every other blob reads as it did.
+Large blobs share chunks and name one another as prefixes, so the chunk lists of other
+blobs are rewritten first. Every other blob then reads as before.
 
-A dictionary is put together from pieces of the blobs it was trained on, word for
-word. Where one of these pieces is found in the content, and in no other blob, all that
-is packed with this dictionary is packed anew with another one, and it is emptied.
-Its number is never given again, for others may have it at hand.
+A dictionary holds verbatim pieces of the blobs it was trained on. If such a piece occurs
+in the erased content and in no other blob, all blobs that use the dictionary are packed
+again with a new one, and the old one is emptied. Its number is never used again, since
+other processes may have loaded it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
 from ...digest import blob_id
 from ...errors import StoreError
-from ..annotation_protocol import FindStandalone
 from ..connection import Connection
+from ..protocol import FindStandalone
 from ..schema import typed_columns
-from . import chunk_list as recipes
-from .chunk_list import ChunkList
+from .blob_reader import BlobReader
+from .chunk_list import ChunkList, encode_chunk_list
 from .codec import CODEC_CHUNK_LIST, CODEC_ZSTD, BlobDecoder
 
-if TYPE_CHECKING:
-    from ..sqlite_transaction import SqliteTransaction
-
+PutChunks = Callable[[list[tuple[bytes, bytes]]], None]
+"""Stores chunks, given as (id, content)."""
 
 _CHUNK_LIST_COLUMNS = typed_columns("id BLOB, data BLOB")
 
 
-def erase_blob(txn: SqliteTransaction, blob: bytes, find_standalone: FindStandalone) -> None:
-    """Take a blob out of the store with all that no other one needs of it."""
-    db = txn._db
+def erase_blob(
+    reader: BlobReader, blob: bytes, find_standalone: FindStandalone, put_chunks: PutChunks
+) -> None:
+    """Delete a blob and its chunks, but for those that another blob needs.
+
+    `reader` reads inside the open transaction.
+    """
+    db = reader._db
     db.execute("PRAGMA secure_delete=ON")
-    codec, data = txn._fetch_blob_row(blob)
-    pieces_by_dictionary = find_dictionary_pieces(db, txn.stream_blob(blob))
-    chunk_lists = _load_chunk_lists(txn)
+    codec, data = reader._fetch_blob_row(blob)
+    pieces_by_dictionary = find_dictionary_pieces(db, reader.stream_blob(blob))
+    chunk_lists = _load_chunk_lists(reader)
     erased = {blob}
     if codec == CODEC_CHUNK_LIST:
         del chunk_lists[blob]
-        own = txn._decode_chunk_list(blob, data)
-        _inline_prefix(txn, chunk_lists, blob, own)
+        own = reader._decode_chunk_list(blob, data)
+        _inline_prefix(reader, chunk_lists, blob, own)
         free = set(own.chunks).difference(
             *(chunk_list.chunks for chunk_list in chunk_lists.values())
         )
         erased |= free - find_standalone(free) if free else set()
     else:
-        _split_shared_chunk(txn, chunk_lists, blob)
+        _split_shared_chunk(reader, chunk_lists, blob, put_chunks)
     db.execute_many("DELETE FROM blobs WHERE id = ?", [(id,) for id in erased])
     replace_dictionaries(db, pieces_by_dictionary)
 
 
-def _load_chunk_lists(txn: SqliteTransaction) -> dict[bytes, ChunkList]:
-    rows = txn._db.fetch_all(
+def _load_chunk_lists(reader: BlobReader) -> dict[bytes, ChunkList]:
+    rows = reader._db.fetch_all(
         f"SELECT {_CHUNK_LIST_COLUMNS} FROM blobs WHERE codec = ?", (CODEC_CHUNK_LIST,)
     )
-    return {id: txn._decode_chunk_list(id, data) for id, data in rows}
+    return {id: reader._decode_chunk_list(id, data) for id, data in rows}
 
 
 def _inline_prefix(
-    txn: SqliteTransaction, chunk_lists: dict[bytes, ChunkList], blob: bytes, own: ChunkList
+    reader: BlobReader, chunk_lists: dict[bytes, ChunkList], blob: bytes, own: ChunkList
 ) -> None:
-    """Let what grew from the blob `own` begin with the chunks of it instead."""
+    """Replace the prefix `blob` by its chunks, `own`, in the chunk lists that have it."""
     for id, chunk_list in list(chunk_lists.items()):
         if chunk_list.depth and chunk_list.prefix == blob:
             chunks, sizes = own.chunks + chunk_list.chunks, own.sizes + chunk_list.sizes
-            _update_chunk_list(txn, chunk_lists, id, own._replace(chunks=chunks, sizes=sizes))
+            _update_chunk_list(reader, chunk_lists, id, own._replace(chunks=chunks, sizes=sizes))
 
 
 def _split_shared_chunk(
-    txn: SqliteTransaction, chunk_lists: dict[bytes, ChunkList], blob: bytes
+    reader: BlobReader, chunk_lists: dict[bytes, ChunkList], blob: bytes, put_chunks: PutChunks
 ) -> None:
-    """Cut in two, in the recipes that have it, a chunk that is a file of its own."""
+    """Cut a chunk that is also a file in two, in the chunk lists that have it."""
     holders = [id for id, chunk_list in chunk_lists.items() if blob in chunk_list.chunks]
     if not holders:
         return
-    content = txn.read_blob(blob)
+    content = reader.read_blob(blob)
     half = len(content) // 2
     parts = [(blob_id(part), part) for part in (content[:half], content[half:])]
-    txn.put_chunks(parts)
+    put_chunks(parts)
     for id in holders:
         pieces = list(
             _substitute_chunk(chunk_lists[id], blob, [(part, len(data)) for part, data in parts])
         )
         chunks, sizes = [id for id, _ in pieces], [size for _, size in pieces]
         _update_chunk_list(
-            txn, chunk_lists, id, chunk_lists[id]._replace(chunks=chunks, sizes=sizes)
+            reader, chunk_lists, id, chunk_lists[id]._replace(chunks=chunks, sizes=sizes)
         )
 
 
@@ -101,28 +104,28 @@ def _substitute_chunk(
 
 
 def _update_chunk_list(
-    txn: SqliteTransaction, chunk_lists: dict[bytes, ChunkList], id: bytes, chunk_list: ChunkList
+    reader: BlobReader, chunk_lists: dict[bytes, ChunkList], id: bytes, chunk_list: ChunkList
 ) -> None:
     chunk_lists[id] = chunk_list
-    txn._db.execute(
-        "UPDATE blobs SET data = ? WHERE id = ?", (recipes.encode_chunk_list(id, chunk_list), id)
+    reader._db.execute(
+        "UPDATE blobs SET data = ? WHERE id = ?", (encode_chunk_list(id, chunk_list), id)
     )
 
 
 PIECE_BYTES = 12
-"""Bytes in a row that count as a piece of the content."""
+"""Length of a piece of content."""
 MAX_COMPARED_BLOBS = 1000
-"""Other blobs that are looked at for the same pieces; not more, since packing anew does no harm."""
+"""Other blobs searched for the same pieces; no more, since packing again does no harm."""
 REPACK_BATCH_ROWS = 256
 RETRAINING_SAMPLES = 800
-"""Blobs that the new dictionary is trained on."""
+"""Blobs to train the new dictionary on."""
 
 _BLOB_COLUMNS = typed_columns("id BLOB, codec INTEGER, data BLOB")
 _DICTIONARY_COLUMNS = typed_columns("number INTEGER, data BLOB")
 
 
 def find_dictionary_pieces(db: Connection, content: Iterable[bytes]) -> dict[int, set[bytes]]:
-    """Return the pieces of `content`, given in parts, that dictionaries hold, by their number."""
+    """Return the pieces of `content` that each dictionary holds, by its number."""
     rows = db.fetch_all(f"SELECT {_DICTIONARY_COLUMNS} FROM dictionaries WHERE length(data) > 0")
     pieces_of: dict[int, set[bytes]] = {}
     for number, data in rows:
@@ -139,7 +142,7 @@ def find_dictionary_pieces(db: Connection, content: Iterable[bytes]) -> dict[int
 
 
 def replace_dictionaries(db: Connection, pieces_by_dictionary: dict[int, set[bytes]]) -> None:
-    """Do away with dictionaries that hold pieces which no blob that is left has."""
+    """Replace the dictionaries with a piece that no remaining blob has."""
     for number, pieces in pieces_by_dictionary.items():
         remaining = set(pieces)
         for content in _read_contents(db, number, 1, MAX_COMPARED_BLOBS):
@@ -155,7 +158,7 @@ def _iterate_pieces(data: bytes) -> Iterator[bytes]:
 
 
 def _read_contents(db: Connection, number: int, step: int, max_count: int) -> Iterator[bytes]:
-    """Yield the content of at most so many of the blobs packed with a dictionary."""
+    """Yield the content of every `step`-th blob packed with a dictionary, at most `max_count`."""
     decoder = BlobDecoder(db)
     ids = [
         id for (id,) in db.fetch_all("SELECT id FROM blobs WHERE codec = ?", (CODEC_ZSTD + number,))
@@ -204,6 +207,6 @@ def _repack_blobs(db: Connection, number: int) -> None:
 
 
 def _preload_dictionary(decoder: BlobDecoder, db: Connection, id: bytes) -> None:
-    """Let a decoder take its dictionary to heart while it is there."""
+    """Make a decoder load the dictionary of blob `id` before it is emptied."""
     for row in db.fetch_all(f"SELECT {_BLOB_COLUMNS} FROM blobs WHERE id = ?", (id,)):
         decoder.decode(*row)

@@ -284,7 +284,7 @@ def test_a_cache_folder_that_cannot_be_written_changes_no_answer(
     grown: CachedBrain, place: Path, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(place / "caches"))
-    root = Path(shutil.move_branches(grown.root, place / "agent"))
+    root = Path(shutil.move(grown.root, place / "agent"))
     assert answer_all_questions(root) == grown.truth
     settled(root)
     file = file_of(place / "caches")
@@ -304,7 +304,7 @@ def test_a_cache_folder_that_cannot_be_written_changes_no_answer(
 def test_a_brain_that_cannot_be_written_is_read_with_the_cache_of_its_reader(
     grown: CachedBrain, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = Path(shutil.move_branches(grown.root, place / "agent"))
+    root = Path(shutil.move(grown.root, place / "agent"))
     assert answer_all_questions(root) == grown.truth  # so that all modules are there already
     settled(root)
     (place / "caches").mkdir()

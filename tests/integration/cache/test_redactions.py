@@ -188,7 +188,7 @@ def _index(brain: Brain) -> object:
     [
         (_skills, skill_rows, "read_cards", 1),
         (_index, skill_rows, "read_cards", 1),
-        (_index, skill_lookup, "places", 1),
+        (_index, skill_lookup, "iter_skills", 1),
     ],
 )
 def test_what_is_redacted_while_a_reader_is_at_work_is_kept_nowhere(
@@ -216,7 +216,7 @@ def test_what_is_redacted_while_a_reader_is_at_work_is_kept_nowhere(
 
 
 @pytest.mark.parametrize(
-    ("name", "after"), [("learned_of", 9), *(("catch_up", number) for number in range(1, 4))]
+    ("name", "after"), [("build_cache_entry", 9), *(("update_lineage_cache", number) for number in range(1, 4))]
 )
 def test_who_asks_while_another_redacts_is_answered_in_full(
     told: Path, caches: Path, monkeypatch: pytest.MonkeyPatch, name: str, after: int

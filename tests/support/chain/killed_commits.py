@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from brain.chain.evm import EvmLedger, durable_files
+from brain.chain.evm import EvmLedger
 from brain.chain.evm.account import Account
 from brain.chain.evm.evm_config import parse_config
 from brain.chain.evm.node_quorum import NodeQuorum
@@ -38,7 +38,7 @@ def arm_kill_moment(moment: str) -> None:
         kill_this_process()
 
     if moment == "before the journal":
-        durable_files.os.replace = kill_this_process  # type: ignore[attr-defined]
+        os.replace = kill_this_process
     elif moment == "between sign and broadcast":
         NodeQuorum.broadcast = kill_this_process  # type: ignore[method-assign]
     elif moment == "after the broadcast":

@@ -16,8 +16,8 @@ from brain.errors import Conflict
 from brain.objects import lineage
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Snapshot
-from brain.store.memory import MemoryState, MemoryStore
 from brain.store.protocol import ObjectKind
+from tests.support.memory_store import MemoryState, MemoryStore
 from tests.support.snapshot_graphs import SnapshotGraph
 
 HEAD_REF = "heads/main"

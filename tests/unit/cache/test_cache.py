@@ -240,15 +240,21 @@ def test_the_file_is_the_owners_alone(caches: Path) -> None:
 @pytest.mark.parametrize(
     ("sql", "ask"),
     [
-        ("UPDATE history SET version = '99'", lambda cache: cache.history("skills/a.md")),
-        ("UPDATE history SET version = '99'", lambda cache: cache.history("skills/a.md", "99")),
+        (
+            "UPDATE history SET version = '99'",
+            lambda cache: cache.read_skill_history("skills/a.md"),
+        ),
+        (
+            "UPDATE history SET version = '99'",
+            lambda cache: cache.read_skill_history("skills/a.md", "99"),
+        ),
         ("UPDATE history SET slugs = 'b'", DerivedCache.list_history_rows),
         ("UPDATE history SET change = 3", DerivedCache.list_history_rows),
         ("UPDATE history SET generation = 9", DerivedCache.list_history_rows),
         ("UPDATE history SET snapshot = x'00'", DerivedCache.list_history_rows),
         ("UPDATE merges SET generation = 9", DerivedCache.list_merges),
         ("UPDATE merges SET snapshot = x'00'", DerivedCache.list_merges),
-        ("DROP TABLE cards", lambda cache: cache.cards([bytes(32)])),
+        ("DROP TABLE cards", lambda cache: cache.read_metadata([bytes(32)])),
         ("DROP TABLE note", DerivedCache.read_index_text),
         ("DROP TABLE names", lambda cache: cache.find_skill_paths("a")),
         ("DROP TABLE snapshots", lambda cache: cache.has_snapshot(bytes(32))),

@@ -42,14 +42,14 @@ def test_a_recipe_comes_back_as_it_was_packed(
 def test_a_recipe_with_any_byte_changed_is_refused(place: int) -> None:
     stored = bytearray(encode_chunk_list(ID, listed(5, 6, depth=1)))
     stored[place] ^= 1
-    with pytest.raises(ValueError, match="a recipe"):
+    with pytest.raises(ValueError, match="its chunk list"):
         decode_chunk_list(ID, bytes(stored))
 
 
 def test_a_recipe_under_another_id_or_cut_short_is_refused() -> None:
     stored = encode_chunk_list(ID, listed(5, 6))
     for id, given_bytes in ((BASE, stored), (ID, stored[:-1]), (ID, b""), (ID, stored[:8])):
-        with pytest.raises(ValueError, match="a recipe"):
+        with pytest.raises(ValueError, match="its chunk list"):
             decode_chunk_list(id, given_bytes)
 
 
@@ -65,7 +65,7 @@ def test_a_recipe_under_another_id_or_cut_short_is_refused() -> None:
     ],
 )
 def test_a_recipe_that_contradicts_itself_is_refused(recipe: ChunkList) -> None:
-    with pytest.raises(ValueError, match="a recipe"):
+    with pytest.raises(ValueError, match="its chunk list"):
         decode_chunk_list(ID, encode_chunk_list(ID, recipe))
 
 

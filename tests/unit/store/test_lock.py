@@ -10,12 +10,7 @@ from pathlib import Path
 import pytest
 
 from brain.errors import Locked, StoreError
-from brain.store.writer_lock import (
-    LONGEST_WAIT_SECONDS,
-    SHORTEST_WAIT_SECONDS,
-    next_lock_wait,
-    writer_lock,
-)
+from brain.store.writer_lock import writer_lock
 
 HOLD = """
 import sys
@@ -80,10 +75,3 @@ def test_a_folder_that_is_not_there_cannot_be_locked(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as error, writer_lock(tmp_path / "none", 0):
         pass
     assert error.value.hint
-
-
-def test_who_waits_longer_tries_more_often_than_who_came_later() -> None:
-    waits = [next_lock_wait(LONGEST_WAIT_SECONDS, waited) for waited in (0.0, 0.5, 2.0, 8.0)]
-    assert waits == sorted(waits, reverse=True) and waits[0] == LONGEST_WAIT_SECONDS
-    assert next_lock_wait(LONGEST_WAIT_SECONDS, 1e6) == SHORTEST_WAIT_SECONDS
-    assert next_lock_wait(0.001, 0.0) == 0.002

@@ -17,11 +17,11 @@ from tests.support.worktree_scans import (
 
 SCRIPT = """
 import os, sys
-from brain.worktree import differing, statcache
-from brain.worktree.dirfd import opened
+from brain.worktree import rescan, stat_cache
+from brain.worktree.dirfd import open_root
 from brain.worktree.ignore_rules import IgnoreRules
 
-differing._ENTRIES = 1
+rescan._MIN_ENTRIES_TO_FORK = 1
 fork, forked = os.fork, []
 def counted():
     forked.append(fork())
@@ -29,9 +29,9 @@ def counted():
 os.fork = counted
 os.sched_getaffinity = lambda pid: {{0, 1}}
 {prelude}
-with opened(sys.argv[1]) as root_fd:
-    cache = statcache.load(sys.argv[2], IgnoreRules().fingerprint)
-    rows = differing.differing(cache, root_fd, lambda entries: None)
+with open_root(sys.argv[1]) as root_fd:
+    cache = stat_cache.load_stat_cache(sys.argv[2], IgnoreRules().fingerprint)
+    rows = rescan.find_differing_entries(cache, root_fd, lambda entries: None)
 assert len(forked) == {forks}, forked
 assert len(os.listdir("/proc/self/fd")) == 4, "descriptors are left open"
 try:

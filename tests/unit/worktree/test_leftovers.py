@@ -16,13 +16,13 @@ from tests.support.worktree_scans import plain_file, put_file, read_all_files, s
 SCRIPT = """
 import os, signal, sys
 from brain.objects.tree_entry import FILE
-from brain.worktree.file_checkout import write_many
+from brain.worktree.file_checkout import write_working_files
 
 def dying():
     yield b"half"
     os.kill(os.getpid(), signal.SIGKILL)
 
-write_many(sys.argv[1], [("new/folder/a", FILE, b"x"), (sys.argv[2], FILE, dying())])
+write_working_files(sys.argv[1], [("new/folder/a", FILE, b"x"), (sys.argv[2], FILE, dying())])
 """
 
 

@@ -16,14 +16,14 @@ ISOLATED = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "-Ur", "
 SCRIPT = """
 import sys
 from brain.errors import BrainError
-from brain.worktree import statcache
+from brain.worktree.stat_cache import load_stat_cache
 from brain.worktree.ignore_rules import IgnoreRules
-from brain.worktree.scan import scan
+from brain.worktree.scan import scan_files
 
 rules = IgnoreRules.load(sys.argv[1])
-cache = statcache.load(sys.argv[2], rules.fingerprint)
+cache = load_stat_cache(sys.argv[2], rules.fingerprint)
 try:
-    print(*[candidate.path for candidate in scan(sys.argv[1], rules, cache).changed])
+    print(*[candidate.path for candidate in scan_files(sys.argv[1], rules, cache).changed])
 except BrainError as error:
     print(error.code, error.message)
 """

@@ -13,11 +13,10 @@ from pathlib import Path
 
 from brain.errors import BrainError
 from brain.objects.tree_entry import FILE
-from brain.worktree import materialise, record, statcache, stats
-from brain.worktree.dirfd import opened
+from brain.worktree import file_checkout, stat_cache_update
 from brain.worktree.ignore_rules import IgnoreRules
-from brain.worktree.file_reader import read_many
-from brain.worktree.scan import scan
+from brain.worktree.file_reader import read_candidates
+from brain.worktree.scan import scan_files
 
 if os.geteuid() == 0:  # root may read everything
     os.setegid(65534)
@@ -26,7 +25,7 @@ root = Path(tempfile.mkdtemp())
 for path in ("skills/a/SKILL.md", "skills/b/SKILL.md", "MEMORY.md"):
     (root / path).parent.mkdir(parents=True, exist_ok=True)
     (root / path).write_text(path)
-before = scan(root, IgnoreRules(), None)
+before = scan_files(root, IgnoreRules(), None)
 rights = {path: os.stat(path).st_mode for path in (root, *root.rglob("*"))}
 try:
     BODY
@@ -45,21 +44,21 @@ ALL = "MEMORY.md skills/a/SKILL.md skills/b/SKILL.md"
 
 CASES = {
     "files-12-file": (
-        "(root / 'skills/b/SKILL.md').chmod(0)\nlist(read_many(root, before.changed))",
+        "(root / 'skills/b/SKILL.md').chmod(0)\nlist(read_candidates(root, before.changed))",
         "InvalidInput unreadable cannot read skills/b/SKILL.md: Permission denied",
     ),
     "files-12-folder": (
-        "(root / 'skills/b').chmod(0)\nscan(root, IgnoreRules(), None)",
+        "(root / 'skills/b').chmod(0)\nscan_files(root, IgnoreRules(), None)",
         "InvalidInput unreadable cannot read skills/b: Permission denied",
     ),
     "files-12-folder-that-lists-but-does-not-open": (
-        "(root / 'skills/b').chmod(0o400)\nscan(root, IgnoreRules(), None)",
+        "(root / 'skills/b').chmod(0o400)\nscan_files(root, IgnoreRules(), None)",
         "InvalidInput unreadable cannot read skills/b: Permission denied",
     ),
     "files-12-folder-known": (
-        "known = record.following(before, b'b' * 32, "
+        "known = stat_cache_update.next_stat_cache(before, b'b' * 32, "
         "{c.path: c.fingerprint for c in before.changed}, 10**19)\n"
-        "(root / 'skills/b').chmod(0)\nscan(root, IgnoreRules(), known)",
+        "(root / 'skills/b').chmod(0)\nscan_files(root, IgnoreRules(), known)",
         "InvalidInput unreadable cannot read skills/b",
     ),
     "files-12-ignore-file": (
@@ -69,20 +68,21 @@ CASES = {
     ),
     "concurrency-09-write": (
         "(root / 'skills/b').chmod(0o555)\n"
-        "materialise.write_file(root, 'skills/b/SKILL.md', FILE, b'x')",
+        "file_checkout.write_working_file(root, 'skills/b/SKILL.md', FILE, b'x')",
         "BrainError unwritable cannot write skills/b/SKILL.md: Permission denied",
     ),
     "concurrency-09-new-folder": (
         "(root / 'skills').chmod(0o555)\n"
-        "materialise.write_many(root, [('skills/c/SKILL.md', FILE, b'x')])",
+        "file_checkout.write_working_files(root, [('skills/c/SKILL.md', FILE, b'x')])",
         "BrainError unwritable cannot write skills/c: Permission denied",
     ),
     "concurrency-09-remove": (
-        "(root / 'skills/b').chmod(0o555)\nmaterialise.remove_file(root, 'skills/b/SKILL.md')",
+        "(root / 'skills/b').chmod(0o555)\n"
+        "file_checkout.remove_working_file(root, 'skills/b/SKILL.md')",
         "BrainError unwritable cannot write skills/b/SKILL.md: Permission denied",
     ),
     "concurrency-09-root": (
-        "root.chmod(0o555)\nmaterialise.write_many(root, [('memory/m', FILE, b'x')])",
+        "root.chmod(0o555)\nfile_checkout.write_working_files(root, [('memory/m', FILE, b'x')])",
         "BrainError unwritable cannot write memory/m: Permission denied",
     ),
 }
