@@ -209,7 +209,7 @@ def test_what_somebody_else_put_there_is_not_overwritten(tmp_path: Path, brain: 
     )
     done = publish(brain, "agentskills", out)
     assert [(row.path, row.message) for row in done.conflicts] == [
-        ("notes/SKILL.md", "is there already")
+        ("notes/SKILL.md", "exists already")
     ]
     assert files(out) == {"notes/SKILL.md": "mine\n", "other/SKILL.md": "mine too\n"}
 
