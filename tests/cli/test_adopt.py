@@ -58,7 +58,7 @@ def test_a_change_on_both_sides_is_asked_about(home: Path, cli: Call) -> None:
     [
         (["none"], "none does not exist", "name the folder of a program"),
         (["src"], "does not look like anything that can be adopted", "see `brain adopt --help`"),
-        (["."], "does not look like anything", "there is .hermes in it: name that folder"),
+        (["."], "does not look like anything", "it contains .hermes: name that folder"),
         (["both", "copy"], "may be claude (CLAUDE.md) or codex (", "choose one, as with --as "),
         (["home", "--as", "emacs"], "unknown kind of source: emacs", "use one of: hermes"),
         (["src", "--as", "codex"], "does not look like codex", "see"),
