@@ -1,4 +1,4 @@
-"""Taking in the homes of other programs, and writing skills back where they look for them."""
+"""Adopt the homes of other agent programs, and publish skills into their folders."""
 
 from .adopt import adopt, preview_adoption
 from .create_brain import Owner

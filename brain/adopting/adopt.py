@@ -1,9 +1,9 @@
 """Adopt the home of another program, in place or as a copy.
 
-In place, the brain is made around the home, and program and brain share the files. Into
-another folder, the home is copied, each file where a brain has it; the copy is a branch of
-its own, merged into the current one, so that adopting again brings in what changed since,
-and what was learned in the brain meanwhile stays.
+In place, the brain is created in the home itself, and program and brain share the files.
+As a copy, the files are imported on a branch of the source, each at its path in a brain,
+and that branch is merged: adopting again brings in the changes since, and keeps what the
+brain learned meanwhile.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..api.brain import Brain
 from ..digest import blob_id
 from ..errors import InvalidInput, printable_text
 from ..repo.changes.import_source import ImportSource
-from ..results import Adopted, AdoptedFile, Imported, MergeConflict
+from ..results import Adopted, AdoptedFile, MergeConflict
 from ..skills.slug import fold_to_slug
 from . import ignore_filter, in_place
 from .create_brain import (
@@ -49,12 +49,13 @@ def adopt(
     allow: Collection[str] = (),
     owner: Owner = NO_OWNER,
 ) -> Adopted:
-    """Take in what is at `path`: in place, or into the brain at `into`, new or not.
+    """Adopt the source at `path`: in place, or into the brain at `into`, new or existing.
 
-    `kind` says what it is, where that is not clear. Files with secrets are left out, but for
-    findings whose ids `allow` has. If that fails, no brain is where none was. Raises
-    `InvalidInput` (`no_source`, `unknown_source`, `ambiguous_source`, `nothing_to_take`,
-    `not_in_place`, `into_source`, `not_empty`) or what recording and merging raise.
+    `kind` names the kind of source if detection is ambiguous. Files with secrets are
+    skipped, except for findings whose ids are in `allow`. A failure leaves no new brain
+    behind. Raises `InvalidInput` (`no_source`, `unknown_source`, `ambiguous_source`,
+    `nothing_to_take`, `not_in_place`, `into_source`, `not_empty`), or what recording and
+    merging raise.
     """
     reader, found = _detect_source(path, into, kind)
     if into is None:
@@ -72,9 +73,9 @@ def adopt(
 def preview_adoption(
     path: Path, into: Path | None = None, kind: str | None = None, allow: Collection[str] = ()
 ) -> Adopted:
-    """Return what `adopt` would take and leave out; nothing is written.
+    """Return what `adopt` would take and skip, without writing anything.
 
-    Raises as it does, but for `nothing_to_take`.
+    Raises what `adopt` raises, except `nothing_to_take`.
     """
     reader, found = _detect_source(path, into, kind)
     if into is None:
@@ -87,7 +88,7 @@ def preview_adoption(
 
 
 def build_source(found: DetectedSource) -> ImportSource:
-    """Return the name of a source, and its branch, which no other folder has."""
+    """Return the import source of a folder: its name, and a branch unique to the folder."""
     name = fold_to_slug(found.path.name) or found.kind
     place = blob_id(str(found.path.resolve()).encode("utf-8", "surrogateescape")).hex()[:8]
     return ImportSource(found.kind, name, f"adopted/{found.kind}-{name[:64]}-{place}")
@@ -100,15 +101,15 @@ def _detect_source(
     reader, found = detect_source(path, kind)
     if into is None and found.in_place_folder is None:
         raise InvalidInput(
-            f"no brain can be made around {printable_text(path)}, as {found.kind}",
+            f"a home of kind {found.kind} cannot be adopted in place: {printable_text(path)}",
             code="not_in_place",
-            hint="name a folder for a brain of its own, after the first one",
+            hint="name a folder for the new brain as a second argument",
         )
     if into is not None and into.resolve().is_relative_to(path.resolve()):
         raise InvalidInput(
-            f"{printable_text(into)} lies in what is to be adopted",
+            f"{printable_text(into)} is inside the folder to adopt",
             code="into_source",
-            hint="name a folder outside of it, or none to make the brain around it",
+            hint="name a folder outside of it, or none to adopt it in place",
         )
     if into is not None:
         refuse_foreign_folder(into.absolute())
@@ -122,13 +123,13 @@ def _read_source(
     allow: Collection[str],
     into: Path,
 ) -> SourceStates:
-    """Read a source for the brain at `into`, there or not."""
+    """Read a source for the brain at `into`, which need not exist yet."""
     states = reader.read_states(found, since, allow)
     return states._replace(steps=filter_ignored(into, states))
 
 
 def _read_to_first_file(found: DetectedSource, states: SourceStates) -> SourceStates:
-    """Read on to the first file; what a source refuses or lacks at once is found out by that."""
+    """Read up to the first file, so that a bad or empty source fails before a brain is made."""
     passed: list[ImportStep] = []
     for step in states.steps:
         files = iter(step.files)
@@ -151,7 +152,7 @@ def _nothing_to_take_error(found: DetectedSource) -> InvalidInput:
 
 
 def _consume_steps(steps: Iterator[ImportStep]) -> int:
-    """Go through all states; return how many there are."""
+    """Read all states; return their number."""
     count = 0
     for step in steps:
         count += 1
@@ -171,16 +172,21 @@ def _adopt_copy(brain: Brain, found: DetectedSource, states: SourceStates) -> Ad
         steps = restore_published_form(brain, found.path, published, steps, states)
     if is_new:
         steps = prepend_manifest(brain, found.kind, steps)
-    done = brain.import_steps(source, steps)
-    states.skipped.extend(done.left)
+    imported = brain.import_steps(source, steps)
+    states.skipped.extend(imported.left)
     head = brain.head
-    merged = brain.merge(done.branch, message=f"Adopt {source.name}")
-    recorded_paths = {info.path for info in brain.files(done.branch)}
-    placed = {path: home for path, home in states.source_paths.items() if path in recorded_paths}
-    changed = brain.head != head
-    states = states._replace(source_paths=placed)
+    merged = brain.merge(imported.branch, message=f"Adopt {source.name}")
+    recorded_paths = {info.path for info in brain.files(imported.branch)}
+    recorded = {path: home for path, home in states.source_paths.items() if path in recorded_paths}
     return _adopted_result(
-        found, brain.root, states, done.steps, brain, done, changed, merged.conflicts
+        found,
+        brain.root,
+        states._replace(source_paths=recorded),
+        imported.steps,
+        brain=brain,
+        branch=imported.branch,
+        changed=brain.head != head,
+        conflicts=merged.conflicts,
     )
 
 
@@ -196,15 +202,17 @@ def _adopt_in_place(
     with rollback_on_failure(home, partial(in_place.restore_ignore_file, home, rules)):
         in_place.write_in_place_files(home, found.kind, rules, owner.name)
         with open_or_create(home, owner) as brain:
-            done = brain.import_folder(build_source(found), f"Adopt {found.kind} in place")
+            imported = brain.import_folder(build_source(found), f"Adopt {found.kind} in place")
             states = _map_in_place(states, rules, {info.path for info in brain.files()})
-            return _adopted_result(found, None, states, done.steps, brain, None, bool(done.steps))
+            return _adopted_result(
+                found, None, states, imported.steps, brain=brain, changed=bool(imported.steps)
+            )
 
 
 def _plan_in_place(
     found: DetectedSource, states: SourceStates
 ) -> tuple[in_place.IgnoreFileChange, SourceStates]:
-    """Return the rules for a brain around a home, and what it would hold by them."""
+    """Return the ignore rules for a brain in a home, and the files that they leave in it."""
     home = found.in_place_folder or found.path
     rules = in_place.plan_ignore_file(home, found.kind, states)
     return rules, _map_in_place(states, rules, in_place.list_brain_files(home, rules))
@@ -213,18 +221,19 @@ def _plan_in_place(
 def _map_in_place(
     states: SourceStates, rules: in_place.IgnoreFileChange, recorded_paths: set[str]
 ) -> SourceStates:
-    """Return what was taken as what is there, and what was left out as what is not."""
+    """Return the states with the files that the brain records, and the others as skipped."""
     homes = states.source_paths.values()
     ignored = [
         path for path in homes if path not in recorded_paths and is_ignored(rules.rules, path)
     ]
-    left = [row for row in states.skipped if row.path not in recorded_paths | in_place.OWN_FILES]
-    left += [
+    brain_files = recorded_paths | in_place.OWN_FILES
+    skipped = [row for row in states.skipped if row.path not in brain_files]
+    skipped += [
         Notice(ignore_filter.IGNORED_CODE, path, ignore_filter.IGNORED_REASON)
         for path in sorted(ignored)
     ]
-    placed = {path: path for path in recorded_paths - in_place.OWN_FILES}
-    return states._replace(skipped=left, source_paths=placed)
+    recorded = {path: path for path in recorded_paths - in_place.OWN_FILES}
+    return states._replace(skipped=skipped, source_paths=recorded)
 
 
 def _adopted_result(
@@ -232,23 +241,27 @@ def _adopted_result(
     into: Path | None,
     states: SourceStates,
     steps: int,
+    *,
     brain: Brain | None = None,
-    done: Imported | None = None,
+    branch: str | None = None,
     changed: bool = False,
     conflicts: list[MergeConflict] | None = None,
 ) -> Adopted:
+    taken = sorted(states.source_paths.items())
     return Adopted(
-        brain.id if brain else None,
-        brain.head if brain else None,
-        str(brain.root if brain else into or found.path),
-        found.kind,
-        str(found.path),
-        into is None,
-        done.branch if done else None,
-        steps,
-        changed,
-        [AdoptedFile(path, source) for path, source in sorted(states.source_paths.items())],
-        states.skipped,
-        conflicts or [],
-        brain.doubtful_names(sorted(states.source_paths)) if brain and not conflicts else [],
+        brain=brain.id if brain else None,
+        snapshot=brain.head if brain else None,
+        path=str(brain.root if brain else into or found.path),
+        kind=found.kind,
+        source=str(found.path),
+        in_place=into is None,
+        branch=branch,
+        steps=steps,
+        changed=changed,
+        taken=[AdoptedFile(path, source) for path, source in taken],
+        left_out=states.skipped,
+        conflicts=conflicts or [],
+        notices=brain.doubtful_names([path for path, _ in taken])
+        if brain and not conflicts
+        else [],
     )

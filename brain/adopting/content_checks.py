@@ -1,4 +1,4 @@
-"""Skip files whose content is a database or holds a secret."""
+"""Skip files that are databases or hold secrets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SQLITE_MAGIC = b"SQLite format 3\0"
 def filter_unsafe(
     files: Iterable[HomeFile], skipped: SkippedFiles, allow: Collection[str]
 ) -> Iterator[HomeFile]:
-    """Yield the files without databases, and without secrets that `allow` does not name."""
+    """Yield the files except databases and those with secrets whose ids are not in `allow`."""
     for taken in files:
         why = refusal_reason(taken.file.content, allow) if taken.file.kind != LINK else None
         if why is None:
@@ -27,7 +27,7 @@ def filter_unsafe(
 
 
 def refusal_reason(content: bytes, allow: Collection[str]) -> tuple[str, str] | None:
-    """Return code and reason why a content is not taken, None if it is."""
+    """Return code and reason to skip a content, None to take it."""
     if content.startswith(_SQLITE_MAGIC):
         return "database", REASON_DATABASE
     found = find_first_secret(content, allow)
@@ -35,10 +35,10 @@ def refusal_reason(content: bytes, allow: Collection[str]) -> tuple[str, str] | 
 
 
 def find_first_secret(content: bytes, allow: Collection[str]) -> SecretFinding | None:
-    """Return the first secret in a text that is not allowed."""
+    """Return the first secret in a content whose id is not in `allow`."""
     return next((found for found in find_secrets(content) if found.id not in allow), None)
 
 
 def describe_secret(found: SecretFinding) -> str:
-    """Return what is said of a finding; never the secret itself."""
-    return f"{found.rule} in line {found.line}; if it is none, allow {found.id}"
+    """Return the description of a finding, without the secret itself."""
+    return f"{found.rule} in line {found.line}; if it is a false positive, allow {found.id}"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Owner(NamedTuple):
-    """Whose brain it is or becomes: as for `Brain.init` and `Brain.open`."""
+    """The name, author, key and ledgers for `Brain.init` and `Brain.open`."""
 
     name: str = ""
     author: str = ""
@@ -39,22 +39,22 @@ NO_OWNER = Owner()
 
 
 def is_brain(folder: Path) -> bool:
-    """Tell whether a folder is that of a brain."""
+    """Tell whether a folder is a brain."""
     return (folder / CONTROL_FOLDER / "store.db").is_file()
 
 
 def refuse_foreign_folder(folder: Path) -> None:
-    """Refuse a folder that holds files and is no brain. Raises `InvalidInput` (`not_empty`)."""
+    """Refuse a folder with files that is not a brain. Raises `InvalidInput` (`not_empty`)."""
     if folder.is_dir() and any(folder.iterdir()) and not is_brain(folder):
         raise InvalidInput(
-            f"{printable_text(folder)} holds files and is no brain",
+            f"{printable_text(folder)} holds files and is not a brain",
             code="not_empty",
-            hint="name a new folder, or make a brain of this one first with `brain init`",
+            hint="name a new folder, or turn this one into a brain first with `brain init`",
         )
 
 
 def open_or_create(folder: Path, owner: Owner) -> Brain:
-    """Open the brain in a folder, or make one of it."""
+    """Open the brain in a folder, or create one there."""
     if is_brain(folder):
         return Brain.open(
             folder, author=owner.author, sign_with=owner.sign_with, ledgers=owner.ledgers
@@ -68,42 +68,40 @@ def _do_nothing() -> None:
 
 @contextmanager
 def rollback_on_failure(folder: Path, put_back: Callable[[], None] = _do_nothing) -> Iterator[None]:
-    """Take back the making of a brain in a folder that fails before anything is recorded.
+    """Undo the creation of a brain if the block fails before it records anything.
 
-    What was made is removed, then `put_back` is called for what was changed. If something
-    of the brain stays, the hint of the error says so.
+    The created files are removed, then `put_back` is called to restore changed ones. If
+    files of the brain remain, the hint of the error names them.
     """
     if is_brain(folder):
         yield
         return
-    new = [path for path in _created_paths(folder) if not os.path.lexists(path)]
+    created = [path for path in _created_paths(folder) if not os.path.lexists(path)]
     try:
         yield
     except BaseException as error:
         if _has_snapshots(folder):
             _extend_hint(
-                error, f"what was read is in {printable_text(folder)}; adopt again to go on from it"
+                error, f"{printable_text(folder)} holds what was read; adopt again to continue"
             )
         else:
-            _remove_created(new)
+            _remove_created(created)
             put_back()
-            left = [str(path) for path in new if os.path.lexists(path)]
-            if left:
-                _extend_hint(
-                    error, f"what is left can be removed: {printable_text(', '.join(left))}"
-                )
+            remaining = [str(path) for path in created if os.path.lexists(path)]
+            if remaining:
+                _extend_hint(error, f"these can be removed: {printable_text(', '.join(remaining))}")
         raise
 
 
 def _created_paths(folder: Path) -> Iterator[Path]:
-    """Yield the files and folders that the making of a brain may make, the deepest first."""
+    """Yield the files and folders that creating a brain may make, the deepest first."""
     for name in (CONTROL_FOLDER, manifest.MANIFEST_PATH, IGNORE, *INITIAL_FOLDERS):
         yield folder / name
     yield from (folder, *folder.parents)
 
 
 def _has_snapshots(folder: Path) -> bool:
-    """Tell whether anything came after the genesis; also where nobody can tell any more."""
+    """Tell whether the brain has operations after its genesis; True if it cannot be opened."""
     if not is_brain(folder):
         return False
     try:
@@ -114,7 +112,7 @@ def _has_snapshots(folder: Path) -> bool:
 
 
 def _remove_created(paths: list[Path]) -> None:
-    """Remove what was made; a folder in which something else lies by now stays."""
+    """Remove the created files and folders, except folders that hold other files by now."""
     for path in paths:
         with suppress(OSError):
             if path.name == CONTROL_FOLDER:
@@ -131,10 +129,9 @@ def _extend_hint(error: BaseException, more: str) -> None:
 
 
 def render_home_manifest(name: str, layout: HomeLayout, in_place: bool) -> bytes:
-    """Return the text of a manifest with the files that belong into the system prompt.
+    """Return a manifest that names the files for the system prompt, existing or not.
 
-    They are named also where they are not there yet. In place, it says what home the brain
-    is, for paths are then those of the program.
+    In place it also names the kind of home, because paths are then those of the program.
     """
 
     def path(home: str) -> str:
@@ -156,14 +153,14 @@ def render_home_manifest(name: str, layout: HomeLayout, in_place: bool) -> bytes
 
 
 def prepend_manifest(brain: Brain, kind: str, steps: Iterator[ImportStep]) -> Iterator[ImportStep]:
-    """Add the manifest to the first state of a new brain, if its kind says what goes in."""
+    """Add a manifest to the first state of a new brain, if its layout has prompt files."""
     layout = LAYOUT_BY_KIND.get(kind)
     first = next(steps, None)
     if first is None:
         return
     if layout is not None and (layout.system or layout.memory):
         text = render_home_manifest(brain.root.name, layout, False)
-        made: tuple[str, SourceFile | None] = (manifest.MANIFEST_PATH, SourceFile(FILE, text))
-        first = first._replace(files=chain((made,), first.files))
+        added: tuple[str, SourceFile | None] = (manifest.MANIFEST_PATH, SourceFile(FILE, text))
+        first = first._replace(files=chain((added,), first.files))
     yield first
     yield from steps

@@ -1,13 +1,14 @@
 """The layout of a program's home: which files go where in a brain, and what is skipped.
 
-A rule is a pair of patterns. A pattern that ends in `/` means all that lies below, another
-one a file; a part `*` stands for one part of a path, and is carried over. The first rule
-that fits counts.
+A rule is a pair of patterns, one for the home and one for the brain. A pattern that ends in
+`/` matches everything below a folder, another one a single file. A part `*` matches one part
+of a path, which replaces the `*` of the other pattern. The first matching rule counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -19,27 +20,31 @@ REASON_SECRETS = "secrets"
 REASON_DATABASE = "a database"
 REASON_SESSIONS = "sessions, not memory"
 REASON_LOGS = "logs"
-REASON_CACHE = "made anew when needed"
+REASON_CACHE = "a cache"
 REASON_SETTINGS = "settings of the program"
 REASON_BUNDLED = "comes with the program"
-REASON_STATE = "what the program notes for itself"
+REASON_STATE = "internal state of the program"
 REASON_OTHER = "not a part of a brain"
-REASON_TEMPORARY = "of the system or an editor, for itself"
-REASON_RULE_FILE = "the rules of another brain; copy them if they are to count in this one"
+REASON_TEMPORARY = "a temporary file of the system or an editor"
+REASON_RULE_FILE = "the rules of another brain; copy them to apply them in this one"
 
 
-class HomeLayout(NamedTuple):
-    """A home of one kind of program.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeLayout:
+    """The layout of one kind of home.
 
-    `client` is the name that publishing knows it by, `title` is for people. `rules` say what
-    is taken and where it goes. `marks` are paths, of which one is enough to know such a home
-    by; of `signs`, which are weaker, it takes `needs`; one of `unless` tells that it is
-    another kind. `left` says what is left out, in patterns of gitignore, and why. What lies
-    beside in a folder of `owned` is named as left out too. `memory` are the files for the
-    prompt, with their limits in characters, and `system` those that say who the agent is,
-    both as the home has them. `in_place` tells whether skills lie where a brain looks for
-    them. `keeps` are the fields of a skill, beyond those of agentskills.io, that the program
-    reads. With `tops` nothing else at the top is looked at. `categories` are folders of skills.
+    `client`: the name for publishing; `title`: the name for people.
+    `rules`: which files are taken, and where they go.
+    `marks`: paths of which one identifies the home; `signs`: weaker paths, of which it takes
+    `min_signs`; `excluding_marks`: paths that only another kind has.
+    `skipped_patterns`: what is skipped, as gitignore patterns, with the reason.
+    `reported_folders`: folders whose other entries are reported as skipped, too.
+    `memory`, `system`: paths in the home of the memory files for the prompt, with their
+    limits in characters, and of the files that describe the agent.
+    `in_place`: the home can be adopted in place, because its skills are in `skills/`.
+    `extra_fields`: front matter fields beyond agentskills.io that the program reads.
+    `top_folders`: if not empty, only these folders at the top are read.
+    `has_categories`: the program supports folders of skills.
     """
 
     kind: str
@@ -55,32 +60,32 @@ class HomeLayout(NamedTuple):
     memory: tuple[tuple[str, int], ...] = ()
     system: tuple[str, ...] = ()
     in_place: bool = True
-    kept_fields: frozenset[str] = frozenset()
+    extra_fields: frozenset[str] = frozenset()
     top_folders: frozenset[str] = frozenset()
     has_categories: bool = False
 
     def brain_path(self, path: str) -> str | None:
-        """Return where the file at `path` of the home goes in a brain, None if it does not."""
+        """Return the path in a brain of the file at `path` of the home, None if skipped."""
         target = None if self._is_other_top(path) else map_to_brain(self.rules, path)
         return None if target is None or self.skip_reason(path) else target
 
     def has_rule_for(self, path: str) -> bool:
-        """Tell whether a rule is about the file at `path`, though it may be left out."""
+        """Tell whether a rule matches the file at `path`, even if a pattern skips it."""
         return not self._is_other_top(path) and map_to_brain(self.rules, path) is not None
 
     def rule_rank(self, path: str) -> int:
-        """Return the number of the rule for `path`; of two files for one place the lower counts."""
+        """Return the number of the rule for `path`; of two files for one path the lower wins."""
         return first_rule_index(self.rules, path)
 
     def may_contain(self, folder: str) -> bool:
-        """Tell whether something below `folder` of the home may go into a brain."""
+        """Tell whether a rule can match something below `folder` of the home."""
         return not self._is_other_top(folder) and rules_reach_below(self.rules, folder)
 
     def skip_reason(self, path: str) -> str:
-        """Return why a file or folder is left out wherever it lies, "" if nothing says so."""
-        for pattern, why in self.skipped_patterns:
+        """Return the reason to skip a file or folder, "" if there is none."""
+        for pattern, reason in self.skipped_patterns:
             if matches_pattern(pattern, path):
-                return why
+                return reason
         return REASON_RULE_FILE if is_rule_file(map_to_brain(self.rules, path) or "") else ""
 
     def _is_other_top(self, path: str) -> bool:
@@ -88,12 +93,12 @@ class HomeLayout(NamedTuple):
 
 
 def is_rule_file(path: str) -> bool:
-    """Tell whether a path of a brain is that of what rules it, in any spelling of its name."""
+    """Tell whether a path of a brain is one of its own rule files, in any spelling."""
     return "/" not in path and paths.fold_name(path) in BRAIN_OWNED_FILES
 
 
 def default_skip_reason(name: str, is_folder: bool) -> str:
-    """Return why every brain leaves out a file or folder of a name, "" if none does."""
+    """Return the reason why every brain ignores a name by default, "" if none does."""
     if not ignore_rules.is_ignored_by_default(name, is_folder):
         return ""
     if ignore_rules.is_secret_file_name(name):
@@ -105,47 +110,47 @@ WILDCARD = "*"
 
 
 class PathRule(NamedTuple):
-    """Where something lies in the home of a program, and where in a brain."""
+    """A pattern for paths in the home, and one for the same paths in a brain."""
 
     home_pattern: str
     brain_pattern: str
 
 
 def map_to_brain(rules: Sequence[PathRule], path: str) -> str | None:
-    """Return where the file at `path` of the home lies in a brain, None if nowhere."""
+    """Return the path in a brain of the file at `path` of the home, None if no rule matches."""
     mapped = (_map_path(rule.home_pattern, rule.brain_pattern, path) for rule in rules)
     return next((found for found in mapped if found is not None), None)
 
 
 def map_to_home(rules: Sequence[PathRule], path: str) -> str | None:
-    """Return where the file at `path` of the brain lies in the home, None if nowhere."""
+    """Return the path in the home of the file at `path` of the brain, None if no rule matches."""
     mapped = (_map_path(rule.brain_pattern, rule.home_pattern, path) for rule in rules)
     return next((found for found in mapped if found is not None), None)
 
 
 def first_rule_index(rules: Sequence[PathRule], path: str) -> int:
-    """Return the number of the first rule for `path` of the home."""
+    """Return the number of the first rule for `path` of the home; their count if none matches."""
     mapped = enumerate(_map_path(rule.home_pattern, rule.brain_pattern, path) for rule in rules)
     return next((number for number, found in mapped if found is not None), len(rules))
 
 
 def rules_reach_below(rules: Sequence[PathRule], folder: str) -> bool:
-    """Tell whether something below `folder` of the home may lie in a brain."""
+    """Tell whether a rule can match something below `folder` of the home."""
     parts = folder.split("/")
     for rule in rules:
         pattern_parts = rule.home_pattern.removesuffix("/").split("/") if rule.home_pattern else []
         is_folder = not rule.home_pattern or rule.home_pattern.endswith("/")
         if (is_folder or len(parts) < len(pattern_parts)) and all(
-            want in (WILDCARD, part) for part, want in zip(parts, pattern_parts, strict=False)
+            wanted in (WILDCARD, part) for part, wanted in zip(parts, pattern_parts, strict=False)
         ):
             return True
     return False
 
 
 def matches_pattern(pattern: str, path: str) -> bool:
-    """Tell whether a pattern in gitignore's sense, without `**`, is about `path` itself.
+    """Tell whether a gitignore pattern without `**` matches `path` itself.
 
-    One without a slash is about a name, wherever it is.
+    A pattern without a slash matches a name in any folder.
     """
     if "/" not in pattern:
         return fnmatchcase(path.rpartition("/")[2], pattern)
@@ -154,7 +159,7 @@ def matches_pattern(pattern: str, path: str) -> bool:
 
 
 def _map_path(pattern: str, target: str, path: str) -> str | None:
-    """Return `path`, which fits `pattern`, as it reads in the other pattern."""
+    """Return `path` rewritten from `pattern` to `target`, None if `pattern` does not match."""
     parts, pattern_parts = path.split("/"), pattern.split("/")
     below = pattern_parts.pop() if pattern_parts[-1] == "" else None
     if (
@@ -163,14 +168,14 @@ def _map_path(pattern: str, target: str, path: str) -> str | None:
         else (len(parts) != len(pattern_parts))
     ):
         return None
-    taken = []
-    for part, want in zip(parts, pattern_parts, strict=False):
-        if want == WILDCARD:
-            taken.append(part)
-        elif part != want:
+    matched = []
+    for part, wanted in zip(parts, pattern_parts, strict=False):
+        if wanted == WILDCARD:
+            matched.append(part)
+        elif part != wanted:
             return None
-    named = iter(taken)
-    out = [next(named) if part == WILDCARD else part for part in target.split("/")]
+    wildcards = iter(matched)
+    out = [next(wildcards) if part == WILDCARD else part for part in target.split("/")]
     if below is not None:
         out = [*out[:-1], *parts[len(pattern_parts) :]]
     return "/".join(out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from .skipped import SkippedFiles
 from .source_protocol import DetectedSource, ImportStep, SourceFile, SourceStates
 
 SURE_CONFIDENCE, LIKELY_CONFIDENCE = 30, 20
-"""Weights: a mark of a program was seen, or signs of it; each one adds 1."""
+"""Confidence if a mark of a program exists, or only signs; each mark and sign adds 1."""
 
 
 class HomeReader:
@@ -27,7 +28,7 @@ class HomeReader:
         self.kind = layout.kind
 
     def detect(self, path: Path) -> DetectedSource | None:
-        """Look for marks and signs of the program; no file is read."""
+        """Look for marks and signs of the program, without reading files."""
         layout = self.layout
         seen = [mark for mark in layout.marks if path_exists(path, mark)]
         signs = [sign for sign in layout.signs if path_exists(path, sign)]
@@ -40,17 +41,16 @@ class HomeReader:
         )
 
     def assume_kind(self, path: Path) -> DetectedSource | None:
-        """Take a folder for such a home because the user says so, if a rule finds anything."""
+        """Accept a folder as such a home because the user says so, if a rule matches anything."""
         places = (rule.home_pattern.partition("*")[0].rstrip("/") for rule in self.layout.rules)
-        here = next((place for place in places if place and path_exists(path, place)), None)
-        return (
-            DetectedSource(self.kind, path, here, SURE_CONFIDENCE, self.in_place_folder(path))
-            if here
-            else None
-        )
+        evidence = next((place for place in places if place and path_exists(path, place)), None)
+        if evidence is None:
+            return None
+        folder = self.in_place_folder(path)
+        return DetectedSource(self.kind, path, evidence, SURE_CONFIDENCE, folder)
 
     def in_place_folder(self, path: Path) -> Path | None:
-        """Return the folder around which a brain can be made in place, if there is one."""
+        """Return the folder that can be adopted in place, None if there is none."""
         return path if self.layout.in_place else None
 
     def layout_at(self, path: Path) -> HomeLayout:
@@ -60,7 +60,7 @@ class HomeReader:
     def read_states(
         self, found: DetectedSource, since: str | None, allow: Collection[str]
     ) -> SourceStates:
-        """Read the home as one state, which is all there is of it."""
+        """Read the home as a single complete state."""
         skipped = SkippedFiles([])
         source_paths: dict[str, str] = {}
         step = ImportStep(
@@ -83,24 +83,24 @@ def _read_files(
         source_paths[brain] = home
         yield brain, file
     if path_exists(root, ".git"):
-        skipped.add("history", ".git", "the history of git: take that in with --as git")
+        skipped.add("history", ".git", "a git history: adopt it with --as git")
     skipped.finish()
 
 
 def path_exists(root: Path, name: str) -> bool:
-    """Tell whether there is something at a path below `root`, be it a link that leads nowhere."""
+    """Tell whether a path below `root` exists, even as a broken link."""
     return os.path.lexists(root / name)
 
 
 PLAIN_CONFIDENCE = 10
-"""Weight: skills, and no sign of a program. A history of them weighs more."""
+"""Confidence for skills without a sign of a program. A git history of them counts more."""
 _MAX_NAMES = 10_000
-"""Names in one folder that are looked at."""
+"""Names read from one folder."""
 _SKILL_SUFFIX = f"/{SKILL_FILES[0]}"
 
 
 class SkillFolderReader(HomeReader):
-    """Recognises and reads skills that lie in no program's home."""
+    """Recognises and reads folders of skills outside the home of a program."""
 
     def __init__(self) -> None:
         super().__init__(AGENTSKILLS)
@@ -117,25 +117,28 @@ class SkillFolderReader(HomeReader):
         return None
 
     def in_place_folder(self, path: Path) -> Path | None:
-        """Return the folder that holds `skills/`."""
+        """Return the folder if it contains `skills/`."""
         return path if not _has_skill_file(path) and _skill_folders(path / "skills") else None
 
     def layout_at(self, path: Path) -> HomeLayout:
-        """Return where the skills are in the folder at `path`."""
+        """Return the layout for the place of the skills in `path`."""
         if _has_skill_file(path):
             rule = PathRule("", f"skills/{slug_from_path(path.name + _SKILL_SUFFIX)}/")
-            return AGENTSKILLS._replace(
-                rules=(rule,), reported_folders=(), skipped_patterns=((".*", "hidden"),)
+            return replace(
+                AGENTSKILLS,
+                rules=(rule,),
+                reported_folders=(),
+                skipped_patterns=((".*", "hidden"),),
             )
         if _skill_folders(path / "skills"):
             return AGENTSKILLS
-        return AGENTSKILLS._replace(
-            rules=(PathRule("", "skills/"),), top_folders=_skill_folders(path)
+        return replace(
+            AGENTSKILLS, rules=(PathRule("", "skills/"),), top_folders=_skill_folders(path)
         )
 
 
 def _skill_folders(folder: Path) -> frozenset[str]:
-    """Return the names in `folder` of what is a skill or a category of skills."""
+    """Return the names of the skills and categories of skills in `folder`."""
     return frozenset(
         name
         for name, is_folder in _list_names(folder)
@@ -154,7 +157,7 @@ def _has_skill_file(folder: Path) -> bool:
 
 
 def _list_names(folder: Path) -> list[tuple[str, bool]]:
-    """Return names in `folder` that are not hidden, each with whether it is a folder."""
+    """Return the names in `folder` that are not hidden, and whether each is a folder."""
     try:
         with os.scandir(folder) as entries:
             return [

@@ -9,18 +9,17 @@ from pathlib import Path
 from ..worktree.ignore_rules import IgnoreRules
 from .source_protocol import ImportStep, Notice, SourceFile, SourceStates
 
-IGNORED_CODE, IGNORED_REASON = "ignored", "left out by the rules of this brain"
+IGNORED_CODE, IGNORED_REASON = "ignored", "ignored by the rules of this brain"
 StepFiles = Iterator[tuple[str, SourceFile | None]]
-"""Files of a step: paths of the brain, each with what is there."""
+"""Files of a step: paths of the brain with their new content, None for a removed file."""
 _RefusalFunction = Callable[[str], tuple[str, str] | None]
-"""Returns code and reason why the brain does not take a path."""
+"""Returns code and reason to skip a path, None to take it."""
 
 
 def filter_ignored(root: Path, states: SourceStates) -> Iterator[ImportStep]:
-    """Yield the steps without the files that the brain at `root`, there or not, does not take.
+    """Yield the steps without the files that the brain at `root` ignores or cannot write.
 
-    A file that its rules leave out would be recorded and then, by the next scan of the folder,
-    be gone. One with a name that no folder there can hold could never be written.
+    The next scan of the folder would remove an ignored file again. `root` need not exist.
     """
     rules = IgnoreRules.load(root) if root.is_dir() else IgnoreRules()
     max_bytes = _max_name_bytes(root)
@@ -40,24 +39,25 @@ def _filter_step(
     refuse: _RefusalFunction, step: ImportStep, states: SourceStates, reported: set[str]
 ) -> StepFiles:
     for path, file in step.files:
-        why = refuse(path) if file is not None else None
-        if why is None:
+        refusal = refuse(path) if file is not None else None
+        if refusal is None:
             yield path, file
             continue
+        code, reason = refusal
         source = states.source_paths.pop(path, path)
         if path not in reported:
             reported.add(path)
-            states.skipped.append(Notice(why[0], source, why[1]))
+            states.skipped.append(Notice(code, source, reason))
 
 
 def _max_name_bytes(root: Path) -> int:
-    """Return how many bytes a name may have in a folder, or where it is going to be made."""
-    there = next(folder for folder in (root, *root.parents) if folder.is_dir())
-    return os.pathconf(there, "PC_NAME_MAX")
+    """Return the most bytes that a file name may have on the file system of `root`."""
+    existing = next(folder for folder in (root, *root.parents) if folder.is_dir())
+    return os.pathconf(existing, "PC_NAME_MAX")
 
 
 def is_ignored(rules: IgnoreRules, path: str) -> bool:
-    """Tell whether rules leave out the file at `path`, or a folder above it."""
+    """Tell whether the rules ignore the file at `path` or a folder above it."""
     parts = path.split("/")
     last = len(parts) - 1
     return any(

@@ -1,7 +1,7 @@
-"""A brain made in place: the ignore rules and the manifest written into a home.
+"""Adopt a home in place: write ignore rules and a manifest into it.
 
-The rules take in what the layout names, and nothing else, so that a database or a cache
-that the next release of the program makes stays out as well.
+The rules admit only what the layout names, so that new databases and caches of later
+releases of the program stay out, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .layouts import LAYOUT_BY_KIND, HomeLayout
 from .source_protocol import SourceStates
 
 OWN_FILES = frozenset((manifest.MANIFEST_PATH, IGNORE_FILE_NAME))
-"""What is written into a home, and is no part of it; the brain around it holds it."""
+"""The files that adoption writes into a home; they belong to the brain, not to the program."""
 BLOCK_BEGIN, BLOCK_END = "# adopted: begin, written by `brain adopt`", "# adopted: end"
 _ADOPTED_BLOCK = re.compile(
     f"{re.escape(BLOCK_BEGIN)}\n.*?{re.escape(BLOCK_END)}\n".encode(), re.DOTALL
@@ -34,11 +34,11 @@ _ADOPTED_BLOCK = re.compile(
 _SPECIAL = re.compile(r"([\\*?\[\]!# ])")
 _UNWRITABLE = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
 _TRANSIENT_CODES = frozenset(("gone", "changed_while_reading", "not_regular", "link_outside"))
-"""Codes of what the scan of a brain copes with, or what may be there again in a moment."""
+"""Codes of skipped files that the scan of a brain handles itself, or that may reappear."""
 
 
 class IgnoreFileChange(NamedTuple):
-    """What a home leaves out from now on: the text of its `.brainignore`, before and after."""
+    """The content of `.brainignore` before and after, and the rules after."""
 
     before: bytes
     after: bytes
@@ -46,10 +46,10 @@ class IgnoreFileChange(NamedTuple):
 
 
 def plan_ignore_file(home: Path, kind: str, states: SourceStates) -> IgnoreFileChange:
-    """Return the rules for a home; nothing is written.
+    """Return the ignore rules for a home, without writing them.
 
-    Lines of a `.brainignore` that somebody else wrote stay, and count more. Raises
-    `InvalidInput` (`bad_ignore`) if they cannot be read, or become too many.
+    Existing lines of `.brainignore` stay, after the new ones, so that they win. Raises
+    `InvalidInput` (`bad_ignore`) if they cannot be read, or are too many.
     """
     layout = LAYOUT_BY_KIND[kind]
     known = IgnoreRules("\n".join(ignore_lines(layout)))
@@ -59,28 +59,27 @@ def plan_ignore_file(home: Path, kind: str, states: SourceStates) -> IgnoreFileC
         if code not in _TRANSIENT_CODES and path not in OWN_FILES and not is_ignored(known, path)
     ]
     block = "\n".join((BLOCK_BEGIN, *ignore_lines(layout, excluded), BLOCK_END, "")).encode()
-    was = _read_ignore_file(home, IGNORE_FILE_NAME)
-    text = block + _ADOPTED_BLOCK.sub(b"", was)
+    before = _read_ignore_file(home, IGNORE_FILE_NAME)
+    after = block + _ADOPTED_BLOCK.sub(b"", before)
     try:
-        return IgnoreFileChange(was, text, IgnoreRules.parse(text))
+        return IgnoreFileChange(before, after, IgnoreRules.parse(after))
     except InvalidInput as error:
-        error.hint = error.hint or (
-            f"mend {printable_text(home / IGNORE_FILE_NAME)}, or name a folder for a brain of its own"
-        )
+        file = printable_text(home / IGNORE_FILE_NAME)
+        error.hint = error.hint or f"mend {file}, or name a folder for a new brain"
         raise
 
 
 def list_brain_files(home: Path, rules: IgnoreFileChange) -> set[str]:
-    """Return what a brain around the home would hold. Raises as a scan does."""
+    """Return the files that a brain in the home would record. Raises what a scan raises."""
     found = scan_files(home, rules.rules, None).changed
     return {file.path for file in found} - OWN_FILES
 
 
 def write_in_place_files(home: Path, kind: str, rules: IgnoreFileChange, name: str) -> None:
-    """Write the rules, and a manifest if there is none, into the home.
+    """Write the rules into the home, and a manifest if it has none.
 
-    Where no brain is yet, so that no other writer is at work, what an adoption that was killed
-    here left half written is removed.
+    If the home is not a brain yet, no other writer can be active, and temporary files of a
+    killed adoption are removed.
     """
     if not is_brain(home):
         remove_temporary_files(home)
@@ -98,16 +97,16 @@ def write_in_place_files(home: Path, kind: str, rules: IgnoreFileChange, name: s
 
 
 def restore_ignore_file(home: Path, rules: IgnoreFileChange) -> None:
-    """Let the `.brainignore` that was there before be what it was."""
+    """Restore the `.brainignore` that existed before."""
     if rules.before and rules.after != rules.before:
         with open_root(home) as fd:
             replace_file(FolderHandles(fd), IGNORE_FILE_NAME, FILE, rules.before)
 
 
 def ignore_lines(layout: HomeLayout, excluded: Iterable[str] = ()) -> list[str]:
-    """Return lines for a `.brainignore` that take in what the layout does.
+    """Return the lines of a `.brainignore` that admits what the layout takes.
 
-    `alone` are files that are left out although a rule of the layout reaches them.
+    `excluded` are files to ignore although a rule of the layout matches them.
     """
     lines = ["/*", f"!/{IGNORE_FILE_NAME}", f"!/{manifest.MANIFEST_PATH}"]
     for home, _ in layout.rules:

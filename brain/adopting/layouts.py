@@ -1,10 +1,11 @@
 """The layouts of the programs whose homes can be adopted.
 
-What each program keeps was read off homes that it had made: see docs/adopting.md for the
-versions.
+They were taken from homes created by the programs; docs/adopting.md has the versions.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from .home_layout import (
     REASON_BUNDLED,
@@ -28,7 +29,7 @@ def _same_paths(*paths: str) -> tuple[PathRule, ...]:
 
 
 def _prompt_rules(prefix: str, *names: str) -> tuple[PathRule, ...]:
-    """Rules for folders of prompts, which lie below `prefix` in the home."""
+    """Return rules for folders of prompts below `prefix` in the home."""
     return tuple(PathRule(f"{prefix}{name}/", f"prompts/{name}/") for name in names)
 
 
@@ -56,13 +57,17 @@ _OPENCLAW_SKIPPED = (
 )
 
 HERMES = HomeLayout(
-    "hermes",
-    "hermes",
-    "Hermes home",
-    (PathRule("skills/", "skills/"), PathRule("memories/", "memory/"), *_same_paths("SOUL.md")),
-    ("skills/.usage.json", "skills/.hub", "skills/.curator_backups", "state.db"),
-    ("SOUL.md", "memories/MEMORY.md", "memories/USER.md", "skills", "cron"),
-    (
+    kind="hermes",
+    client="hermes",
+    title="Hermes home",
+    rules=(
+        PathRule("skills/", "skills/"),
+        PathRule("memories/", "memory/"),
+        *_same_paths("SOUL.md"),
+    ),
+    marks=("skills/.usage.json", "skills/.hub", "skills/.curator_backups", "state.db"),
+    signs=("SOUL.md", "memories/MEMORY.md", "memories/USER.md", "skills", "cron"),
+    skipped_patterns=(
         ("skills/.hub", "where skills were installed from"),
         ("skills/.archive", "put away by the program"),
         ("skills/.curator_backups", "backups of the program"),
@@ -79,41 +84,41 @@ HERMES = HomeLayout(
     ),
     memory=(("memories/MEMORY.md", 2200), ("memories/USER.md", 1375)),
     system=("SOUL.md",),
-    kept_fields=_HERMES_FIELDS,
+    extra_fields=_HERMES_FIELDS,
     has_categories=True,
 )
 
 OPENCLAW = HomeLayout(
-    "openclaw",
-    "openclaw",
-    "OpenClaw workspace",
-    (
+    kind="openclaw",
+    client="openclaw",
+    title="OpenClaw workspace",
+    rules=(
         *_same_paths(*_OPENCLAW_FILES, "skills/"),
         PathRule("MEMORY.md", "memory/MEMORY.md"),
         PathRule("USER.md", "memory/USER.md"),
         PathRule("memory/", "memory/"),
     ),
-    ("BOOTSTRAP.md", ".openclaw"),
-    ("SOUL.md", "IDENTITY.md", "USER.md", "TOOLS.md", "HEARTBEAT.md"),
-    _OPENCLAW_SKIPPED,
+    marks=("BOOTSTRAP.md", ".openclaw"),
+    signs=("SOUL.md", "IDENTITY.md", "USER.md", "TOOLS.md", "HEARTBEAT.md"),
+    skipped_patterns=_OPENCLAW_SKIPPED,
     memory=(("MEMORY.md", 20_000), ("USER.md", 4000)),
     system=_OPENCLAW_FILES[:4],
-    kept_fields=frozenset(
+    extra_fields=frozenset(
         "homepage user-invocable disable-model-invocation metadata version".split()
     ),
 )
 
 OPENCLAW_STATE = HomeLayout(
-    "openclaw-state",
-    "openclaw",
-    "OpenClaw state folder",
-    (
+    kind="openclaw-state",
+    client="openclaw",
+    title="OpenClaw state folder",
+    rules=(
         *(PathRule(f"workspace/{home}", brain) for home, brain in OPENCLAW.rules),
         PathRule("skills/", "skills/"),
     ),
-    ("openclaw.json",),
-    (),
-    (
+    marks=("openclaw.json",),
+    signs=(),
+    skipped_patterns=(
         ("/openclaw.json", REASON_SETTINGS),
         ("/*.key", REASON_SECRETS),
         ("/state", REASON_DATABASE),
@@ -125,21 +130,21 @@ OPENCLAW_STATE = HomeLayout(
     memory=tuple((f"workspace/{path}", limit) for path, limit in OPENCLAW.memory),
     system=tuple(f"workspace/{path}" for path in OPENCLAW.system),
     in_place=False,
-    kept_fields=OPENCLAW.kept_fields,
+    extra_fields=OPENCLAW.extra_fields,
 )
 
 CLAUDE_HOME = HomeLayout(
-    "claude-home",
-    "claude",
-    "Claude Code home",
-    (
+    kind="claude-home",
+    client="claude",
+    title="Claude Code home",
+    rules=(
         *_same_paths("skills/", "CLAUDE.md"),
         *_prompt_rules("", "rules", "agents", "commands", "output-styles"),
         PathRule("projects/*/memory/", "memory/projects/*/"),
     ),
-    ("projects", "todos", "statsig", "history.jsonl", "shell-snapshots"),
-    ("CLAUDE.md", "skills", "settings.json", "rules", "agents", "commands", "plugins"),
-    (
+    marks=("projects", "todos", "statsig", "history.jsonl", "shell-snapshots"),
+    signs=("CLAUDE.md", "skills", "settings.json", "rules", "agents", "commands", "plugins"),
+    skipped_patterns=(
         ("projects/*/*.jsonl", REASON_SESSIONS),
         ("/.credentials.json", REASON_SECRETS),
         ("/settings*.json", REASON_SETTINGS),
@@ -151,22 +156,22 @@ CLAUDE_HOME = HomeLayout(
         *_SKIPPED_ANYWHERE,
     ),
     system=("CLAUDE.md",),
-    kept_fields=_CLAUDE_FIELDS,
+    extra_fields=_CLAUDE_FIELDS,
 )
 
 CLAUDE_PROJECT = HomeLayout(
-    "claude",
-    "claude",
-    "Claude Code project",
-    (
+    kind="claude",
+    client="claude",
+    title="Claude Code project",
+    rules=(
         *_same_paths("CLAUDE.md", "AGENTS.md"),
         PathRule(".claude/skills/", "skills/"),
         PathRule(".claude/CLAUDE.md", "prompts/project/CLAUDE.md"),
         *_prompt_rules(".claude/", "rules", "agents", "commands", "output-styles"),
     ),
-    (".claude/skills", ".claude/rules", ".claude/agents", ".claude/commands", "CLAUDE.md"),
-    (".claude",),
-    (
+    marks=(".claude/skills", ".claude/rules", ".claude/agents", ".claude/commands", "CLAUDE.md"),
+    signs=(".claude",),
+    skipped_patterns=(
         ("/CLAUDE.local.md", "is for one person"),
         (".claude/settings*.json", REASON_SETTINGS),
         (".claude/worktrees", "work trees of git"),
@@ -178,22 +183,22 @@ CLAUDE_PROJECT = HomeLayout(
     excluding_marks=(".claude.json", ".claude/projects"),
     system=("CLAUDE.md", "AGENTS.md"),
     in_place=False,
-    kept_fields=_CLAUDE_FIELDS,
+    extra_fields=_CLAUDE_FIELDS,
 )
 
 CODEX_HOME = HomeLayout(
-    "codex-home",
-    "codex",
-    "Codex home",
-    (
+    kind="codex-home",
+    client="codex",
+    title="Codex home",
+    rules=(
         *_same_paths("skills/", "AGENTS.md", "AGENTS.override.md"),
         PathRule("prompts/", "prompts/commands/"),
         *_prompt_rules("", "agents"),
         PathRule("memories/", "memory/"),
     ),
-    ("config.toml", "installation_id", "skills/.system", "memories_1.sqlite"),
-    ("AGENTS.md", "prompts", "skills", "memories", "auth.json", "sessions"),
-    (
+    marks=("config.toml", "installation_id", "skills/.system", "memories_1.sqlite"),
+    signs=("AGENTS.md", "prompts", "skills", "memories", "auth.json", "sessions"),
+    skipped_patterns=(
         ("skills/.system", REASON_BUNDLED),
         ("skills/.*", REASON_STATE),
         ("/auth.json", REASON_SECRETS),
@@ -210,19 +215,19 @@ CODEX_HOME = HomeLayout(
 )
 
 CODEX_PROJECT = HomeLayout(
-    "codex",
-    "codex",
-    "Codex project",
-    (
+    kind="codex",
+    client="codex",
+    title="Codex project",
+    rules=(
         *_same_paths("AGENTS.md", "AGENTS.override.md"),
         PathRule(".agents/skills/", "skills/"),
         PathRule(".codex/skills/", "skills/"),
         PathRule(".codex/prompts/", "prompts/commands/"),
         PathRule(".codex/agents/", "prompts/agents/"),
     ),
-    (".agents/skills", ".codex", "AGENTS.override.md"),
-    ("AGENTS.md",),
-    (
+    marks=(".agents/skills", ".codex", "AGENTS.override.md"),
+    signs=("AGENTS.md",),
+    skipped_patterns=(
         (".codex/config.toml", REASON_SETTINGS),
         (".agents/skills/.*", REASON_STATE),
         *_SKIPPED_ANYWHERE,
@@ -235,38 +240,40 @@ CODEX_PROJECT = HomeLayout(
 )
 
 AGENTSKILLS = HomeLayout(
-    "agentskills",
-    "agentskills",
-    "folder of skills",
-    _same_paths("skills/"),
-    (),
-    (),
-    (("skills/.*", REASON_STATE), *_SKIPPED_ANYWHERE),
+    kind="agentskills",
+    client="agentskills",
+    title="folder of skills",
+    rules=_same_paths("skills/"),
+    marks=(),
+    signs=(),
+    skipped_patterns=(("skills/.*", REASON_STATE), *_SKIPPED_ANYWHERE),
 )
 
 _LETTA_RULES = (PathRule("skills/", "skills/"), PathRule("", "memory/"))
 _LETTA_LIMIT = 20_000
 
 LETTA = HomeLayout(
-    "letta",
-    "letta",
-    "Letta MemFS",
-    _LETTA_RULES,
-    (),
-    ("persona.md", "human.md", "MEMORY.md"),
-    _SKIPPED_ANYWHERE,
+    kind="letta",
+    client="letta",
+    title="Letta MemFS",
+    rules=_LETTA_RULES,
+    marks=(),
+    signs=("persona.md", "human.md", "MEMORY.md"),
+    skipped_patterns=_SKIPPED_ANYWHERE,
     min_signs=3,
     memory=(("*.md", _LETTA_LIMIT),),
     in_place=False,
 )
-LETTA_SYSTEM = LETTA._replace(
+LETTA_SYSTEM = replace(
+    LETTA,
     kind="letta-system",
     title="Letta MemFS with system/",
     signs=("system/persona.md", "system/human.md"),
     min_signs=2,
     memory=(("system/", _LETTA_LIMIT),),
 )
-LETTA_FILE = LETTA._replace(
+LETTA_FILE = replace(
+    LETTA,
     kind="letta-file",
     title="Letta agent file",
     rules=_same_paths("memory/", "prompts/", "skills/"),

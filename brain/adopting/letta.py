@@ -1,13 +1,12 @@
-"""Readers of Letta's MemFS repositories and agent files.
+"""Read Letta's MemFS repositories and agent files.
 
-Two generations of it: files under `system/` are in every prompt, or, since 0.34, those at
-the top, with an index beside them that is called MEMORY.md.
+MemFS has two generations. In the older one the files under `system/` are in every prompt;
+since 0.34 the files at the top are, with an index called MEMORY.md.
 
-Taken are the system prompts, the memory blocks and the skills. Messages, tools, models,
-connections and everything secret stay out, and are named.
-
-Both forms are read: many things side by side (agents, blocks, …), and the older one of a
-single agent with its blocks inside; either may be wrapped in a JSON string.
+Agent files have two forms: lists of agents, blocks and skills, or, older, a single agent
+with its blocks inside. Either may be wrapped in a JSON string. Adopted are system prompts,
+memory blocks and skills. Messages, tools, models, connections and secrets are skipped and
+reported.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class MemFsReader(HomeReader):
     """Recognises and reads one generation of MemFS, as a repository or as a copy of its files."""
 
     def detect(self, path: Path) -> DetectedSource | None:
-        """Look for the files every agent has, and for Letta's section in the settings of git."""
+        """Look for the files of every agent, and for Letta's section in the git config."""
         signs = [sign for sign in self.layout.signs if os.path.lexists(path / sign)]
         of_letta = _has_letta_config(path)
         is_older = (path / _SYSTEM_FOLDER).is_dir()
@@ -59,13 +58,13 @@ class MemFsReader(HomeReader):
     def read_states(
         self, found: DetectedSource, since: str | None, allow: Collection[str]
     ) -> SourceStates:
-        """Read the history, or the files alone where there is none."""
+        """Read the git history, or the files alone if there is none."""
         if find_git_folder(found.path) is None:
             return super().read_states(found, since, allow)
         return read_history(found, since, allow, lambda *_: self.layout)
 
     def layout_at(self, path: Path) -> HomeLayout:
-        """Return the layout, the same for every agent."""
+        """Return the layout, which is the same for every agent."""
         return self.layout
 
 
@@ -78,7 +77,7 @@ def _has_letta_config(path: Path) -> bool:
 
 
 def _open_nonblocking(path: str, flags: int) -> int:
-    """Open a file that may be a pipe nobody writes to."""
+    """Open a file that may be a pipe without a writer."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
@@ -104,13 +103,13 @@ class AgentFileReader(HomeReader):
     """Recognises and reads agent files."""
 
     def detect(self, path: Path) -> DetectedSource | None:
-        """Look at the name alone."""
+        """Check the suffix."""
         if path.suffix.lower() != _SUFFIX or not path.is_file():
             return None
         return DetectedSource(self.kind, path, _SUFFIX, CERTAIN_CONFIDENCE, None)
 
     def assume_kind(self, path: Path) -> DetectedSource | None:
-        """Take any file for one because the user says so."""
+        """Accept any file because the user says so."""
         return (
             DetectedSource(self.kind, path, "a file", CERTAIN_CONFIDENCE, None)
             if path.is_file()
@@ -137,7 +136,7 @@ class AgentFileReader(HomeReader):
         )
 
     def layout_at(self, path: Path) -> HomeLayout:
-        """Return the layout of what comes out."""
+        """Return the layout of the extracted files."""
         return self.layout
 
 
@@ -192,9 +191,9 @@ def _read_files(
 
 
 def _free_path(path: str, taken: dict[str, int]) -> str:
-    """Return the path, or one with a number after it if something else is there by now.
+    """Return the path, with a number added if it is taken.
 
-    `taken` has, for each path that is, the number to try next: none is tried twice.
+    `taken` holds, for each taken path, the next number to try.
     """
     wanted = paths.fold_name(path)
     stem, ending = posixpath.splitext(path)
@@ -208,7 +207,7 @@ def _free_path(path: str, taken: dict[str, int]) -> str:
 
 
 def _extract_texts(document: JsonObject, skipped: SkippedFiles) -> Iterator[tuple[str, str, str]]:
-    """Yield the files that a document makes: path, place in the document, text."""
+    """Yield the files in a document: path in the brain, place in the document, text."""
     many = "agents" in document
     agents = _object_list(document.get("agents")) if many else [document]
     for number, agent in enumerate(agents):
@@ -260,14 +259,14 @@ def _skill_texts(skill: JsonObject, place: str) -> Iterator[tuple[str, str, str]
 
 
 def _report_skipped(here: JsonObject, place: str, skipped: SkippedFiles) -> None:
-    """Name what stays out, by what it is and how much of it there is, never by its content."""
+    """Report skipped fields with the number of their items, never with their content."""
     for key, why in (
         *((key, home_layout.REASON_SECRETS) for key in _SECRET_KEYS),
         *_SKIPPED_KEYS.items(),
     ):
-        there = here.get(key)
-        if there:
-            count = f" ({len(there)})" if isinstance(there, (list, dict)) else ""
+        value = here.get(key)
+        if value:
+            count = f" ({len(value)})" if isinstance(value, (list, dict)) else ""
             skipped.add("left_out", f"{place}.{key}".lstrip("."), why + count)
 
 
@@ -286,5 +285,5 @@ def _safe_name(value: Any, otherwise: str) -> str:
 
 def _bad_agent_file(what: str) -> InvalidInput:
     return InvalidInput(
-        f"not an agent file: {what}", code="bad_agent_file", hint="export the agent once more"
+        f"not an agent file: {what}", code="bad_agent_file", hint="export the agent again"
     )

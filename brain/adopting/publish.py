@@ -1,8 +1,8 @@
 """Publish skills, memory and prompts of a brain into a client's folder.
 
-What lies there and is not of this brain, or was changed since, is never overwritten unless
-asked for. Order: the record first names what is about to be there, then the files are
-written, then it names what is there; so a publication that was cut short is known as ours.
+Files that this brain did not write, or that were changed since, are overwritten only on
+request. The record in the folder is written twice: before the files, with the states that
+they are about to have, and after them; so the files of a killed publication are known.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from ..worktree.dirfd import FolderHandles, open_root
 from ..worktree.file_checkout import remove_working_file, write_working_files
 from .adopt import build_source
 from .layouts import HomeLayout
-from .publish_lock import clear_leftovers, hold_publish_lock
 from .publish_manifest import (
     ABSENT_STATE,
     PublishedFile,
@@ -31,17 +30,22 @@ from .publish_manifest import (
 )
 from .publish_plan import PublishPlan, plan_publication, read_manifest_at
 from .publish_render import RenderForm, render_file, render_files
-from .publish_target import client_layout, refuse_own_folder
+from .publish_target import (
+    clear_leftovers,
+    client_layout,
+    hold_publish_lock,
+    refuse_own_folder,
+)
 from .safe_read import GONE_CODE, SkipFile, read_home_file
 from .source_protocol import DetectedSource
 
 
 class PublishRequest(NamedTuple):
-    """How to publish.
+    """The options of a publication.
 
-    `strict` keeps the specification of agentskills.io to the letter, else fields that the
-    client reads stay. `overwrite` replaces what somebody else wrote. `allow` are ids of
-    findings that are no secrets. With `dry_run` nothing is written.
+    `strict` drops all fields outside the agentskills.io specification, even those that the
+    client reads. `overwrite` replaces files that others wrote. `allow` holds ids of findings
+    that are not secrets. With `dry_run` nothing is written.
     """
 
     rev: str = "@"
@@ -57,7 +61,7 @@ DEFAULT_REQUEST = PublishRequest()
 def publish(
     brain: Brain, client: str, folder: Path, request: PublishRequest = DEFAULT_REQUEST
 ) -> Published:
-    """Write what a client has a place for into its folder, and remove what is gone.
+    """Write the files that a client has a place for, and remove those published before.
 
     With conflicts nothing is written. Raises `InvalidInput` (`bad_client`, `own_folder`,
     `secrets_found`, `bad_record`), `Locked`, and what writing files raises.
@@ -75,7 +79,7 @@ def publish(
 
 
 class _Publication:
-    """One publication: what is to lie there, what does, and what follows from it."""
+    """One publication: the files to write and to remove, and the conflicts."""
 
     def __init__(
         self, brain: Brain, folder: Path, layout: HomeLayout, request: PublishRequest
@@ -83,7 +87,8 @@ class _Publication:
         self.conflicts: list[Notice] = []
         self._brain, self._folder, self._layout = brain, folder, layout
         self._snapshot = brain.show(request.rev).info.snapshot
-        self._form = RenderForm(layout.kind, frozenset() if request.strict else layout.kept_fields)
+        extra_fields = frozenset[str]() if request.strict else layout.extra_fields
+        self._form = RenderForm(layout.kind, extra_fields)
         self._records = load_records(folder) if folder.is_dir() else []
         own_records = [record for record in self._records if self._is_own_record(record)]
         self._previous = own_records[0].files if own_records else {}
@@ -98,48 +103,49 @@ class _Publication:
         self._find_changes()
 
     def _find_changes(self) -> None:
-        """Find what is to be written and removed, and what stands in the way."""
-        gone = [
+        """Find the files to write and to remove, and the conflicts."""
+        obsolete = [
             path
             for path in self._previous
             if path not in self._plan.files and self._layout.brain_path(path) is not None
         ]
-        with _state_reader(self._folder) as now:
-            for path in sorted((*self._rendered, *gone)):
-                there = now(path)
-                row = self._rendered.get(path)
-                want = row.entry.state if row else ""
-                if there == want:
+        with _state_reader(self._folder) as read_state:
+            for path in sorted((*self._rendered, *obsolete)):
+                state = read_state(path)
+                rendered = self._rendered.get(path)
+                if state == (rendered.entry.state if rendered else ""):
                     continue
-                why = self._conflict_reason(path, there)
-                if why:
-                    self.conflicts.append(Notice("not_ours", path, why))
-                if row:
-                    self._write[path] = there
+                reason = self._conflict_reason(path, state)
+                if reason:
+                    self.conflicts.append(Notice("not_ours", path, reason))
+                if rendered:
+                    self._write[path] = state
                 else:
                     self._remove.append(path)
 
-    def _conflict_reason(self, path: str, there: str) -> str:
-        """Say why what is at `path` is not ours to change, "" if it is."""
+    def _conflict_reason(self, path: str, state: str) -> str:
+        """Return why the file at `path`, now in `state`, must not be changed, "" if it may."""
         own_records = [record.files for record in self._records if record.brain == self._brain.id]
         rows = [files[path] for files in own_records if path in files]
         if not rows:
-            return "is there already" if there and there != self._adopted.get(path) else ""
-        if any((there or ABSENT_STATE) in (row.state, row.was) for row in rows):
+            return "exists already" if state and state != self._adopted.get(path) else ""
+        if any((state or ABSENT_STATE) in (row.state, row.was) for row in rows):
             return ""
-        return "was changed since it was published" if there else "was removed since"
+        return "was changed since it was published" if state else "was removed since"
 
     def _is_own_record(self, record: PublishRecord) -> bool:
         return (record.brain, record.kind) == (self._brain.id, self._layout.kind)
 
     def write_files(self) -> None:
-        """Write the files, between two records of them."""
-        cut_short = any(row.was for row in self._previous.values())
+        """Write the files, with the record before and after."""
+        was_killed = any(row.was for row in self._previous.values())
         clear_leftovers(
-            self._folder, self._brain.root, {*self._previous, *self._rendered} if cut_short else ()
+            self._folder, self._brain.root, {*self._previous, *self._rendered} if was_killed else ()
         )
-        kept = {path: row for path, row in self._previous.items() if path in self._plan.files}
-        final = {**kept, **{path: row.entry for path, row in self._rendered.items()}}
+        still_planned = {
+            path: row for path, row in self._previous.items() if path in self._plan.files
+        }
+        final = {**still_planned, **{path: row.entry for path, row in self._rendered.items()}}
         meanwhile = {
             path: row._replace(
                 was=(self._write[path] or ABSENT_STATE) if path in self._write else ""
@@ -161,43 +167,42 @@ class _Publication:
 
     def _save_record(self, files: Mapping[str, PublishedFile]) -> None:
         others = [record for record in self._records if not self._is_own_record(record)]
-        own_records = PublishRecord(self._brain.id, self._layout.kind, self._snapshot, files)
-        save_records(self._folder, [*others, own_records])
+        own_record = PublishRecord(self._brain.id, self._layout.kind, self._snapshot, files)
+        save_records(self._folder, [*others, own_record])
 
     def result(self) -> Published:
         """Return the outcome."""
-        stopped = bool(self.conflicts)
         return Published(
-            self._brain.id,
-            self._snapshot,
-            str(self._folder),
-            self._layout.kind,
-            [] if stopped else sorted(self._write),
-            [] if stopped else sorted(self._remove),
-            len(self._rendered) - len(self._write),
-            self.conflicts,
-            self._plan.skipped,
+            brain=self._brain.id,
+            snapshot=self._snapshot,
+            path=str(self._folder),
+            kind=self._layout.kind,
+            written=[] if self.conflicts else sorted(self._write),
+            removed=[] if self.conflicts else sorted(self._remove),
+            unchanged=len(self._rendered) - len(self._write),
+            conflicts=self.conflicts,
+            left_out=self._plan.skipped,
         )
 
 
 def _adopted_states(
-    brain: Brain, folder: Path, made: PublishPlan, layout: HomeLayout
+    brain: Brain, folder: Path, plan: PublishPlan, layout: HomeLayout
 ) -> dict[str, str]:
-    """Return the states of the files that were there when the folder was last adopted."""
+    """Return the states of the files when the folder was last adopted."""
     branch = build_source(DetectedSource(layout.kind, folder, "", 0, None)).branch
     if branch not in {row.name for row in brain.branches().branches}:
         return {}
     then = {info.path: info for info in brain.files(branch)}
     return {
         path: info_state(then[planned.info.path])
-        for path, planned in made.files.items()
+        for path, planned in plan.files.items()
         if planned.info.path in then
     }
 
 
 @contextmanager
 def _state_reader(folder: Path) -> Iterator[Callable[[str], str]]:
-    """Give a function that tells the state of what is at a path, "" for nothing."""
+    """Yield a function that returns the state of the file at a path, "" if there is none."""
     if not folder.is_dir():
         yield lambda path: ""
         return

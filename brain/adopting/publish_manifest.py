@@ -4,9 +4,9 @@
       "files": {"skills/a/SKILL.md": {"path": "skills/a/SKILL.md", "blob": "…",
                                       "form": "…", "state": "…", "was": "…"}}}]}
 
-`state` is what was written there and `was` what may still lie there, if a publication was
-cut short; both tell content and kind. The record is read as what any stranger may have
-written: it can make a file known as one of ours, never a path outside of the layout.
+`state` is the published state, and `was` the state before if the publication may not have
+finished; both stand for content and kind. The record is untrusted input: it can claim a
+file for this brain, but never a path outside of the layout.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from .source_protocol import SourceFile
 RECORD_NAME = ".brain-published.json"
 _FORMAT = 1
 MAX_PUBLISH_RECORD_BYTES = 512 << 20
-"""Size of a record: what the files of the largest brain take, with paths of some 90 bytes."""
+"""Size of a record: enough for the largest brain, with paths of some 90 bytes."""
 _MAX_VALUES = 16 * MAX_FILES
 _MAX_DEPTH = 5
 ABSENT_STATE = "-"
-"""As `was`: nothing lay there, and the file may not have been written yet."""
+"""As `was`: no file existed."""
 ENTRY_KINDS = {"file": FILE, "executable": EXECUTABLE, "link": LINK}
-"""Kinds of entries, by the words of `FileInfo`."""
+"""Entry kinds, by the kinds of `FileInfo`."""
 _KIND_MARKS = {FILE: "", EXECUTABLE: "x", LINK: "l"}
 
 
 class PublishedFile(NamedTuple):
-    """A file there: the path and blob in the brain it was made of, in which form, and states."""
+    """A published file: its source path and blob in the brain, the form, and the states."""
 
     path: str
     blob: str
@@ -52,7 +52,7 @@ class PublishedFile(NamedTuple):
 
 
 class PublishRecord(NamedTuple):
-    """What one brain published: the kind of layout, the snapshot, the files by path there."""
+    """One brain's publication: the kind of layout, the snapshot, and the files by client path."""
 
     brain: str
     kind: str
@@ -61,17 +61,17 @@ class PublishRecord(NamedTuple):
 
 
 def file_state(file: SourceFile | None) -> str:
-    """Return what stands for the content and kind of a file, "" for none."""
+    """Return the state of a file: a mark of its kind and its blob id; "" for none."""
     return "" if file is None else _KIND_MARKS[file.kind] + blob_id(file.content).hex()
 
 
 def info_state(info: FileInfo) -> str:
-    """Return the state of a file of a brain, as it is there."""
+    """Return the state of a file of a brain."""
     return _KIND_MARKS[ENTRY_KINDS[info.kind]] + info.blob
 
 
 def load_records(folder: Path) -> list[PublishRecord]:
-    """Return the records in a folder, of each brain that published there.
+    """Return the records of all brains that published into a folder.
 
     Raises `InvalidInput` (`bad_record`).
     """
@@ -89,14 +89,14 @@ def load_records(folder: Path) -> list[PublishRecord]:
             content, _MAX_DEPTH, _MAX_VALUES, lambda why, _: _bad_record(folder, why)
         )
         if found["format"] != _FORMAT:
-            raise _bad_record(folder, "of a later version")
+            raise _bad_record(folder, "it has a later format")
         return [_parse_record(fields) for fields in found["published"]]
     except (ValueError, KeyError, TypeError) as error:
-        raise _bad_record(folder, "not what `brain publish` writes") from error
+        raise _bad_record(folder, "it was not written by `brain publish`") from error
 
 
 def published_kinds(folder: Path) -> frozenset[str]:
-    """Return the kinds of homes that brains published in a folder, as far as can be told."""
+    """Return the kinds of homes published into a folder; none if the record is bad."""
     try:
         return (
             frozenset(record.kind for record in load_records(folder))
@@ -108,9 +108,9 @@ def published_kinds(folder: Path) -> frozenset[str]:
 
 
 def save_records(folder: Path, records: list[PublishRecord]) -> None:
-    """Write the records into a folder, a line for each file.
+    """Write the records into a folder, with a line for each file.
 
-    Raises `InvalidInput` (`bad_record`) for more than can be read again.
+    Raises `InvalidInput` (`bad_record`) if they are too large to be read again.
     """
     each = map(_format_record, sorted(records, key=lambda record: record[:3]))
     text = f'{{"format": {_FORMAT}, "published": [\n' + ",\n".join(each) + "\n]}\n"
@@ -134,10 +134,10 @@ def _parse_record(fields: Any) -> PublishRecord:
     if not isinstance(rows, dict):
         raise TypeError
     files = {_check_path(path): _parse_file(row) for path, row in rows.items()}
-    made = PublishRecord(fields["brain"], fields["kind"], fields["snapshot"], files)
-    if not all(isinstance(text, str) for text in made[:3]):
+    record = PublishRecord(fields["brain"], fields["kind"], fields["snapshot"], files)
+    if not all(isinstance(text, str) for text in record[:3]):
         raise TypeError
-    return made
+    return record
 
 
 def _parse_file(fields: Any) -> PublishedFile:
@@ -159,5 +159,5 @@ def _bad_record(folder: Path, why: str) -> InvalidInput:
     return InvalidInput(
         f"{printable_text(folder / RECORD_NAME)} cannot be used: {why}",
         code="bad_record",
-        hint="remove it; files that lie there then count as somebody else's",
+        hint="remove it; its files then count as written by others",
     )

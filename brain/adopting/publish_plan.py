@@ -20,10 +20,10 @@ from .safe_read import MAX_ADOPTED_FILE_BYTES
 
 
 class PlannedFile(NamedTuple):
-    """A file to be published: its path there and what it is made of.
+    """A file to publish: its path at the client and its source.
 
-    `inside` is the slug of the skill it is part of, and the path within, "" if of none.
-    `is_main` tells that it is the text of that skill, which may have to be put in form.
+    `skill_path` is the slug of its skill and the path inside it, "" outside of skills.
+    `is_skill_text` marks the text of the skill itself, which is rendered for the client.
     """
 
     client_path: str
@@ -34,12 +34,12 @@ class PlannedFile(NamedTuple):
 
     @property
     def slug(self) -> str:
-        """The slug of the skill, "" if there is none."""
+        """The slug of the skill, "" outside of skills."""
         return self.skill_path.partition("/")[0]
 
 
 class PublishPlan(NamedTuple):
-    """All that is to be there, by path, and what is not, with the reason."""
+    """The files to publish, by path at the client, and the skipped ones with the reason."""
 
     files: dict[str, PlannedFile]
     skipped: list[Notice]
@@ -54,25 +54,25 @@ def read_manifest_at(brain: Brain, rev: str) -> Manifest:
 
 
 def plan_publication(brain: Brain, rev: str, target: HomeLayout) -> PublishPlan:
-    """Return what the layout `target` has of a revision of a brain."""
+    """Plan the publication of a revision in the layout `target`."""
     source = LAYOUT_BY_KIND.get(read_manifest_at(brain, rev).home)
     skills = _SkillPlacement(brain.skills(rev), target)
-    publish_plan = PublishPlan({}, [])
+    plan = PublishPlan({}, [])
     for info in brain.files(rev):
         if info.path in BRAIN_OWNED_FILES:
             continue
         if info.path.startswith("skills/"):
-            found = skills.plan_file(info)
-            why = skills.skip_reason(info)
+            planned = skills.plan_file(info)
+            reason = skills.skip_reason(info)
         else:
-            found = _plan_other_file(info, source, target)
-            why = f"a {target.title} has no place for it"
-        why = _refusal_reason(found, publish_plan) if found else why
-        if found and not why:
-            publish_plan.files[found.client_path] = found
+            planned = _plan_other_file(info, source, target)
+            reason = f"a {target.title} has no place for it"
+        reason = _refusal_reason(planned, plan) if planned else reason
+        if planned and not reason:
+            plan.files[planned.client_path] = planned
         else:
-            publish_plan.skipped.append(Notice("not_published", info.path, why))
-    return publish_plan
+            plan.skipped.append(Notice("not_published", info.path, reason))
+    return plan
 
 
 def _plan_other_file(
@@ -83,18 +83,18 @@ def _plan_other_file(
     return PlannedFile(home, ENTRY_KINDS[info.kind], info, "", False) if home else None
 
 
-def _refusal_reason(found: PlannedFile, publish_plan: PublishPlan) -> str:
-    if found.is_skill_text and found.info.kind == "link":
+def _refusal_reason(planned: PlannedFile, plan: PublishPlan) -> str:
+    if planned.is_skill_text and planned.info.kind == "link":
         return "a skill cannot be a link"
-    if found.info.size > MAX_ADOPTED_FILE_BYTES:
-        return f"{found.info.size} bytes; at most {MAX_ADOPTED_FILE_BYTES} are published"
-    if found.client_path in publish_plan.files:
-        return f"{publish_plan.files[found.client_path].info.path} goes to the same place"
+    if planned.info.size > MAX_ADOPTED_FILE_BYTES:
+        return f"{planned.info.size} bytes; at most {MAX_ADOPTED_FILE_BYTES} are published"
+    if planned.client_path in plan.files:
+        return f"{plan.files[planned.client_path].info.path} has the same path at the client"
     return ""
 
 
 class _SkillPlacement:
-    """Where the files of skills go: each skill in a folder that bears its slug."""
+    """Maps the files of skills to paths at the client: each skill to a folder named by its slug."""
 
     def __init__(self, skills: list[Skill], target: HomeLayout) -> None:
         self._target = target
@@ -113,7 +113,7 @@ class _SkillPlacement:
                 (self._folders if known is skill else self._duplicates)[folder] = known
 
     def skip_reason(self, info: FileInfo) -> str:
-        """Return why a file below `skills/` has no place."""
+        """Return why a file below `skills/` is not published."""
         known = next(
             (self._duplicates[at] for at in _path_and_parents(info.path) if at in self._duplicates),
             None,
@@ -123,7 +123,7 @@ class _SkillPlacement:
         return "it belongs to no skill"
 
     def plan_file(self, info: FileInfo) -> PlannedFile | None:
-        """Return where a file below `skills/` goes, None if it has no place."""
+        """Return the plan of a file below `skills/`, None if it has no place."""
         main = self._main_files.get(info.path)
         if main is not None:
             return self._planned_file(
@@ -153,7 +153,7 @@ class _SkillPlacement:
         return PlannedFile(home, FILE if is_main else ENTRY_KINDS[info.kind], info, inside, is_main)
 
     def _skill_folder(self, skill: Skill) -> str:
-        """Return the folder of a skill; where there are categories, it stays in its own."""
+        """Return the folder of a skill, in its category if the client has categories."""
         if not self._target.has_categories:
             return f"skills/{skill.slug}"
         above, _, name = skill.path.rpartition("/")

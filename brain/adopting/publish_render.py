@@ -1,4 +1,4 @@
-"""Render each file of a publication in the form of the client."""
+"""Render the files of a publication for the client."""
 
 from __future__ import annotations
 
@@ -17,27 +17,26 @@ from .publish_plan import PlannedFile, PublishPlan
 from .source_protocol import SourceFile
 
 RENDER_VERSION = "1"
-"""Enters the form of what is written; raised whenever `conforming` makes something else."""
+"""Part of the form of a file; raise it whenever `export_to_spec` changes its output."""
 
-
-KEPT_FIELDS, STRICT_FIELDS = "kept", "strict"
-"""What becomes of fields that the client reads and the specification does not know."""
+EXTENDED_FORM, STRICT_FORM = "kept", "strict"
+"""Forms with and without the fields that the client reads and the specification lacks."""
 
 
 class RenderForm(NamedTuple):
-    """How skills are put: with the fields that the client reads, or strictly."""
+    """The form of skills: for which kind of home, and with which extra fields."""
 
     kind: str
-    kept_fields: frozenset[str]
+    extra_fields: frozenset[str]
 
     @property
     def name(self) -> str:
-        """What the record says of it."""
-        return f"{RENDER_VERSION}:{self.kind}:{KEPT_FIELDS if self.kept_fields else STRICT_FIELDS}"
+        """The name of the form in the record."""
+        return f"{RENDER_VERSION}:{self.kind}:{EXTENDED_FORM if self.extra_fields else STRICT_FORM}"
 
 
 class RenderedFile(NamedTuple):
-    """What is to lie there: its state, and the file where it had to be made."""
+    """A file to publish: its entry in the record, and the content unless it is unchanged."""
 
     entry: PublishedFile
     file: SourceFile | None
@@ -51,10 +50,10 @@ def render_files(
     previous: Mapping[str, PublishedFile],
     allow: Collection[str],
 ) -> dict[str, RenderedFile]:
-    """Return what is to lie at each path; what was written in this form before is not made anew.
+    """Return the files to publish by path; those published before in this form are not rendered.
 
-    A skill that cannot be put in form is left out, with all its files, and `made.left` says
-    why. Raises `InvalidInput` (`secrets_found`) that names every file with a secret.
+    A skill that cannot be rendered is skipped with all its files, and added to
+    `plan.skipped`. Raises `InvalidInput` (`secrets_found`) that names the files with secrets.
     """
     out: dict[str, RenderedFile] = {}
     secrets: list[str] = []
@@ -82,20 +81,20 @@ def render_files(
 
 
 def render_file(brain: Brain, snapshot: str, planned: PlannedFile, form: RenderForm) -> SourceFile:
-    """Return a file as it is to lie there. Raises `InvalidInput` where it cannot."""
+    """Return a file rendered for the client. Raises `InvalidInput` if that is impossible."""
     content = brain.read_file(planned.info.path, snapshot)
     if planned.is_skill_text:
-        content = export_to_spec(content, planned.slug, form.kept_fields)
+        content = export_to_spec(content, planned.slug, form.extra_fields)
     if planned.kind == LINK:
         inner = planned.skill_path.partition("/")[2]
         if not inner or not is_safe_link_target(inner, content):
-            raise InvalidInput("a link that leads out of its skill", code="link_outside")
+            raise InvalidInput("the link points outside of its skill", code="link_outside")
     return SourceFile(planned.kind, content)
 
 
 def _secrets_error(found: list[str]) -> InvalidInput:
     return InvalidInput(
-        f"nothing was published, for there are secrets: {'; '.join(found[:5])}",
+        f"nothing was published because there are secrets: {'; '.join(found[:5])}",
         code="secrets_found",
-        hint="take them out; what is none is allowed by its id, with --allow ID",
+        hint="remove them; allow a false positive with --allow ID",
     )

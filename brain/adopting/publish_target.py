@@ -1,13 +1,20 @@
-"""The layout of the client's folder to publish into."""
+"""The client's folder to publish into: its layout, its lock, and leftovers in it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
-from ..errors import InvalidInput, printable_text
+from ..errors import InvalidInput, Locked, printable_text
 from ..objects import paths
+from ..util.file_lock import LockTimeout, lock_file
+from ..worktree.dirfd import open_root
+from ..worktree.file_writer import remove_temporary_files
 from ..worktree.ignore_rules import IgnoreRules
 from . import layouts
+from .create_brain import is_brain
 from .home_layout import PathRule
 from .home_readers import HomeReader
 from .ignore_filter import is_ignored
@@ -19,24 +26,24 @@ _CLIENT_LAYOUTS = {
     "hermes": (layouts.HERMES, layouts.HERMES, ""),
     "openclaw": (layouts.OPENCLAW_STATE, layouts.OPENCLAW, ".openclaw"),
 }
-"""Client to the layout of its home, that of what it works in, and what the home is called."""
+"""By client: the layout of its home, that of its projects, and the name of the home folder."""
 PUBLISH_CLIENTS = (*_CLIENT_LAYOUTS, "agentskills")
-_BARE_SKILLS = AGENTSKILLS._replace(kind="agentskills", rules=(PathRule("", "skills/"),))
+_BARE_SKILLS = replace(AGENTSKILLS, kind="agentskills", rules=(PathRule("", "skills/"),))
 
 
 def client_layout(client: str, folder: Path) -> HomeLayout:
-    """Return the layout of a client in a folder, there or not.
+    """Return the layout of a client in a folder, which need not exist.
 
-    Claude Code and Codex have homes and projects, OpenClaw has its own folder and workspaces.
-    A folder that is called like a home is one, whatever it holds; one of another name is if
-    adoption, too, would sooner take it for a home. Skills for nobody in particular go into
-    `skills/` if that is there, else right into the folder. Raises `InvalidInput` (`bad_client`).
+    Claude Code and Codex have homes and projects, OpenClaw has a state folder and
+    workspaces. A folder with the name of a home is a home; another folder is one if adoption
+    would detect it as one. The client `agentskills` gets its skills in `skills/` if that
+    exists, else directly in the folder. Raises `InvalidInput` (`bad_client`).
     """
     if client == "agentskills":
         return AGENTSKILLS if (folder / "skills").is_dir() else _BARE_SKILLS
     if client not in _CLIENT_LAYOUTS:
         raise InvalidInput(
-            f"nothing is known of a client called {printable_text(client)}",
+            f"unknown client: {printable_text(client)}",
             code="bad_client",
             hint=f"use one of: {', '.join(PUBLISH_CLIENTS)}",
         )
@@ -49,7 +56,7 @@ def client_layout(client: str, folder: Path) -> HomeLayout:
 
 
 def layout_by_kind(kind: str, folder: Path) -> HomeLayout | None:
-    """Return the layout that publishing in a folder as `kind` has, None if it never does."""
+    """Return the layout for publishing into a folder as `kind`, None if there is none."""
     if kind == _BARE_SKILLS.kind:
         return client_layout(kind, folder)
     known = (layout for home, project, _ in _CLIENT_LAYOUTS.values() for layout in (home, project))
@@ -57,24 +64,60 @@ def layout_by_kind(kind: str, folder: Path) -> HomeLayout | None:
 
 
 def refuse_own_folder(root: Path, folder: Path, layout: HomeLayout) -> None:
-    """Refuse a folder in which copies would lie among the files of the brain at `root`.
+    """Refuse a folder whose published files the brain at `root` would record.
 
     Raises `InvalidInput` (`own_folder`).
     """
-    root, there = root.resolve(), folder.resolve()
-    if not there.is_relative_to(root):
+    root, target = root.resolve(), folder.resolve()
+    if not target.is_relative_to(root):
         return
-    inside = there.relative_to(root)
-    if there == root:
+    inside = target.relative_to(root)
+    if target == root:
         refused, hint = layout.in_place, "the client reads the files of the brain as they are"
     else:
-        kept = not is_ignored(IgnoreRules.load(root), f"{inside.as_posix()}/x")
-        refused = kept or any(map(paths.is_reserved_name, inside.parts))
-        hint = "name a folder outside of it, or one that .brainignore leaves out"
+        recorded = not is_ignored(IgnoreRules.load(root), f"{inside.as_posix()}/x")
+        refused = recorded or any(map(paths.is_reserved_name, inside.parts))
+        hint = "name a folder outside of it, or one that .brainignore ignores"
     if refused:
-        what = "is" if there == root else "lies in"
+        place = "is" if target == root else "is inside"
         raise InvalidInput(
-            f"{printable_text(folder)} {what} the folder of this brain",
+            f"{printable_text(folder)} {place} the folder of this brain",
             code="own_folder",
             hint=hint,
         )
+
+
+@contextmanager
+def hold_publish_lock(folder: Path) -> Iterator[None]:
+    """Lock a folder, created if missing, against other publications during the block.
+
+    A created folder that stays empty is removed. Raises `Locked` at once if another
+    publication is running. On file systems without locks it continues without one.
+    """
+    created = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    with open_root(folder) as handle, ExitStack() as stack:
+        try:
+            stack.enter_context(lock_file(handle, 0, "ignore"))
+        except LockTimeout:
+            raise Locked(
+                f"another publication is running in {printable_text(folder)}",
+                hint="wait until it ends, and try again",
+            ) from None
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # it has files, as it should
+                for path in created:
+                    path.rmdir()
+
+
+def clear_leftovers(folder: Path, root: Path, published: Iterable[str]) -> None:
+    """Remove temporary files that killed publications of the brain at `root` left.
+
+    Nothing is removed if the folder belongs to another brain, which may be writing there.
+    """
+    folder, root = folder.resolve(), root.resolve()
+    brains = {path for path in (folder, *folder.parents) if is_brain(path)}
+    if brains <= {root} - {folder}:
+        remove_temporary_files(folder, published)

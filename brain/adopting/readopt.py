@@ -1,13 +1,12 @@
 """Adopt from a folder into which this brain has published.
 
-What still lies there as it was written is what the brain has, in the form of a client. So
-the branch of the source goes on from the snapshot that was published, and what was changed
-there is merged as a change of that.
+Unchanged files there are files of the brain, rendered for a client. So the branch of the
+source continues from the published snapshot, and changes in the folder are merged as
+changes of that snapshot.
 
-The record lies in the folder, so whoever wrote the folder may have written it. It is held
-against the brain: the snapshot is one that the head came from, and a row counts only where
-publishing that snapshot there puts that very file. So it can speak of nothing else, above
-all not of what belongs to the brain itself.
+The record is in the folder, so it is untrusted. It is checked against the brain: the
+snapshot must be an ancestor of the head, and an entry counts only if publishing that
+snapshot writes that file. So the record cannot claim the brain's own files, nor any others.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ from .publish_manifest import (
     load_records,
 )
 from .publish_plan import PlannedFile, plan_publication
-from .publish_render import KEPT_FIELDS
+from .publish_render import EXTENDED_FORM
 from .publish_target import layout_by_kind
 from .source_protocol import DetectedSource, ImportStep, SourceFile, SourceStates
 
 
 class PublishedState(NamedTuple):
-    """What a brain published at a source: the snapshot, and the rows that hold, by path there."""
+    """A publication at a source: the snapshot, and the valid entries by path there."""
 
     snapshot: str
     rows: Mapping[str, PublishedFile]
@@ -49,7 +48,7 @@ class PublishedState(NamedTuple):
 
 
 def find_published_state(brain: Brain, found: DetectedSource) -> PublishedState | None:
-    """Return what this brain has published at a source, None if nothing that it still knows.
+    """Return this brain's publication at a source, None if there is none of a known snapshot.
 
     Raises `InvalidInput` (`bad_record`; `not_of_head` for a snapshot of another branch).
     """
@@ -69,7 +68,7 @@ def find_published_state(brain: Brain, found: DetectedSource) -> PublishedState 
 
 
 def _has_snapshot(brain: Brain, record: PublishRecord) -> bool:
-    """Tell whether the brain has the snapshot; it is refused where the head has it not."""
+    """Tell whether the brain has the snapshot. Raises `InvalidInput` if the head lacks it."""
     try:
         if brain.show(record.snapshot).info.snapshot != record.snapshot:
             return False
@@ -78,16 +77,16 @@ def _has_snapshot(brain: Brain, record: PublishRecord) -> bool:
     if brain.ancestry(record.snapshot).descends:
         return True
     raise InvalidInput(
-        f"what was published there is snapshot {printable_text(record.snapshot)}, "
-        "which this branch does not have",
+        f"snapshot {printable_text(record.snapshot)} was published there, and is not an ancestor "
+        "of this branch",
         code="not_of_head",
-        hint=f"switch to the branch that was published, or remove {RECORD_NAME} there: the files "
-        "then count as somebody else's",
+        hint=f"switch to the branch that was published, or remove {RECORD_NAME} there: its files "
+        "then count as written by others",
     )
 
 
 def move_source_branch(brain: Brain, branch: str, snapshot: str) -> None:
-    """Let the branch of a source stand at the snapshot that was published, or beyond it."""
+    """Move the branch of a source to the published snapshot, unless it is further already."""
     heads = {row.name: row.snapshot for row in brain.branches().branches}
     tip = heads.get(branch)
     if tip is not None:
@@ -104,7 +103,7 @@ def restore_published_form(
     steps: Iterator[ImportStep],
     states: SourceStates,
 ) -> Iterator[ImportStep]:
-    """Yield the steps with what was published put back to where and what it is in the brain."""
+    """Yield the steps with published files restored to their path and form in the brain."""
     for step in steps:
         if step.is_complete:
             files = _restore_step_files(brain, root, published, step, states)
@@ -130,25 +129,25 @@ def _restore_step_files(
         else:
             yield row.path, _apply_client_edit(content, file, home, row)
     for home, row in published.rows.items():
-        was_there = row.was != ABSENT_STATE and row.blob == published.planned[home].info.blob
-        if was_there and not os.path.lexists(root / home):
+        existed = row.was != ABSENT_STATE and row.blob == published.planned[home].info.blob
+        if existed and not os.path.lexists(root / home):
             yield row.path, None
 
 
 def _apply_client_edit(
     content: bytes, file: SourceFile | None, home: str, row: PublishedFile
 ) -> SourceFile | None:
-    """Return what was changed in a published skill as a change of the skill itself.
+    """Return the skill with the changes made to its published form.
 
-    Where the two cannot be told apart, it is what lies there.
+    If they cannot be separated, the file is returned as it is.
     """
     folder, _, name = home.rpartition("/")
     layout = LAYOUT_BY_KIND.get(row.form.split(":")[1])
     if file is None or name != SKILL_FILES[0] or layout is None:
         return file
-    keeps = layout.kept_fields if row.form.endswith(KEPT_FIELDS) else ()
+    extra_fields = layout.extra_fields if row.form.endswith(EXTENDED_FORM) else ()
     try:
-        written = export_to_spec(content, folder.rpartition("/")[2], keeps)
+        written = export_to_spec(content, folder.rpartition("/")[2], extra_fields)
     except InvalidInput:
         return file
     if blob_id(written).hex() != row.state:

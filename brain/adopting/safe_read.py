@@ -14,29 +14,29 @@ from .skipped import reason_without_path
 from .source_protocol import SourceFile
 
 MAX_ADOPTED_FILE_BYTES = 16 << 20
-"""Size of a file that is taken; a skill with all its files rarely has as much."""
+"""Size of a file; a skill with all its files is rarely as large."""
 
 GONE_CODE = "gone"
-"""The code for what is not there."""
+"""Code of a missing file."""
 
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CHANGED_ERRNOS = frozenset((errno.ENOTDIR, errno.ELOOP, errno.ENXIO))
 
 
 class SkipFile(Exception):
-    """A file that is left out: `code` and `why` say the reason."""
+    """A file to skip, with the code and the reason."""
 
-    def __init__(self, code: str, why: str) -> None:
-        super().__init__(why)
-        self.code, self.reason = code, why
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code, self.reason = code, reason
 
 
 def read_home_file(
     folders: FolderHandles, path: str, max_bytes: int = MAX_ADOPTED_FILE_BYTES
 ) -> SourceFile:
-    """Return the regular file, of at most `most` bytes, or the link at `path`.
+    """Return the link or the regular file, of at most `max_bytes`, at `path`.
 
-    Raises `CannotTake`.
+    Raises `SkipFile`.
     """
     folder, _, name = path.rpartition("/")
     try:
@@ -54,7 +54,7 @@ def read_home_file(
     except InvalidInput as error:
         raise SkipFile(error.code, reason_without_path(error)) from error
     except FileNotFoundError as error:
-        raise SkipFile(GONE_CODE, "it is not there any more") from error
+        raise SkipFile(GONE_CODE, "it does not exist any more") from error
     except OSError as error:
         code = "changed_while_reading" if error.errno in _CHANGED_ERRNOS else "unreadable"
         raise SkipFile(code, error.strerror or code) from error
@@ -65,10 +65,10 @@ def _read_regular(name: str, above: int, max_bytes: int) -> SourceFile:
     try:
         before = os.fstat(fd)
         if not stat.S_ISREG(before.st_mode) or before.st_size > max_bytes:
-            raise SkipFile("changed_while_reading", "it became something else")
+            raise SkipFile("changed_while_reading", "it was replaced while it was read")
         content = _read_exactly(fd, before.st_size)
         if file_fingerprint.stat_fields(os.fstat(fd)) != file_fingerprint.stat_fields(before):
-            raise SkipFile("changed_while_reading", "something writes to it")
+            raise SkipFile("changed_while_reading", "it was changed while it was read")
         return SourceFile(file_fingerprint.entry_kind(before.st_mode), content)
     finally:
         os.close(fd)

@@ -29,15 +29,15 @@ from .skipped import SkippedFiles, reason_without_path
 from .source_protocol import SourceFile
 
 MAX_HOME_FILES = 200_000
-"""Files that are taken from one home."""
+"""Files adopted from one home."""
 MAX_HOME_LISTED = 1_000_000
-"""Files that are looked at in one home."""
+"""Files listed in one home."""
 MAX_HOME_BYTES = 2 << 30
-"""Bytes that are taken from one home."""
+"""Bytes adopted from one home."""
 
 
 class HomeFile(NamedTuple):
-    """A file: where it lies in the home, where it goes in the brain, and what it is."""
+    """A file to adopt: its path in the home, its path in the brain, and its content."""
 
     home_path: str
     brain_path: str
@@ -45,10 +45,10 @@ class HomeFile(NamedTuple):
 
 
 def scan_home(root: Path, layout: HomeLayout, skipped: SkippedFiles) -> Iterator[HomeFile]:
-    """Yield the files of the home at `root` that a brain takes, in the order of the rules.
+    """Yield the files of the home at `root` to adopt, in the order of the rules.
 
-    Nothing outside of `root` is looked at, and no link is followed. What is left out goes to
-    `left`. Raises `InvalidInput` (`too_many`, `too_large`) for a home past the limits.
+    Follows no links and reads nothing outside of `root`. Skipped files are added to
+    `skipped`. Raises `InvalidInput` (`too_many`) for a home above the limits.
     """
     with open_root(root) as fd, closing(FolderHandles(fd)) as folders:
         walk = _HomeWalk(folders, os.fstat(fd).st_dev, layout, skipped)
@@ -68,7 +68,7 @@ def scan_home(root: Path, layout: HomeLayout, skipped: SkippedFiles) -> Iterator
             if file.kind == LINK and not link_keeps_target(
                 layout, path, target, file.content.decode()
             ):
-                skipped.add("link_outside", path, "the link leads to what is not taken")
+                skipped.add("link_outside", path, "the link points to a file that is not adopted")
                 continue
             size += len(file.content)
             if seen.count > MAX_HOME_FILES or size > MAX_HOME_BYTES:
@@ -92,39 +92,38 @@ def _too_many_error(what: str) -> InvalidInput:
 
 
 def link_keeps_target(layout: HomeLayout, home: str, target: str, text: str) -> bool:
-    """Tell whether a link means in the brain what it means in the home."""
-    there, here = (
+    """Tell whether a link with the target `text` has the same meaning in brain and home."""
+    in_home, in_brain = (
         posixpath.normpath(posixpath.join(posixpath.dirname(path), text)) for path in (home, target)
     )
-    return layout.brain_path(there) == here or layout.brain_path(f"{there}/x") == f"{here}/x"
+    return (
+        layout.brain_path(in_home) == in_brain
+        or layout.brain_path(f"{in_home}/x") == f"{in_brain}/x"
+    )
 
 
 class _TakenPaths:
-    """The paths taken so far, as macOS and Windows compare them."""
+    """The paths adopted so far, folded as macOS and Windows compare them."""
 
     def __init__(self, skipped: SkippedFiles) -> None:
         self.count = 0
-        self._left = skipped
+        self._skipped = skipped
         self._files: dict[str, str] = {}
         self._folders: set[str] = set()
 
     def admit(self, home: str, target: str) -> bool:
-        """Tell whether the file at `home` can go to `target`; note it if so."""
+        """Add the path `target` of the file at `home`; return False if that is impossible."""
         try:
             paths.check_path(target)
         except InvalidInput as error:
-            self._left.add(error.code, home, reason_without_path(error))
+            self._skipped.add(error.code, home, reason_without_path(error))
             return False
         folded = paths.fold_name(target)
         above = [folded[:at] for at, char in enumerate(folded) if char == "/"]
         other = next((self._files[path] for path in (folded, *above) if path in self._files), None)
         if other is not None or folded in self._folders:
-            why = (
-                f"{printable_text(other)} is there already"
-                if other
-                else "a folder is there already"
-            )
-            self._left.add("case_collision" if other != target else "taken", home, why)
+            reason = f"{printable_text(other) if other else 'a folder'} has that path already"
+            self._skipped.add("case_collision" if other != target else "taken", home, reason)
             return False
         self._files[folded] = target
         self._folders.update(above)
@@ -133,7 +132,7 @@ class _TakenPaths:
 
 
 class _FolderSpelling:
-    """A folder by one of the names that macOS and Windows take for one."""
+    """A folder, among names that macOS and Windows treat as equal."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -141,7 +140,7 @@ class _FolderSpelling:
 
 
 class _HomeWalk:
-    """Lists the folders that a rule of the layout reaches into."""
+    """Lists the folders in which a rule of the layout can match."""
 
     def __init__(
         self, folders: FolderHandles, device: int, layout: HomeLayout, skipped: SkippedFiles
@@ -149,10 +148,10 @@ class _HomeWalk:
         self._folders = folders
         self._device = device
         self._layout = layout
-        self._left = skipped
+        self._skipped = skipped
 
     def list_files(self, folder: str) -> Iterator[str]:
-        """Yield the paths of files and links below `folder` that may be taken."""
+        """Yield the paths of files and links below `folder` that may be adopted."""
         try:
             with os.scandir(self._folders.open(folder)) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
@@ -165,7 +164,7 @@ class _HomeWalk:
                     f"cannot read {printable_text(folder or 'the folder')}: {why}",
                     code="unreadable",
                 ) from error
-            self._left.add("unreadable", folder, why, target.removesuffix("/x"))
+            self._skipped.add("unreadable", folder, why, target.removesuffix("/x"))
             return
         spellings: dict[str, _FolderSpelling] = {}
         for name, st in kinds:
@@ -181,19 +180,20 @@ class _HomeWalk:
                     yield inner
 
     def _can_enter(self, path: str, other_spelling: _FolderSpelling | None) -> bool:
-        """Tell whether a brain can hold a folder, beside one of another spelling if there is."""
+        """Tell whether a brain can hold a folder, also beside one of another spelling."""
         try:
             paths.check_path(path)
         except InvalidInput as error:
-            self._left.add(error.code, path, reason_without_path(error))
+            self._skipped.add(error.code, path, reason_without_path(error))
             return False
         if other_spelling is None:
             return True
-        stays, goes = (
+        taken, skipped = (
             (other_spelling.path, path) if other_spelling.has_files else (path, other_spelling.path)
         )
-        self._left.add("case_collision", goes, f"{printable_text(stays)} is there already")
-        return stays == path
+        reason = f"{printable_text(taken)} has that path already"
+        self._skipped.add("case_collision", skipped, reason)
+        return taken == path
 
     def _is_admitted(self, folder: str, path: str, name: str, st: os.stat_result) -> bool:
         layout = self._layout
@@ -210,13 +210,13 @@ class _HomeWalk:
         if not why and is_folder and path.count("/") >= limits.MAX_PATH_DEPTH:
             why = "nested too deeply"
         if not why and st.st_dev != self._device:
-            why = "lies on another disk"
+            why = "on another disk"
         if why and (reached or folder in layout.reported_folders or layout.skip_reason(path)):
-            self._left.add("left_out", path, why)
+            self._skipped.add("left_out", path, why)
         return not why
 
     def _report_nested_store(self, folder: str, path: str, name: str) -> None:
-        """Name a store or repository below a folder that is taken."""
-        whose = NESTED_STORE_FOLDERS.get(name.lower())
-        if folder and whose and self._layout.may_contain(folder):
-            self._left.add("nested", path, f"it belongs to another {whose}")
+        """Report a store or repository inside a folder to adopt."""
+        owner = NESTED_STORE_FOLDERS.get(name.lower())
+        if folder and owner and self._layout.may_contain(folder):
+            self._skipped.add("nested", path, f"it belongs to another {owner}")

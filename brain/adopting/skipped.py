@@ -1,4 +1,4 @@
-"""Collect what an adoption skipped and why, with a limit on notices for each folder."""
+"""Collect the files that an adoption skips, with a limit on notices for each folder."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from ..errors import InvalidInput
 from ..results import Notice
 
 MAX_NOTICES_PER_FOLDER = 50
-"""Notices of one folder with one code that are given one by one."""
-
+"""Single notices for one code in one folder; further ones are only counted."""
 
 _SHORT_REASONS = {
     "bad_name": "the name is not UTF-8",
     "bad_char": "a control or invisible character in the name",
-    "bad_path": "a name that not every system can have",
-    "reserved_name": "a name that belongs to version control",
+    "bad_path": "a name that some systems do not support",
+    "reserved_name": "a name reserved for version control",
     "name_too_long": f"a name of more than {limits.MAX_FILE_NAME_BYTES} bytes",
-    "link_outside": "the link leads out of the brain",
+    "link_outside": "the link points outside of the brain",
 }
 
 
 def reason_without_path(error: InvalidInput) -> str:
-    """Return what an error says, without the path, which is told beside it."""
+    """Return the reason of an error without the path, which the notice shows anyway."""
     return _SHORT_REASONS.get(error.code, error.message)
 
 
@@ -34,36 +33,36 @@ class _NoticeGroup(NamedTuple):
 
 
 class SkippedFiles:
-    """Collects notices; `rows` is complete after `close`, `named` has those of crowds too."""
+    """Collects notices in `notices`, complete after `finish`; `skipped_paths` has every path."""
 
-    def __init__(self, rows: list[Notice]) -> None:
-        self.notices = rows
+    def __init__(self, notices: list[Notice]) -> None:
+        self.notices = notices
         self.skipped_paths: list[tuple[str, str]] = []
         self._counts: Counter[_NoticeGroup] = Counter()
         self._unread: set[str] = set()
 
-    def add(self, code: str, path: str, why: str, unread: str | None = None) -> None:
-        """Note that what lies at `path` of the source was left out.
+    def add(self, code: str, path: str, reason: str, unread: str | None = None) -> None:
+        """Add the skipped `path` of the source.
 
-        `unread` is the file or folder of the brain that it would have become, if it should
-        have been taken: what the brain has of it from before then stays.
+        `unread` is its path in the brain if it should have been adopted and could not be
+        read: files that the brain has there stay.
         """
         self.skipped_paths.append((code, path))
         group = _NoticeGroup(path.rpartition("/")[0], code)
         self._counts[group] += 1
         if self._counts[group] <= MAX_NOTICES_PER_FOLDER:
-            self.notices.append(Notice(code, path, why))
+            self.notices.append(Notice(code, path, reason))
         if unread is not None:
             self._unread.add(unread)
 
     def is_unread(self, path: str) -> bool:
-        """Tell whether a file of the brain, or a folder above it, could not be read anew."""
+        """Tell whether a file of the brain, or a folder above it, could not be read."""
         while path and path not in self._unread:
             path = path.rpartition("/")[0]
         return bool(path)
 
     def finish(self) -> None:
-        """Say how many more there were."""
+        """Add a notice with the number of further files, for each folder and code."""
         for (folder, code), count in self._counts.items():
             if count > MAX_NOTICES_PER_FOLDER:
                 self.notices.append(Notice(code, folder, f"{count - MAX_NOTICES_PER_FOLDER} more"))

@@ -1,7 +1,6 @@
-"""The interface of a source reader: it detects a source and reads it as states.
+"""The interface of a source reader, which detects a source and reads it as states.
 
-A taker never writes to its source and never reads outside of it. What it leaves out it
-says in `Taking.left`, which is complete once the steps are gone through.
+A reader never writes to its source and never reads outside of it.
 """
 
 from __future__ import annotations
@@ -17,12 +16,11 @@ __all__ = ["DetectedSource", "ImportStep", "Notice", "SourceFile", "SourceReader
 
 
 class DetectedSource(NamedTuple):
-    """A source: its kind, the folder or file it is, and what it was known by.
+    """A source: its kind, its folder or file, and the evidence for the kind.
 
-    `home` is the folder around which a brain can be made in place, so that the program
-    and the brain share the files; None where only a copy can be taken. Of several kinds
-    that recognise one place, the one of the greatest `weight` counts. From 30 on, a program
-    is surely there; if two are, the user is asked.
+    `in_place_folder` is the folder that can be adopted in place, None if only a copy can be
+    made. Of several kinds detected at one path, that of the greatest `confidence` counts.
+    From 30 on a program is certain; if two are, the user must choose.
     """
 
     kind: str
@@ -33,12 +31,12 @@ class DetectedSource(NamedTuple):
 
 
 class SourceStates(NamedTuple):
-    """What comes out of a source, oldest state first.
+    """The states of a source, oldest first.
 
-    `steps` may be gone through once; `left` and `placed` grow meanwhile: what was left
-    out, with a code and the reason, and which path of the source each path of the brain
-    comes from, as of the last step. `named` has the code and path of each single thing that
-    was left out of a folder, where `left` tells of crowds in one line.
+    `steps` can be iterated once. The other fields are complete after that: `skipped` are
+    notices, of which one may count many files of a folder; `skipped_paths` has code and path
+    of each of them; `source_paths` maps paths of the brain to paths of the source, as of the
+    last step.
     """
 
     steps: Iterator[ImportStep]
@@ -50,21 +48,21 @@ class SourceStates(NamedTuple):
 class SourceReader(Protocol):
     """Recognises and reads one kind of source.
 
-    A folder without a history is one `Step` with `whole`; a history is one step a state,
-    with revision, author and time.
+    A folder without a history is one complete `ImportStep`; a history is one step for each
+    state, with revision, author and time.
     """
 
     kind: str
 
     def detect(self, path: Path) -> DetectedSource | None:
-        """Tell whether `path`, absolute, is a source of this kind, at little cost."""
+        """Return the source at the absolute `path`, None if it is not of this kind; fast."""
 
     def read_states(
         self, found: DetectedSource, since: str | None, allow: Collection[str]
     ) -> SourceStates:
-        """Read the source; `since` is the revision of the last state taken in, None for all.
+        """Read the source after the revision `since`, the last one imported; None for all.
 
-        Files in which `brain.secrets` finds something are left out (code `secret`, the
-        message with rule, line and id), unless `allow` has the id of the finding. Raises
-        `InvalidInput` for a source that is not what it seemed.
+        Files with secrets are skipped (code `secret`; the reason has rule, line and id),
+        unless `allow` has the id of the finding. Raises `InvalidInput` for a source that
+        turns out to be of another kind, or damaged.
         """

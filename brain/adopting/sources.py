@@ -1,4 +1,4 @@
-"""All kinds of sources that can be adopted, and detection of the right one."""
+"""All kinds of sources that can be adopted, and the detection of the right one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HOME_FOLDERS = (".hermes", ".claude", ".codex", ".openclaw", ".agents")
 
 
 def source_readers() -> list[SourceReader]:
-    """Return the takers, each made anew."""
+    """Return new readers of all kinds."""
     clients = [
         HomeReader(layout) for layout in layouts.HOME_LAYOUTS if layout is not layouts.AGENTSKILLS
     ]
@@ -29,31 +29,31 @@ def source_readers() -> list[SourceReader]:
 
 
 def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, DetectedSource]:
-    """Return the taker that knows what is at `path`, and what it found.
+    """Return the reader for the source at `path`, and the source.
 
-    `kind` decides where several do; the name of a program stands for all its kinds. Raises
+    `kind` chooses among several; the name of a program stands for all its kinds. Raises
     `InvalidInput` (`no_source`, `unknown_source`, `ambiguous_source`, `bad_kind`).
     """
     if not path.exists():
         raise InvalidInput(
-            f"nothing is at {printable_text(path)}",
+            f"{printable_text(path)} does not exist",
             code="no_source",
-            hint="name a folder that a program keeps, such as ~/.hermes",
+            hint="name the folder of a program, such as ~/.hermes",
         )
-    every = source_readers()
-    if kind is not None and not any(_is_of_kind(reader, kind) for reader in every):
+    readers = source_readers()
+    if kind is not None and not any(_is_of_kind(reader, kind) for reader in readers):
         raise InvalidInput(
-            f"no kind of source is called {printable_text(kind)}",
+            f"unknown kind of source: {printable_text(kind)}",
             code="bad_kind",
-            hint=f"use one of: {', '.join(reader.kind for reader in every)}",
+            hint=f"use one of: {', '.join(reader.kind for reader in readers)}",
         )
-    wanted = [reader for reader in every if kind is None or _is_of_kind(reader, kind)]
+    wanted = [reader for reader in readers if kind is None or _is_of_kind(reader, kind)]
     found = [(reader, seen) for reader in wanted if (seen := reader.detect(path))]
     clients = [reader for reader in wanted if isinstance(reader, HomeReader)]
     written = publish_manifest.published_kinds(path) - {reader.kind for reader, _ in found}
-    if written:  # what a brain wrote there may be too little to know the program by
-        ours = [reader for reader in clients if reader.kind in written]
-        found.extend([(reader, seen) for reader in ours if (seen := reader.assume_kind(path))])
+    if written:  # the files that a brain published may be too few to detect the program
+        published = [reader for reader in clients if reader.kind in written]
+        found.extend([(reader, seen) for reader in published if (seen := reader.assume_kind(path))])
     if kind is not None and not found:
         found.extend(
             [(reader, seen) for reader in clients if (seen := reader.assume_kind(path))][:1]
@@ -66,7 +66,7 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
         raise InvalidInput(
             f"{printable_text(path)} may be {' or '.join(kinds)}",
             code="ambiguous_source",
-            hint=f"say which with --as {likely[0][1].kind}; adopt it again as the other",
+            hint=f"choose one, as with --as {likely[0][1].kind}; then adopt it again as the other",
         )
     return likely[0]
 
@@ -74,19 +74,19 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
 def _most_likely(
     found: list[tuple[SourceReader, DetectedSource]],
 ) -> list[tuple[SourceReader, DetectedSource]]:
-    """Return the best of each program that is surely there, else what has the most signs.
+    """Return the best source of each certain program, else the one of greatest confidence.
 
-    The files of a program that lie in a repository of git are taken as its agent has them
-    now; the history is taken of what no program claims, or if asked for.
+    A program's home in a git repository is adopted by its current files; the git history is
+    adopted if no program is detected, or on request.
     """
     best: dict[str, tuple[SourceReader, DetectedSource]] = {}
     for reader, seen in sorted(found, key=lambda pair: -pair[1].confidence):
         best.setdefault(_program_name(reader), (reader, seen))
-    claims = list(best.values())
-    for sure in (CERTAIN_CONFIDENCE, SURE_CONFIDENCE):
-        if claims and claims[0][1].confidence >= sure:
-            return [pair for pair in claims if pair[1].confidence >= sure]
-    return claims[:1]
+    candidates = list(best.values())
+    for threshold in (CERTAIN_CONFIDENCE, SURE_CONFIDENCE):
+        if candidates and candidates[0][1].confidence >= threshold:
+            return [pair for pair in candidates if pair[1].confidence >= threshold]
+    return candidates[:1]
 
 
 def _program_name(reader: SourceReader) -> str:
@@ -98,11 +98,11 @@ def _is_of_kind(reader: SourceReader, kind: str) -> bool:
 
 
 def _unknown_source_error(path: Path, kind: str | None) -> InvalidInput:
-    what = f"{kind}" if kind else "anything that can be adopted"
-    there = [name for name in _HOME_FOLDERS if (path / name).is_dir()]
-    inside = f"there is {' and '.join(there)} in it: name that folder" if there else ""
+    expected = kind or "anything that can be adopted"
+    homes = [name for name in _HOME_FOLDERS if (path / name).is_dir()]
+    hint = f"it contains {' and '.join(homes)}: name that folder" if homes else ""
     return InvalidInput(
-        f"{printable_text(path)} does not look like {what}",
+        f"{printable_text(path)} does not look like {expected}",
         code="unknown_source",
-        hint=inside or "see `brain adopt --help` for what can be",
+        hint=hint or "see `brain adopt --help` for what can be adopted",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import limits
@@ -27,11 +28,12 @@ from .synthesis_prompt import (
 _MAX_DEPTH = 8
 _MAX_VALUES = 64
 _KEEP_ONE_IN = 2
-"""At least one in so many lines of a skill stays when it is improved."""
+"""An improvement keeps at least one in so many lines of a skill."""
 
 
-class SkillDraft(NamedTuple):
-    """A skill as a model wrote it, checked; `base` is the version it improves, "" if it is new."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillDraft:
+    """A checked skill by a model; `base` is the version that it improves, "" if it is new."""
 
     slug: str
     name: str
@@ -42,19 +44,19 @@ class SkillDraft(NamedTuple):
 
 
 class NoSkill(NamedTuple):
-    """The run taught nothing that is worth keeping."""
+    """The model's decision that a run taught nothing worth keeping."""
 
     reason: str
 
 
 class UnfitAnswer(InvalidInput):
-    """An answer that cannot become a skill. The message is for the model, which may try again."""
+    """An answer that cannot become a skill. The message is for the model, to try again."""
 
     code = "bad_answer"
 
 
 def parse_answer(text: str) -> dict[str, str]:
-    """Return the fields of an answer. Raises `Unfit`."""
+    """Return the fields of an answer. Raises `UnfitAnswer`."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_MODEL_ANSWER_BYTES:
         raise UnfitAnswer("it is too long")
     try:
@@ -66,12 +68,12 @@ def parse_answer(text: str) -> dict[str, str]:
     except RecursionError as error:
         raise UnfitAnswer("nested too deeply") from error
     if not isinstance(value, dict):
-        raise UnfitAnswer("it is no object of JSON")
+        raise UnfitAnswer("it is not a JSON object")
     return dict(_checked_fields(value))
 
 
 def _strip_fence(text: str) -> str:
-    """Return what stands between the lines of a fence, if there is one around `text`."""
+    """Return the text inside a Markdown code fence, if there is one around `text`."""
     first, _, rest = text.partition("\n")
     inner, _, last = rest.rpartition("\n")
     has_fence = first.rstrip() in ("```", "```json") and last.lstrip() == "```"
@@ -83,7 +85,7 @@ def _unfit_error(message: str, code: str) -> UnfitAnswer:
 
 
 def _checked_fields(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for key, most in (
+    for key, max_chars in (
         ("decision", 20),
         ("name", limits.MAX_SKILL_NAME_CHARS),
         ("description", limits.MAX_DESCRIPTION_CHARS),
@@ -93,24 +95,26 @@ def _checked_fields(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         text = value.get(key) or ""
         if not isinstance(text, str):
             raise UnfitAnswer(f'"{key}" is not text')
-        if len(text) > most:
-            raise UnfitAnswer(f'"{key}" has {len(text)} characters; at most {most} are allowed')
+        if len(text) > max_chars:
+            raise UnfitAnswer(
+                f'"{key}" has {len(text)} characters; at most {max_chars} are allowed'
+            )
         yield key, text
 
 
 def check_answer(
     fields: Mapping[str, str], known: Mapping[str, KnownSkill]
 ) -> SkillDraft | NoSkill:
-    """Return what an answer means, where `known` are the skills that the model was shown.
+    """Return the decision of an answer; `known` are the skills that the model was shown.
 
-    Raises `Unfit` for what may not become a skill: see `_faults`.
+    Raises `UnfitAnswer` for a draft that must not become a skill: see `_draft_faults`.
     """
     decision, reason = fields["decision"], fold_to_line(fields["reason"])
     if decision == NO_SKILL_DECISION:
         return NoSkill(reason)
     if decision not in (CREATE_DECISION, IMPROVE_DECISION):
         raise UnfitAnswer(
-            f'"decision" is none of {CREATE_DECISION}, {IMPROVE_DECISION}, {NO_SKILL_DECISION}'
+            f'"decision" must be {CREATE_DECISION}, {IMPROVE_DECISION} or {NO_SKILL_DECISION}'
         )
     try:
         slug = slugify(fields["name"])
@@ -119,12 +123,14 @@ def check_answer(
     old = known.get(slug)
     if decision == IMPROVE_DECISION and old is None:
         raise UnfitAnswer(
-            f"no skill that you were shown is called {printable_text(fields['name'], 80)}"
+            f"none of the skills shown to you is called {printable_text(fields['name'], 80)}"
         )
     description = fold_to_line(fields["description"]) or (old.description if old else "")
     body = fields["body"].replace("\r\n", "\n").strip() + "\n"
     name, base = (old.name, old.version) if old else (slug, "")
-    draft = SkillDraft(slug, name, description, body, base, reason)
+    draft = SkillDraft(
+        slug=slug, name=name, description=description, body=body, base=base, reason=reason
+    )
     for fault in _draft_faults(draft, fields, old):
         raise UnfitAnswer(fault)
     return draft
@@ -133,7 +139,7 @@ def check_answer(
 def _draft_faults(
     draft: SkillDraft, fields: Mapping[str, str], old: KnownSkill | None
 ) -> Iterator[str]:
-    """Yield what is wrong with a draft; what would be a warning to a person is a fault here."""
+    """Yield the faults of a draft; what is a warning for a person is a fault for a model."""
     if not draft.body.strip():
         yield "the body is empty"
     if not draft.description:
@@ -156,33 +162,33 @@ def _draft_faults(
 
 
 def render_draft(draft: SkillDraft) -> bytes:
-    """Return the skill that a draft would be, if it were new."""
+    """Return the SKILL.md that a draft would make as a new skill."""
     quoted_description = json.dumps(draft.description, ensure_ascii=False)
     head = f"---\nname: {draft.slug}\ndescription: {quoted_description}\n---\n\n"
     return (head + draft.body).encode()
 
 
 def _removal_faults(old: KnownSkill, draft: SkillDraft) -> Iterator[str]:
-    """An improvement adds and mends; what would throw most of a skill away is none."""
+    """Yield the faults of an improvement that drops most of a skill."""
     if not is_shown_whole(old):
-        yield f"{old.slug} was not shown whole, so it stays; choose another name or nothing"
+        yield f"{old.slug} was not shown in full, so it stays; choose another name or nothing"
     lines = _nonblank_lines(old.body)
     removed = line_diff.count_changed_lines(
         b"".join(lines), b"".join(_nonblank_lines(draft.body))
     ).removed
     if len(lines) > _KEEP_ONE_IN and removed * _KEEP_ONE_IN > len(lines):
-        yield f"it throws away {removed} lines of {old.slug}; keep what is still right"
+        yield f"it removes {removed} lines of {old.slug}; keep what is still right"
 
 
 def _nonblank_lines(body: str) -> list[bytes]:
-    """Return the lines that say something: empty ones, which all texts share, keep nothing."""
+    """Return the lines that are not blank: all texts share those."""
     return [f"{line}\n".encode() for line in body.splitlines() if line.strip()]
 
 
 def refused_error(model: str, fault: BrainError) -> ModelError:
-    """Return the error for a model that gave no answer that can be taken."""
+    """Return the error for a model that gave no acceptable answer."""
     return ModelError(
         f"{printable_text(model)} gave no answer that can become a skill: {fault.message}",
         code="bad_answer",
-        hint="the brain is as it was; try again, or with another model",
+        hint="the brain is unchanged; try again, or with another model",
     )

@@ -1,4 +1,4 @@
-"""The conversation with a model that ends with a skill draft or with none."""
+"""The conversation with a model that ends in a skill draft or in none."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from ..api.brain import Brain
 
 MAX_ROUNDS = 3
-"""Answers that are asked for at most: what cannot be taken is said, and asked for again."""
+"""Answers asked for at most; after a refused answer the model is asked again."""
 MAX_ANSWER_TOKENS = 16_000
-"""Tokens of one answer; enough for a skill of the greatest length."""
+"""Tokens of one answer; enough for the longest skill."""
 _MAX_RELATED = 5
-"""Existing skills that are shown from the beginning."""
+"""Existing skills shown in the first message."""
 _MAX_ECHO_CHARS = 24_000
-"""Characters of an answer that are shown to the model again."""
+"""Characters of an answer that the model is shown again."""
 
 
 class ModelCall(NamedTuple):
-    """One call of the model: what it was asked last, and what came of it."""
+    """One call of the model: the last message, the answer, and the error, "" for none."""
 
     prompt: str
     answer: ModelAnswer
@@ -45,7 +45,7 @@ CallRecorder = Callable[[ModelCall], None]
 
 
 class Conversation:
-    """What was said so far, and the skills that the model was shown. `note` is told each call."""
+    """The messages so far and the skills shown to the model. Calls `record_call` for each call."""
 
     def __init__(
         self, model: Model, known: Sequence[KnownSkill], record_call: CallRecorder
@@ -53,11 +53,11 @@ class Conversation:
         self._model = model
         self._record_call = record_call
         self._messages: list[ChatMessage] = []
-        self._shown_skills = {one.slug: one for one in known}
+        self._shown_skills = {skill.slug: skill for skill in known}
         self._compared = False
 
     def draft(self, brain: Brain, first: str) -> SkillDraft | NoSkill:
-        """Ask until an answer can be taken. Raises `ModelError`; the brain is only read."""
+        """Ask until an answer is acceptable. Only reads the brain. Raises `ModelError`."""
         question, fault = first, BrainError("it gave none")
         for _ in range(MAX_ROUNDS):
             answer_text = self._ask(question)
@@ -66,11 +66,12 @@ class Conversation:
             except UnfitAnswer as error:
                 question, fault = synthesis_prompt.retry_message(error.message), error
                 continue
-            near = self._unseen_similar(brain, found)
-            if not near:
+            similar = self._unseen_similar(brain, found)
+            if not similar:
                 return found
-            question = synthesis_prompt.duplicates_message(near)
-            fault = UnfitAnswer(f"it nearly duplicates {', '.join(one.slug for one in near)}")
+            question = synthesis_prompt.duplicates_message(similar)
+            slugs = ", ".join(skill.slug for skill in similar)
+            fault = UnfitAnswer(f"it nearly duplicates {slugs}")
         raise refused_error(self._model.name, fault)
 
     def _ask(self, text: str) -> str:
@@ -93,38 +94,39 @@ class Conversation:
         return answer.text
 
     def _unseen_similar(self, brain: Brain, found: SkillDraft | NoSkill) -> list[KnownSkill]:
-        """Return the existing skills that a new one would replace or nearly duplicate.
+        """Return the skills, not shown yet, that a new one would replace or nearly duplicate.
 
-        They are shown once; a model that then still wants a new skill may have it, unless
-        a skill has that name.
+        Similar skills are shown once: if the model insists, it may create the new skill,
+        unless a skill has its name.
         """
         if isinstance(found, NoSkill) or found.base:
             return []
-        near = [found.slug] if _skill_exists(brain, found.slug) else []
-        if not near and not self._compared:
-            alike = brain.similar_skills(found.name, found.description, found.body)
-            near = [one.slug for one in alike if one.slug not in self._shown_skills]
+        slugs = [found.slug] if _skill_exists(brain, found.slug) else []
+        if not slugs and not self._compared:
+            similar = brain.similar_skills(found.name, found.description, found.body)
+            slugs = [skill.slug for skill in similar if skill.slug not in self._shown_skills]
         self._compared = True
-        known = [load_known_skill(brain, slug) for slug in near]
-        self._shown_skills.update({one.slug: one for one in known})
+        known = [load_known_skill(brain, slug) for slug in slugs]
+        self._shown_skills.update({skill.slug: skill for skill in known})
         return known
 
 
 def related_skills(brain: Brain, receipt: Receipt) -> list[KnownSkill]:
-    """Return the skills that a run may have something to add to: those it read come first."""
+    """Return the skills that a run may improve: those it read, then those for its task."""
     loaded = [step.name for step in receipt.steps if step.kind in ("skill_load", "skill_create")]
-    found = [one.slug for one in brain.select(receipt.task, _MAX_RELATED)] if receipt.task else []
-    slugs = [slug for slug in dict.fromkeys([*loaded, *found]) if _skill_exists(brain, slug)]
+    selected = brain.select(receipt.task, _MAX_RELATED) if receipt.task else []
+    candidates = dict.fromkeys([*loaded, *(skill.slug for skill in selected)])
+    slugs = [slug for slug in candidates if _skill_exists(brain, slug)]
     return [load_known_skill(brain, slug) for slug in slugs[:_MAX_RELATED]]
 
 
 def first_message(receipt: Receipt, known: Sequence[KnownSkill]) -> str:
-    """Return what a model is asked first about a run."""
+    """Return the first message about a run."""
     return synthesis_prompt.decision_message(render_transcript(receipt), known)
 
 
 def load_known_skill(brain: Brain, slug: str) -> KnownSkill:
-    """Return an existing skill as it is shown to a model."""
+    """Return an existing skill, to show to a model."""
     view = brain.view_skill(slug)
     return KnownSkill(
         view.slug, view.name, view.description, str(view.version), view.body.strip() + "\n"

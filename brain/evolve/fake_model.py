@@ -10,11 +10,11 @@ from ..errors import ModelError
 from .model import AnswerRequest, ModelAnswer
 
 ScriptedAnswer = str | Mapping[str, Any] | ModelError
-"""A text, an object that is answered as JSON, or an error that is raised."""
+"""A text, an object to answer as JSON, or an error to raise."""
 
 
 class FakeModel:
-    """A `Model` that answers from a list, in order; `requests` are those it got."""
+    """A `Model` that answers from a list, in order; `requests` holds the requests it got."""
 
     def __init__(self, *answers: ScriptedAnswer, name: str = "scripted") -> None:
         self._answers: list[ScriptedAnswer] = list(answers)
@@ -23,11 +23,11 @@ class FakeModel:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name that goes into receipts."""
         return self._name
 
     def answer(self, request: AnswerRequest) -> ModelAnswer:
-        """Return the next answer. Raises `ModelError` (`no_answer`) when there is none left."""
+        """Return the next answer. Raises `ModelError` (`no_answer`) after the last one."""
         self.requests.append(request)
         if not self._answers:
             raise ModelError("the script has no further answer", code="no_answer")

@@ -11,7 +11,7 @@ else:
     Protocol = object
 
 MAX_MODEL_ANSWER_BYTES = 1 << 20
-"""Size of an answer that is looked at."""
+"""Size of an answer; a larger one is refused."""
 
 
 class ChatMessage(NamedTuple):
@@ -22,9 +22,9 @@ class ChatMessage(NamedTuple):
 
 
 class AnswerRequest(NamedTuple):
-    """A conversation, and what the answer must be: JSON that keeps `schema`.
+    """A conversation, and the JSON schema of the answer.
 
-    `system` says who the model is. `max_tokens` bounds the answer.
+    `system` is the system prompt. `max_tokens` limits the answer.
     """
 
     system: str
@@ -34,7 +34,7 @@ class AnswerRequest(NamedTuple):
 
 
 class ModelAnswer(NamedTuple):
-    """What a model said, JSON if it did as it was told, and what it took."""
+    """The answer of a model, JSON if it followed the schema, and the tokens used."""
 
     text: str
     tokens_in: int = 0
@@ -42,11 +42,11 @@ class ModelAnswer(NamedTuple):
 
 
 class Model(Protocol):
-    """Something that answers. What it says is text from outside, whatever was asked."""
+    """A language model. Its answers are untrusted text."""
 
     @property
     def name(self) -> str:
-        """What it is called, such as anthropic:claude-haiku-4-5; goes into receipts."""
+        """The name that goes into receipts, such as anthropic:claude-haiku-4-5."""
 
     def answer(self, request: AnswerRequest) -> ModelAnswer:
         """Return the answer, in bounded time and size. Raises `ModelError`."""

@@ -21,12 +21,12 @@ _RANGES = (("max_tokens", 1, 1_000_000), ("timeout", 1, 3_600), ("retries", 0, 1
 
 
 class ModelConfig(NamedTuple):
-    """A model and how it is asked.
+    """A model and the settings of its endpoint.
 
-    `model` is PROVIDER:NAME. `base_url` is another endpoint that speaks the provider's
-    protocol, "" for its own. `key_file` is a file that holds the key, "" for the
-    environment. `max_tokens` bound one answer, `timeout` is in seconds for one request,
-    `retries` are further attempts where the endpoint is busy or out of reach.
+    `model` is PROVIDER:NAME. `base_url` is another endpoint with the provider's protocol, ""
+    for the provider's own. `key_file` is the file with the key, "" to take it from the
+    environment. `max_tokens` limits one answer, `timeout` one request, in seconds; `retries`
+    is the number of further attempts if the endpoint is busy or cannot be reached.
     """
 
     model: str
@@ -38,7 +38,7 @@ class ModelConfig(NamedTuple):
 
     @property
     def provider(self) -> str:
-        """Whose protocol is spoken: one of `PROVIDERS`."""
+        """The provider whose protocol is used: one of `PROVIDERS`."""
         return self.model.partition(":")[0]
 
     @property
@@ -48,7 +48,7 @@ class ModelConfig(NamedTuple):
 
 
 def parse_model_config(fields: Mapping[str, Any]) -> ModelConfig:
-    """Return settings, checked. Raises `InvalidInput` (`bad_model`)."""
+    """Check settings and return them. Raises `InvalidInput` (`bad_model`)."""
     settings_file.check_settings(fields, ModelConfig, _bad_model)
     if not fields.get("model"):
         raise _bad_model("it names no model")
@@ -56,9 +56,9 @@ def parse_model_config(fields: Mapping[str, Any]) -> ModelConfig:
     provider, _, name = settings.model.partition(":")
     if provider not in PROVIDERS or not _MODEL_NAME.fullmatch(name):
         raise _bad_model(f"{printable_text(settings.model, 80)} is not PROVIDER:NAME")
-    for key, least, most in _RANGES:
-        if not least <= getattr(settings, key) <= most:
-            raise _bad_model(f"{key} is not from {least} to {most}")
+    for key, lowest, highest in _RANGES:
+        if not lowest <= getattr(settings, key) <= highest:
+            raise _bad_model(f"{key} must be from {lowest} to {highest}")
     fault = endpoints.find_url_fault(settings.base_url) if settings.base_url else ""
     if fault:
         raise _bad_model(f"base_url {fault}")
@@ -68,18 +68,18 @@ def parse_model_config(fields: Mapping[str, Any]) -> ModelConfig:
 
 
 def load_model_config(path: Path) -> ModelConfig | None:
-    """Return the settings in a file, None if there is none. Raises `InvalidInput` (`bad_model`)."""
+    """Return the settings in a file, None if it is missing. Raises `InvalidInput` (`bad_model`)."""
     fields = settings_file.load_settings(path, SETTINGS_FORMAT, _bad_model)
     return None if fields is None else parse_model_config(fields)
 
 
 def save_model_config(path: Path, settings: ModelConfig) -> None:
-    """Keep settings in a file, for the user alone. Raises `OSError`."""
+    """Write settings to a file that only the user can read. Raises `OSError`."""
     settings_file.save_settings(path, SETTINGS_FORMAT, settings_file.non_default_settings(settings))
 
 
 def delete_model_config(path: Path) -> None:
-    """Remove the file with the settings. Raises `OSError`."""
+    """Delete the settings file. Raises `OSError`."""
     path.unlink(missing_ok=True)
 
 
@@ -92,5 +92,5 @@ def _bad_model(what: str) -> InvalidInput:
     return InvalidInput(
         f"the model: {what}",
         code="bad_model",
-        hint=f"such as {', '.join(f'{one}:NAME' for one in PROVIDERS)}; see `brain config model`",
+        hint=f"use {', '.join(f'{name}:NAME' for name in PROVIDERS)}; see `brain config model`",
     )

@@ -1,8 +1,8 @@
-"""Synthesize a skill from a run: ask a model, check the answer, upsert it.
+"""Synthesize a skill from a run: ask a model, check the answer, upsert the skill.
 
-What the model says is text from outside. The one thing that can come of it is one upsert
-of one skill that passed every check in `answer`; an answer that does not is told to the
-model, which may try again, and after that it is an error and the brain is as it was.
+The answer is untrusted text. Its only effect can be one upsert of one skill that passed
+every check in `answer_check`. After a refused answer the model may try again; if the last
+attempt fails, an error is raised and the brain is unchanged.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .. import limits
+from ..errors import BrainError
 from ..receipts import Receipt, RunStep, keep_text
 from ..receipts.size_budget import shorten_without_secrets
 from ..results import Synthesized, Upserted
@@ -23,13 +24,15 @@ from .triggers import find_trigger
 
 if TYPE_CHECKING:
     from ..api.brain import Brain
+    from ..api.tasks import Task
     from ..repo.open.manifest import SynthesisPolicy
     from .model import Model
 
 SYNTHESIS_AGENT = "brain evolve"
-"""Who a synthesis is by, in its receipt."""
+"""The agent in the receipt of a synthesis."""
 ASKED_TRIGGER = "asked"
 CREATED, IMPROVED, NOTHING, NOT_HARD = "created", "improved", "nothing", "not_hard"
+_NOT_HARD_DRAFT = NoSkill("the task was not hard")
 
 
 def synthesize(
@@ -41,19 +44,19 @@ def synthesize(
     anyway: bool = False,
     dry_run: bool = False,
 ) -> Synthesized:
-    """Make a skill of a run that is over, or improve one, if the run was hard.
+    """Create or improve a skill from a finished run, if the run was hard.
 
-    `receipt` has all steps of the run. `policy` is that of the manifest if it is not given;
-    with `anyway` any run is hard enough. With `dry_run` nothing is recorded. The snapshot
-    carries a receipt with the calls of the model. Raises `ModelError`, or as
-    `Brain.upsert_skill`; then the brain is as it was.
+    `receipt` has all steps of the run. `policy` defaults to that of the manifest; `anyway`
+    counts any run as hard. With `dry_run` nothing is recorded. The snapshot holds a receipt
+    with the calls of the model. Raises `ModelError`, or what `Brain.upsert_skill` raises;
+    the brain is then unchanged.
     """
     trigger = find_trigger(receipt.steps, policy or brain.synthesis_policy()) or (
         ASKED_TRIGGER if anyway else ""
     )
     calls: list[ModelCall] = []
     if not trigger:
-        return synthesis_result(model, "", NoSkill("the task was not hard"), calls, None)
+        return synthesis_result(model, "", _NOT_HARD_DRAFT, calls, None)
     draft = draft_skill(brain, receipt, model, calls.append)
     upserted = None
     if isinstance(draft, SkillDraft) and not dry_run:
@@ -61,7 +64,7 @@ def synthesize(
             draft.name,
             draft.body,
             description=draft.description,
-            base=draft.base or 0,  # none yet: never over one made meanwhile
+            base=draft.base or 0,  # 0: fail if another writer has created the skill meanwhile
             receipt=_build_receipt(receipt, model, calls),
             message=draft_message(draft),
         )
@@ -71,13 +74,13 @@ def synthesize(
 def draft_skill(
     brain: Brain, receipt: Receipt, model: Model, record_call: CallRecorder
 ) -> SkillDraft | NoSkill:
-    """Return what a model makes of a run; `note` is told each call of it. Raises `ModelError`."""
+    """Ask a model for a draft; `record_call` gets each call. Raises `ModelError`."""
     known = related_skills(brain, receipt)
     return Conversation(model, known, record_call).draft(brain, first_message(receipt, known))
 
 
 def draft_message(draft: SkillDraft) -> str:
-    """Return the message of the snapshot that a draft becomes."""
+    """Return the snapshot message for a draft."""
     return mask_text(draft.reason)
 
 
@@ -94,24 +97,80 @@ def synthesis_result(
     else:
         decision = IMPROVED if draft.base else CREATED
         text = draft.slug, draft.description, draft.body
+    slug, description, body = text
     return Synthesized(
-        decision,
-        trigger,
-        draft.reason,
-        *text,
-        upserted.version if upserted else None,
-        upserted.previous_version if upserted else None,
-        upserted.snapshot if upserted else None,
-        model.name,
-        len(calls),
-        sum(call.answer.tokens_in for call in calls),
-        sum(call.answer.tokens_out for call in calls),
-        upserted.commitment if upserted else None,
+        decision=decision,
+        trigger=trigger,
+        reason=draft.reason,
+        slug=slug,
+        description=description,
+        body=body,
+        version=upserted.version if upserted else None,
+        previous_version=upserted.previous_version if upserted else None,
+        snapshot=upserted.snapshot if upserted else None,
+        model=model.name,
+        requests=len(calls),
+        tokens_in=sum(call.answer.tokens_in for call in calls),
+        tokens_out=sum(call.answer.tokens_out for call in calls),
+        commitment=upserted.commitment if upserted else None,
     )
 
 
+class Learner:
+    """Makes skills of runs as they end: `brain.task("…", at_end=Learner(brain, model))`.
+
+    The calls of the model and the skill become steps of the run itself. A failure does not
+    fail the run: it is recorded as a step, and `error` holds it. `result` and `error` are
+    those of the last run.
+    """
+
+    def __init__(self, brain: Brain, model: Model) -> None:
+        self._brain = brain
+        self._model = model
+        self.result: Synthesized | None = None
+        self.error: BrainError | None = None
+
+    def __call__(self, task: Task) -> None:
+        """Learn from a task that is about to end."""
+        self.result = self.error = None
+        try:
+            self.result = self._learn(task)
+        except BrainError as error:
+            self.error = error
+
+    def _learn(self, task: Task) -> Synthesized:
+        receipt = task.so_far
+        trigger = find_trigger(receipt.steps, self._brain.synthesis_policy())
+        calls: list[ModelCall] = []
+        if not trigger:
+            return synthesis_result(self._model, "", _NOT_HARD_DRAFT, calls, None)
+
+        def record_call(call: ModelCall) -> None:
+            calls.append(call)
+            task.llm(
+                self._model.name,
+                call.prompt,
+                call.answer.text,
+                tokens_in=call.answer.tokens_in,
+                tokens_out=call.answer.tokens_out,
+                error=call.error,
+            )
+
+        draft = draft_skill(self._brain, receipt, self._model, record_call)
+        upserted = None
+        if isinstance(draft, SkillDraft):
+            upserted = task.skill_create(
+                draft.name,
+                draft.body,
+                description=draft.description,
+                base=draft.base or 0,  # as in `synthesize`
+                message=draft_message(draft),
+            )
+        return synthesis_result(self._model, trigger, draft, calls, upserted)
+
+
 def _build_receipt(receipt: Receipt, model: Model, calls: Sequence[ModelCall]) -> Receipt:
-    """Return the receipt of a synthesis by itself, to which the upsert adds its step."""
+    """Return the receipt of a synthesis; the upsert adds its own step."""
     now = time.time_ns() // 1_000_000
     steps = tuple(
         RunStep(

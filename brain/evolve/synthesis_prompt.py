@@ -9,10 +9,10 @@ from .. import limits
 from .transcript import mask_text, quote_lines
 
 MAX_BODY_CHARS = 20_000
-"""Characters of the text of a skill that a model may write."""
+"""Characters of the body of a skill by a model."""
 MAX_REASON_CHARS = 1_000
 _SHOWN_BODY_CHARS = 6_000
-"""Characters of an existing skill that are shown where it may be improved."""
+"""Characters of an existing skill that the model is shown."""
 
 CREATE_DECISION, IMPROVE_DECISION, NO_SKILL_DECISION = "create", "improve", "nothing"
 
@@ -22,10 +22,10 @@ to do one kind of task: when it applies, the steps that work, the pitfalls, how 
 
 You are shown the transcript of one run, and the skills that exist already and may be related.
 Decide whether the run taught something that will help in later tasks of the same kind:
-- "{IMPROVE_DECISION}" an existing skill if one covers this kind of task. Give its name, and its whole new
-  text: keep what is still right, add what the run taught.
-- "{CREATE_DECISION}" a skill if none does. Name it for the kind of task, not for this one task, in lower
-  case with hyphens. The description says in one sentence when to use it.
+- "{IMPROVE_DECISION}" an existing skill if one covers this kind of task. Give its name, and its
+  whole new text: keep what is still right, add what the run taught.
+- "{CREATE_DECISION}" a skill if none does. Name it for the kind of task, not for this one task,
+  in lower case with hyphens. The description says in one sentence when to use it.
 - "{NO_SKILL_DECISION}" if the run taught nothing that is worth keeping. This is often right.
 
 Write general, checked knowledge: no names, paths, dates or values of this one run unless they
@@ -69,11 +69,12 @@ ANSWER_SCHEMA: dict[str, Any] = {
     "required": ["decision", "reason"],
     "additionalProperties": False,
 }
-"""The form of an answer; name, description and body are needed unless it is "nothing"."""
+"""The JSON schema of an answer; unless the decision is "nothing", it needs name,
+description and body, too."""
 
 
 class KnownSkill(NamedTuple):
-    """An existing skill as it is shown; `version` is that of `body`."""
+    """An existing skill to show to the model; `version` is that of `body`."""
 
     slug: str
     name: str
@@ -89,7 +90,7 @@ def decision_message(transcript: str, known: Sequence[KnownSkill]) -> str:
 
 
 def retry_message(fault: str) -> str:
-    """Return the message that says what was wrong with an answer."""
+    """Return the message that names the fault of an answer."""
     return f"That answer cannot be taken: {fault}. Answer again."
 
 
@@ -98,8 +99,8 @@ def duplicates_message(known: Sequence[KnownSkill]) -> str:
     skills = "\n\n".join(map(_skill_text, known))
     return (
         "These skills exist already and are much like what you propose:\n"
-        f'{skills}\n\nAnswer again: "{IMPROVE_DECISION}" one of them if it covers this kind of task, '
-        f'"{CREATE_DECISION}" under another name if none does, or "{NO_SKILL_DECISION}".'
+        f'{skills}\n\nAnswer again: "{IMPROVE_DECISION}" one of them if it covers this kind of '
+        f'task, "{CREATE_DECISION}" under another name if none does, or "{NO_SKILL_DECISION}".'
     )
 
 
@@ -111,6 +112,6 @@ def _skill_text(known: KnownSkill) -> str:
 
 
 def is_shown_whole(known: KnownSkill) -> bool:
-    """Tell whether all of a skill was shown, so that it may be written anew."""
+    """Tell whether a skill is shown in full, so that the model may rewrite it."""
     text = f"{known.description}\n\n{known.body}"
     return len(known.body) <= _SHOWN_BODY_CHARS and mask_text(text) == text

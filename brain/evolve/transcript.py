@@ -1,4 +1,4 @@
-"""The transcript of a run as a model reads it: bounded, masked, quoted."""
+"""Render the transcript of a run for a model: bounded, with secrets masked, quoted."""
 
 from __future__ import annotations
 
@@ -9,49 +9,49 @@ from ..secrets import mask_secrets
 from ..skills.visible_text import clean_text
 
 MAX_CHARS = 48_000
-"""Characters of a transcript that are shown; of a longer one the middle is left out."""
+"""Characters of a transcript; a longer one is shown without its middle."""
 _MAX_TEXT_CHARS = 1_200
 """Characters of one text of a step."""
 _HEAD_SHARE = 3
-"""One in so many of the shown characters is of the beginning, the others are of the end."""
+"""The beginning gets one in so many of the characters, the end gets the others."""
 _GAP = " […] "
 
 
 def render_transcript(receipt: Receipt) -> str:
-    """Return what is shown of a run: its task, its steps, how it ended; secrets are masked."""
-    head = [f"Task: {_truncate(receipt.task) or '(not told)'}"]
-    end = [f"Outcome: {receipt.outcome or 'not told'}. {_truncate(receipt.reason)}".rstrip(". ")]
+    """Return the task, the steps and the outcome of a run as text, with secrets masked."""
+    head = [f"Task: {_truncate(receipt.task) or '(not stated)'}"]
+    end = [f"Outcome: {receipt.outcome or 'not stated'}. {_truncate(receipt.reason)}".rstrip(". ")]
     rendered_steps = [_render_step(number, step) for number, step in enumerate(receipt.steps, 1)]
     return mask_text("\n".join([*head, *_fit_steps(rendered_steps), *end]))
 
 
 def quote_lines(text: str) -> str:
-    """Return foreign text with a mark before every line, so that it cannot end where it likes."""
+    """Return untrusted text with "> " before every line, so that it cannot leave the quotation."""
     return "\n".join(f"> {line}" for line in clean_text(text).splitlines())
 
 
 def mask_text(text: str) -> str:
-    """Return a text with what looks like a secret taken out."""
+    """Return a text with its secrets masked."""
     return mask_secrets(text.encode())[0].decode("utf-8", "replace")
 
 
 def _fit_steps(rendered_steps: list[str]) -> Iterator[str]:
-    """Yield as many steps as may be shown, from both ends."""
+    """Yield as many steps as fit, from both ends."""
     first: list[str] = []
     last: list[str] = []
-    left = MAX_CHARS
-    budget = MAX_CHARS // _HEAD_SHARE
+    remaining_chars = MAX_CHARS
+    head_chars = MAX_CHARS // _HEAD_SHARE
     for text in rendered_steps:
-        if len(text) > budget:
+        if len(text) > head_chars:
             break
         first.append(text)
-        budget -= len(text)
-        left -= len(text)
+        head_chars -= len(text)
+        remaining_chars -= len(text)
     for text in reversed(rendered_steps[len(first) :]):
-        if len(text) > left:
+        if len(text) > remaining_chars:
             break
         last.append(text)
-        left -= len(text)
+        remaining_chars -= len(text)
     yield from first
     omitted = len(rendered_steps) - len(first) - len(last)
     if omitted:
@@ -74,7 +74,7 @@ def _render_text(text: TextExcerpt) -> str:
 
 
 def _truncate(text: str) -> str:
-    """Return a text, or its two ends."""
+    """Return a text with secrets masked; of a long one only its two ends."""
     text = mask_text(text).strip()
     if len(text) <= _MAX_TEXT_CHARS:
         return text

@@ -1,4 +1,4 @@
-"""Which runs are worth learning from."""
+"""Decide whether a run was hard, so that a skill can be learned from it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ RECOVERY = "recovery"
 
 
 def find_trigger(steps: Sequence[RunStep], policy: SynthesisPolicy = DEFAULT_SYNTHESIS) -> str:
-    """Return why a task was hard, "" if it was not.
+    """Return the reason why a run was hard, "" if it was not.
 
-    `tool_calls`: it took `policy.tools` calls of tools or more. `recovery`: a call failed
-    and a later one did not. What a call did to skills and memory are steps of their own,
-    and are not counted again.
+    `tool_calls`: it made at least `policy.tools` tool calls. `recovery`: a call failed and a
+    later one succeeded. Only steps of the kind "tool" count: changes of skills and memory by
+    a call are steps of their own.
     """
     calls = [step for step in steps if step.kind == "tool"]
     if len(calls) >= policy.tools:

@@ -7,6 +7,7 @@ import stat
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,10 +36,11 @@ _SETTINGS_FORMATS = {
 }
 
 
-class SettingsChange(NamedTuple):
-    """What would be written where; `before` is None where there is no file.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsChange:
+    """A planned change of a settings file; `before` is None if the file does not exist.
 
-    `there` is what the file has under the name of the entry, None for nothing.
+    `existing` is what the file has under the name of the entry, None for nothing.
     """
 
     path: Path
@@ -86,9 +88,11 @@ def plan_change(client: McpClient, path: Path, name: str, entry: dict[str, Any])
         raise InvalidInput(
             f"{printable_text(path)} is left as it is: {printable_text(error)}",
             code="bad_settings",
-            hint="--print shows what to enter by hand",
+            hint="--print shows the entry to add yourself",
         ) from error
-    return SettingsChange(path, name, entry, existing, before, after)
+    return SettingsChange(
+        path=path, name=name, entry=entry, existing=existing, before=before, after=after
+    )
 
 
 def refuse_other_entry(change: SettingsChange) -> None:

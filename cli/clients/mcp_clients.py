@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 USER_SCOPE, PROJECT_SCOPE = "user", "project"
 
 
-class McpClient(NamedTuple):
-    """A client: the key its servers stand under, and its files of either scope, if it has one.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpClient:
+    """An MCP client and its settings files.
 
-    `typed` says that an entry states its transport; `root` is what stands for the folder
-    of the project in an entry of it ("" where commands are started there).
+    `servers_key` is the key that holds the servers. With `states_transport` an entry names
+    its transport. `project_path` is the settings file of a project, "" if the client has
+    none; `project_variable` stands for the project folder in it, "" if the client starts
+    commands there.
     """
 
     title: str
@@ -23,8 +26,8 @@ class McpClient(NamedTuple):
     servers_key: str
     states_transport: bool
     user_path: Callable[[], Path]
-    project_path: str
-    project_variable: str
+    project_path: str = ""
+    project_variable: str = ""
 
 
 def _home_path(*parts: str) -> Path:
@@ -53,36 +56,46 @@ def _vscode_path() -> Path:
 
 
 MCP_CLIENTS = {
-    "claude": McpClient("Claude Code", "json", "mcpServers", True, _claude_path, ".mcp.json", ""),
+    "claude": McpClient(
+        title="Claude Code",
+        file_format="json",
+        servers_key="mcpServers",
+        states_transport=True,
+        user_path=_claude_path,
+        project_path=".mcp.json",
+    ),
     "codex": McpClient(
-        "Codex",
-        "toml",
-        "mcp_servers",
-        False,
-        lambda: _config_folder("CODEX_HOME", ".codex") / "config.toml",
-        ".codex/config.toml",
-        "",
+        title="Codex",
+        file_format="toml",
+        servers_key="mcp_servers",
+        states_transport=False,
+        user_path=lambda: _config_folder("CODEX_HOME", ".codex") / "config.toml",
+        project_path=".codex/config.toml",
     ),
     "cursor": McpClient(
-        "Cursor",
-        "json",
-        "mcpServers",
-        True,
-        lambda: _home_path(".cursor", "mcp.json"),
-        ".cursor/mcp.json",
-        "${workspaceFolder}",
+        title="Cursor",
+        file_format="json",
+        servers_key="mcpServers",
+        states_transport=True,
+        user_path=lambda: _home_path(".cursor", "mcp.json"),
+        project_path=".cursor/mcp.json",
+        project_variable="${workspaceFolder}",
     ),
     "vscode": McpClient(
-        "VS Code", "json", "servers", True, _vscode_path, ".vscode/mcp.json", "${workspaceFolder}"
+        title="VS Code",
+        file_format="json",
+        servers_key="servers",
+        states_transport=True,
+        user_path=_vscode_path,
+        project_path=".vscode/mcp.json",
+        project_variable="${workspaceFolder}",
     ),
     "hermes": McpClient(
-        "Hermes",
-        "yaml",
-        "mcp_servers",
-        False,
-        lambda: _config_folder("HERMES_HOME", ".hermes") / "config.yaml",
-        "",
-        "",
+        title="Hermes",
+        file_format="yaml",
+        servers_key="mcp_servers",
+        states_transport=False,
+        user_path=lambda: _config_folder("HERMES_HOME", ".hermes") / "config.yaml",
     ),
 }
 """By the name that `brain mcp install` takes."""

@@ -53,16 +53,17 @@ def tools_list_command(app: App, form: str | None) -> None:
     With --for it is a list in JSON, ready to be sent: openai stands for chat
     completions, responses for OpenAI's Responses.
     """
-    from brain.serve.tools import TOOLS, tool_formats
+    from brain.serve.tools import TOOLS
+    from brain.serve.tools.tool_formats import EXPORT_FORMATS
 
-    made = getattr(tool_formats, form or "mcp")()
+    definitions = EXPORT_FORMATS[form or "mcp"]()
     lines: Iterable[str]
     if form:
-        lines = [json.dumps(made, indent=2)]
+        lines = [json.dumps(definitions, indent=2)]
     else:
         rows = [(tool.name, tool.description.splitlines()[0]) for tool in TOOLS]
         lines = align_columns(rows, terminal_width(sys.stdout))
-    emit(app, {"form": form or "mcp", "tools": made}, lines)
+    emit(app, {"form": form or "mcp", "tools": definitions}, lines)
 
 
 @brain_command(

@@ -56,15 +56,15 @@ def test_a_change_on_both_sides_is_asked_about(home: Path, cli: Call) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "hint"),
     [
-        (["none"], "nothing is at ", "name a folder that"),
+        (["none"], "none does not exist", "name the folder of a program"),
         (["src"], "does not look like anything that can be adopted", "see `brain adopt --help`"),
-        (["."], "does not look like anything", "there is .hermes in it: name that folder"),
-        (["both", "copy"], "may be claude (CLAUDE.md) or codex (", "say which with --as "),
-        (["home", "--as", "emacs"], "no kind of source is called emacs", "use one of: hermes"),
+        (["."], "does not look like anything", "it contains .hermes: name that folder"),
+        (["both", "copy"], "may be claude (CLAUDE.md) or codex (", "choose one, as with --as "),
+        (["home", "--as", "emacs"], "unknown kind of source: emacs", "use one of: hermes"),
         (["src", "--as", "codex"], "does not look like codex", "see"),
-        (["project"], "no brain can be made around ", "name a folder"),
-        (["home", "home/brain"], "lies in what is to be adopted", "name a folder outside"),
-        (["home", "src"], "holds files and is no brain", "name a new folder"),
+        (["project"], "a home of kind claude cannot be adopted in place: ", "name a folder"),
+        (["home", "home/brain"], "is inside the folder to adopt", "name a folder outside"),
+        (["home", "src"], "holds files and is not a brain", "name a new folder"),
     ],
 )
 def test_what_cannot_be_adopted_says_why_and_what_to_do(

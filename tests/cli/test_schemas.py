@@ -31,7 +31,7 @@ def test_every_command_has_a_schema_and_every_schema_a_purpose() -> None:
 @pytest.mark.parametrize("name", brain._schemas.names())
 def test_a_schema_is_one_of_draft_2020_12_in_one_piece(name: str) -> None:
     schema = brain._schemas.load(name)
-    jsonschema_rs.read_meta.validate(schema)
+    jsonschema_rs.meta.validate(schema)
     jsonschema_rs.validator_for(schema)
     assert schema["$id"].endswith(f"/{name}.json") and schema["title"]
 

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from brain.serve.tools import TOOLS, tool_formats
+from brain.serve.tools import TOOLS
+from brain.serve.tools.tool_formats import EXPORT_FORMATS
 from tests.cli.conftest import Call
 
 
 @pytest.mark.parametrize("form", ["openai", "responses", "anthropic", "mcp"])
 def test_the_definitions_are_printed_ready_to_be_sent(cli: Call, form: str, folder: Path) -> None:
     told = cli("tools", "list", "--for", form)
-    assert told.status == 0 and json.loads(told.out) == getattr(tool_formats, form)()
+    assert told.status == 0 and json.loads(told.out) == EXPORT_FORMATS[form]()
     assert cli("tools", "list", "--for", form, "--json").document["form"] == form
 
 

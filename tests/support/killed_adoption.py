@@ -27,7 +27,7 @@ KNOWN_SOURCE_KILL_POINTS = (
     "brain.adopting.git.file_filter:CommitFiles.select_changes 2",
     "brain.repo.core.transaction:WriteTransaction.record_external 1",
     "brain.repo.changes.import_source:log_operation 1",
-    "brain.repo.core.transaction:apply 1",
+    "brain.repo.core.transaction:apply_pending_writes 1",
     "brain.worktree.file_checkout:StagedWriter.write 2",
 )
 """For a new brain, and one that knows the source, in the order in which adoption gets there."""

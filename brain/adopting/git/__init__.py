@@ -1,1 +1,1 @@
-"""Reading the history of an untrusted git repository."""
+"""Read the history of an untrusted git repository through git's plumbing (docs/adr/0019)."""

@@ -15,9 +15,10 @@ _TRUNCATION_MARK = " […]"
 
 
 class GitCommit(NamedTuple):
-    """A commit: its tree, who wrote it and when (ms, UTC; may be negative), and the message.
+    """A commit: its tree, author, time (ms, UTC; may be negative) and message.
 
-    The author has no hidden characters, the message no controls; both fit a snapshot.
+    The author has no hidden characters and the message no control characters; both fit the
+    limits of a snapshot.
     """
 
     tree: str
@@ -27,7 +28,7 @@ class GitCommit(NamedTuple):
 
 
 def parse_commit(data: bytes) -> GitCommit:
-    """Return what the content of a commit object says. Raises `ValueError` if it has no tree."""
+    """Parse the content of a commit object. Raises `ValueError` if it has no tree."""
     head, _, body = data.partition(b"\n\n")
     fields: dict[bytes, bytes] = {}
     for line in head.split(b"\n"):
@@ -56,7 +57,7 @@ class _Person(NamedTuple):
 
 
 def _parse_person(line: bytes) -> _Person:
-    """Return who and when a line says: a name, an address in brackets, seconds since 1970."""
+    """Parse an author line: a name, an address in brackets, seconds since 1970."""
     name, _, rest = line.partition(b"<")
     address, closed, rest = rest.partition(b">")
     if not closed:

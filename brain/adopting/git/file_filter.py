@@ -1,4 +1,4 @@
-"""Which files of git commits a brain takes, and where they go."""
+"""Select the files of git commits to adopt, and map them to paths of a brain."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ..safe_read import MAX_ADOPTED_FILE_BYTES, SkipFile
 from ..scan_home import link_keeps_target
 from ..skipped import SkippedFiles, reason_without_path
 from ..source_protocol import Notice, SourceFile
-from .repository import ChangedPath, GitObject, GitRepository
+from .repository import ChangedPath, GitObject
 
 MAX_HISTORY_BYTES = 8 << 30
-"""Bytes that are taken from one history."""
+"""Bytes adopted from one history."""
 
 _SUBMODULE_MODE = 0o160000
 _KIND_BY_MODE = {0o100644: FILE, 0o100664: FILE, 0o100755: EXECUTABLE, 0o120000: LINK}
 
 
 class WantedFile(NamedTuple):
-    """A file of a commit: where it goes, and its kind and blob; None and "" for one that went."""
+    """A changed file of a commit: its paths, kind and blob; None and "" for a removed file."""
 
     path: str
     target: str
@@ -36,21 +36,19 @@ class WantedFile(NamedTuple):
 
 
 class CommitFiles:
-    """Sorts out what commits changed; what is left out is said once for each path.
+    """Selects the changed files of commits, and reports each skipped path once.
 
-    Whether a file is taken is decided by its path and its content alone, so that the same
-    commit is the same state whenever it is read.
+    The decision depends only on path and content, so that a commit gives the same state
+    whenever it is read.
     """
 
     def __init__(
         self,
-        repository: GitRepository,
         layout: HomeLayout,
         rows: list[Notice],
         source_paths: dict[str, str],
         allow: Collection[str],
     ) -> None:
-        self._repository = repository
         self._layout = layout
         self._skipped = SkippedFiles(rows)
         self._source_paths = source_paths
@@ -61,11 +59,11 @@ class CommitFiles:
         self._cached_skip_reason = cache(self._skip_reason)
 
     def finish(self) -> None:
-        """Say what was left out in crowds."""
+        """Complete the notices."""
         self._skipped.finish()
 
     def select_changes(self, changed: Sequence[ChangedPath]) -> list[WantedFile]:
-        """Return what of the changes of a commit is about files of a brain."""
+        """Return the changes of a commit that concern files of a brain."""
         rows: list[WantedFile] = []
         for raw, mode, blob in changed:
             path = raw.decode("utf-8", "surrogateescape")
@@ -79,16 +77,16 @@ class CommitFiles:
         return rows
 
     def read_files(
-        self, rows: Sequence[WantedFile], found: Iterator[GitObject]
+        self, rows: Sequence[WantedFile], objects: Iterator[GitObject]
     ) -> Iterator[tuple[str, SourceFile | None]]:
-        """Yield what became of the files of a brain: a file, or None for what is not there.
+        """Yield path and new content of each file, None for a removed or skipped one.
 
-        `found` has the objects of the rows that want one, in their order.
+        `objects` yields the blobs of the rows that have one, in their order.
         """
         for path, target, kind, _ in rows:
             file = None
             if kind is not None:
-                file = self._read_or_skip(path, target, kind, next(found))
+                file = self._read_or_skip(path, target, kind, next(objects))
                 if file is not None:
                     self._source_paths[target] = path
             yield target, file
@@ -108,12 +106,12 @@ class CommitFiles:
             raise _absent_error(git_object)
         self._bytes += len(content)
         if self._bytes > MAX_HISTORY_BYTES:
-            raise InvalidInput(f"more than {MAX_HISTORY_BYTES} bytes to take", code="too_many")
+            raise InvalidInput(f"more than {MAX_HISTORY_BYTES} bytes to adopt", code="too_many")
         if kind == LINK:
             return self._read_link(path, target, content)
-        why = refusal_reason(content, self._allow)
-        if why:
-            raise SkipFile(*why)
+        refusal = refusal_reason(content, self._allow)
+        if refusal:
+            raise SkipFile(*refusal)
         return SourceFile(kind, content)
 
     def _read_link(self, path: str, target: str, content: bytes) -> SourceFile:
@@ -123,25 +121,25 @@ class CommitFiles:
         except InvalidInput as error:
             raise SkipFile(error.code, reason_without_path(error)) from error
         if target != path and not link_keeps_target(self._layout, path, target, text):
-            raise SkipFile("link_outside", "the link leads to what is not taken")
+            raise SkipFile("link_outside", "the link points to a file that is not adopted")
         return file
 
-    def _report_skipped(self, code: str, why: str, path: str) -> None:
+    def _report_skipped(self, code: str, reason: str, path: str) -> None:
         if (code, path) not in self._reported:
             self._reported.add((code, path))
-            self._skipped.add(code, path, why)
+            self._skipped.add(code, path, reason)
 
     def _brain_path(self, path: str) -> str | None:
-        """Return where a path goes in the brain, None if it is left out; say so then."""
+        """Return the path in the brain, None for a skipped path, which is reported."""
         if not self._layout.has_rule_for(path):
             return None
         parts = path.split("/")
         above = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
-        for here, is_folder in [*((folder, True) for folder in above), (path, False)]:
-            why = self._cached_skip_reason(here, is_folder)
-            if why:
-                self._report_skipped("left_out", why, here)
-            if why is not None:
+        for place, is_folder in [*((folder, True) for folder in above), (path, False)]:
+            reason = self._cached_skip_reason(place, is_folder)
+            if reason:
+                self._report_skipped("left_out", reason, place)
+            if reason is not None:
                 return None
         target = self._layout.brain_path(path)
         try:
@@ -151,7 +149,7 @@ class CommitFiles:
             return None
 
     def _skip_reason(self, path: str, is_folder: bool) -> str | None:
-        """Return why a file or folder is left out, "" for what is not worth a word, or None."""
+        """Return the reason to skip a file or folder, "" to skip it silently, None to take it."""
         name = path.rpartition("/")[2]
         if paths.is_vcs_name(name):
             return ""
@@ -160,13 +158,13 @@ class CommitFiles:
 
 def _absent_error(git_object: GitObject) -> SkipFile:
     if git_object.size < 0:
-        return SkipFile("missing", "the repository does not hold its content")
+        return SkipFile("missing", "the repository lacks its content")
     return SkipFile(
-        "too_large", f"{git_object.size} bytes; at most {MAX_ADOPTED_FILE_BYTES} are taken"
+        "too_large", f"{git_object.size} bytes; at most {MAX_ADOPTED_FILE_BYTES} are adopted"
     )
 
 
 def _unusual_mode_reason(mode: int) -> tuple[str, str]:
     if mode == _SUBMODULE_MODE:
-        return "submodule", "a repository of its own, which is not in this one"
+        return "submodule", "a submodule, whose content is in another repository"
     return "not_regular", f"neither a file nor a link ({stat.filemode(mode)})"

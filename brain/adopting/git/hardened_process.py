@@ -1,8 +1,7 @@
 """Run git on an untrusted repository: no configuration, no hooks, with timeouts.
 
-They get nothing to read that is not given here, no settings of the machine or the user, and
-so much time to say something. No hook, filter, file-system monitor, pager or alias that the
-repository configures takes part in what is run; nothing is fetched, and nobody is asked.
+No setting of the machine or the user applies, and no hook, filter, file-system monitor,
+pager or alias of the repository runs. git fetches nothing and prompts for nothing.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from typing import IO
 from ...errors import InvalidInput, printable_text
 
 ANSWER_SECONDS, WALK_SECONDS = 60.0, 600.0
-"""Seconds in which git has to say something more: to a question, and of a whole history,
-before which it may have to go through all of it."""
+"""Seconds in which git must write more output: the answer to a query, and the first line of
+a history, which git may have to walk before."""
 
 _HARDENED_OPTIONS = (
     *("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}"),
@@ -40,57 +39,57 @@ _ENVIRONMENT = {
 }
 BUFFER_BYTES = 1 << 20
 UNREADABLE_CODE = "bad_repository"
-"""Code of the error for what git fails at."""
+"""Code of the error for a failing git."""
 
 
 class GitCommand:
-    """Starts git on a repository. Raises `InvalidInput` (`no_git`) where it is not installed."""
+    """Starts git on a repository. Raises `InvalidInput` (`no_git`) if git is not installed."""
 
     def __init__(self, folder: Path) -> None:
         program = shutil.which("git")
         if program is None:
             raise InvalidInput(
-                "a history of git is read by git, which is not here",
+                "reading a git history needs git, which is not installed",
                 code="no_git",
-                hint="install git, or adopt the files alone with --as agentskills",
+                hint="install git, or adopt only the files with --as agentskills",
             )
         self.folder = folder
         self._command = (program, *_HARDENED_OPTIONS, f"--git-dir={folder}")
 
-    def start(self, *arguments: str, patience: float, stdin: IO[bytes] | None = None) -> GitProcess:
-        """Start a command that reads nothing, or a file."""
-        return GitProcess(self, (*self._command, *arguments), stdin or subprocess.DEVNULL, patience)
+    def start(self, *arguments: str, timeout: float, stdin: IO[bytes] | None = None) -> GitProcess:
+        """Start a command whose input is empty or a file."""
+        return GitProcess(self, (*self._command, *arguments), stdin or subprocess.DEVNULL, timeout)
 
     def start_interactive(self, *arguments: str) -> GitProcess:
-        """Start a command that answers questions."""
+        """Start a command that answers queries on its input."""
         return GitProcess(self, (*self._command, *arguments), subprocess.PIPE, ANSWER_SECONDS)
 
     def unreadable_error(self) -> InvalidInput:
-        """Return the error for what git cannot read."""
+        """Return the error for a repository that git cannot read."""
         return InvalidInput(
             f"git cannot read {printable_text(self.folder)}",
             code=UNREADABLE_CODE,
-            hint="see what `git fsck` says of it; a partial clone has to be made whole first",
+            hint="check it with `git fsck`; complete a partial clone first",
         )
 
     def timeout_error(self, seconds: float) -> InvalidInput:
-        """Return the error for a git that says nothing."""
+        """Return the error for a git without output for `seconds`."""
         return InvalidInput(
-            f"git said nothing about {printable_text(self.folder)} for {seconds:g} seconds",
+            f"git wrote nothing about {printable_text(self.folder)} for {seconds:g} seconds",
             code="git_hangs",
-            hint="is something in there no ordinary file, or its disk gone? adopt a clone of it,"
-            " or the files alone with --as agentskills",
+            hint="a pipe among its files, or a missing disk, may block git; adopt a clone,"
+            " or only the files with --as agentskills",
         )
 
 
 class GitProcess:
-    """A running git; `out` is what it says, which raises `InvalidInput` (`git_hangs`)."""
+    """A running git. Reading `stdout` raises `InvalidInput` (`git_hangs`) after the timeout."""
 
     def __init__(
-        self, git: GitCommand, command: tuple[str, ...], stdin: IO[bytes] | int, patience: float
+        self, git: GitCommand, command: tuple[str, ...], stdin: IO[bytes] | int, timeout: float
     ) -> None:
         self._git = git
-        self._timeout = patience
+        self._timeout = timeout
         self._process = subprocess.Popen(
             command,
             stdin=stdin,
@@ -102,19 +101,19 @@ class GitProcess:
         )
         assert self._process.stdout
         self.stdout = io.BufferedReader(
-            _TimeoutPipe(git, self._process.stdout, patience), BUFFER_BYTES
+            _TimeoutPipe(git, self._process.stdout, timeout), BUFFER_BYTES
         )
 
-    def write_query(self, question: bytes) -> None:
-        """Write to the process; all it was asked before is answered, so this does not block."""
+    def write_query(self, query: bytes) -> None:
+        """Write a query; all earlier ones must be answered, so that this does not block."""
         assert self._process.stdin
         try:
-            self._process.stdin.write(question)
+            self._process.stdin.write(query)
         except BrokenPipeError as error:
             raise self._git.unreadable_error() from error
 
     def check_finished(self) -> None:
-        """Raise `InvalidInput` unless it said all that it had to, and went well."""
+        """Raise `InvalidInput` unless all output was read and git succeeded."""
         if self.stdout.read(1):
             raise self._git.unreadable_error()
         try:
@@ -125,7 +124,7 @@ class GitProcess:
             raise self._git.unreadable_error()
 
     def kill(self) -> None:
-        """End it, whatever it is at."""
+        """Kill the process."""
         if self._process.stdin:
             with suppress(BrokenPipeError):
                 self._process.stdin.close()
@@ -135,7 +134,7 @@ class GitProcess:
 
 
 class _TimeoutPipe(io.RawIOBase):
-    """A pipe of which a piece has to come in time."""
+    """A pipe that raises `InvalidInput` (`git_hangs`) if no output arrives in time."""
 
     def __init__(self, git: GitCommand, pipe: IO[bytes], seconds: float) -> None:
         self._git = git
@@ -145,11 +144,11 @@ class _TimeoutPipe(io.RawIOBase):
         self._poll.register(pipe, select.POLLIN)
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Read what is there; wait for it, but not for ever."""
+        """Read the next output, waiting at most the timeout."""
         if not self._poll.poll(self._seconds * 1000):
             raise self._git.timeout_error(self._seconds)
         return os.readv(self._pipe.fileno(), [buffer])

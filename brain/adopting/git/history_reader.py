@@ -1,8 +1,9 @@
-"""Read a git repository of skills as states, one for each commit."""
+"""Read a git repository of skills as states: one for each commit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,29 +27,28 @@ from .repository import GitRepository, ListedCommit, find_git_folder
 from .tree_limits import TreePathCounter
 
 CERTAIN_CONFIDENCE = 50
-"""Weight of what is surely a repository of skills, or of one agent's memory, whatever else
-lies in it."""
+"""Confidence for a repository that certainly holds skills or the memory of one agent."""
 GIT_CONFIDENCE = PLAIN_CONFIDENCE + 1
-"""A history weighs more than plain files, and less than what a program is known to read."""
+"""A history counts more than plain files, and less than the home of a program."""
 MAX_COMMIT_BYTES = 1 << 20
 _BATCH_ROWS = 512
 
-BRAIN_LAYOUT = AGENTSKILLS._replace(title="brain", rules=(PathRule("", ""),), skipped_patterns=())
-"""The layout of a repository that looks like a brain: files of skills, memory and prompts."""
+BRAIN_LAYOUT = replace(AGENTSKILLS, title="brain", rules=(PathRule("", ""),), skipped_patterns=())
+"""The layout of a repository with the folders of a brain: skills, memory and prompts."""
 
 LayoutChooser = Callable[[Path, GitRepository, str], HomeLayout]
-"""Tells where the files of a repository go, given its place and the commit at HEAD."""
+"""Returns the layout of a repository, from its path and the commit at HEAD."""
 
 _BRAIN_NAMES = frozenset(("manifest.yaml", "memory", "prompts"))
 _EMPTY_TREES = {
     40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
-"""By the digits of an id: what git holds to be there always."""
+"""The id of the empty tree, by the digits of an id."""
 
 
 class GitHistoryReader:
-    """Recognises and reads repositories that hold skills, by what else is known of their place."""
+    """Recognises and reads git repositories of skills; asks other readers about the place."""
 
     kind = "git"
 
@@ -56,7 +56,7 @@ class GitHistoryReader:
         self._other_readers = others
 
     def detect(self, path: Path) -> DetectedSource | None:
-        """Look for a repository, and at what else it is."""
+        """Look for a repository, and ask the other readers about its files."""
         if find_git_folder(path) is None:
             return None
         seen = [found for reader in self._other_readers if (found := reader.detect(path))]
@@ -75,11 +75,11 @@ class GitHistoryReader:
     def read_states(
         self, found: DetectedSource, since: str | None, allow: Collection[str]
     ) -> SourceStates:
-        """Read the history of HEAD, from after the commit `since` on."""
+        """Read the history of HEAD after the commit `since`."""
         return read_history(found, since, allow, self._choose_layout)
 
     def _choose_layout(self, path: Path, repository: GitRepository, head: str) -> HomeLayout:
-        """Return where the files go: as a program says that the place is of, or by their names."""
+        """Return the layout of the program whose home it is, else one by the file names."""
         names = [name.decode("utf-8", "replace") for name in repository.list_paths(head)]
         if not any(name.startswith("skills/") for name in names):
             clients = (reader for reader in self._other_readers if isinstance(reader, HomeReader))
@@ -90,16 +90,16 @@ class GitHistoryReader:
 
 
 def _prefers_program_home(found: DetectedSource) -> bool:
-    """Tell whether a place is known that well, and a brain can be made around it, or is it."""
+    """Tell whether a place is certainly a program's home, or likely and adoptable in place."""
     return found.confidence >= CERTAIN_CONFIDENCE or (
         found.in_place_folder is not None and found.confidence >= SURE_CONFIDENCE
     )
 
 
 def read_history(
-    found: DetectedSource, since: str | None, allow: Collection[str], layout: LayoutChooser
+    found: DetectedSource, since: str | None, allow: Collection[str], choose: LayoutChooser
 ) -> SourceStates:
-    """Read the commits of a repository as states; `layout` says where its files go."""
+    """Read the commits of a repository as states; `choose` returns its layout."""
     rows: list[Notice] = []
     source_paths: dict[str, str] = {}
 
@@ -107,45 +107,47 @@ def read_history(
         folder = find_git_folder(found.path)
         if folder is None:
             raise InvalidInput(
-                f"{printable_text(found.path)} is no repository", code="bad_repository"
+                f"{printable_text(found.path)} is not a repository", code="bad_repository"
             )
         with GitRepository(folder) as repository:
             head = repository.head_commit()
             TreePathCounter(repository).refuse_too_many([repository.commit_tree(head)])
-            chosen = layout(found.path, repository, head)
-            files = CommitFiles(repository, chosen, rows, source_paths, allow)
-            yield from _history_steps(repository, head, chosen, since, files)
+            layout = choose(found.path, repository, head)
+            files = CommitFiles(layout, rows, source_paths, allow)
+            yield from _history_steps(repository, head, layout, since, files)
             files.finish()
-            there = {
+            at_head = {
                 name.decode("utf-8", "surrogateescape") for name in repository.list_paths(head)
             }
-            for path in [path for path, name in source_paths.items() if name not in there]:
+            for path in [path for path, name in source_paths.items() if name not in at_head]:
                 del source_paths[path]
 
     return SourceStates(steps(), rows, source_paths)
 
 
 def layout_from_names(names: Iterable[str]) -> HomeLayout:
-    """Return the layout of a repository of skills that has files of these names.
+    """Return the layout of a repository of skills by the names of its files.
 
-    Raises `InvalidInput` (`unknown_source`) if no skill is among them.
+    Raises `InvalidInput` (`unknown_source`) if none of them belongs to a skill.
     """
-    tops: set[str] = set()
-    holders: set[str] = set()
+    top_names: set[str] = set()
+    skill_folders: set[str] = set()
     for name in names:
         parts = name.split("/")
-        tops.add(parts[0])
+        top_names.add(parts[0])
         if parts[-1].lower() == "skill.md" or (parts[0] == "skills" and name.endswith(".md")):
-            holders.add(parts[0] if len(parts) > 1 else "")
-    if "skills" in holders:
-        return BRAIN_LAYOUT if _BRAIN_NAMES & tops else AGENTSKILLS
-    if not holders:
+            skill_folders.add(parts[0] if len(parts) > 1 else "")
+    if "skills" in skill_folders:
+        return BRAIN_LAYOUT if _BRAIN_NAMES & top_names else AGENTSKILLS
+    if not skill_folders:
         raise InvalidInput(
-            "there is no skill in the newest commit", code="unknown_source", hint="see `git log`"
+            "the newest commit has no skill", code="unknown_source", hint="see `git log`"
         )
-    if "" in holders:
-        return AGENTSKILLS._replace(rules=(PathRule("", "skills/skill/"),), reported_folders=())
-    return AGENTSKILLS._replace(rules=(PathRule("", "skills/"),), top_folders=frozenset(holders))
+    if "" in skill_folders:
+        return replace(AGENTSKILLS, rules=(PathRule("", "skills/skill/"),), reported_folders=())
+    return replace(
+        AGENTSKILLS, rules=(PathRule("", "skills/"),), top_folders=frozenset(skill_folders)
+    )
 
 
 class _CommitState(NamedTuple):
@@ -157,7 +159,7 @@ class _CommitState(NamedTuple):
 def _history_steps(
     repository: GitRepository, head: str, layout: HomeLayout, since: str | None, files: CommitFiles
 ) -> Iterator[ImportStep]:
-    """Yield a step for each commit that is not `since` and does not come before it."""
+    """Yield a step for each commit that is neither `since` nor an ancestor of it."""
     paths = layout_pathspecs(layout)
     listed = list(repository.list_commits(head, paths))
     known = _known_commits(listed, since)
@@ -166,20 +168,20 @@ def _history_steps(
     pairs = ((state.before, state.commit.tree) for state in states)
     changes = repository.list_changes(pairs, paths)
     for group in _batch_states(zip(states, map(files.select_changes, changes), strict=True)):
-        found = repository.read_objects(
+        blobs = repository.read_objects(
             (row.blob for _, rows in group for row in rows if row.blob), MAX_ADOPTED_FILE_BYTES
         )
         for state, rows in group:
-            taken = files.read_files(rows, found)
-            yield _commit_step(state, taken)
-            for _ in taken:  # so that the next step finds its own objects
+            step_files = files.read_files(rows, blobs)
+            yield _commit_step(state, step_files)
+            for _ in step_files:  # the next step must start at its own blobs
                 pass
 
 
 def _batch_states(
     states: Iterable[tuple[_CommitState, list[WantedFile]]],
 ) -> Iterator[list[tuple[_CommitState, list[WantedFile]]]]:
-    """Yield states some at a time, so that their objects are asked for together."""
+    """Yield states in batches, whose objects are read together."""
     group: list[tuple[_CommitState, list[WantedFile]]] = []
     count = 0
     for state, rows in states:
@@ -195,50 +197,50 @@ def _batch_states(
 def _commit_step(state: _CommitState, files: Iterator[tuple[str, SourceFile | None]]) -> ImportStep:
     listed, commit = state.listed, state.commit
     return ImportStep(
-        files,
-        not listed.parents,
-        commit.message,
-        listed.id,
-        commit.author,
-        commit.time,
-        listed.parents,
+        files=files,
+        is_complete=not listed.parents,
+        message=commit.message,
+        revision=listed.id,
+        author=commit.author,
+        time=commit.time,
+        parents=listed.parents,
     )
 
 
 def _known_commits(listed: Sequence[ListedCommit], since: str | None) -> set[str]:
-    """Return `since` and what comes before it; nothing if the history is another one by now."""
+    """Return `since` and its ancestors; nothing if the history does not contain it."""
     parents = {commit.id: commit.parents for commit in listed}
     known: set[str] = set()
     waiting = [since] if since in parents else []
     while waiting:
-        here = waiting.pop()
-        if here is not None and here not in known:
-            known.add(here)
-            waiting.extend(parents.get(here, ()))
+        commit_id = waiting.pop()
+        if commit_id is not None and commit_id not in known:
+            known.add(commit_id)
+            waiting.extend(parents.get(commit_id, ()))
     return known
 
 
 def _unknown_commits(
     repository: GitRepository, listed: Sequence[ListedCommit], known: set[str]
 ) -> Iterator[_CommitState]:
-    """Yield the commits that are not known, each with the tree that it is a change of."""
+    """Yield the commits that are not known, each with the tree of its first parent."""
     trees: dict[str, str] = {}
     objects = repository.read_objects((commit.id for commit in listed), MAX_COMMIT_BYTES)
-    for commit, found in zip(listed, objects, strict=True):
+    for commit, git_object in zip(listed, objects, strict=True):
         try:
-            said = commit_object.parse_commit(found.content or b"")
+            parsed = commit_object.parse_commit(git_object.content or b"")
         except ValueError as error:
             raise InvalidInput(
                 f"commit {commit.id[:12]} cannot be read", code="bad_repository"
             ) from error
-        trees[commit.id] = said.tree
+        trees[commit.id] = parsed.tree
         if commit.id not in known:
-            first = trees[commit.parents[0]] if commit.parents else _EMPTY_TREES[len(said.tree)]
-            yield _CommitState(commit, said, first)
+            before = trees[commit.parents[0]] if commit.parents else _EMPTY_TREES[len(parsed.tree)]
+            yield _CommitState(commit, parsed, before)
 
 
 def layout_pathspecs(layout: HomeLayout) -> list[str]:
-    """Return what of a repository a layout is about, as git's pathspecs; none for all."""
+    """Return git's pathspecs for the files that a layout may take; none for all files."""
     if layout.top_folders:
         return [f":(literal){name}" for name in sorted(layout.top_folders)]
     homes = [rule.home_pattern for rule in layout.rules]

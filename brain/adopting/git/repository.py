@@ -1,7 +1,7 @@
 """Read an untrusted git repository through git plumbing commands.
 
-Only `rev-parse`, `rev-list`, `diff-tree`, `ls-tree` and `cat-file` are run, which read objects
-alone; `gitprocess.py` says how.
+Only `rev-parse`, `rev-list`, `diff-tree`, `ls-tree` and `cat-file` run, which read nothing
+but objects and refs; `hardened_process` starts them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from . import hardened_process
 from .hardened_process import BUFFER_BYTES, GitCommand, GitProcess
 
 MAX_COMMITS = 1_000_000
-"""Commits that are taken from one history."""
+"""Commits in one history."""
 MAX_CHANGES = 20_000_000
-"""Changed paths in one history, those of all its commits together."""
+"""Changed paths in one history, summed over its commits."""
 
 _BATCH_OBJECTS = 256
-"""Objects asked for at a time: the questions fit into a pipe, so that nobody waits for ever."""
+"""Objects in one query, which must fit into a pipe, or git and this process would deadlock."""
+
+
+_SHALLOW_CLONE_HINT = "adopt a shallow clone, as by `git clone --depth`"
 
 
 class ListedCommit(NamedTuple):
@@ -34,7 +37,7 @@ class ListedCommit(NamedTuple):
 
 
 class ChangedPath(NamedTuple):
-    """A path that differs between two trees; `mode` is that of a tree's entry, 0 for gone."""
+    """A path that differs between two trees; `mode` is that of the tree entry, 0 if removed."""
 
     path: bytes
     mode: int
@@ -42,7 +45,7 @@ class ChangedPath(NamedTuple):
 
 
 class GitObject(NamedTuple):
-    """An object, or what is known of it: `size` is -1 where it is not there."""
+    """An object; `size` is -1 if it is missing, `content` None if missing or too large."""
 
     id: str
     size: int
@@ -50,7 +53,7 @@ class GitObject(NamedTuple):
 
 
 def find_git_folder(path: Path) -> Path | None:
-    """Return the folder of git of a work tree or a bare repository at `path`, if it is one."""
+    """Return the git folder of a work tree or a bare repository at `path`, None if neither."""
     if os.path.lexists(path / ".git"):
         return path / ".git"
     bare = (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()
@@ -58,10 +61,9 @@ def find_git_folder(path: Path) -> Path | None:
 
 
 class GitRepository(AbstractContextManager["GitRepository"]):
-    """A repository, read by processes of git that end with it.
+    """A repository, read by git processes that end with this context.
 
-    Everything raises `InvalidInput` where git fails (`bad_repository`) or says nothing
-    (`git_hangs`).
+    Every method raises `InvalidInput` if git fails (`bad_repository`) or hangs (`git_hangs`).
     """
 
     def __init__(self, folder: Path) -> None:
@@ -74,10 +76,10 @@ class GitRepository(AbstractContextManager["GitRepository"]):
         self._open.close()
 
     def list_commits(self, start: str, paths: Sequence[str]) -> Iterator[ListedCommit]:
-        """Yield the commits back from `start`, parents first.
+        """Yield the ancestors of `start` and itself, parents first.
 
-        With `paths`, git's pathspecs, those that say nothing about them are left out, and
-        parents are the nearest that are not. Raises `InvalidInput` (`too_many`).
+        With `paths`, git's pathspecs, commits that change none of them are left out, and
+        parents are the nearest ones left. Raises `InvalidInput` (`too_many`).
         """
         limits = ("--simplify-merges", start, "--", *paths) if paths else (start, "--")
         with self._run_git("rev-list", "--topo-order", "--reverse", "--parents", *limits) as out:
@@ -88,24 +90,25 @@ class GitRepository(AbstractContextManager["GitRepository"]):
                 yield ListedCommit(commit, tuple(dict.fromkeys(parents)))
 
     def head_commit(self) -> str:
-        """Return the id of the commit that HEAD is at. Raises `InvalidInput` (`no_commit`)."""
-        what = ("--verify", "--end-of-options", "HEAD^{commit}")
+        """Return the id of the commit at HEAD. Raises `InvalidInput` (`no_commit`)."""
         try:
-            with self._run_git("rev-parse", *what, patience=hardened_process.ANSWER_SECONDS) as out:
-                return out.read(128).decode("ascii").strip()
+            return self._parse_revision("HEAD^{commit}")
         except InvalidInput as error:
             if error.code != hardened_process.UNREADABLE_CODE:
                 raise
             raise InvalidInput(
-                f"HEAD of {printable_text(self._git.folder)} leads to no commit",
+                f"HEAD of {printable_text(self._git.folder)} is not a commit",
                 code="no_commit",
-                hint="commit something first; if there are commits, see what `git fsck` says",
+                hint="commit something first; if there are commits, run `git fsck`",
             ) from error
 
     def commit_tree(self, commit: str) -> str:
         """Return the id of the tree of a commit."""
-        what = ("--verify", "--end-of-options", f"{commit}^{{tree}}")
-        with self._run_git("rev-parse", *what, patience=hardened_process.ANSWER_SECONDS) as out:
+        return self._parse_revision(f"{commit}^{{tree}}")
+
+    def _parse_revision(self, revision: str) -> str:
+        command = ("rev-parse", "--verify", "--end-of-options", revision)
+        with self._run_git(*command, timeout=hardened_process.ANSWER_SECONDS) as out:
             return out.read(128).decode("ascii").strip()
 
     def list_paths(self, commit: str) -> Iterator[bytes]:
@@ -116,7 +119,7 @@ class GitRepository(AbstractContextManager["GitRepository"]):
     def list_changes(
         self, pairs: Iterable[tuple[str, str]], paths: Sequence[str]
     ) -> Iterator[list[ChangedPath]]:
-        """Yield, for each pair of trees, what the second changed, below `paths` alone."""
+        """Yield, for each pair of trees, the changes from the first to the second in `paths`."""
         with tempfile.TemporaryFile() as pairs_file:
             count = 0
             for before, after in pairs:
@@ -128,7 +131,7 @@ class GitRepository(AbstractContextManager["GitRepository"]):
                 yield from _parse_changes(out, count)
 
     def read_objects(self, ids: Iterable[str], max_bytes: int) -> Iterator[GitObject]:
-        """Yield objects in the order asked for; of those past `most` bytes only the size."""
+        """Yield the objects in the order of `ids`; those above `max_bytes` without content."""
         group: list[str] = []
         for name in ids:
             group.append(name)
@@ -159,7 +162,7 @@ class GitRepository(AbstractContextManager["GitRepository"]):
             yield GitObject(name, size, content)
 
     def _query(self, process: GitProcess, names: Sequence[str]) -> Iterator[bytes]:
-        """Ask for objects; yield the line that heads each answer."""
+        """Query objects; yield the header line of each answer."""
         if names:
             process.write_query("".join(f"{name}\n" for name in names).encode("ascii"))
         for _ in names:
@@ -168,17 +171,17 @@ class GitRepository(AbstractContextManager["GitRepository"]):
                 raise self._git.unreadable_error()
             yield line
 
-    def _start_cat_file(self, how: str) -> GitProcess:
-        process = self._git.start_interactive("cat-file", how)
+    def _start_cat_file(self, option: str) -> GitProcess:
+        process = self._git.start_interactive("cat-file", option)
         self._open.callback(process.kill)
         return process
 
     @contextmanager
     def _run_git(
-        self, *arguments: str, patience: float | None = None, stdin: IO[bytes] | None = None
+        self, *arguments: str, timeout: float | None = None, stdin: IO[bytes] | None = None
     ) -> Iterator[IO[bytes]]:
         process = self._git.start(
-            *arguments, patience=patience or hardened_process.WALK_SECONDS, stdin=stdin
+            *arguments, timeout=timeout or hardened_process.WALK_SECONDS, stdin=stdin
         )
         try:
             yield process.stdout
@@ -189,9 +192,7 @@ class GitRepository(AbstractContextManager["GitRepository"]):
 
 def _too_many_commits() -> InvalidInput:
     return InvalidInput(
-        f"more than {MAX_COMMITS} commits to take",
-        code="too_many",
-        hint="adopt a clone of the newest, as `git clone --depth` makes it",
+        f"more than {MAX_COMMITS} commits to adopt", code="too_many", hint=_SHALLOW_CLONE_HINT
     )
 
 
@@ -203,31 +204,31 @@ def _parse_size(line: bytes) -> int:
 def _read_nul_fields(source: IO[bytes]) -> Iterator[bytes]:
     rest = b""
     while piece := source.read(BUFFER_BYTES):
-        *whole, rest = (rest + piece).split(b"\0")
-        yield from whole
+        *fields, rest = (rest + piece).split(b"\0")
+        yield from fields
 
 
 def _parse_changes(source: IO[bytes], count: int) -> Iterator[list[ChangedPath]]:
-    """Yield the changes of `count` pairs: each is headed by its trees, with no NUL after them.
+    """Yield the changes of `count` pairs; the trees of a pair precede them without a NUL.
 
     Raises `InvalidInput` (`too_many`) for more than `MAX_CHANGES`.
     """
-    left = MAX_CHANGES
+    remaining = MAX_CHANGES
     fields = _read_nul_fields(source)
     field = next(fields, b"")
     for _ in range(count):
         changed: list[ChangedPath] = []
         field = field.partition(b"\n")[2]
         while field.startswith(b":"):
-            left -= 1
-            if left < 0:
+            remaining -= 1
+            if remaining < 0:
                 raise InvalidInput(
-                    f"more than {MAX_CHANGES} changes to take",
+                    f"more than {MAX_CHANGES} changes to adopt",
                     code="too_many",
-                    hint="adopt a clone of the newest, as `git clone --depth` makes it",
+                    hint=_SHALLOW_CLONE_HINT,
                 )
             _, mode, _, blob, status = field[1:].split(b" ")
-            gone = status[:1] == b"D"
-            changed.append(ChangedPath(next(fields), 0 if gone else int(mode, 8), blob.decode()))
+            mode = b"0" if status[:1] == b"D" else mode
+            changed.append(ChangedPath(next(fields), int(mode, 8), blob.decode()))
             field = next(fields, b"")
         yield changed

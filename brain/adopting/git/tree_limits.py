@@ -1,7 +1,7 @@
 """Count the paths of git trees before git lists them, to refuse tree bombs.
 
-Ten trees, each of which names the one below ten times, are a thousand million paths. git
-would list them all, so they are counted first: each tree once, however often it is named.
+Nine nested trees, each of which names the next one ten times, have a thousand million paths.
+git would list them all. Here each tree is counted once, however often it is named.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_PATHS = 1_000_000
 MAX_TREES = 5_000_000
 """Trees in one history."""
 MAX_LEVELS = 1024
-"""Folders inside each other; git itself fails at some more."""
+"""Depth of nested folders; git itself fails at some more."""
 MAX_TREE_BYTES = 64 << 20
 
 _TREE_ENTRY = {
@@ -27,16 +27,16 @@ _TREE_ENTRY = {
     )
     for digits in (40, 64)
 }
-"""By the digits of an id: an entry of a tree, and the id if it is one of a tree."""
+"""By the digits of an id: a tree entry, with the id as a group if it is a tree."""
 
 
 class _Tree(NamedTuple):
     files: int
-    below: list[str]
+    subtrees: list[str]
 
 
 class TreePathCounter:
-    """Counts the paths of trees; what was counted once is not read again."""
+    """Counts the paths of trees, reading each tree once."""
 
     def __init__(self, repository: GitRepository) -> None:
         self._repository = repository
@@ -49,38 +49,38 @@ class TreePathCounter:
         for root in wanted:
             if self._count_paths(root, trees) > MAX_PATHS:
                 raise InvalidInput(
-                    f"a commit of more than {MAX_PATHS} files",
+                    f"a commit has more than {MAX_PATHS} files",
                     code="too_many",
-                    hint="adopt a smaller repository, or a clone of the newest commits",
+                    hint="adopt a smaller repository, or a shallow clone",
                 )
 
     def _read_trees(self, wanted: list[str]) -> dict[str, _Tree]:
-        """Return the trees that are wanted, and those below, but for what was counted."""
+        """Return the wanted trees and their subtrees, except those counted before."""
         trees: dict[str, _Tree] = {}
         for _ in range(MAX_LEVELS):
             if not wanted:
                 return trees
             for found in self._repository.read_objects(wanted, MAX_TREE_BYTES):
                 entries = _TREE_ENTRY[len(found.id)].findall(found.content or b"")
-                below = [id.hex() for id in entries if id]
-                trees[found.id] = _Tree(len(entries) - len(below), below)
+                subtrees = [id.hex() for id in entries if id]
+                trees[found.id] = _Tree(len(entries) - len(subtrees), subtrees)
             if len(trees) + len(self._counts) > MAX_TREES:
-                raise InvalidInput(f"more than {MAX_TREES} folders to look at", code="too_many")
-            some = dict.fromkeys(id for tree in wanted for id in trees[tree].below)
-            wanted = [id for id in some if id not in trees and id not in self._counts]
+                raise InvalidInput(f"more than {MAX_TREES} folders to read", code="too_many")
+            named = dict.fromkeys(id for tree in wanted for id in trees[tree].subtrees)
+            wanted = [id for id in named if id not in trees and id not in self._counts]
         raise InvalidInput(f"folders nested more than {MAX_LEVELS} deep", code="too_deep")
 
     def _count_paths(self, root: str, trees: dict[str, _Tree]) -> int:
-        """Return the paths below a tree, or `MAX_PATHS` + 1 for any more than that."""
+        """Return the number of paths below a tree, at most `MAX_PATHS` + 1."""
         waiting = [root]
         while waiting:
-            files, below = trees[waiting[-1]] if waiting[-1] not in self._counts else (0, [])
-            missing = [id for id in dict.fromkeys(below) if id not in self._counts]
-            if missing:
-                waiting += missing
+            files, subtrees = trees[waiting[-1]] if waiting[-1] not in self._counts else (0, [])
+            uncounted = [id for id in dict.fromkeys(subtrees) if id not in self._counts]
+            if uncounted:
+                waiting += uncounted
                 continue
-            here = waiting.pop()
-            if here not in self._counts:
-                total = files + sum(self._counts[id] for id in below)
-                self._counts[here] = min(total, MAX_PATHS + 1)
+            tree = waiting.pop()
+            if tree not in self._counts:
+                total = files + sum(self._counts[id] for id in subtrees)
+                self._counts[tree] = min(total, MAX_PATHS + 1)
         return self._counts[root]

@@ -1,6 +1,6 @@
-"""Real models, asked over the network by pydantic-ai; imported where one is asked, and not before.
+"""Models behind network endpoints, asked through pydantic-ai (the extra `evolve`).
 
-Extra `evolve`. `opened` makes a `Model` of settings and a key.
+`open_endpoint` imports pydantic-ai, which takes seconds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["open_endpoint"]
 
 
 def open_endpoint(settings: ModelConfig, key: str) -> Model:
-    """Return the model that settings name, asked with `key`, "" for none.
+    """Return the model that the settings name, with its `key`, "" for none.
 
     Raises `ModelError` (`not_installed`).
     """

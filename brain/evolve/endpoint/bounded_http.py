@@ -9,15 +9,15 @@ import httpx2
 from ..model_config import ModelConfig
 
 MAX_RESPONSE_BYTES = 8 << 20
-"""Size of one answer of an endpoint, all of what surrounds the text included."""
+"""Size of one HTTP response of an endpoint."""
 
 
 class ResponseTooLarge(Exception):
-    """An answer is longer than is allowed, or packed so that its length is not known."""
+    """A response is too large, or compressed, so that its size is unknown."""
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    """A stream that ends with an error past `MAX_BYTES`."""
+    """A stream that raises `ResponseTooLarge` above `MAX_RESPONSE_BYTES`."""
 
     def __init__(self, stream: httpx2.AsyncByteStream) -> None:
         self._stream = stream
@@ -42,9 +42,9 @@ async def _bound_response(response: httpx2.Response) -> None:
 
 
 def bounded_client(settings: ModelConfig) -> httpx2.AsyncClient:
-    """Return a client for one request; it follows no redirects, which could take the key along.
+    """Return a client that follows no redirects, which could leak the key.
 
-    What is on this machine is asked past the proxies of the environment.
+    A local endpoint is asked directly, without the proxies of the environment.
     """
     return httpx2.AsyncClient(
         timeout=settings.timeout,

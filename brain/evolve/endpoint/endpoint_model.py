@@ -30,13 +30,13 @@ from . import error_mapping
 from .providers import open_provider_model
 
 MAX_RETRY_SECONDS = 60.0
-"""Seconds to wait at most before a further attempt; an endpoint that asks for more is given up."""
+"""Longest wait before a further attempt, in seconds; if the endpoint asks for more, it fails."""
 _FIRST_RETRY_SECONDS = 1.0
 T = TypeVar("T")
 
 
 class EndpointModel:
-    """A `Model` of settings and a key; `pause` waits between two attempts."""
+    """A `Model` from settings and a key; `sleep` waits between two attempts."""
 
     def __init__(
         self, settings: ModelConfig, key: str, sleep: Callable[[float], None] = time.sleep
@@ -47,17 +47,17 @@ class EndpointModel:
 
     @property
     def name(self) -> str:
-        """What it is called, PROVIDER:NAME."""
+        """The name, PROVIDER:NAME."""
         return self._settings.model
 
     def answer(self, request: AnswerRequest) -> ModelAnswer:
-        """Return the answer. Raises `ModelError`; what may pass is tried again first."""
+        """Return the answer. Raises `ModelError`, for transient failures after retries."""
         for attempts_left in range(self._settings.retries, -1, -1):
             try:
                 return _run_coroutine(self._ask(request))
             except ModelError:
                 raise
-            except Exception as error:  # noqa: BLE001  whatever the libraries raise, it is told
+            except Exception as error:  # noqa: BLE001  the libraries may raise anything
                 problem = error_mapping.map_error(
                     self.name, self._key, error, self._settings.base_url
                 )
@@ -76,9 +76,8 @@ class EndpointModel:
     async def _ask(self, request: AnswerRequest) -> ModelAnswer:
         limit = min(request.max_tokens, self._settings.max_tokens)
         async with AsyncExitStack() as stack:
-            model = await open_provider_model(
-                self._settings, self._key, stack
-            )  # which may import for seconds
+            # Outside the timeout: its imports may take seconds.
+            model = await open_provider_model(self._settings, self._key, stack)
             async with asyncio.timeout(self._settings.timeout):
                 response = await model.request(
                     _to_messages(request),
@@ -99,7 +98,7 @@ class EndpointModel:
 
 
 def _answer_text(response: ModelResponse) -> str:
-    """Return what was answered: by the tool if it was called, else in plain text."""
+    """Return the arguments of the tool call, or the plain text if there was no call."""
     for part in response.parts:
         if isinstance(part, ToolCallPart):
             args = part.args
@@ -128,23 +127,23 @@ def _request_parameters(request: AnswerRequest) -> ModelRequestParameters:
 
 
 def _run_coroutine(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, also where a loop of asyncio is running in this thread."""
+    """Run a coroutine to its end, even if an asyncio loop is running in this thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    done: list[T] = []
-    failed: list[BaseException] = []
+    results: list[T] = []
+    errors: list[BaseException] = []
 
     def run() -> None:
         try:
-            done.append(asyncio.run(work))
-        except BaseException as error:  # noqa: BLE001  raised again where it is waited for
-            failed.append(error)
+            results.append(asyncio.run(work))
+        except BaseException as error:  # noqa: BLE001  raised again in the calling thread
+            errors.append(error)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join()
-    if failed:
-        raise failed[0]
-    return done[0]
+    if errors:
+        raise errors[0]
+    return results[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic_ai import exceptions as said
+from pydantic_ai import exceptions
 
 from ...errors import ModelError, printable_text
 from ...secrets import mask_remote_message
@@ -10,40 +10,45 @@ from .bounded_http import ResponseTooLarge
 
 _ERROR_KINDS: tuple[tuple[type[BaseException], str, str, str], ...] = (
     (
-        said.ModelAuthenticationError,
+        exceptions.ModelAuthenticationError,
         "key_refused",
         "the key is refused",
-        "check the key, and that it may use this model",
+        "check the key and its access to this model",
     ),
-    (said.ModelQuotaExceededError, "quota", "the quota is used up", "see the account it is of"),
-    (said.ModelRateLimitError, "rate_limited", "too many requests", "try again later"),
+    (exceptions.ModelQuotaExceededError, "quota", "the quota is used up", "check the account"),
+    (exceptions.ModelRateLimitError, "rate_limited", "too many requests", "try again later"),
     (
-        said.ModelNotFoundError,
+        exceptions.ModelNotFoundError,
         "no_such_model",
         "no such model",
         "see `brain config model`",
     ),
     (
-        said.ModelContextWindowExceededError,
+        exceptions.ModelContextWindowExceededError,
         "too_long",
         "the transcript is too long for it",
-        "take a model that reads more",
+        "use a model with a larger context",
     ),
-    (said.ModelTimeoutError, "model_timeout", "no answer in time", "see --timeout"),
-    (said.ModelConnectionError, "unreachable", "it cannot be reached", "check the address"),
-    (said.ModelUnavailableError, "unavailable", "it is overloaded", "try again later"),
-    (said.ModelServerError, "unavailable", "it has failed", "try again later"),
-    (said.ModelRequestRejectedError, "rejected", "it refuses the request", ""),
-    (said.ModelHTTPError, "rejected", "it refuses the request", ""),
-    (said.UserError, "bad_model", "it cannot be used so", "see `brain config model`"),
+    (exceptions.ModelTimeoutError, "model_timeout", "no answer in time", "see --timeout"),
+    (exceptions.ModelConnectionError, "unreachable", "it cannot be reached", "check the address"),
+    (exceptions.ModelUnavailableError, "unavailable", "it is overloaded", "try again later"),
+    (exceptions.ModelServerError, "unavailable", "it has failed", "try again later"),
+    (exceptions.ModelRequestRejectedError, "rejected", "it refuses the request", ""),
+    (exceptions.ModelHTTPError, "rejected", "it refuses the request", ""),
+    (
+        exceptions.UserError,
+        "bad_model",
+        "it cannot be used with these settings",
+        "see `brain config model`",
+    ),
 )
 TRANSIENT_CODES = ("rate_limited", "unavailable", "unreachable")
-"""Codes of failures that may be over at the next attempt."""
+"""Codes of failures after which a further attempt may succeed."""
 _MAX_DETAIL_CHARS = 160
 
 
 def map_error(name: str, key: str, error: BaseException, url: str = "") -> ModelError:
-    """Return the typed error for what went wrong while the model `name` was asked at `url`."""
+    """Return the `ModelError` for an error raised while asking the model `name` at `url`."""
     if isinstance(error, TimeoutError):
         return _model_error(name, "model_timeout", "no answer in time", "see --timeout")
     for cause in _cause_chain(error):
@@ -54,18 +59,18 @@ def map_error(name: str, key: str, error: BaseException, url: str = "") -> Model
             return _model_error(name, code, words + _error_details(error, key, url), hint)
     for cause in _cause_chain(error):
         if type(cause).__module__ == "botocore.exceptions":  # such as no region, no credentials
-            words = printable_text(mask_remote_message(str(cause), url, key), _MAX_DETAIL_CHARS)
-            words = f"it cannot be used so: {words}"
-            return _model_error(name, "bad_model", words, "see the settings of AWS")
-    words = "it does not answer as its protocol says"
+            detail = printable_text(mask_remote_message(str(cause), url, key), _MAX_DETAIL_CHARS)
+            words = f"it cannot be used with these settings: {detail}"
+            return _model_error(name, "bad_model", words, "check the settings of AWS")
+    words = "its answer breaks the protocol"
     return _model_error(
         name, "bad_answer", words + _error_details(error, key, url), "check the address"
     )
 
 
 def retry_after(error: BaseException) -> float | None:
-    """Return how many seconds the endpoint asked to wait, None if it did not say."""
-    return error.retry_after if isinstance(error, said.ModelAPIError) else None
+    """Return the seconds that the endpoint asked to wait, None if it did not."""
+    return error.retry_after if isinstance(error, exceptions.ModelAPIError) else None
 
 
 def _model_error(name: str, code: str, words: str, hint: str) -> ModelError:
@@ -73,9 +78,9 @@ def _model_error(name: str, code: str, words: str, hint: str) -> ModelError:
 
 
 def _error_details(error: BaseException, key: str, url: str) -> str:
-    """Return what the endpoint says of it, cut, and without the key that it may repeat."""
-    status = f"status {error.status_code}" if isinstance(error, said.ModelHTTPError) else ""
-    body = error.body if isinstance(error, said.ModelAPIError) else None
+    """Return the endpoint's own message, cut, without the key that it may repeat."""
+    status = f"status {error.status_code}" if isinstance(error, exceptions.ModelHTTPError) else ""
+    body = error.body if isinstance(error, exceptions.ModelAPIError) else None
     inner = body.get("error", body) if isinstance(body, dict) else None
     message = inner.get("message") if isinstance(inner, dict) else None
     text = message if isinstance(message, str) else ""
@@ -87,8 +92,8 @@ def _error_details(error: BaseException, key: str, url: str) -> str:
 
 
 def _cause_chain(error: BaseException | None) -> list[BaseException]:
-    found: list[BaseException] = []
-    while error is not None and error not in found:
-        found.append(error)
+    chain: list[BaseException] = []
+    while error is not None and error not in chain:
+        chain.append(error)
         error = error.__cause__ or error.__context__
-    return found
+    return chain

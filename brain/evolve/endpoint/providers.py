@@ -11,9 +11,9 @@ from .bounded_http import bounded_client
 
 
 async def open_provider_model(settings: ModelConfig, key: str, stack: AsyncExitStack) -> Model:
-    """Return the model that settings name; what it keeps open is closed with `stack`.
+    """Return the model that the settings name; `stack` closes its connections.
 
-    None of them tries anything again by itself: how often that is done is for `Endpoint`.
+    Retries of the client libraries are turned off: `EndpointModel` retries.
     """
     name = settings.model.partition(":")[2]
     if settings.provider == "bedrock":
@@ -33,7 +33,7 @@ async def open_provider_model(settings: ModelConfig, key: str, stack: AsyncExitS
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    # Endpoints on this machine mostly want no key; the library wants one that is not empty.
+    # Local endpoints mostly need no key, but the library refuses an empty one.
     openai_client = AsyncOpenAI(
         api_key=key or "none",
         base_url=url,
@@ -45,7 +45,7 @@ async def open_provider_model(settings: ModelConfig, key: str, stack: AsyncExitS
 
 
 def _bedrock_model(name: str, settings: ModelConfig, key: str) -> Model:
-    """Return a model of Bedrock; without a key, with the credentials that AWS's own tools use."""
+    """Return a model of Bedrock; without a key it uses the credentials of the AWS tools."""
     import boto3
     from botocore.config import Config
     from pydantic_ai.models.bedrock import BedrockConverseModel

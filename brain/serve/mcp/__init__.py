@@ -1,4 +1,4 @@
-"""The Model Context Protocol: a brain, served to agents by stdio or HTTP.
+"""Serve a brain to agents over the Model Context Protocol, by stdio or HTTP.
 
-Everything that imports the SDK (the extra `serve`) is in here, and loaded late.
+Only this folder imports the SDK (the extra `serve`), and only when a server starts.
 """

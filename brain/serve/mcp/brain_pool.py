@@ -1,6 +1,6 @@
-"""The brains of one server, opened for each client under its own name.
+"""The brains of one server: one for each client, opened under the name of the client.
 
-Nothing here knows the protocol. All of it blocks; calls come one after the other.
+Independent of the protocol. Every method blocks, and the caller makes one call at a time.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ BrainOpener = Callable[[str], "Brain"]
 """Opens the brain for an author."""
 
 WRITE_MODE, PROPOSE_MODE, READ_MODE = "writes", "proposes", "reads"
-"""What clients may do: write, propose what a person then accepts, or only read."""
+"""What clients may do: write, propose changes for a person to accept, or only read."""
 
 MAX_CLIENTS = 16
-"""Clients whose brains stay open; the one heard of longest ago is closed first."""
+"""Clients whose brains stay open; the least recently used one is closed first."""
 DEFAULT_CLIENT_NAME = "agent"
-"""What a client is called that gives no name."""
+"""The name of a client that gives none."""
 INSTRUCTIONS_GUIDE = """\
 These are your skills: procedures you wrote down, or were given, for kinds of tasks. Before \
 a task, look whether a skill below is about it and read it with skill_view. After hard work, \
@@ -48,14 +48,14 @@ You may read these skills, not change them.
 
 
 class ResourceContent(NamedTuple):
-    """What a resource holds."""
+    """The text of a resource and the snapshot it was read from."""
 
     text: str
     snapshot: str
 
 
 class BrainPool:
-    """The brains behind one server. `budget` bounds the index in the instructions, in tokens."""
+    """The brains behind one server. `budget` limits the index in the instructions, in tokens."""
 
     def __init__(self, open_brain: BrainOpener, mode: str = WRITE_MODE, budget: int = 2000) -> None:
         self.mode = mode
@@ -77,19 +77,17 @@ class BrainPool:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools that clients are offered."""
-        if (
-            self.mode == PROPOSE_MODE
-        ):  # there is no folder in which somebody could have changed files
+        """The tools that clients may call in this mode."""
+        if self.mode == PROPOSE_MODE:  # a proposal has no folder to take a snapshot of
             return tuple(tool for tool in TOOLS if tool.name != "brain_snapshot")
         return tuple(tool for tool in TOOLS if tool.read_only or self.mode != READ_MODE)
 
     def call(
         self, client: str, name: str, arguments: Mapping[str, Any], session: str = ""
     ) -> ToolResult:
-        """Carry out a call for a client, in one of its sessions if it says which.
+        """Call a tool for a client, as a step of `session` if it is not "".
 
-        Raises `ToolFailure`, told as a model can act on it.
+        Raises `ToolFailure`, whose text is for the model.
         """
         if self.mode == READ_MODE and any(
             tool.name == name and not tool.read_only for tool in TOOLS
@@ -104,7 +102,7 @@ class BrainPool:
         return self._client_brain(client).call(session, name, arguments)
 
     def end_session(self, session: str) -> None:
-        """Close the record of a session, whoever's it was."""
+        """Close the record of a session, of whichever client."""
         for client_brain in self._clients.values():
             client_brain.end_session(session)
 
@@ -117,24 +115,23 @@ class BrainPool:
         if name not in self._clients:
             while len(self._clients) >= MAX_CLIENTS:
                 self._clients.popitem(last=False)[1].close()
-            proposing = self.mode == PROPOSE_MODE
-            made = (
+            brain = (
                 self._base_brain.proposal(name, author=name)
-                if proposing
+                if self.mode == PROPOSE_MODE
                 else self._open_brain(name)
             )
-            self._clients[name] = ClientBrain(made, name)
+            self._clients[name] = ClientBrain(brain, name)
         self._clients.move_to_end(name)
         return self._clients[name]
 
     def instructions(self, client: str) -> str:
-        """Return what a model should know from the start: the guide, and the Level-0 index."""
+        """Return the instructions for a model: the guide and the Level-0 index."""
         index = self.brain(client).framed_index(budget=self._budget)
         note = {PROPOSE_MODE: _PROPOSE_NOTE, READ_MODE: _READ_ONLY_NOTE}.get(self.mode, "")
         return f"{INSTRUCTIONS_GUIDE}{note}{_SKILLS_HEADING}{index}"
 
     def read_index(self, client: str) -> ResourceContent:
-        """Return the whole Level-0 index, framed as in the prompt: clients show it to models."""
+        """Return the whole Level-0 index, framed as in the prompt."""
         brain = self.brain(client)
         head = brain.head
         return ResourceContent(brain.framed_index(head), head)
@@ -159,29 +156,29 @@ class BrainPool:
         return ResourceContent(text_for_model(found.content), found.snapshot)
 
     def poll_changes(self) -> SkillChanges | None:
-        """Return what changed since this was asked last, by whatever process; None if nothing.
+        """Return the changes by any process since the last call, None if there are none.
 
-        The first time there is nothing to compare with.
+        The first call returns None: it has nothing to compare with.
         """
-        found: list[SkillChange] = []
+        changes: list[SkillChange] = []
         before, self._last_heads = self._last_heads, dict(self._current_heads())
         for name, head in self._last_heads.items():
-            was = before.get(name, head)
-            if was != head:
+            previous = before.get(name, head)
+            if previous != head:
                 try:
-                    found += self._base_brain.diff(was, head).skills
-                except NotFound:  # what was there is collected by now
+                    changes += self._base_brain.diff(previous, head).skills
+                except NotFound:  # the garbage collection removed the previous snapshot
                     return SkillChanges(frozenset(), True)
         if self._last_heads == before or not before:
             return None
-        listed = any(change.change in ("added", "removed") for change in found)
-        return SkillChanges(frozenset(change.slug for change in found), listed)
+        list_changed = any(change.change in ("added", "removed") for change in changes)
+        return SkillChanges(frozenset(change.slug for change in changes), list_changed)
 
     def _current_heads(self) -> Iterator[tuple[str, str]]:
         yield "", self._base_brain.head
         if self.mode == PROPOSE_MODE:
             for name, client_brain in self._clients.items():
-                with suppress(Conflict):  # somebody works on its branch
+                with suppress(Conflict):  # a person has switched to its branch
                     yield name, client_brain.brain.head
 
     def close(self) -> None:
@@ -193,14 +190,14 @@ class BrainPool:
 
 
 class SkillChanges(NamedTuple):
-    """The slugs of skills that changed, and whether some came or went."""
+    """The slugs of the changed skills, and whether a skill was added or removed."""
 
     slugs: frozenset[str]
     list_changed: bool
 
 
 def client_slug(client: str) -> str:
-    """Return the name under which a client writes: the slug of what it calls itself."""
+    """Return the name under which a client writes: the slug of the name it gives."""
     try:
         return slugify(client[:64])
     except InvalidInput:

@@ -1,4 +1,4 @@
-"""The brain as one client sees it, with each of its sessions recorded as a run."""
+"""One client's view of the brain, with a run recorded for each session."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from ...api.tasks import Task
 
 SESSION_IDLE_SECONDS = 1800.0
-"""Seconds of silence after which a session is over."""
+"""Seconds without a call after which a session is closed."""
 MAX_UNRECORDED_CALLS = 10_000
-"""Calls of one session without a change, which wait in memory for a snapshot to carry them."""
+"""Calls of one session that may wait in memory for a snapshot that records them."""
 
 logger = logging.getLogger(__name__)
 
 
 class ClientBrain:
-    """The brain as one client sees it, with a record of what it does there.
+    """One client's view of the brain, with a record of each of its sessions.
 
-    Each of its sessions is a run, whose receipts go with the snapshots it causes; when it is
-    over, a last one says so. One in which nothing is written leaves nothing, so reading
-    never adds to the lineage.
+    A session is a run: its receipts are in the snapshots it causes, and a last snapshot
+    closes it. A session that writes nothing records nothing, so reading never adds to the
+    lineage.
     """
 
     def __init__(self, brain: Brain, name: str) -> None:
@@ -36,32 +36,32 @@ class ClientBrain:
         self._sessions: dict[str, _RecordedSession] = {}
 
     def call(self, session: str, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """Carry out a call as a step of the session of that id."""
+        """Call a tool as a step of the session with the id `session`."""
         now = time.monotonic()
-        for key, one in list(self._sessions.items()):
+        for session_id, recorded in list(self._sessions.items()):
             if (
-                now - one.last_call > SESSION_IDLE_SECONDS
-                or one.unrecorded_calls >= MAX_UNRECORDED_CALLS
+                now - recorded.last_call > SESSION_IDLE_SECONDS
+                or recorded.unrecorded_calls >= MAX_UNRECORDED_CALLS
             ):
-                self.end_session(key)
+                self.end_session(session_id)
         if session not in self._sessions:
             task = self.brain.task(f"A session of {self._name}", agent=self._name)
             self._sessions[session] = _RecordedSession(task, Toolbox(self.brain, task))
         current = self._sessions[session]
         current.last_call = now
         current.unrecorded_calls += 1
-        done = current.tools.call(name, arguments)
-        if done.changed:
+        result = current.tools.call(name, arguments)
+        if result.changed:
             current.unrecorded_calls = 0
-        return done
+        return result
 
     def end_session(self, session: str) -> None:
         """Close the record of a session, if there is one."""
-        found = self._sessions.pop(session, None)
+        recorded = self._sessions.pop(session, None)
         try:
-            if found is not None:
-                found.task.leave("the session ended")
-        except BrainError as error:  # somebody else writes, say: then the record stays open
+            if recorded is not None:
+                recorded.task.leave("the session ended")
+        except BrainError as error:  # such as a lock held elsewhere: the record stays open
             logger.info("the end of a session is not recorded: %s", error.message)
 
     def close(self) -> None:
@@ -72,7 +72,7 @@ class ClientBrain:
 
 
 class _RecordedSession:
-    """A session that goes on: when it was heard of last, and calls since it last wrote."""
+    """An open session: the time of its last call, and its calls since it last wrote."""
 
     def __init__(self, task: Task, tools: Toolbox) -> None:
         self.task = task

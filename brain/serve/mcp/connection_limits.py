@@ -1,7 +1,6 @@
-"""Limit sessions and connections by closing the one idle for longest.
+"""Limit sessions and connections by closing the one that has been idle longest.
 
-Where there are too many, the one that has been idle for longest ends, so that who holds
-many open and says nothing makes room for those who ask.
+A client that opens many and uses none thus cannot lock the others out.
 """
 
 from __future__ import annotations
@@ -14,44 +13,45 @@ from typing import Protocol
 from .http_auth import AsgiApp, AsgiMessage, Receive, RequestHeaders, Scope, Send
 
 MAX_SESSIONS = 256
-"""Sessions of the older revisions, each of which keeps something in memory."""
+"""Sessions of the older revisions of the protocol, each of which takes memory."""
 MAX_CONNECTIONS = 256
 WAITING, READING, STREAMING, ANSWERING = range(4)
-"""What a connection is in the midst of: a head, a body, a stream, an answer. In this order
-they give way; an answer that is taken is never cut off, one that is not counts as a stream."""
+"""Activity of a connection: waiting for a head, reading a body, streaming, answering. They
+are closed in this order. An answer that the client reads is never cut off; an answer that
+it does not read counts as streaming."""
 _SESSION_HEADER = b"mcp-session-id"
 
 
 class TrackedConnection(Protocol):
-    """A connection, as far as room is made of it."""
+    """A connection, as the limit sees it."""
 
     transport: asyncio.Transport
 
     @property
     def activity(self) -> int:
-        """What it is in the midst of."""
+        """One of `WAITING`, `READING`, `STREAMING`, `ANSWERING`."""
 
     @property
     def active_since(self) -> int:
-        """A number that is greater for who came to that later."""
+        """A number that grows with the time of the last change of activity."""
 
 
 def close_idlest_connection(
     connections: Iterable[TrackedConnection], newest: TrackedConnection
 ) -> None:
-    """Close one connection if there are too many: the idlest, or the newest if all are busy."""
-    others = [one for one in connections if one is not newest and not one.transport.is_closing()]
+    """Above `MAX_CONNECTIONS`, close the idlest, or the newest if all are answering."""
+    others = [it for it in connections if it is not newest and not it.transport.is_closing()]
     if len(others) < MAX_CONNECTIONS:
         return
-    idle = [one for one in others if one.activity != ANSWERING]
-    min(idle, key=lambda one: (one.activity, one.active_since), default=newest).transport.abort()
+    idle = [connection for connection in others if connection.activity != ANSWERING]
+    min(idle, key=lambda it: (it.activity, it.active_since), default=newest).transport.abort()
 
 
 class SessionLimit:
-    """An application that ends the idlest session where there are too many.
+    """An ASGI application that closes the idlest session above `MAX_SESSIONS`.
 
-    Listening is no activity: a session is as old as its last message. `ended` is told of
-    each that ends.
+    Idle time counts from the last message: a client that only listens is idle. `ended` is
+    called with the id of each closed session.
     """
 
     def __init__(self, app: AsgiApp, ended: Callable[[str], Awaitable[None]]) -> None:
@@ -61,7 +61,7 @@ class SessionLimit:
         self._busy: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, and note which session it is of."""
+        """Serve a request and track its session."""
         session = next(iter(RequestHeaders(scope["headers"]).all_values(_SESSION_HEADER)), "")
         if scope["method"] == "DELETE" and session:
             self._sessions.pop(session, None)
@@ -90,7 +90,7 @@ class SessionLimit:
                 self._sessions.move_to_end(session)
 
     def _track_opened_session(self, send: Send) -> Send:
-        """Return what sends, and notes the session that an answer opens."""
+        """Return `send` with tracking of the session that the response opens."""
 
         async def tracking_send(message: AsgiMessage) -> None:
             if message["type"] == "http.response.start" and message["status"] == 200:
@@ -101,9 +101,9 @@ class SessionLimit:
         return tracking_send
 
     async def _end_idlest_session(self, scope_template: Scope) -> None:
-        """End a session as its client would."""
+        """Close a session by the request with which its client would."""
         oldest = next(iter(self._sessions))
-        session = next((one for one in self._sessions if one not in self._busy), oldest)
+        session = next((session for session in self._sessions if session not in self._busy), oldest)
         del self._sessions[session]
         headers = [(_SESSION_HEADER, session.encode()), (b"accept", b"application/json")]
         scope = {**scope_template, "method": "DELETE", "headers": headers}
@@ -116,4 +116,4 @@ async def _empty_body() -> AsgiMessage:
 
 
 async def _discard_message(message: AsgiMessage) -> None:
-    """Take an answer that nobody waits for."""
+    """Ignore a response that no client waits for."""

@@ -1,7 +1,7 @@
-"""Who may send HTTP requests, and how large: host, origin, token, body size.
+"""Check HTTP requests before the SDK sees them.
 
-In this order: the name the request was sent to, what its body is framed by, the page it
-comes from, the token, the path, the size and the speed of the body, the JSON in it.
+In this order: Host, framing of the body, bearer token, Origin and Sec-Fetch-Site (without a
+token), path, size and speed of the body, the JSON in it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 ENDPOINT_PATH = "/mcp"
 MAX_BODY_SECONDS = 30.0
-"""How long the body of a request may take."""
+"""Seconds in which the body of a request must arrive."""
 _SECURITY_HEADERS = [
     (b"cache-control", b"no-store"),
     (b"referrer-policy", b"no-referrer"),
@@ -32,10 +32,10 @@ _REPLACED_HEADERS = (b"access-control-", b"cache-control")
 
 
 class AccessRules(NamedTuple):
-    """What is let in: names of hosts with ports, origins, and who shows the token.
+    """Allowed Host values (with ports), allowed origins, and the bearer token.
 
-    `token` "" lets everybody in who comes from an allowed origin or, as programs do, from
-    none.
+    With `token` "", requests from an allowed origin, or with none, as programs send them,
+    are accepted without a token.
     """
 
     hosts: frozenset[str]
@@ -44,7 +44,7 @@ class AccessRules(NamedTuple):
 
 
 class AccessDenied(Exception):
-    """A request that is not let in."""
+    """A request that is refused; `status` is the HTTP status."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -53,14 +53,14 @@ class AccessDenied(Exception):
 
 
 class HttpGuard:
-    """An application before another one."""
+    """An ASGI middleware that refuses requests against the rules."""
 
     def __init__(self, app: AsgiApp, rules: AccessRules) -> None:
         self._app = app
         self._rules = rules
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer it."""
+        """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             return
         try:
@@ -72,14 +72,14 @@ class HttpGuard:
         except MessageRefused as refused:
             await _send_response(send, 400, b"application/json", refused.error_response())
         except anyio.EndOfStream:
-            return  # the client is gone
+            return  # the client disconnected
         else:
             await self._app(scope, _replay_body(body, receive), _add_security_headers(send))
 
     def _check_access(self, scope: Scope, headers: RequestHeaders) -> None:
         rules = self._rules
         if headers.single_value(b"host").lower() not in rules.hosts:
-            raise AccessDenied(403, "this server does not answer to that name")
+            raise AccessDenied(403, "this server has another host name")
         if headers.all_values(b"transfer-encoding") and headers.all_values(b"content-length"):
             raise AccessDenied(400, "the length of the body is stated twice")
         shown = headers.single_value(b"authorization").partition(" ")
@@ -92,11 +92,11 @@ class HttpGuard:
             if rules.token:
                 raise AccessDenied(403, "a token is needed: send it as Authorization: Bearer TOKEN")
             if any(origin not in rules.origins for origin in headers.all_values(b"origin")):
-                raise AccessDenied(403, "not from that page")
+                raise AccessDenied(403, "requests from that origin are refused")
             if headers.single_value(b"sec-fetch-site") not in ("", "none", "same-origin"):
-                raise AccessDenied(403, "not from another page")
+                raise AccessDenied(403, "requests from another site are refused")
         if scope["path"] != ENDPOINT_PATH:
-            raise AccessDenied(404, f"there is only {ENDPOINT_PATH}")
+            raise AccessDenied(404, f"the only path is {ENDPOINT_PATH}")
 
 
 class RequestHeaders:
@@ -110,10 +110,10 @@ class RequestHeaders:
         return [value.decode("latin-1").strip() for key, value in self._pairs if key == name]
 
     def single_value(self, name: bytes) -> str:
-        """Return the value of a header, "" if there is none. Raises `Denied` for several."""
+        """Return the value of a header, "" if missing. Raises `AccessDenied` (400) for several."""
         values = self.all_values(name)
         if len(values) > 1:
-            raise AccessDenied(400, f"{name.decode()} is stated twice")
+            raise AccessDenied(400, f"the header {name.decode()} occurs twice")
         return values[0] if values else ""
 
 
@@ -151,11 +151,11 @@ def _too_large_error() -> AccessDenied:
 
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:
-    """Return what gives the body that was read already, then whatever comes."""
-    first: list[AsgiMessage] = [{"type": "http.request", "body": body, "more_body": False}]
+    """Return a `receive` that yields the body read before, then the messages after it."""
+    unread: list[AsgiMessage] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> AsgiMessage:
-        return first.pop() if first else await receive()
+        return unread.pop() if unread else await receive()
 
     return replay
 
@@ -163,19 +163,19 @@ def _replay_body(body: bytes, receive: Receive) -> Receive:
 def _add_security_headers(send: Send) -> Send:
     async def send_with_headers(message: AsgiMessage) -> None:
         if message["type"] == "http.response.start":
-            kept = [
+            others = [
                 pair
                 for pair in message["headers"]
                 if not pair[0].lower().startswith(_REPLACED_HEADERS)
             ]
-            message = {**message, "headers": [*kept, *_SECURITY_HEADERS]}
+            message = {**message, "headers": [*others, *_SECURITY_HEADERS]}
         await send(message)
 
     return send_with_headers
 
 
 async def _send_response(send: Send, status: int, kind: bytes, body: bytes) -> None:
-    """Answer and hang up: what is left of the request is not read."""
+    """Respond and close the connection, without reading the rest of the request."""
     headers = [
         (b"content-type", kind),
         (b"content-length", str(len(body)).encode()),

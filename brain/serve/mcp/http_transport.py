@@ -1,4 +1,4 @@
-"""The HTTP transport: streamable HTTP on sockets that are already open."""
+"""The HTTP transport: the SDK's streamable HTTP under uvicorn, on sockets already open."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from .strict_http import MAX_HEAD_BYTES, StrictHttpProtocol
 _END_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SESSION_IDLE_SECONDS = 1800.0
 _SHUTDOWN_SECONDS = 3
-"""How long requests may go on once the server is told to end."""
+"""Seconds that running requests get after a signal."""
 
 
 async def serve_http(
     pool: BrainPool, sockets: list[socket.socket], access_rules: AccessRules
 ) -> int:
-    """Serve until a signal comes; return its number."""
+    """Serve until a signal arrives; return its number."""
     brain_server = BrainServer(pool)
     manager = StreamableHTTPSessionManager(
         app=brain_server.server,
         session_idle_timeout=_SESSION_IDLE_SECONDS,
         max_request_body_size=MAX_REQUEST_BYTES,
-        max_sessions=None,  # `Sessions` bounds them
+        max_sessions=None,  # `SessionLimit` closes the idlest; the SDK would refuse the newest
     )
     config = uvicorn.Config(
         HttpGuard(
@@ -57,15 +57,15 @@ async def serve_http(
         async with manager.run():
             await server.serve(sockets)
     finally:
-        for one in sockets:
-            one.close()
+        for listening in sockets:
+            listening.close()
     return server.end_signal
 
 
 class _GracefulServer(uvicorn.Server):
-    """A server that says goodbye to those who listen, so that it need not wait for them.
+    """A uvicorn server that closes the event streams first, and so need not wait for them.
 
-    A signal ends it, and is not raised again here, in the midst of its tasks.
+    It notes the signal that ends it, for the caller to raise again after its tasks ended.
     """
 
     def __init__(self, config: uvicorn.Config, brain_server: BrainServer) -> None:
@@ -75,7 +75,7 @@ class _GracefulServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take signals in, where Python lets a thread do so."""
+        """Handle signals during the block, if this is the main thread."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -87,11 +87,11 @@ class _GracefulServer(uvicorn.Server):
                 signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Note the signal, and end."""
+        """Note the signal and shut down."""
         self.end_signal = sig
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End all streams, then the connections."""
+        """Close all event streams, then the connections."""
         self._brain_server.end_streams()
         await super().shutdown(sockets)

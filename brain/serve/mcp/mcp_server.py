@@ -1,4 +1,4 @@
-"""The MCP server: connects the SDK with the brain pool."""
+"""The MCP server: the SDK's request handlers over a brain pool."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from ..._version import __version__
 from ...errors import BrainError, ToolFailure
+from ..tools import tool_formats
 from . import resources
 from .brain_pool import BrainPool
 from .notifications import ChangeNotifier, session_id
@@ -28,18 +29,18 @@ T = TypeVar("T")
 SERVER_NAME = "brain"
 PROMPT_NAME = "system"
 MAX_LISTENERS = 64
-"""Clients that may listen for changes at a time, and as many that subscribed the older way."""
+"""Clients that may listen for changes; the same number again in the older revisions."""
 
 _HANDSHAKE_METHODS = ("initialize", "server/discover")
-"""What is answered with instructions, which are those of the moment and of the client."""
+"""Methods whose result holds instructions, made for the client at that moment."""
 
 logger = logging.getLogger(__name__)
 
 
 class BrainServer:
-    """What connects the SDK with a desk; `server` is to be run on a transport.
+    """The handlers for one pool; `server` is the SDK's server, to run on a transport.
 
-    Calls of the brain run one after the other in a thread, in the order they came.
+    Calls to the brain run one at a time in a thread, in the order they arrive.
     """
 
     def __init__(self, pool: BrainPool) -> None:
@@ -73,11 +74,11 @@ class BrainServer:
         self.server.middleware.append(self._guard_errors)
 
     def end_streams(self) -> None:
-        """Tell those who listen that there is nothing more to come."""
+        """Close the event streams of all listeners."""
         self._listen_handler.close()
 
     async def end_session(self, session: str) -> None:
-        """Note that a session over HTTP is over."""
+        """Close the record of an HTTP session."""
         await self._run_serialized(self._pool.end_session, session)
 
     @asynccontextmanager
@@ -88,12 +89,12 @@ class BrainServer:
             group.cancel_scope.cancel()
 
     async def _guard_errors(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
-        """Let no error of the brain, nor of this program, say more than it should."""
+        """Add the instructions to a handshake; answer errors without internal details."""
         try:
             result = await call_next(ctx)
             if ctx.method in _HANDSHAKE_METHODS and isinstance(result, dict):
-                told = await self._run_serialized(self._pool.instructions, _client_name(ctx))
-                result = {**result, "instructions": told}
+                text = await self._run_serialized(self._pool.instructions, _client_name(ctx))
+                result = {**result, "instructions": text}
             return result
         except (MCPError, ValidationError):
             raise
@@ -101,9 +102,7 @@ class BrainServer:
             raise MCPError(wire.INTERNAL_ERROR, resources.error_text(error, self._pool)) from error
         except Exception as error:
             logger.exception("%s failed", ctx.method)
-            raise MCPError(
-                wire.INTERNAL_ERROR, "this did not work; see the server's log"
-            ) from error
+            raise MCPError(wire.INTERNAL_ERROR, "internal error; see the server's log") from error
 
     async def _run_serialized(self, act: Callable[..., T], *args: Any) -> T:
         return await anyio.to_thread.run_sync(act, *args, limiter=self._limiter)
@@ -111,31 +110,16 @@ class BrainServer:
     async def _list_tools(
         self, _ctx: RequestContext, _params: wire.PaginatedRequestParams | None
     ) -> wire.ListToolsResult:
-        hints = wire.ToolAnnotations
-        return wire.ListToolsResult(
-            tools=[
-                wire.Tool(
-                    name=tool.name,
-                    description=tool.description,
-                    input_schema=tool.parameters,
-                    annotations=hints(
-                        read_only_hint=tool.read_only,
-                        destructive_hint=tool.destructive,
-                        idempotent_hint=tool.idempotent,
-                        open_world_hint=False,
-                    ),
-                )
-                for tool in self._pool.tools
-            ]
-        )
+        definitions = tool_formats.mcp(self._pool.tools)
+        return wire.ListToolsResult(tools=[wire.Tool.model_validate(row) for row in definitions])
 
     async def _call_tool(
         self, ctx: RequestContext, params: wire.CallToolRequestParams
     ) -> wire.CallToolResult:
         arguments = params.arguments or {}
         try:
-            by = _client_name(ctx), params.name, arguments, session_id(ctx)
-            done = await self._run_serialized(self._pool.call, *by)
+            call = _client_name(ctx), params.name, arguments, session_id(ctx)
+            result = await self._run_serialized(self._pool.call, *call)
         except ToolFailure as failure:
             return _tool_result(failure.text, is_error=True)
         except Exception:
@@ -143,9 +127,9 @@ class BrainServer:
             return _tool_result(
                 "This did not work, and not because of what was asked.", is_error=True
             )
-        if done.changed:
+        if result.changed:
             self._notifier.poll_soon()
-        return _tool_result(done.text, is_error=False)
+        return _tool_result(result.text, is_error=False)
 
     async def _list_resources(
         self, ctx: RequestContext, params: wire.PaginatedRequestParams | None
@@ -181,10 +165,10 @@ class BrainServer:
         self, ctx: RequestContext, params: wire.GetPromptRequestParams
     ) -> wire.GetPromptResult:
         if params.name != PROMPT_NAME:
-            raise MCPError(wire.INVALID_PARAMS, f"there is one prompt, {PROMPT_NAME}")
+            raise MCPError(wire.INVALID_PARAMS, f"the only prompt is {PROMPT_NAME}")
         text = await self._run_serialized(self._pool.read_prompt, _client_name(ctx))
-        told = wire.PromptMessage(role="user", content=wire.TextContent(type="text", text=text))
-        return wire.GetPromptResult(description=_PROMPT_DESCRIPTION, messages=[told])
+        message = wire.PromptMessage(role="user", content=wire.TextContent(type="text", text=text))
+        return wire.GetPromptResult(description=_PROMPT_DESCRIPTION, messages=[message])
 
 
 _PROMPT_DESCRIPTION = (
@@ -193,7 +177,7 @@ _PROMPT_DESCRIPTION = (
 
 
 class _NotifyingServer(Server[Any]):
-    """The server of the SDK, which by itself never says that its resources may change."""
+    """The SDK's server, which by itself never announces that its resources may change."""
 
     def create_initialization_options(
         self,
@@ -201,15 +185,13 @@ class _NotifyingServer(Server[Any]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        """Return what the handshake of older revisions tells."""
-        changing = notification_options or NotificationOptions(resources_changed=True)
-        return super().create_initialization_options(
-            changing, experimental_capabilities, extensions
-        )
+        """Return the options for the handshake of the older revisions."""
+        options = notification_options or NotificationOptions(resources_changed=True)
+        return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
 def _client_name(ctx: RequestContext) -> str:
-    """Return what a client calls itself, "" if it does not say."""
+    """Return the name that a client gives, "" if none."""
     params = ctx.session.client_params
     return params.client_info.name if params is not None else ""
 

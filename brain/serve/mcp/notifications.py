@@ -1,7 +1,7 @@
-"""Notify clients when the brain changed, whoever changed it.
+"""Notify clients when the brain changed, by any process.
 
-Clients of the revision of 2026 hold a stream open on which they hear what they asked for;
-those before it hear on their session, of single resources if they subscribed to them.
+Clients of the revision of 2026 hold a stream open for the notifications they asked for.
+Older clients get them on their session; for single resources they subscribe.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from .brain_pool import SkillChanges
 RequestContext = ServerRequestContext[Any, Any]
 
 POLL_SECONDS = 1.0
-"""Seconds between two looks at the heads, which cost some 0.1 ms."""
+"""Seconds between two reads of the heads; one read takes some 0.1 ms."""
 DEBOUNCE_SECONDS = 0.2
-"""Seconds after a change that others may follow in, so that they are told together."""
+"""Seconds to wait for further changes, to notify of them together."""
 MAX_SUBSCRIPTIONS = 1000
-"""Addresses one session may subscribe to."""
+"""URIs one session may subscribe to."""
 _SEND_SECONDS = 2.0
 
 logger = logging.getLogger(__name__)
 
 
 class Subscriber:
-    """A session of an older revision, and the addresses it subscribed to."""
+    """A session of an older revision, and the URIs it subscribed to."""
 
     def __init__(self, session: ServerSession) -> None:
         self.session = session
@@ -42,7 +42,7 @@ class Subscriber:
 
 
 class ChangeNotifier:
-    """Everybody who hears of changes. `moved` tells what changed since the last look."""
+    """Notifies all listeners. `poll_changes` returns what changed since its last call."""
 
     def __init__(
         self,
@@ -57,15 +57,15 @@ class ChangeNotifier:
         self._poll_due = anyio.Event()
 
     def poll_soon(self) -> None:
-        """Look soon, for somebody just changed something."""
+        """Poll soon: a call has just changed the brain."""
         self._poll_due.set()
 
     async def run(self) -> None:
-        """Tell of changes until cancelled."""
+        """Poll and notify until cancelled."""
         while True:
             try:
                 changed = await self._poll_changes()
-            except Exception:  # of the store: whoever asks for something is told
+            except Exception:  # of the store: the next request reports it to its client
                 logger.exception("the heads cannot be read")
                 changed = None
             if changed is not None:
@@ -86,7 +86,7 @@ class ChangeNotifier:
                 group.start_soon(_notify_subscriber, subscriber, changed.list_changed, uris)
 
     async def add_session(self, ctx: RequestContext, _params: wire.NotificationParams) -> None:
-        """Take in a session of an older revision; the one that came first gives way."""
+        """Add a session of an older revision; above the limit the oldest is dropped."""
         self._subscribers[session_id(ctx)] = Subscriber(ctx.session)
         while len(self._subscribers) > self._max_subscribers:
             self._subscribers.popitem(last=False)
@@ -94,7 +94,7 @@ class ChangeNotifier:
     async def subscribe(
         self, ctx: RequestContext, params: wire.SubscribeRequestParams
     ) -> wire.EmptyResult:
-        """Let a session hear of one resource."""
+        """Subscribe a session to a resource."""
         subscriber = self._subscribers.get(session_id(ctx))
         if subscriber is not None and len(subscriber.uris) < MAX_SUBSCRIPTIONS:
             subscriber.uris.add(str(params.uri))
@@ -103,16 +103,16 @@ class ChangeNotifier:
     async def unsubscribe(
         self, ctx: RequestContext, params: wire.UnsubscribeRequestParams
     ) -> wire.EmptyResult:
-        """Let a session hear of one resource no more."""
+        """Unsubscribe a session from a resource."""
         subscriber = self._subscribers.get(session_id(ctx))
         if subscriber is not None:
             subscriber.uris.discard(str(params.uri))
         return wire.EmptyResult()
 
 
-async def _notify_subscriber(subscriber: Subscriber, listed: bool, uris: list[str]) -> None:
-    with anyio.move_on_after(_SEND_SECONDS):  # one that does not read keeps nobody waiting
-        if listed:
+async def _notify_subscriber(subscriber: Subscriber, list_changed: bool, uris: list[str]) -> None:
+    with anyio.move_on_after(_SEND_SECONDS):  # a client that does not read must not block others
+        if list_changed:
             await subscriber.session.send_resource_list_changed()
         for uri in uris:
             if uri in subscriber.uris:
@@ -120,5 +120,5 @@ async def _notify_subscriber(subscriber: Subscriber, listed: bool, uris: list[st
 
 
 def session_id(ctx: RequestContext) -> str:
-    """Return what tells sessions apart: their id over HTTP, "" by stdio, where there is one."""
+    """Return the id of an HTTP session; "" by stdio, which has a single session."""
     return ctx.request.headers.get("mcp-session-id", "") if ctx.request is not None else ""

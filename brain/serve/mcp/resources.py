@@ -16,6 +16,7 @@ from mcp import types as wire
 from ...errors import BrainError
 from ...results import Skill
 from ...skills.visible_text import fold_to_line, strip_hidden
+from ..tools.tool_errors import hide_paths
 from .brain_pool import BrainPool, ResourceContent
 
 INDEX_URI = "brain://index"
@@ -27,25 +28,25 @@ _MAX_URI_CHARS = 512
 
 
 def skill_uri(slug: str) -> str:
-    """Return the address of a skill."""
+    """Return the URI of a skill."""
     return SKILLS_PREFIX + slug
 
 
 def list_page(skills: list[Skill], after: str) -> wire.ListResourcesResult:
-    """Return the index and the first skills, or those after the slug `after`."""
+    """Return a page: the index and the first skills, or the skills after the slug `after`."""
     slugs = [skill.slug for skill in skills]
     start = bisect_right(slugs, after) if after else 0
-    some = skills[start : start + PAGE_SIZE]
-    first = [] if after else [_index_resource()]
-    more = start + PAGE_SIZE < len(skills)
+    page = skills[start : start + PAGE_SIZE]
+    index = [] if after else [_index_resource()]
+    has_more = start + PAGE_SIZE < len(skills)
     return wire.ListResourcesResult(
-        resources=[*first, *map(_skill_resource, some)],
-        next_cursor=some[-1].slug if more else None,
+        resources=[*index, *map(_skill_resource, page)],
+        next_cursor=page[-1].slug if has_more else None,
     )
 
 
 def list_templates() -> wire.ListResourceTemplatesResult:
-    """Return the forms of the addresses."""
+    """Return the URI templates."""
     return wire.ListResourceTemplatesResult(
         resource_templates=[
             wire.ResourceTemplate(
@@ -65,7 +66,7 @@ def list_templates() -> wire.ListResourceTemplatesResult:
 
 
 def resource_reader(pool: BrainPool, uri: str) -> Callable[[str], ResourceContent]:
-    """Return what reads a resource for a client. Raises `MCPError` for an unknown address."""
+    """Return the function that reads a resource for a client. Raises `MCPError` if unknown."""
     if uri == INDEX_URI:
         return pool.read_index
     if len(uri) <= _MAX_URI_CHARS and uri.startswith(SKILLS_PREFIX):
@@ -74,11 +75,11 @@ def resource_reader(pool: BrainPool, uri: str) -> Callable[[str], ResourceConten
                 return partial(pool.read_skill, slug=unquote(slug))
             case [slug, "versions", version] if slug and version:
                 return partial(pool.read_skill, slug=unquote(slug), version=unquote(version))
-    raise not_found_error(uri, "there is no such resource")
+    raise not_found_error(uri, "no such resource")
 
 
 def read_result(uri: str, found: ResourceContent) -> wire.ReadResourceResult:
-    """Return a resource as it is sent."""
+    """Return the protocol's result for a resource."""
     kind = "text/plain" if uri == INDEX_URI else _MARKDOWN
     return wire.ReadResourceResult(
         contents=[
@@ -93,19 +94,17 @@ def read_result(uri: str, found: ResourceContent) -> wire.ReadResourceResult:
 
 
 def not_found_error(uri: str, reason: str) -> MCPError:
-    """Return the error for an address that leads nowhere."""
+    """Return the error for an unknown URI."""
     return MCPError(wire.INVALID_PARAMS, reason, {"uri": uri[:_MAX_URI_CHARS]})
 
 
 def error_text(error: BrainError, pool: BrainPool) -> str:
-    """Return the words for an error that no model caused, without places of this machine."""
-    from ..tools.tool_errors import hide_paths
-
+    """Return the message of an error, without paths of this machine."""
     return strip_hidden(hide_paths(error.message, pool.root))
 
 
 def changed_uris(slugs: Iterable[str]) -> list[str]:
-    """Return the addresses whose content is another one when these skills changed."""
+    """Return the URIs of the resources that change with these skills."""
     return [INDEX_URI, *map(skill_uri, sorted(slugs))]
 
 

@@ -1,4 +1,4 @@
-"""Run the MCP server on pipes or sockets; imports the SDK only when called."""
+"""Run the MCP server on pipes or sockets; the SDK is imported only then."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def require_sdk() -> None:
-    """Raise `BrainError` (`missing_extra`) where the SDK is not installed."""
+    """Raise `BrainError` (`missing_extra`) if the SDK is not installed."""
     from importlib.util import find_spec
 
     if find_spec("mcp") is None or find_spec("mcp_types") is None:
@@ -29,10 +29,10 @@ def require_sdk() -> None:
 
 
 def serve_pipes(pool: BrainPool, read: int, write: int) -> None:
-    """Serve one client, which writes to the one descriptor and reads from the other.
+    """Serve one client: read its messages from `read`, write answers to `write`.
 
-    Returns when the client closed its end; a signal ends it too, and is then raised again.
-    Nothing else may be written to `write`. Raises `BrainError` (`missing_extra`).
+    Returns when the client closes its end. A signal ends the server, too, and is raised
+    again. Nothing else may write to `write`. Raises `BrainError` (`missing_extra`).
     """
     require_sdk()
     import anyio
@@ -42,7 +42,7 @@ def serve_pipes(pool: BrainPool, read: int, write: int) -> None:
 
 
 def serve_sockets(pool: BrainPool, sockets: list[socket.socket], access_rules: AccessRules) -> None:
-    """Serve clients over HTTP until a signal comes, which is then raised again.
+    """Serve clients over HTTP until a signal, which is raised again.
 
     Raises `BrainError` (`missing_extra`).
     """
@@ -56,23 +56,23 @@ def serve_sockets(pool: BrainPool, sockets: list[socket.socket], access_rules: A
 
 
 def open_sockets(host: str, port: int) -> list[socket.socket]:
-    """Return sockets that listen at `host`, on both loopback addresses for "localhost".
+    """Return sockets that listen at `host`; for "localhost", on both loopback addresses.
 
     Raises `InvalidInput` (`cannot_listen`).
     """
     hosts = ("127.0.0.1", "::1") if host == "localhost" else (host,)
     opened: list[socket.socket] = []
-    for one in hosts:
+    for address in hosts:
         try:
-            opened.append(_open_socket(one, opened[0].getsockname()[1] if opened else port))
-        except (OSError, UnicodeError) as error:  # the latter for what no name of a host can be
+            opened.append(_open_socket(address, opened[0].getsockname()[1] if opened else port))
+        except (OSError, UnicodeError) as error:  # UnicodeError: not a possible host name
             if opened:
-                break  # a machine with IPv4 alone
-            why = error.strerror if isinstance(error, OSError) else "not the name of a host"
+                break  # this machine has no IPv6
+            why = error.strerror if isinstance(error, OSError) else "not a host name"
             raise InvalidInput(
                 f"cannot listen at {printable_text(host)}:{port}: {printable_text(why or error)}",
                 code="cannot_listen",
-                hint="name another port; with 0 a free one is taken",
+                hint="name another port; 0 picks a free one",
             ) from error
     return opened
 
@@ -95,7 +95,7 @@ def _open_socket(host: str, port: int) -> socket.socket:
 
 
 async def _run_stdio(pool: BrainPool, read: int, write: int) -> int:
-    """Serve; return the number of the signal that ended it, else 0."""
+    """Serve; return the number of the signal that ended the server, else 0."""
     import anyio
     from mcp.server.runner import serve_dual_era_loop
 

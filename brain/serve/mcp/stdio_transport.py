@@ -1,8 +1,8 @@
 """The stdio transport: one client, one JSON-RPC message a line, bounded in size.
 
-The SDK has one, which reads lines of any length and says nothing to what is not JSON.
-This one bounds both, answers everything that expects an answer also when the client has
-already closed its end, and never dies of a message.
+Instead of the SDK's `stdio_server`, which has no limit on the length of a line, none on
+requests in progress, no reply to invalid JSON, and no answers after the client closed its
+end (docs/adr/0018).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from .jsonrpc import (
 )
 
 MAX_PENDING_REQUESTS = 64
-"""Requests taken in and not answered yet; further ones wait in the pipe."""
+"""Unanswered requests; further ones wait in the pipe."""
 _LAST_ANSWER_SECONDS = 60.0
-"""Seconds that answers may take once the client has closed its end."""
+"""Seconds that answers may take after the client closed its end."""
 _INTERNAL_ERROR = -32603
 _STREAMING_METHOD = "subscriptions/listen"
 
@@ -43,9 +43,9 @@ Outgoing = MemoryObjectSendStream[SessionMessage]
 
 
 class StdioTransport:
-    """Two descriptors as the two streams that the SDK serves; to be used once, by `open`.
+    """Makes the two streams that the SDK serves of two descriptors; for one use, by `open`.
 
-    `at_end` is called when the client has closed its end.
+    `at_end` is called when the client closes its end.
     """
 
     def __init__(self, read: int, write: int, at_end: Callable[[], None]) -> None:
@@ -71,7 +71,7 @@ class StdioTransport:
     async def _receive(self, to_server: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         queue, lines_in = anyio.create_memory_object_stream[bytes | None](0)
         token = anyio.lowlevel.current_token()
-        # A daemon: it sits in a read that nothing can interrupt.
+        # A daemon: nothing can interrupt its blocking read.
         threading.Thread(
             target=self._read_lines_in_thread, args=(queue, token), daemon=True
         ).start()
@@ -95,7 +95,7 @@ class StdioTransport:
         except OSError as error:
             log.info("reading ended: %s", error.strerror)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, RuntimeError):
-            return  # the server is gone
+            return  # the server has ended
         try:
             run_in_loop(queue.aclose)
         except RuntimeError:
@@ -110,17 +110,17 @@ class StdioTransport:
                 raise too_long_error()
             if is_response(message):
                 return
-            known = _validate_message(message)
+            validated = _validate_message(message)
         except MessageRefused as refused:
             await self._write_line(refused.error_response())
             return
         expected = "id" in message and message["method"] != _STREAMING_METHOD
         metadata = self._track_request(message["id"]) if expected else None
-        await to_server.send(SessionMessage(known, metadata))
+        await to_server.send(SessionMessage(validated, metadata))
         await self._wait_for_answers(MAX_PENDING_REQUESTS)
 
     def _track_request(self, request_id: str | int) -> ServerMessageMetadata:
-        """Wait for a request until it is answered, or never will be since it was cancelled."""
+        """Count a request as pending until it is answered or cancelled."""
 
         async def unanswered() -> None:
             self._mark_answered(request_id)
@@ -132,8 +132,8 @@ class StdioTransport:
         self._pending.discard(request_id)
         self._answered.set()
 
-    async def _wait_for_answers(self, most: int) -> None:
-        while len(self._pending) > most:
+    async def _wait_for_answers(self, max_pending: int) -> None:
+        while len(self._pending) > max_pending:
             self._answered = anyio.Event()
             await self._answered.wait()
 
@@ -143,9 +143,9 @@ class StdioTransport:
                 request_id = getattr(item.message, "id", None)
                 try:
                     text = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
-                except ValueError:  # of pydantic, for text that UTF-8 cannot hold
+                except ValueError:  # of pydantic, for text that UTF-8 cannot encode
                     text = MessageRefused(
-                        _INTERNAL_ERROR, "the answer cannot be written", request_id
+                        _INTERNAL_ERROR, "the answer cannot be encoded", request_id
                     ).error_response()
                 await self._write_line(text)
                 self._mark_answered(request_id)
@@ -154,13 +154,13 @@ class StdioTransport:
         async with self._write_lock:
             try:
                 await anyio.to_thread.run_sync(_write_all, self._write, text + b"\n")
-            except OSError as error:  # nobody reads any more
+            except OSError as error:  # the client closed its end
                 log.info("writing ended: %s", error.strerror)
                 self._cancel()
 
 
 def _do_nothing() -> None:
-    """What is done before there is anything to do."""
+    """Cancel nothing: the transport is not open yet."""
 
 
 def _validate_message(message: dict[str, Any]) -> Any:
@@ -174,19 +174,19 @@ def _validate_message(message: dict[str, Any]) -> Any:
 
 
 def _write_all(handle: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(handle, left) :]
+    unwritten = memoryview(data)
+    while unwritten:
+        unwritten = unwritten[os.write(handle, unwritten) :]
 
 
 _READ_BYTES = 1 << 16
 
 
 def read_lines(handle: int, limit: int) -> Iterator[bytes | None]:
-    """Yield each line without its end; None for one of more than `limit` bytes, passed over.
+    """Yield each line without its end, None for a line of more than `limit` bytes.
 
-    Memory stays within about twice the limit, however long a line is. Blocks. A last line
-    without an end counts. Raises `OSError`.
+    Blocks. Memory stays below about twice the limit. A last line without an end counts.
+    Raises `OSError`.
     """
     parts: list[bytes] = []
     size = 0

@@ -15,14 +15,14 @@ from . import connection_limits
 MAX_HEAD_BYTES = 32 << 10
 """Size of the head of a request."""
 MAX_HEAD_SECONDS = 10.0
-"""How long the head of a request may take."""
+"""Seconds in which the head of a request must arrive."""
 _ACTIVITY_COUNTER = count()
 _HEAD_END = b"\r\n\r\n"
 _BARE_LINE_END = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)|\0")
 
 
 class StrictHttpProtocol(H11Protocol):
-    """A connection; what the parser would forgive and a proxy read otherwise is refused."""
+    """A connection that refuses heads which its parser accepts and a proxy may read differently."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -33,17 +33,17 @@ class StrictHttpProtocol(H11Protocol):
 
     @property
     def activity(self) -> int:
-        """What the connection is in the midst of, as `crowds` says it."""
+        """The activity, as `connection_limits` defines it."""
         if self.cycle is None or self.cycle.response_complete:
             return connection_limits.WAITING
         if self.cycle.more_body:
             return connection_limits.READING
         streams = self.scope["method"] == "GET" and self.cycle.response_started
-        unread = self.flow.write_paused  # who takes nothing of an answer waits for none
+        unread = self.flow.write_paused  # the client does not read its answer
         return connection_limits.STREAMING if streams or unread else connection_limits.ANSWERING
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first head; if there are too many, the idlest ends."""
+        """Wait for the first head; close the idlest connection if there are too many."""
         super().connection_made(transport)
         connection_limits.close_idlest_connection(
             cast("set[StrictHttpProtocol]", self.connections), self
@@ -51,12 +51,12 @@ class StrictHttpProtocol(H11Protocol):
         self._start_head_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
+        """Stop the timer."""
         self._stop_head_timer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take in bytes, those of a head after a look at them."""
+        """Check bytes of a head, then pass all bytes on."""
         if self.conn.their_state is h11.IDLE and (fault := self._head_fault(data)):
             self._refuse(fault)
             return
@@ -68,7 +68,7 @@ class StrictHttpProtocol(H11Protocol):
             self._stop_head_timer()
 
     def on_response_complete(self) -> None:
-        """Go on with the next head if it came right behind the last request, or hang up."""
+        """Check the head of a pipelined request; close the connection if it is faulty."""
         if self.conn.their_state is h11.DONE and self._head_fault(self.conn.trailing_data[0]):
             self.transport.close()
         super().on_response_complete()
@@ -77,13 +77,13 @@ class StrictHttpProtocol(H11Protocol):
             self._stop_head_timer()
 
     def _head_fault(self, data: bytes) -> str:
-        """Return what is wrong with a head as far as it came with its next piece, "" for nothing.
+        """Return the fault of a head up to and including its next piece `data`, "" if none.
 
-        The parser bounds only heads that are not there as a whole.
+        The parser itself limits only heads that arrive in pieces.
         """
         head, end, _ = (self._head_tail + data).partition(_HEAD_END)
         self._head_size += len(head) - len(self._head_tail)
-        seen = max(len(self._head_tail) - 1, 0)  # of the last byte only what follows tells
+        seen = max(len(self._head_tail) - 1, 0)  # the last byte is judged by the next one
         self._head_tail = head[1 - len(_HEAD_END) :] if not end else b""
         if self._head_size > MAX_HEAD_BYTES:
             return "The head is too long."

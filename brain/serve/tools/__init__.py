@@ -1,7 +1,7 @@
 """The tools through which a model reads and writes a brain.
 
-`TOOLS` defines them, once; `openai`, `responses` and `anthropic` give the definitions in
-the form of these interfaces; a `Toolbox` carries calls out.
+`TOOLS` defines them; `openai`, `responses` and `anthropic` export the definitions in the
+formats of these interfaces; a `Toolbox` executes calls.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Check the arguments of a tool call against the schema of the tool.
 
-The schemas of the tools use a handful of keywords, and these are all that is here;
-what a model got wrong is said at once, in words that it can act on.
+Only the keywords that the schemas of the tools use are supported. The error names all
+faults at once, in words that a model can act on.
 """
 
 from __future__ import annotations
@@ -28,10 +28,7 @@ _MAX_DEPTH = 32
 
 
 def parse_arguments(text: str | bytes) -> dict[str, Any]:
-    """Return the arguments in a JSON text, the form in which some interfaces hand them over.
-
-    Raises `ToolFailure` (`bad_arguments`).
-    """
+    """Return the arguments in a JSON text. Raises `ToolFailure` (`bad_arguments`)."""
     if len(text) > limits.MAX_CALL_BYTES:
         raise _bad_arguments(f"they are longer than {limits.MAX_CALL_BYTES} bytes")
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
@@ -39,11 +36,13 @@ def parse_arguments(text: str | bytes) -> dict[str, Any]:
         raise _bad_arguments("they are nested too deeply")
     try:
         found = json.loads(
-            text, object_pairs_hook=reject_duplicate_names, parse_constant=_refuse_constant
+            text,
+            object_pairs_hook=strict_json.reject_duplicate_names,
+            parse_constant=_refuse_constant,
         )
     except json.JSONDecodeError as error:
         raise _bad_arguments(f"they are not JSON: {error}") from error
-    except ValueError as error:  # also bytes that are no text, numbers of thousands of digits
+    except ValueError as error:  # also for invalid UTF-8 and numbers of thousands of digits
         raise _bad_arguments(f"they are not JSON: {printable_text(error)}") from error
     if not isinstance(found, dict):
         raise _bad_arguments("they are not a JSON object")
@@ -51,9 +50,9 @@ def parse_arguments(text: str | bytes) -> dict[str, Any]:
 
 
 def check_arguments(schema: Schema, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that are given; a null counts as not given.
+    """Return the arguments without nulls, which count as missing.
 
-    Raises `ToolFailure` (`bad_arguments`) that names what is wrong.
+    Raises `ToolFailure` (`bad_arguments`) that names every fault.
     """
     if not isinstance(arguments, Mapping):
         raise _bad_arguments("they are not an object")
@@ -65,7 +64,7 @@ def check_arguments(schema: Schema, arguments: Mapping[str, Any]) -> dict[str, A
 
 
 def _drop_nulls(value: Any) -> Any:
-    """Return a value without what is null in the objects of a list."""
+    """Return a value; if it is a list, without the nulls in its objects."""
     if not isinstance(value, list):
         return value
     return [
@@ -80,16 +79,8 @@ def _bad_arguments(fault: str) -> ToolFailure:
     return ToolFailure(f"These arguments cannot be taken: {fault}.", code="bad_arguments")
 
 
-def reject_duplicate_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON that is being read. Raises `ValueError` for a name given twice."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name is given twice")
-    return found
-
-
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _schema_faults(schema: Schema, value: Any, where: str) -> Iterator[str]:
@@ -112,17 +103,18 @@ def _has_type(kind: str, value: Any) -> bool:
 
 
 def _text_faults(schema: Schema, value: str, where: str) -> Iterator[str]:
-    least, most = schema.get("minLength", 0), schema.get("maxLength", len(value))
-    if not least <= len(value):
+    min_chars, max_chars = schema.get("minLength", 0), schema.get("maxLength", len(value))
+    if not min_chars <= len(value):
         yield f"{where} must not be empty"
-    if len(value) > most:
-        yield f"{where} has {len(value)} characters, and may have {most}"
+    if len(value) > max_chars:
+        yield f"{where} has {len(value)} characters, and may have {max_chars}"
     elif "\0" in value:
         yield f"{where} holds a NUL, which no text has"
     elif not _is_encodable(value):
         yield f"{where} holds half a surrogate pair, which is no character"
     elif value not in schema.get("enum", (value,)):
-        yield f"{where} must be one of {', '.join(schema['enum'])}, not '{printable_text(value, 40)}'"
+        choices = ", ".join(schema["enum"])
+        yield f"{where} must be one of {choices}, not '{printable_text(value, 40)}'"
 
 
 def _is_encodable(value: str) -> bool:
@@ -143,15 +135,15 @@ def _list_faults(schema: Schema, value: list[Any], where: str) -> Iterator[str]:
 
 def _object_faults(schema: Schema, value: Mapping[str, Any], where: str) -> Iterator[str]:
     known: dict[str, Schema] = schema["properties"]
-    expected_type = f" of {where}" if where else ""
+    of_owner = f" of {where}" if where else ""
     for name in schema["required"]:
         if name not in value:
-            yield f"{name}{expected_type} is missing"
+            yield f"{name}{of_owner} is missing"
     for name, item in value.items():
         if name in known:
-            yield from _schema_faults(known[name], item, f"{name}{expected_type}")
+            yield from _schema_faults(known[name], item, f"{name}{of_owner}")
         else:
-            yield f"there is no '{printable_text(name, 40)}'{expected_type}{_suggest_name(name, known)}"
+            yield f"there is no '{printable_text(name, 40)}'{of_owner}{_suggest_name(name, known)}"
 
 
 def _suggest_name(name: Any, known: Mapping[str, Schema]) -> str:

@@ -20,39 +20,40 @@ if TYPE_CHECKING:
 Arguments = dict[str, Any]
 
 MAX_DIFF_FILES = 500
-"""Changed files that are named."""
+"""Changed files listed in a result."""
 MAX_PATCH_CHARS = 60_000
-"""Characters of a patch that are shown."""
+"""Characters of a patch in a result."""
 DEFAULT_LOG_LIMIT = 10
-"""Snapshots that are listed where no number is given."""
+"""Snapshots listed by default."""
 MAX_SHOWN_FINDINGS = 50
 MAX_NOTICES = 20
 
 
 def brain_snapshot(brain: Brain, arguments: Arguments) -> ToolResult:
     """Record the folder as it is."""
-    done = brain.snapshot(arguments.get("message", ""))
-    noticed = done.notices[:MAX_NOTICES]
+    taken = brain.snapshot(arguments.get("message", ""))
+    notices = taken.notices[:MAX_NOTICES]
     data = {
-        "snapshot": done.snapshot,
-        "bundle": done.bundle,
-        "changed": done.changed,
-        "added": done.added,
-        "modified": done.modified,
-        "removed": done.removed,
-        "notices": [{"path": one.path, "message": one.message} for one in noticed],
+        "snapshot": taken.snapshot,
+        "bundle": taken.bundle,
+        "changed": taken.changed,
+        "added": taken.added,
+        "modified": taken.modified,
+        "removed": taken.removed,
+        "notices": [{"path": notice.path, "message": notice.message} for notice in notices],
     }
-    notes = [notice_line(one) for one in noticed]
-    if not done.changed:
-        text = f"Nothing has changed since {text_format.short_id(done.snapshot)}."
-        return ToolResult("\n".join([text, *notes]), data, False)
-    counts = f"{done.added} added, {done.modified} modified, {done.removed} removed"
-    text = f"Recorded {text_format.short_id(done.snapshot)}: {counts}."
-    return ToolResult("\n".join([text, *notes]), data, True)
+    short_id = text_format.short_id(taken.snapshot)
+    counts = f"{taken.added} added, {taken.modified} modified, {taken.removed} removed"
+    text = (
+        f"Recorded {short_id}: {counts}."
+        if taken.changed
+        else f"Nothing has changed since {short_id}."
+    )
+    return ToolResult("\n".join([text, *map(notice_line, notices)]), data, taken.changed)
 
 
 def brain_diff(brain: Brain, arguments: Arguments) -> ToolResult:
-    """Say what differs between two states, or since the last snapshot."""
+    """List the differences between two states, or since the last snapshot."""
     found = brain.diff(arguments.get("from"), arguments.get("to"))
     changes = found.changes[:MAX_DIFF_FILES]
     skills = found.skills[:MAX_DIFF_FILES]
@@ -88,32 +89,31 @@ def brain_log(brain: Brain, arguments: Arguments) -> ToolResult:
 
 
 def brain_verify(brain: Brain, arguments: Arguments) -> ToolResult:
-    """Check the lineage back to its first snapshot."""
-    done = brain.verify(bool(arguments.get("deep")))
+    """Verify the lineage back to its first snapshot."""
+    verified = brain.verify(bool(arguments.get("deep")))
     findings = [
         {**finding._asdict(), "message": hide_paths(finding.message, brain.root)}
-        for finding in done.findings[:MAX_SHOWN_FINDINGS]
+        for finding in verified.findings[:MAX_SHOWN_FINDINGS]
     ]
     data = {
-        "ok": done.ok,
-        "brain": done.brain,
-        "head": done.head,
-        "snapshots": done.snapshots,
-        "objects": done.objects,
-        "trust_level": done.trust_level,
+        "ok": verified.ok,
+        "brain": verified.brain,
+        "head": verified.head,
+        "snapshots": verified.snapshots,
+        "objects": verified.objects,
+        "trust_level": verified.trust_level,
         "findings": findings,
     }
-    verdict = "The lineage is whole" if done.ok else "VERIFICATION FAILED"
+    verdict = "The lineage is whole" if verified.ok else "VERIFICATION FAILED"
     lines = [
-        f"{verdict}: {done.snapshots} snapshots, {done.objects} objects, "
-        f"head {text_format.short_id(done.head)}, trust level {done.trust_level}."
+        f"{verdict}: {verified.snapshots} snapshots, {verified.objects} objects, "
+        f"head {text_format.short_id(verified.head)}, trust level {verified.trust_level}."
     ]
-    lines += [
-        f"{finding['severity']}: {finding['code']}: {printable_text(finding['message'], MAX_LINE_CHARS)}"
-        for finding in findings
-    ]
-    if len(done.findings) > len(findings):
-        lines.append(f"({len(findings)} of {len(done.findings)} findings are shown.)")
+    for finding in findings:
+        message = printable_text(finding["message"], MAX_LINE_CHARS)
+        lines.append(f"{finding['severity']}: {finding['code']}: {message}")
+    if len(verified.findings) > len(findings):
+        lines.append(f"({len(findings)} of {len(verified.findings)} findings are shown.)")
     return ToolResult("\n".join(lines), data, False)
 
 
@@ -152,7 +152,7 @@ def _snapshot_data(info: SnapshotInfo) -> dict[str, Any]:
 def _patch_text(pieces: Iterable[str]) -> str:
     remaining_chars, shown = MAX_PATCH_CHARS, []
     for raw in pieces:
-        piece = strip_hidden(raw)  # no path and no text makes a line of its own
+        piece = strip_hidden(raw)  # so that neither a path nor a text adds a line
         shown.append(piece[:remaining_chars])
         remaining_chars -= len(piece)
         if remaining_chars < 0:

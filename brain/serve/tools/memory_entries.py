@@ -1,9 +1,9 @@
 """Parse the entries of a memory file, change them, and format them again.
 
-In notes, entries are separated by a line with a § alone, as Hermes does it. Notes that a
-person began, with a heading or a list, are entries block by block up to the first §.
-In JSON Lines every line is an entry. Whatever is not changed stays byte for byte, and what
-is new gets the line ends of the rest.
+In notes, entries are separated by a line that is a single §, as in Hermes. Notes that begin
+with a heading or a list, as people write them, are split into blocks up to the first §.
+In JSON Lines every line is an entry. Unchanged entries keep their bytes; new ones get the
+line ends of the file.
 """
 
 from __future__ import annotations
@@ -17,22 +17,21 @@ from typing import NamedTuple
 
 from ...errors import ToolFailure, printable_text
 from ...util import strict_json
-from .argument_check import reject_duplicate_names
 
 NOTE_SEPARATOR = "\n§\n"
-"""What stands between two entries of notes."""
+"""The text between two entries of notes."""
 _LEADING_BLANKS = re.compile(r"\ufeff?(?:[ \t]*\r?\n)*")
 _SEPARATOR_LINE = re.compile(r"((?:\r?\n|(?<![^\n]))§[ \t]*\r?\n)")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _HEADING_OR_ITEM = re.compile(r"(?:#{1,6}|[-*+]|\d{1,9}[.)])[ \t]")
-"""How a heading or an item of a list begins."""
+"""The start of a heading or a list item."""
 _MAX_JSON_DEPTH = 64
 _PREVIEW_CHARS = 120
-"""Characters of an entry that are shown where all are listed."""
+"""Characters of an entry in a list of all entries."""
 
 
 class MemoryEntry(NamedTuple):
-    """An entry, and what stands between it and the one before."""
+    """An entry, and the text between it and the one before."""
 
     separator: str
     text: str
@@ -42,7 +41,7 @@ MemoryEntries = list[MemoryEntry]
 
 
 class ParsedMemory(NamedTuple):
-    """The entries of a memory; what is blank above and below them; how its lines end."""
+    """The entries of a memory, the blanks above and below them, and its line end."""
 
     leading: str
     entries: MemoryEntries
@@ -51,9 +50,9 @@ class ParsedMemory(NamedTuple):
 
 
 class MemoryFormat(NamedTuple):
-    """How a kind of memory is cut, what stands between entries, and what an entry may be.
+    """How to split a kind of memory, the separator of new entries, and the check of an entry.
 
-    The text that `cut` gets has no blanks at its end.
+    `split` gets a text without trailing blanks.
     """
 
     split: Callable[[str], MemoryEntries]
@@ -62,7 +61,7 @@ class MemoryFormat(NamedTuple):
 
 
 def parse_memory(text: str, memory_format: MemoryFormat) -> ParsedMemory:
-    """Return a memory cut apart."""
+    """Split the text of a memory into its entries."""
     found = _LEADING_BLANKS.match(text)
     above = found[0] if found else ""
     body = text[len(above) :]
@@ -72,9 +71,9 @@ def parse_memory(text: str, memory_format: MemoryFormat) -> ParsedMemory:
 
 
 def format_memory(memory: ParsedMemory, last: str = "") -> str:
-    """Return the text of a memory, of which `last` was the last entry when it was read.
+    """Return the text of a memory; `last` was its last entry when it was read.
 
-    A last entry that is new has a line end, as programs expect that add a line.
+    A new last entry gets a line end, for programs that append lines.
     """
     if not memory.entries:
         return memory.leading
@@ -84,12 +83,12 @@ def format_memory(memory: ParsedMemory, last: str = "") -> str:
 
 
 def entries_size(entries: MemoryEntries) -> int:
-    """Return the characters of entries and of what stands between them."""
+    """Return the characters of entries and their separators."""
     return sum(map(len, chain.from_iterable(entries)))
 
 
 def add_entry(memory: ParsedMemory, content: str, memory_format: MemoryFormat) -> ParsedMemory:
-    """Return a memory with one more entry at the end, unless it is there already."""
+    """Return a memory with one more entry at the end, unless it has that entry."""
     text = _prepare_entry(memory, content, memory_format)
     if text in map(itemgetter(1), memory.entries):
         return memory
@@ -100,7 +99,7 @@ def add_entry(memory: ParsedMemory, content: str, memory_format: MemoryFormat) -
 def replace_entry(
     memory: ParsedMemory, old_text: str, content: str, memory_format: MemoryFormat
 ) -> ParsedMemory:
-    """Return a memory with the entry that holds `old` replaced; raises `ToolFailure`."""
+    """Replace the one entry that contains `old_text`. Raises `ToolFailure`."""
     entries = memory.entries
     place = _find_entry(entries, old_text)
     new = entries[place]._replace(text=_prepare_entry(memory, content, memory_format))
@@ -108,7 +107,7 @@ def replace_entry(
 
 
 def remove_entry(memory: ParsedMemory, old_text: str) -> ParsedMemory:
-    """Return a memory without the entry that holds `old`; raises `ToolFailure`."""
+    """Remove the one entry that contains `old_text`. Raises `ToolFailure`."""
     place = _find_entry(memory.entries, old_text)
     rest = memory.entries[:place] + memory.entries[place + 1 :]
     if rest and place == 0:
@@ -171,7 +170,7 @@ def _split_notes(text: str) -> MemoryEntries:
 
 def _split_records(text: str) -> MemoryEntries:
     plain = text[:1] == "{" and text.count("\n") == text.count("\n{")
-    if plain and "\r" not in text:  # most often so, and then quickly done
+    if plain and "\r" not in text:  # the usual case, on a fast path
         first, *rest = text.split("\n")
         return [
             MemoryEntry("", first),
@@ -181,7 +180,7 @@ def _split_records(text: str) -> MemoryEntries:
 
 
 def _block_starts(text: str) -> Iterator[int]:
-    """Yield where blocks begin: at headings, at items, and after blank lines."""
+    """Yield the starts of blocks: headings, items, and the lines after blank ones."""
     blank = True
     for line in _LINE.finditer(text):
         if line[0].strip() and (blank or _HEADING_OR_ITEM.match(line[0])):
@@ -190,7 +189,7 @@ def _block_starts(text: str) -> Iterator[int]:
 
 
 def _split_at(text: str, starts: Iterable[int]) -> MemoryEntries:
-    """Cut a text at these places; what is blank at the end of one stands before the next."""
+    """Split a text at `starts`; the trailing blanks of an entry become the next separator."""
     out: MemoryEntries = []
     before = ""
     for start, end in pairwise([*starts, len(text)]):
@@ -219,7 +218,7 @@ def _check_record(content: str) -> str:
     try:
         if strict_json.nesting_depth(data, _MAX_JSON_DEPTH) > _MAX_JSON_DEPTH:
             raise ValueError("nested too deeply")
-        record = json.loads(data, object_pairs_hook=reject_duplicate_names)
+        record = json.loads(data, object_pairs_hook=strict_json.reject_duplicate_names)
         if not isinstance(record, dict):
             raise ValueError("not an object")
         line = json.dumps(record, ensure_ascii=False, allow_nan=False)

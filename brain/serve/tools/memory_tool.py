@@ -25,7 +25,7 @@ _REQUIRED_ARGUMENTS = {
 
 
 def memory(brain: Brain, arguments: Arguments) -> ToolResult:
-    """Change the entries of one memory, in one snapshot, or read them."""
+    """Read one memory, or change its entries in one snapshot."""
     file = brain.memory_file(arguments["target"])
     memory_format = (
         memory_entries.NOTE_FORMAT if file.path.endswith(".md") else memory_entries.JSONL_FORMAT
@@ -68,7 +68,7 @@ def memory(brain: Brain, arguments: Arguments) -> ToolResult:
 
 
 def _parse_changes(arguments: Arguments) -> list[Arguments]:
-    """Return the changes that are asked for, none to read. Raises `ToolFailure`."""
+    """Return the requested changes, none to read. Raises `ToolFailure`."""
     one: Arguments = {
         key: arguments[key] for key in ("action", "content", "old_text") if key in arguments
     }
@@ -146,7 +146,8 @@ def _check_limit(before: MemoryEntries, after: MemoryEntries, limit: int, path: 
 
 def _usage_text(path: str, there: MemoryEntries, limit: int) -> str:
     number = f"{len(there)} {'entry' if len(there) == 1 else 'entries'}"
-    return f"{printable_text(path)}: {number}, {memory_entries.entries_size(there)} of {limit} characters"
+    size = memory_entries.entries_size(there)
+    return f"{printable_text(path)}: {number}, {size} of {limit} characters"
 
 
 def _changes_summary(steps: list[Arguments]) -> str:

@@ -16,16 +16,16 @@ _TEXT_ARGUMENTS = ("content", "description", "new_string", "file_content", "mess
 
 
 def refuse_secrets(brain: Brain, arguments: dict[str, Any]) -> None:
-    """Raise `ToolFailure` (`secret`) if what is to be written looks like one, unless accepted."""
+    """Raise `ToolFailure` (`secret`) if an argument holds a secret that is not accepted."""
     for name, text in _written_texts(arguments):
         for found in brain.secrets_in(text.encode())[:1]:
             raise _secret_failure(found, name)
 
 
 def refuse_new_secrets(brain: Brain, before: bytes | None, after: bytes | None) -> None:
-    """Raise `ToolFailure` (`secret`) for a text with one that it did not hold before.
+    """Raise `ToolFailure` (`secret`) if a changed text holds a secret that it did not before.
 
-    So it may be put together from what was there and what is given.
+    This also finds a secret composed of the old text and the new.
     """
     found = brain.secrets_in(after or b"")
     known = {finding.id for finding in brain.secrets_in(before or b"")} if found else set()
@@ -35,7 +35,7 @@ def refuse_new_secrets(brain: Brain, before: bytes | None, after: bytes | None) 
 
 
 def guard_change(brain: Brain, change: ContentChange) -> ContentChange:
-    """Return a change of a file that brings no secret into it."""
+    """Return `change` with a check that it adds no secret."""
 
     def checked(before: bytes | None) -> bytes | None:
         after = change(before)

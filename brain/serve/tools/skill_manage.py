@@ -23,7 +23,7 @@ Arguments = dict[str, Any]
 
 
 class _FileMissing(NotFound):
-    """The file to be changed is not there."""
+    """The file to change does not exist."""
 
     code = "no_file"
 
@@ -48,10 +48,10 @@ def _save_skill(brain: Brain, arguments: Arguments) -> ToolResult:
     of = name if is_slug(name) or "/" in name else ""
     similar: list[Similar] = []
     if "/" in name:
-        name = brain.read_skill(name).slug  # the path of one that is there: a name has no slash
+        name = brain.read_skill(name).slug  # a path of an existing skill: a name has no slash
     else:
         similar = brain.similar_skills(name, description, content)
-    done = brain.upsert_skill(
+    upserted = brain.upsert_skill(
         name,
         content,
         description=description,
@@ -59,21 +59,22 @@ def _save_skill(brain: Brain, arguments: Arguments) -> ToolResult:
         of=of,
         check=partial(refuse_new_secrets, brain),
     )
-    new = done.previous_version is None
-    return _add_similar(_write_result(done, "Created" if new else "Improved"), similar)
+    new = upserted.previous_version is None
+    return _add_similar(_write_result(upserted, "Created" if new else "Improved"), similar)
 
 
 def _add_similar(answer: ToolResult, similar: list[Similar]) -> ToolResult:
-    """Name the skills that a new one nearly duplicates."""
+    """Add the skills that a new one nearly duplicates."""
     if not similar:
         return answer
-    lines = [index_lines.format_line(one.slug, one.description) for one in similar]
+    lines = [index_lines.format_line(skill.slug, skill.description) for skill in similar]
     advice = (
         "This is much like what you have. If one of these covers it, improve that one, and "
         f"delete {answer.data['slug']} with absorbed_into:"
     )
     rows = [
-        {"slug": one.slug, "description": one.description, "likeness": one.score} for one in similar
+        {"slug": skill.slug, "description": skill.description, "likeness": skill.score}
+        for skill in similar
     ]
     text = "\n".join([answer.text, advice, *lines])
     return answer._replace(text=text, data={**answer.data, "similar": rows})
@@ -85,13 +86,13 @@ def _patch_file(brain: Brain, arguments: Arguments) -> ToolResult:
     if not old or new is None:
         raise _missing_argument("new_string" if old else "old_string")
     name, inner = arguments["name"], file_argument(arguments)
-    everywhere = arguments.get("replace_all", False)
+    replace_all = arguments.get("replace_all", False)
     shown = f"{name}/{inner}" if inner else name
 
     def change(content: bytes | None) -> bytes:
         if content is None:
             raise _FileMissing("no such file")
-        return replace_in_text(content, old, new, everywhere, printable_text(shown))
+        return replace_in_text(content, old, new, replace_all, printable_text(shown))
 
     return _write_result(
         _edit_skill_file(brain, name, inner, change, f"Patch {inner or 'the text'}"), "Patched"
@@ -105,8 +106,8 @@ def _write_file(brain: Brain, arguments: Arguments) -> ToolResult:
         raise _missing_argument("file_content" if inner else "file_path")
     content = text.encode()
 
-    def change(was: bytes | None) -> bytes:
-        if was is None and inner.partition("/")[0] not in SKILL_FOLDERS:
+    def change(before: bytes | None) -> bytes:
+        if before is None and inner.partition("/")[0] not in SKILL_FOLDERS:
             raise ToolFailure(
                 f"A new file cannot go to {printable_text(inner)}.",
                 code="bad_path",
@@ -114,8 +115,8 @@ def _write_file(brain: Brain, arguments: Arguments) -> ToolResult:
             )
         return content
 
-    done = _edit_skill_file(brain, name, inner, change, f"Write {inner}")
-    return _write_result(done, f"Wrote {printable_text(inner)} of")
+    edited = _edit_skill_file(brain, name, inner, change, f"Write {inner}")
+    return _write_result(edited, f"Wrote {printable_text(inner)} of")
 
 
 def _remove_file(brain: Brain, arguments: Arguments) -> ToolResult:
@@ -123,12 +124,12 @@ def _remove_file(brain: Brain, arguments: Arguments) -> ToolResult:
     if not inner:
         raise _missing_argument("file_path")
 
-    def change(was: bytes | None) -> None:
-        if was is None:
+    def change(before: bytes | None) -> None:
+        if before is None:
             raise _FileMissing("no such file")
 
-    done = _edit_skill_file(brain, name, inner, change, f"Remove {inner}")
-    return _write_result(done, f"Removed {printable_text(inner)} of")
+    edited = _edit_skill_file(brain, name, inner, change, f"Remove {inner}")
+    return _write_result(edited, f"Removed {printable_text(inner)} of")
 
 
 def _delete_skill(brain: Brain, arguments: Arguments) -> ToolResult:
@@ -141,18 +142,17 @@ def _delete_skill(brain: Brain, arguments: Arguments) -> ToolResult:
         message = f"Absorbed into {target.slug}"
     elif umbrella == "":
         message = "Pruned: nothing took its place"
-    done = brain.delete_skill(name, message=message)
-    answer = _write_result(done, "Removed")
+    answer = _write_result(brain.delete_skill(name, message=message), "Removed")
     return answer._replace(data={**answer.data, "absorbed_into": umbrella})
 
 
 def _edit_skill_file(
-    brain: Brain, name: str, inner: str, change: ContentChange, why: str
+    brain: Brain, name: str, inner: str, change: ContentChange, message: str
 ) -> Upserted:
     try:
-        return brain.edit_skill(name, guard_change(brain, change), file=inner, message=why)
+        return brain.edit_skill(name, guard_change(brain, change), file=inner, message=message)
     except _FileMissing:
-        brain.read_skill(name, inner)  # tells what there is
+        brain.read_skill(name, inner)  # raises an error that lists the existing files
         raise
 
 
@@ -160,18 +160,18 @@ def _missing_argument(name: str) -> ToolFailure:
     return ToolFailure(f"{name} is missing.", code="bad_arguments")
 
 
-def _write_result(done: Upserted, what: str) -> ToolResult:
+def _write_result(written: Upserted, verb: str) -> ToolResult:
     data = {
-        "slug": done.slug,
-        "name": done.name,
-        "version": done.version,
-        "previous_version": done.previous_version,
-        "path": done.path,
-        "snapshot": done.snapshot,
-        "bundle": done.bundle,
+        "slug": written.slug,
+        "name": written.name,
+        "version": written.version,
+        "previous_version": written.previous_version,
+        "path": written.path,
+        "snapshot": written.snapshot,
+        "bundle": written.bundle,
     }
-    text = f"{what} {done.slug}, version {done.version} (snapshot {done.snapshot[:12]})."
-    return ToolResult("\n".join([text, *map(notice_line, done.notices)]), data, done.changed)
+    text = f"{verb} {written.slug}, version {written.version} (snapshot {written.snapshot[:12]})."
+    return ToolResult("\n".join([text, *map(notice_line, written.notices)]), data, written.changed)
 
 
 _ACTION_FUNCTIONS = {

@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
 
 MAX_LISTED_SKILLS = 400
-"""Skills listed at a time."""
+"""Skills listed one by one; more are listed as the index, under a budget."""
 MAX_LIST_TOKENS = 12_000
-"""Tokens of the list where there are more."""
+"""Budget of that index, in tokens."""
 MAX_DESCRIPTIONS_CHARS = MAX_LIST_TOKENS * index_lines.BYTES_PER_TOKEN
-"""Characters of all descriptions that are shown where there are fewer."""
+"""Characters of all descriptions in a list of single skills."""
 MAX_TASK_SKILLS = 20
-"""Skills that are listed for a task."""
+"""Skills listed for a task."""
 _TASK_CANDIDATES = 200
-"""Skills that fit a task, of any category, among which those of one are found."""
+"""Skills ranked for a task, of any category, before those of one category are picked."""
 _MAX_CATEGORIES = 200
 
 
 def skills_list(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
-    """List skills: all, those of a category, or those that a task needs."""
+    """List skills: all, those of a category, or the best for a task."""
     category = arguments.get("category", "").strip("/ ").lower()
     if arguments.get("task"):
         return _list_for_task(brain, arguments["task"], category)
     if not category and brain.index().skills > MAX_LISTED_SKILLS:
-        return _list_within_budget(brain)
+        return _list_as_index(brain)
     every = brain.skills()
     rows = [skill for skill in every if _is_in_category(skill, category)]
     if category and not rows:
@@ -54,19 +54,19 @@ def skills_list(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
     return _list_result(lines or [index_lines.NO_SKILLS], shown, len(rows))
 
 
-def _list_within_budget(brain: Brain) -> ToolResult:
-    """List very many skills, as what there is room for shows them best."""
-    made = brain.index(budget=MAX_LIST_TOKENS)
+def _list_as_index(brain: Brain) -> ToolResult:
+    """List very many skills as the index under a budget."""
+    found = brain.index(budget=MAX_LIST_TOKENS)
     rows = [
-        {"name": one.name, "description": one.description or "", "category": one.category}
-        for one in index_lines.parse_index(made.index)
+        {"name": line.name, "description": line.description or "", "category": line.category}
+        for line in index_lines.parse_index(found.index)
     ]
-    text = f"{made.index}\n(To find the ones you need, say what your task is.)"
-    return ToolResult(text, {"count": made.skills + made.left_out, "skills": rows}, False)
+    text = f"{found.index}\n(To find the ones you need, say what your task is.)"
+    return ToolResult(text, {"count": found.skills + found.left_out, "skills": rows}, False)
 
 
 def _list_for_task(brain: Brain, task: str, category: str) -> ToolResult:
-    """List the skills that a task needs, the best first."""
+    """List the skills that fit a task, the best first."""
     found = brain.selection(task, _TASK_CANDIDATES if category else MAX_TASK_SKILLS)
     rows = [skill for skill in found.skills if _is_in_category(skill, category)][:MAX_TASK_SKILLS]
     lines = [index_lines.format_line(skill.slug, skill.description) for skill in rows]
@@ -91,7 +91,7 @@ def _list_result(lines: list[str], shown: Sequence[Skill | Selected], count: int
 
 
 def _truncate_description(description: str, skill_count: int) -> str:
-    """Return what there is room for of a description, ending with a word."""
+    """Return a description cut, after a word, to its share of the characters."""
     max_chars = MAX_DESCRIPTIONS_CHARS // skill_count
     if len(description) <= max_chars:
         return description
@@ -100,18 +100,18 @@ def _truncate_description(description: str, skill_count: int) -> str:
 
 
 def _skill_category(skill: Skill | Selected) -> str:
-    """Return the folders between skills/ and a skill, "" for none."""
+    """Return the folders between skills/ and the skill, "" if there are none."""
     parts = skill.path.split("/")
     return "/".join(parts[1 : -2 if parts[-1].lower() == "skill.md" else -1])
 
 
 def _is_in_category(skill: Skill | Selected, category: str) -> bool:
-    """Tell whether a skill is of a category, in lower case; every one is of none."""
+    """Tell whether a skill is in a category, given in lower case; "" matches every skill."""
     return not category or _skill_category(skill).lower() == category
 
 
 def _display_name(skill: Skill, shared: set[str]) -> str:
-    """Return by what a skill is found: its slug, or its path below skills/ if others share it."""
+    """Return the name to find a skill by: its slug, or its path if others share the slug."""
     return skill.path.partition("/")[2] if skill.slug in shared else skill.slug
 
 
@@ -129,11 +129,11 @@ def _no_category_failure(category: str, skills: list[Skill]) -> ToolFailure:
 
 
 MAX_FILE_CHARS = 200_000
-"""Characters that are shown of a file, the names of other files among them."""
+"""Characters of a result, with the file and the names of other files."""
 MAX_NAMED_FILES = 200
-"""Files of a skill that are named."""
+"""Files of a skill listed by name."""
 _CUT_NOTE_CHARS = 60
-"""Room for the line that says how much was cut."""
+"""Characters reserved for the note that a file was cut."""
 
 
 def skill_view(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
@@ -159,13 +159,13 @@ def skill_view(brain: Brain, arguments: dict[str, Any]) -> ToolResult:
 
 
 def file_argument(arguments: dict[str, Any]) -> str:
-    """Return which file of a skill is meant, "" for its own text."""
+    """Return the requested file of a skill, "" for SKILL.md."""
     path: str = arguments.get("file_path", "")
     return "" if path == "SKILL.md" else path
 
 
 def text_for_model(content: bytes, max_chars: int = MAX_FILE_CHARS) -> str:
-    """Return a file as a model is shown it: what nobody sees left out, at most so long."""
+    """Return a file as text for a model: without invisible characters, and cut if too long."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -173,12 +173,12 @@ def text_for_model(content: bytes, max_chars: int = MAX_FILE_CHARS) -> str:
     text = clean_text(text)
     if len(text) <= max_chars:
         return text
-    kept = max_chars - _CUT_NOTE_CHARS
-    return f"{text[:kept]}\n(cut: {kept} of {len(text)} characters)"
+    shown_chars = max_chars - _CUT_NOTE_CHARS
+    return f"{text[:shown_chars]}\n(cut: {shown_chars} of {len(text)} characters)"
 
 
 def _file_list(files: Sequence[str]) -> str:
-    """Return the line that names the files of a skill, as many as there is room for."""
+    """Return the line that names the files of a skill, at most `MAX_NAMED_FILES`."""
     if not files:
         return ""
     names = ", ".join(map(printable_text, files[:MAX_NAMED_FILES]))

@@ -1,4 +1,4 @@
-"""Replace a string in a file, or say where it may have been meant."""
+"""Replace a string in a file, or suggest lines that resemble it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ...skills.suggestions import suggest_names
 
 _SUGGESTED_LINES = 3
 _MAX_COMPARED_LINES = 5000
-"""Lines that are compared with what was not found."""
+"""Lines compared with a string that was not found."""
 
 
 def replace_in_text(content: bytes, old: str, new: str, replace_all: bool, name: str) -> bytes:
     """Return `content` with `old` replaced by `new`, once or everywhere.
 
-    A text with Windows line ends is matched by one without. Raises `ToolFailure`
-    (`not_text`, `no_match`, `ambiguous`, `too_large`).
+    `old` with LF line ends also matches a text with CRLF. Raises `ToolFailure` (`not_text`,
+    `no_match`, `ambiguous`, `too_large`).
     """
     try:
         text = content.decode()

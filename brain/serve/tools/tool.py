@@ -1,7 +1,8 @@
-"""What a tool is, what a call returns, and how parameter schemas are written."""
+"""The types of a tool and of its result, and helpers to write parameter schemas."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...errors import printable_text
@@ -11,14 +12,15 @@ MAX_LINE_CHARS = 300
 """Characters of one message."""
 
 Schema = dict[str, Any]
-"""A JSON Schema of those that `arguments.check` understands."""
+"""A JSON Schema with the keywords that `argument_check` supports."""
 
 
-class Tool(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
     """The definition of a tool; `parameters` is the JSON Schema of an object.
 
-    `reads`: it changes nothing. `destructive`: it may remove something from the head (the
-    lineage keeps it). `idempotent`: a second call of the same does nothing more.
+    `read_only`: it changes nothing. `destructive`: it may remove something from the head (the
+    lineage keeps it). `idempotent`: repeating a call has no further effect.
     """
 
     name: str
@@ -30,9 +32,9 @@ class Tool(NamedTuple):
 
 
 class ToolResult(NamedTuple):
-    """What a call gave: `text` for the model, the same as JSON-ready `data` for programs.
+    """The result of a call: `text` for the model, the same as JSON-ready `data` for programs.
 
-    `changed` tells whether the brain moved on.
+    `changed` tells whether the call recorded a snapshot.
     """
 
     text: str
@@ -47,7 +49,7 @@ def notice_line(notice: Notice) -> str:
 
 
 def object_schema(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
-    """Return the schema of the arguments of a tool; nothing else may be given."""
+    """Return the schema of an object that allows no other properties."""
     return {
         "type": "object",
         "properties": properties,
@@ -57,6 +59,6 @@ def object_schema(required: tuple[str, ...] = (), **properties: Schema) -> Schem
 
 
 def text_schema(description: str, max_chars: int, min_chars: int = 0) -> Schema:
-    """Return the schema of a text of so many characters."""
+    """Return the schema of a text of `min_chars` to `max_chars` characters."""
     bounds = {"minLength": min_chars} if min_chars else {}
     return {"type": "string", "description": description, **bounds, "maxLength": max_chars}

@@ -1,6 +1,6 @@
 """The definitions of all tools: names, parameters and descriptions, for every export.
 
-Names and parameters are those of Hermes and of the seed, which models know.
+Names and parameters follow Hermes, whose tools models know.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from ... import limits
 from .tool import Tool, object_schema, text_schema
 
 SKILL_ACTIONS = ("create", "edit", "patch", "delete", "write_file", "remove_file")
-"""What skill_manage does."""
+"""The actions of skill_manage."""
 MEMORY_ACTIONS = ("add", "replace", "remove")
-"""What memory does to an entry."""
+"""The actions of memory that change an entry."""
 SKILL_FOLDERS = ("references", "templates", "scripts", "assets")
-"""Where new files of a skill go."""
+"""The folders of a skill that new files may go into."""
 
 _NAME_PARAMETER = text_schema(
     "Name of the skill, as skills_list shows it: lower case, words joined by hyphens, "
@@ -26,10 +26,10 @@ _FILE_DESCRIPTION = (
 )
 
 SKILLS_LIST = Tool(
-    "skills_list",
-    "List the skills you have, one line each: name and description. Read the full text "
+    name="skills_list",
+    description="List the skills you have, one line each: name and description. Read the full text "
     "of one with skill_view before you do work that it is about.",
-    object_schema(
+    parameters=object_schema(
         category=text_schema("List only the skills of this category.", limits.MAX_SKILL_NAME_CHARS),
         task=text_schema(
             "What is to be done, in a sentence or in full: lists the skills that fit it best, "
@@ -43,10 +43,10 @@ SKILLS_LIST = Tool(
 )
 
 SKILL_VIEW = Tool(
-    "skill_view",
-    "Read a skill: its SKILL.md and the list of its files. With file_path, read one of "
-    "these files instead. With version, read what it was at an earlier version.",
-    object_schema(
+    name="skill_view",
+    description="Read a skill: its SKILL.md and the list of its files. With file_path, read one "
+    "of these files instead. With version, read what it was at an earlier version.",
+    parameters=object_schema(
         ("name",),
         name=_NAME_PARAMETER,
         file_path=text_schema(
@@ -66,9 +66,9 @@ SKILL_VIEW = Tool(
 )
 
 SKILL_MANAGE = Tool(
-    "skill_manage",
-    "Write down what you learned, as skills: your procedural memory, one for each kind of "
-    "task. Every write raises the version of the skill and is recorded; nothing is lost.\n\n"
+    name="skill_manage",
+    description="Write down what you learned, as skills: your procedural memory, one for each kind "
+    "of task. Every write raises the version of the skill and is recorded; nothing is lost.\n\n"
     "Improve the skill you have before you add another: look through skills_list first, and "
     "patch or edit the one that is nearest to the task. Add a new one only for a kind of "
     "task that none covers. Never make a near-duplicate of one.\n\n"
@@ -84,7 +84,7 @@ SKILL_MANAGE = Tool(
     "instructions turn out stale, wrong or incomplete. Skip what was simple and done once.\n\n"
     "A good skill says when to use it (description, the one line you will see in the list), "
     "the steps with exact commands, the pitfalls, and how to verify the outcome.",
-    object_schema(
+    parameters=object_schema(
         ("name",),
         action={
             "type": "string",
@@ -121,8 +121,8 @@ SKILL_MANAGE = Tool(
             limits.MAX_SLUG_CHARS,
         ),
         file_path=text_schema(
-            f"For write_file, remove_file, and patch of such a file. {_FILE_DESCRIPTION} New files go below "
-            f"{', '.join(name + '/' for name in SKILL_FOLDERS)}.",
+            f"For write_file, remove_file, and patch of such a file. {_FILE_DESCRIPTION} "
+            f"New files go below {', '.join(name + '/' for name in SKILL_FOLDERS)}.",
             limits.MAX_PATH_BYTES,
         ),
         file_content=text_schema(
@@ -148,9 +148,9 @@ _CHANGE_PARAMETERS = {
 }
 
 MEMORY = Tool(
-    "memory",
-    "Keep facts that last beyond this session: short entries, which you see at the start of "
-    "every one.\n\n"
+    name="memory",
+    description="Keep facts that last beyond this session: short entries, which you see at the "
+    "start of every one.\n\n"
     "Save as soon as the user states a preference, a correction or a detail about themselves, "
     "or you learn something stable about their environment, conventions or tools. What counts "
     "most is what keeps the user from having to say it again. Skip what is trivial or easily "
@@ -160,7 +160,7 @@ MEMORY = Tool(
     "findings.jsonl, whose entries are JSON objects.\n\n"
     "Make all changes in one call, with operations: all are made or none, and only what comes "
     "out has to fit. If memory is full, remove or shorten entries in the call that adds one.",
-    object_schema(
+    parameters=object_schema(
         ("target",),
         action={
             "type": "string",
@@ -194,20 +194,20 @@ _REVISION_DESCRIPTION = (
 )
 
 BRAIN_SNAPSHOT = Tool(
-    "brain_snapshot",
-    "Record the whole brain as it is now, also what was changed in files by hand. What the "
-    "other tools write is recorded already. Without changes nothing is recorded.",
-    object_schema(message=text_schema("What was done and why, in a line.", 4000)),
+    name="brain_snapshot",
+    description="Record the whole brain as it is now, with changes made directly in its files. "
+    "What the other tools write is recorded already. Without changes nothing is recorded.",
+    parameters=object_schema(message=text_schema("What was done and why, in a line.", 4000)),
     read_only=False,
     destructive=False,
     idempotent=True,
 )
 
 BRAIN_DIFF = Tool(
-    "brain_diff",
-    "Say what differs between two states of the brain: skills with their versions, and files. "
-    "Without from and to: what was changed by hand since the last snapshot.",
-    object_schema(
+    name="brain_diff",
+    description="Say what differs between two states of the brain: skills with their versions, and "
+    "files. Without from and to: what was changed directly in files since the last snapshot.",
+    parameters=object_schema(
         (),
         **{
             "from": text_schema(
@@ -223,9 +223,10 @@ BRAIN_DIFF = Tool(
 )
 
 BRAIN_LOG = Tool(
-    "brain_log",
-    "List what was done to the brain, newest first: snapshot, time, author, what and why.",
-    object_schema(
+    name="brain_log",
+    description="List what was done to the brain, newest first: snapshot, time, author, what and "
+    "why.",
+    parameters=object_schema(
         limit={
             "type": "integer",
             "minimum": 1,
@@ -242,9 +243,9 @@ BRAIN_LOG = Tool(
 )
 
 BRAIN_VERIFY = Tool(
-    "brain_verify",
-    "Check that nothing in the history of the brain was tampered with or lost.",
-    object_schema(
+    name="brain_verify",
+    description="Check that nothing in the history of the brain was tampered with or lost.",
+    parameters=object_schema(
         deep={"type": "boolean", "description": "Read every file again, which takes time."}
     ),
     read_only=True,

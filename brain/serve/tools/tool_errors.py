@@ -14,14 +14,14 @@ _MODEL_HINTS = {
     "stale_base": "Read it again with skill_view, and write to its new text.",
     "ambiguous_skill": "Name it by one of these paths, without skills/ and SKILL.md.",
 }
-"""What to do, where the hint of the error is a command for people."""
+"""By code: the hint for a model, where the hint of the error is a shell command."""
 _COMMAND_PREFIX = "`brain "
 _ABSOLUTE_PATH = re.compile(
     r"(?<![\w./])(?:/|[A-Za-z]:\\|\\\\)[^\s'\"]*[/\\][^\s'\":,]+(?: [^\s'\":,]*[/\\][^\s'\":,]*)*"
 )
-"""A path of this machine; what follows a space in it and has a slash is part of it."""
+"""A path of this machine; a word with a slash after a space belongs to it."""
 MAX_FAILURE_CHARS = 6000
-"""Characters of a message, and of a hint."""
+"""Characters of a message and of a hint, each."""
 
 
 def to_tool_failure(error: BrainError, root: Path) -> ToolFailure:
@@ -39,7 +39,7 @@ def to_tool_failure(error: BrainError, root: Path) -> ToolFailure:
 
 
 def sanitize_failure(failure: ToolFailure) -> ToolFailure:
-    """Return a failure as a model is told it: bounded, and without hidden characters."""
+    """Return a failure for a model: bounded, and without hidden characters."""
     sanitized = ToolFailure(
         _sanitize_text(failure.message), code=failure.code, hint=_sanitize_text(failure.hint)
     )
@@ -48,7 +48,7 @@ def sanitize_failure(failure: ToolFailure) -> ToolFailure:
 
 
 def hide_paths(text: str, root: Path) -> str:
-    """Return `text` without the places of this machine; paths inside the brain stay."""
+    """Return `text` without absolute paths of this machine; paths inside the brain stay."""
     for folder in dict.fromkeys(map(str, (root, root.absolute(), root.resolve()))):
         for name in (folder, printable_text(folder, len(folder))):
             text = text.replace(f"{name}/", "").replace(name, "the brain")

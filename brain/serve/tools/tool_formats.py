@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .tool import Tool
@@ -12,7 +12,7 @@ ToolDefinition = dict[str, Any]
 
 
 def openai(tools: Iterable[Tool] = TOOLS) -> list[ToolDefinition]:
-    """Return the `tools` of OpenAI's chat completions, and of all who speak their protocol."""
+    """Return the `tools` of OpenAI's chat completions and of compatible interfaces."""
     return [
         {
             "type": "function",
@@ -29,8 +29,7 @@ def openai(tools: Iterable[Tool] = TOOLS) -> list[ToolDefinition]:
 def responses(tools: Iterable[Tool] = TOOLS) -> list[ToolDefinition]:
     """Return the `tools` of OpenAI's Responses.
 
-    `strict` is off, and said to be: it is on by default there, and would make a model
-    fill in every parameter of a call.
+    `strict` is turned off: it is on by default and makes a model fill in every parameter.
     """
     return [
         {
@@ -45,7 +44,7 @@ def responses(tools: Iterable[Tool] = TOOLS) -> list[ToolDefinition]:
 
 
 def anthropic(tools: Iterable[Tool] = TOOLS) -> list[ToolDefinition]:
-    """Return the `tools` of Anthropic's messages."""
+    """Return the `tools` of Anthropic's Messages."""
     return [
         {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
         for tool in tools
@@ -53,7 +52,7 @@ def anthropic(tools: Iterable[Tool] = TOOLS) -> list[ToolDefinition]:
 
 
 def mcp(tools: Iterable[Tool] = TOOLS) -> list[ToolDefinition]:
-    """Return the `tools` that an MCP server lists, with their annotations."""
+    """Return the `tools` that an MCP server lists, with their annotations, as the wire has them."""
     return [
         {
             "name": tool.name,
@@ -68,3 +67,12 @@ def mcp(tools: Iterable[Tool] = TOOLS) -> list[ToolDefinition]:
         }
         for tool in tools
     ]
+
+
+EXPORT_FORMATS: dict[str, Callable[[], list[ToolDefinition]]] = {
+    "openai": openai,
+    "responses": responses,
+    "anthropic": anthropic,
+    "mcp": mcp,
+}
+"""By the name that `brain tools list --for` takes."""

@@ -1,4 +1,4 @@
-"""The toolbox: calls the tool a model asked for, and records the call as a step of its run."""
+"""The toolbox: executes the calls of a model and records them as steps of its run."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _WRITE_TOOLS = {tool.name for tool in TOOLS if not tool.read_only}
 
 
 class Toolbox:
-    """The tools of one open brain; may be shared by threads, as the brain may.
+    """The tools of one open brain, safe to share among threads, as the brain is.
 
-    With a `task` of that brain every call is a step of it.
+    With a `task` of that brain every call becomes a step of it.
     """
 
     def __init__(self, brain: Brain, task: Task | None = None) -> None:
@@ -49,11 +49,10 @@ class Toolbox:
         self._task = task
 
     def call(self, name: str, arguments: RawArguments) -> ToolResult:
-        """Call a tool; the arguments may be a JSON text, as some interfaces hand them over.
+        """Call a tool; the arguments may be a JSON text, the form that some interfaces pass.
 
-        Raises `ToolFailure`, whose `text` is for the model, for everything that a model
-        can get wrong and a brain can refuse. Neither its text nor that of an answer holds
-        a hidden character.
+        Raises `ToolFailure`, whose `text` is for the model, for wrong calls and for whatever
+        the brain refuses. Neither its text nor that of a result has hidden characters.
         """
         if self._task is None:
             return self._call_sanitized(name, arguments)
@@ -61,7 +60,7 @@ class Toolbox:
             return call_as_step(self._task, name, arguments, self._call_sanitized)
 
     def _call_sanitized(self, name: str, arguments: RawArguments) -> ToolResult:
-        """Call a tool; whatever it says goes through the one filter."""
+        """Call a tool, and remove hidden characters from its result or failure."""
         try:
             answer = self._call_checked(name, arguments)
         except ToolFailure as failure:
@@ -98,13 +97,13 @@ def _unknown_tool_failure(name: str) -> ToolFailure:
 
 
 RawArguments = Mapping[str, Any] | str | bytes
-"""Arguments, or the JSON of them."""
+"""Arguments, or their JSON."""
 
 
 def call_as_step(
     task: Task, name: str, arguments: RawArguments, call: Callable[[str, RawArguments], ToolResult]
 ) -> ToolResult:
-    """Call a tool and note it, with what was loaded by it; what it raises is noted, too."""
+    """Call a tool and record the call, its failure, and the skill or memory that it read."""
     try:
         answer = call(name, arguments)
     except ToolFailure as failure:

@@ -185,7 +185,7 @@ def test_keys_and_caches_inside_a_skill_are_left_out(home: Path, tmp_path: Path)
     done = adopt(home, tmp_path / "brain")
     reasons = {row.path: row.message for row in done.left_out}
     assert reasons["skills/triage/.env"] == reasons["skills/triage/id_ed25519"] == "secrets"
-    assert reasons["skills/triage/node_modules"] == "made anew when needed"
+    assert reasons["skills/triage/node_modules"] == "a cache"
     assert reasons["skills/triage/data.sqlite"] == "a database"
     assert len(in_brain(tmp_path / "brain")) == 8
 

@@ -22,9 +22,9 @@ IN_PLACE = """
 import os, signal, sys
 from pathlib import Path
 from brain.adopting import adopt
-from brain.worktree import writing
+from brain.worktree import file_writer
 
-usual, left = writing._rename, int(sys.argv[2])
+usual, left = file_writer._rename, int(sys.argv[2])
 
 def last(*args):
     global left
@@ -33,7 +33,7 @@ def last(*args):
         os.kill(os.getpid(), signal.SIGKILL)
     usual(*args)
 
-writing._rename = last
+file_writer._rename = last
 adopt(Path(sys.argv[1]))
 """
 """Adopts a home in place, and is killed before so many files have their name."""

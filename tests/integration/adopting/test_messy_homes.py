@@ -87,16 +87,16 @@ def test_an_untidy_home_is_the_same_in_place_as_in_a_brain_of_its_own(
         left.append({row.path: row.message for row in done.left_out})
     assert taken[0] == taken[1] and left[0] == left[1]
     assert left[0] == {
-        "skills/back\\slash": "a name that not every system can have",
-        "skills/bom/.DS_Store": "of the system or an editor, for itself",
+        "skills/back\\slash": "a name that some systems do not support",
+        "skills/bom/.DS_Store": "a temporary file of the system or an editor",
         "skills/bom/.env": "secrets",
         "skills/bom/cards": "a database",
         "skills/bom/nested/.git": "it belongs to another repository",
-        "skills/bom/node_modules": "made anew when needed",
+        "skills/bom/node_modules": "a cache",
         "skills/bom/other/.brain": "it belongs to another brain",
-        "skills/bom/out": "the link leads out of the brain",
-        "skills/EMPTY": "skills/empty is there already",
-        "skills/case": "skills/Case is there already",
+        "skills/bom/out": "the link points outside of the brain",
+        "skills/EMPTY": "skills/empty has that path already",
+        "skills/case": "skills/Case has that path already",
         "skills/lat\udce9": "the name is not UTF-8",
         "skills/new\nline": "a control or invisible character in the name",
     }

@@ -209,7 +209,7 @@ def test_what_somebody_else_put_there_is_not_overwritten(tmp_path: Path, brain: 
     )
     done = publish(brain, "agentskills", out)
     assert [(row.path, row.message) for row in done.conflicts] == [
-        ("notes/SKILL.md", "is there already")
+        ("notes/SKILL.md", "exists already")
     ]
     assert files(out) == {"notes/SKILL.md": "mine\n", "other/SKILL.md": "mine too\n"}
 
@@ -255,14 +255,14 @@ def test_a_first_publication_that_was_cut_short_is_finished_and_takes_nothing_fr
 ) -> None:
     out = tmp_path / "out"
     publishing = import_module("brain.adopting.publish")
-    write = publishing.write_many
+    write = publishing.write_working_files
 
     def cut(folder: Path, items: Iterable[tuple[str, int, bytes]]) -> None:
         write(folder, islice(items, 1))
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(publishing, "write_many", cut)
+        patched.setattr(publishing, "write_working_files", cut)
         publish(brain, "claude", out)
     there = len(files(out))
 

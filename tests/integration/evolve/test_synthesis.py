@@ -217,12 +217,12 @@ class TestWhatAModelSays:
         [
             ("", "not JSON"),
             ("I would rather not.", "not JSON"),
-            ("[1, 2]", "no object"),
-            ("null", "no object"),
+            ("[1, 2]", "not a JSON object"),
+            ("null", "not a JSON object"),
             ('{"decision": "create", "decision": "nothing"}', "twice"),
             ("[" * 100_000, "too deeply"),
             ('{"a": "' + "x" * (2 << 20) + '"}', "too long"),
-            ({"decision": "delete", "reason": "x"}, "none of"),
+            ({"decision": "delete", "reason": "x"}, "must be create, improve or nothing"),
             ({"decision": ["create"], "reason": "x"}, "not text"),
             ({"decision": 7}, "not text"),
             ({"decision": 0.5}, "no integer"),
@@ -242,7 +242,7 @@ class TestWhatAModelSays:
             (skill(body="x \udce2 x"), "half a character"),
             (skill(body="# Key\n\nUse AKIAIOSFODNN7EXAMPLQ then.\n"), "secret"),
             (skill(body="<<<<<<< ours\nx\n=======\ny\n>>>>>>> theirs\n"), "merge"),
-            (skill(decision="improve", name="unseen"), "no skill that you were shown"),
+            (skill(decision="improve", name="unseen"), "none of the skills shown to you"),
         ],
         ids=lambda value: str(value)[:40] if isinstance(value, str) else "",
     )
@@ -274,7 +274,7 @@ class TestWhatAModelSays:
         brain.upsert_skill("oracle-manipulation", body, description="Use when a price is read.")
         receipt = HARD._replace(task="oracle price")
         model = FakeModel(*[skill(decision="improve", body="# Oracles\n\nAll new.\n")] * MAX_ROUNDS)
-        with pytest.raises(ModelError, match="throws away"):
+        with pytest.raises(ModelError, match="it removes"):
             synthesize(brain, receipt, model)
         assert brain.view_skill("oracle-manipulation").version == 1
 

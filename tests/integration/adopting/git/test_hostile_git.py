@@ -116,7 +116,7 @@ def test_a_git_that_waits_for_ever_is_given_up(
     with pytest.raises(InvalidInput) as caught:
         adopt(repo.path, tmp_path / "brain", "git")
     assert caught.value.code == "git_hangs" and "for 0.2 seconds" in caught.value.message
-    assert "adopt a clone of it" in caught.value.hint and not (tmp_path / "brain").exists()
+    assert "adopt a clone" in caught.value.hint and not (tmp_path / "brain").exists()
 
 
 def test_a_commit_of_very_many_paths_made_of_few_trees_is_refused_before_they_are_listed(
