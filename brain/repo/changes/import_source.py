@@ -17,7 +17,7 @@ from ...objects import lineage, operation, paths
 from ...objects.snapshot import MAX_PARENTS
 from ...objects.tree_entry import TreeEntry
 from ...results import Imported, Notice
-from ..core.checkout import Progress, no_progress
+from ...util.progress import Progress, no_progress
 from ..core.path_collisions import CollisionFilter
 from ..core.read_files import READ_BATCH_BYTES
 from ..core.transaction import WriteTransaction, lock_for_writing, log_operation, store_transaction

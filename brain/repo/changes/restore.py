@@ -10,8 +10,9 @@ from ...objects import operation, paths
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import TreeEntry
 from ...results import Restored
+from ...util.progress import Progress, no_progress
 from ..core import read_files, working_copy
-from ..core.checkout import Progress, find_redacted_paths, no_progress
+from ..core.checkout import find_redacted_paths
 from ..core.manual_edits import record_manual_edits
 from ..core.path_collisions import refuse_invalid_edits
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction

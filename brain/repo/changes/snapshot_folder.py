@@ -11,9 +11,9 @@ from ...objects.bundle import Bundle
 from ...objects.operation import SnapshotOperation
 from ...objects.tree_entry import TreeEntry
 from ...results import Notice, Recorded, Status
+from ...util.progress import Progress, no_progress
 from ...worktree import file_fingerprint
 from ..core import read_files, working_copy
-from ..core.checkout import Progress, no_progress
 from ..core.pending_writes import find_pending_writes
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..open.session import Session

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ...objects.tree_entry import LINK, TreeEntry
 from ...store.protocol import LARGE_BLOB_BYTES
+from ...util.progress import Progress, no_progress
 from ...worktree import file_checkout
 from ..open.session import Session
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is done, how much of it, and of how many (0 if unknown)."""
-
 
 NO_CONTENTS: Mapping[bytes, bytes] = {}
 """No content at hand."""
 _BLOBS_PER_BATCH = 1024
 """Small blobs fetched at a time, a few megabytes."""
-
-
-def no_progress(what: str, done: int, total: int) -> None:
-    """Report nothing."""
 
 
 def write_files(

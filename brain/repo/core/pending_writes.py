@@ -17,11 +17,12 @@ from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.tree_entry import LINK, TreeEntry
 from ...store.protocol import PendingWrite, StoreTransaction
+from ...util.progress import Progress, no_progress
 from ...worktree import file_fingerprint, file_reader, symlinks
 from ...worktree.dirfd import FolderHandles, open_root
 from ..open.session import Session
 from . import checkout, working_copy
-from .checkout import NO_CONTENTS, Progress, no_progress
+from .checkout import NO_CONTENTS
 
 _MAX_NAMED_FILES = 5
 """Files that are named by one error."""

@@ -9,12 +9,12 @@ from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import TreeEntry
 from ...store.protocol import StoreTransaction
+from ...util.progress import Progress, no_progress
 from ...worktree import file_reader
 from ...worktree.file_reader import STREAMED_FILE_BYTES
 from ...worktree.walk import CandidateFile
 from ..open.session import Session
 from ..read import skill_rows
-from .checkout import Progress, no_progress
 
 READ_BATCH_BYTES = 1 << 20
 """Content read, and handed to the store, at a time."""

@@ -26,9 +26,9 @@ from ...objects.snapshot import SNAPSHOT_FORMAT, Snapshot
 from ...objects.tree_entry import TreeEntry
 from ...store.protocol import ObjectKind, StoreTransaction
 from ...store.writer_lock import writer_lock
+from ...util.progress import Progress, no_progress
 from ..open.session import Session, head_ref, validate_text
 from ..read import cache_update, lineage_cache
-from .checkout import Progress, no_progress
 from .current_run import current_draft
 from .path_collisions import refuse_invalid_edits
 from .pending_writes import add_pending_writes, apply_pending_writes, recover_pending_writes

@@ -14,12 +14,12 @@ from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import TreeEntry
 from ...store.protocol import StoreTransaction
+from ...util.progress import Progress, no_progress
 from ...worktree import file_fingerprint, file_reader
 from ...worktree.dirfd import FolderHandles, open_root
 from ...worktree.walk import CandidateFile
 from ..open.session import Session
 from . import read_files
-from .checkout import Progress, no_progress
 
 if TYPE_CHECKING:  # an upsert does not scan, and starts the faster for it
     from ...worktree.scan import ScanResult

@@ -8,8 +8,9 @@ from ... import limits
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...results import Branch, Branches, Switched
+from ...util.progress import Progress, no_progress
 from ..core import working_copy
-from ..core.checkout import Progress, find_redacted_paths, no_progress
+from ..core.checkout import find_redacted_paths
 from ..core.manual_edits import record_manual_edits
 from ..core.path_collisions import refuse_invalid_bundle
 from ..core.transaction import lock_for_writing, log_operation, store_transaction, write_transaction

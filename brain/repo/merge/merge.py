@@ -13,8 +13,8 @@ from ...objects import ancestry, operation
 from ...objects import bundle as bundles
 from ...results import MergeConflict, Merged, MergedSkill
 from ...skills import skill_version
+from ...util.progress import Progress, no_progress
 from ..core import working_copy
-from ..core.checkout import Progress, no_progress
 from ..core.manual_edits import record_manual_edits
 from ..core.path_collisions import refuse_invalid_bundle
 from ..core.transaction import (
