@@ -41,18 +41,18 @@ def main(folder: Path) -> None:
     with Brain.init(folder, author="auditor") as brain:
         learner = Learner(brain, FakeModel(FIRST, WRONG, BETTER, NOTHING))
 
-        with brain.task("Audit the vault", agent="auditor", at_end=learner) as task:
+        with brain.task("Audit the vault", agent="auditor", on_success=learner) as task:
             task.tool("terminal", "forge test", error="exit 1: price is stale")
             task.tool("terminal", "forge test --fork", "ok")
         tell(learner)
 
-        with brain.task("Audit the pool", agent="auditor", at_end=learner) as task:
+        with brain.task("Audit the pool", agent="auditor", on_success=learner) as task:
             task.skill_load("stale-price-feeds")
             for feed in range(5):
                 task.tool("read_feed", {"feed": feed}, "1.00")
         tell(learner)
 
-        with brain.task("Look around", agent="auditor", at_end=learner) as task:
+        with brain.task("Look around", agent="auditor", on_success=learner) as task:
             task.tool("terminal", "ls", "vault.sol")
         tell(learner)
 

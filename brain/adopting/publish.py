@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from ..api.brain import Brain
 from ..results import Notice, Published
 from ..worktree.dirfd import FolderHandles, open_root
 from ..worktree.file_checkout import remove_working_file, write_working_files
 from .adopt import build_source
+from .brain_protocol import AdoptionBrain
 from .layouts import HomeLayout
 from .publish_lock import clear_leftovers, hold_publish_lock
 from .publish_manifest import (
@@ -55,7 +55,7 @@ DEFAULT_REQUEST = PublishRequest()
 
 
 def publish(
-    brain: Brain, client: str, folder: Path, request: PublishRequest = DEFAULT_REQUEST
+    brain: AdoptionBrain, client: str, folder: Path, request: PublishRequest = DEFAULT_REQUEST
 ) -> Published:
     """Write what a client has a place for into its folder, and remove what is gone.
 
@@ -78,11 +78,11 @@ class _Publication:
     """One publication: what is to lie there, what does, and what follows from it."""
 
     def __init__(
-        self, brain: Brain, folder: Path, layout: HomeLayout, request: PublishRequest
+        self, brain: AdoptionBrain, folder: Path, layout: HomeLayout, request: PublishRequest
     ) -> None:
         self.conflicts: list[Notice] = []
         self._brain, self._folder, self._layout = brain, folder, layout
-        self._snapshot = brain.show(request.rev).info.snapshot
+        self._snapshot = brain.history.show(request.rev).info.snapshot
         self._form = RenderForm(layout.kind, frozenset() if request.strict else layout.kept_fields)
         self._records = load_records(folder) if folder.is_dir() else []
         own_records = [record for record in self._records if self._is_own_record(record)]
@@ -181,13 +181,13 @@ class _Publication:
 
 
 def _adopted_states(
-    brain: Brain, folder: Path, made: PublishPlan, layout: HomeLayout
+    brain: AdoptionBrain, folder: Path, made: PublishPlan, layout: HomeLayout
 ) -> dict[str, str]:
     """Return the states of the files that were there when the folder was last adopted."""
     branch = build_source(DetectedSource(layout.kind, folder, "", 0, None)).branch
-    if branch not in {row.name for row in brain.branches().branches}:
+    if branch not in {row.name for row in brain.branches.list().branches}:
         return {}
-    then = {info.path: info for info in brain.files(branch)}
+    then = {info.path: info for info in brain.files.list(branch)}
     return {
         path: info_state(then[planned.info.path])
         for path, planned in made.files.items()

@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import Locked, printable_text
+from ..repo.open.discovery import is_brain
 from ..worktree.dirfd import open_root
 from ..worktree.file_writer import remove_temporary_files
-from .create_brain import is_brain
 
 
 @contextmanager

@@ -17,12 +17,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ..api.brain import Brain
 from ..digest import blob_id
 from ..errors import InvalidInput, NotFound, printable_text
 from ..merging import content_merge
 from ..skills.skill_layout import SKILL_FILES
 from ..skills.spec_export import export_to_spec
+from .brain_protocol import AdoptionBrain
 from .ignore_filter import StepFiles
 from .layouts import LAYOUT_BY_KIND
 from .publish_manifest import (
@@ -48,7 +48,7 @@ class PublishedState(NamedTuple):
     planned: Mapping[str, PlannedFile]
 
 
-def find_published_state(brain: Brain, found: DetectedSource) -> PublishedState | None:
+def find_published_state(brain: AdoptionBrain, found: DetectedSource) -> PublishedState | None:
     """Return what this brain has published at a source, None if nothing that it still knows.
 
     Raises `InvalidInput` (`bad_record`; `not_of_head` for a snapshot of another branch).
@@ -68,14 +68,14 @@ def find_published_state(brain: Brain, found: DetectedSource) -> PublishedState 
     return None
 
 
-def _has_snapshot(brain: Brain, record: PublishRecord) -> bool:
+def _has_snapshot(brain: AdoptionBrain, record: PublishRecord) -> bool:
     """Tell whether the brain has the snapshot; it is refused where the head has it not."""
     try:
-        if brain.show(record.snapshot).info.snapshot != record.snapshot:
+        if brain.history.show(record.snapshot).info.snapshot != record.snapshot:
             return False
     except (NotFound, InvalidInput):
         return False
-    if brain.ancestry(record.snapshot).descends:
+    if brain.history.check_ancestry(record.snapshot).descends:
         return True
     raise InvalidInput(
         f"what was published there is snapshot {printable_text(record.snapshot)}, "
@@ -86,19 +86,19 @@ def _has_snapshot(brain: Brain, record: PublishRecord) -> bool:
     )
 
 
-def move_source_branch(brain: Brain, branch: str, snapshot: str) -> None:
+def move_source_branch(brain: AdoptionBrain, branch: str, snapshot: str) -> None:
     """Let the branch of a source stand at the snapshot that was published, or beyond it."""
-    heads = {row.name: row.snapshot for row in brain.branches().branches}
+    heads = {row.name: row.snapshot for row in brain.branches.list().branches}
     tip = heads.get(branch)
     if tip is not None:
-        if not brain.ancestry(tip, snapshot).descends or tip == snapshot:
+        if not brain.history.check_ancestry(tip, snapshot).descends or tip == snapshot:
             return
-        brain.delete_branch(branch)
-    brain.create_branch(branch, snapshot)
+        brain.branches.delete(branch)
+    brain.branches.create(branch, snapshot)
 
 
 def restore_published_form(
-    brain: Brain,
+    brain: AdoptionBrain,
     root: Path,
     published: PublishedState,
     steps: Iterator[ImportStep],
@@ -114,7 +114,11 @@ def restore_published_form(
 
 
 def _restore_step_files(
-    brain: Brain, root: Path, published: PublishedState, step: ImportStep, states: SourceStates
+    brain: AdoptionBrain,
+    root: Path,
+    published: PublishedState,
+    step: ImportStep,
+    states: SourceStates,
 ) -> StepFiles:
     for path, file in step.files:
         home = states.source_paths.get(path, "")
@@ -124,7 +128,7 @@ def _restore_step_files(
             continue
         if row.path != path:
             states.source_paths[row.path] = states.source_paths.pop(path)
-        content = brain.read_file(row.path, published.snapshot)
+        content = brain.files.read(row.path, published.snapshot)
         if file_state(file) in (row.state, row.was):
             yield row.path, SourceFile(ENTRY_KINDS[published.planned[home].info.kind], content)
         else:

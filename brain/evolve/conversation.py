@@ -21,7 +21,7 @@ from .synthesis_prompt import KnownSkill
 from .transcript import render_transcript
 
 if TYPE_CHECKING:
-    from ..api.brain import Brain
+    from .brain_protocol import LearningBrain
 
 MAX_ROUNDS = 3
 """Answers that are asked for at most: what cannot be taken is said, and asked for again."""
@@ -56,7 +56,7 @@ class Conversation:
         self._shown_skills = {one.slug: one for one in known}
         self._compared = False
 
-    def draft(self, brain: Brain, first: str) -> SkillDraft | NoSkill:
+    def draft(self, brain: LearningBrain, first: str) -> SkillDraft | NoSkill:
         """Ask until an answer can be taken. Raises `ModelError`; the brain is only read."""
         question, fault = first, BrainError("it gave none")
         for _ in range(MAX_ROUNDS):
@@ -92,7 +92,9 @@ class Conversation:
         )
         return answer.text
 
-    def _unseen_similar(self, brain: Brain, found: SkillDraft | NoSkill) -> list[KnownSkill]:
+    def _unseen_similar(
+        self, brain: LearningBrain, found: SkillDraft | NoSkill
+    ) -> list[KnownSkill]:
         """Return the existing skills that a new one would replace or nearly duplicate.
 
         They are shown once; a model that then still wants a new skill may have it, unless
@@ -102,7 +104,7 @@ class Conversation:
             return []
         near = [found.slug] if _skill_exists(brain, found.slug) else []
         if not near and not self._compared:
-            alike = brain.similar_skills(found.name, found.description, found.body)
+            alike = brain.skills.find_duplicates(found.name, found.description, found.body)
             near = [one.slug for one in alike if one.slug not in self._shown_skills]
         self._compared = True
         known = [load_known_skill(brain, slug) for slug in near]
@@ -110,10 +112,14 @@ class Conversation:
         return known
 
 
-def related_skills(brain: Brain, receipt: Receipt) -> list[KnownSkill]:
+def related_skills(brain: LearningBrain, receipt: Receipt) -> list[KnownSkill]:
     """Return the skills that a run may have something to add to: those it read come first."""
     loaded = [step.name for step in receipt.steps if step.kind in ("skill_load", "skill_create")]
-    found = [one.slug for one in brain.select(receipt.task, _MAX_RELATED)] if receipt.task else []
+    found = (
+        [one.slug for one in brain.skills.select(receipt.task, _MAX_RELATED)]
+        if receipt.task
+        else []
+    )
     slugs = [slug for slug in dict.fromkeys([*loaded, *found]) if _skill_exists(brain, slug)]
     return [load_known_skill(brain, slug) for slug in slugs[:_MAX_RELATED]]
 
@@ -123,17 +129,17 @@ def first_message(receipt: Receipt, known: Sequence[KnownSkill]) -> str:
     return synthesis_prompt.decision_message(render_transcript(receipt), known)
 
 
-def load_known_skill(brain: Brain, slug: str) -> KnownSkill:
+def load_known_skill(brain: LearningBrain, slug: str) -> KnownSkill:
     """Return an existing skill as it is shown to a model."""
-    view = brain.view_skill(slug)
+    view = brain.skills.view(slug)
     return KnownSkill(
         view.slug, view.name, view.description, str(view.version), view.body.strip() + "\n"
     )
 
 
-def _skill_exists(brain: Brain, slug: str) -> bool:
+def _skill_exists(brain: LearningBrain, slug: str) -> bool:
     try:
-        brain.view_skill(slug)
+        brain.skills.view(slug)
     except (NotFound, InvalidInput):
         return False
     return True

@@ -12,25 +12,24 @@ from .synthesis import draft_message, draft_skill, synthesis_result
 from .triggers import find_trigger
 
 if TYPE_CHECKING:
-    from ..api.brain import Brain
-    from ..api.tasks import Task
+    from .brain_protocol import LearningBrain, LearningTask
     from .model import Model
 
 
 class Learner:
-    """Makes skills of runs as they end: `brain.task("…", at_end=Learner(brain, model))`.
+    """Makes skills of runs as they end: `brain.task("…", on_success=Learner(brain, model))`.
 
     The calls of the model and the skill become steps of the run itself. A failure fails no
     run: it is noted as a step, and `error` holds it. `result` is that of the last run.
     """
 
-    def __init__(self, brain: Brain, model: Model) -> None:
+    def __init__(self, brain: LearningBrain, model: Model) -> None:
         self._brain = brain
         self._model = model
         self.result: Synthesized | None = None
         self.error: BrainError | None = None
 
-    def __call__(self, task: Task) -> None:
+    def __call__(self, task: LearningTask) -> None:
         """Learn from a task that is about to end."""
         self.result = self.error = None
         try:
@@ -38,16 +37,16 @@ class Learner:
         except BrainError as error:
             self.error = error
 
-    def _learn(self, task: Task) -> Synthesized:
-        so_far = task.so_far
-        trigger = find_trigger(so_far.steps, self._brain.synthesis_policy())
+    def _learn(self, task: LearningTask) -> Synthesized:
+        so_far = task.build_receipt()
+        trigger = find_trigger(so_far.steps, self._brain.receipts.read_synthesis_policy())
         calls: list[ModelCall] = []
         if not trigger:
             return synthesis_result(self._model, "", NoSkill("the task was not hard"), calls, None)
 
         def record_call(call: ModelCall) -> None:
             calls.append(call)
-            task.llm(
+            task.record_model_call(
                 self._model.name,
                 call.prompt,
                 call.answer.text,
@@ -59,7 +58,7 @@ class Learner:
         draft = draft_skill(self._brain, so_far, self._model, record_call)
         upserted = None
         if isinstance(draft, SkillDraft):
-            upserted = task.skill_create(
+            upserted = task.upsert_skill(
                 draft.name,
                 draft.body,
                 description=draft.description,

@@ -22,8 +22,8 @@ from .transcript import mask_text
 from .triggers import find_trigger
 
 if TYPE_CHECKING:
-    from ..api.brain import Brain
     from ..repo.open.manifest import SynthesisPolicy
+    from .brain_protocol import LearningBrain
     from .model import Model
 
 SYNTHESIS_AGENT = "brain evolve"
@@ -33,7 +33,7 @@ CREATED, IMPROVED, NOTHING, NOT_HARD = "created", "improved", "nothing", "not_ha
 
 
 def synthesize(
-    brain: Brain,
+    brain: LearningBrain,
     receipt: Receipt,
     model: Model,
     *,
@@ -46,9 +46,9 @@ def synthesize(
     `receipt` has all steps of the run. `policy` is that of the manifest if it is not given;
     with `anyway` any run is hard enough. With `dry_run` nothing is recorded. The snapshot
     carries a receipt with the calls of the model. Raises `ModelError`, or as
-    `Brain.upsert_skill`; then the brain is as it was.
+    `brain.skills.upsert`; then the brain is as it was.
     """
-    trigger = find_trigger(receipt.steps, policy or brain.synthesis_policy()) or (
+    trigger = find_trigger(receipt.steps, policy or brain.receipts.read_synthesis_policy()) or (
         ASKED_TRIGGER if anyway else ""
     )
     calls: list[ModelCall] = []
@@ -57,7 +57,7 @@ def synthesize(
     draft = draft_skill(brain, receipt, model, calls.append)
     upserted = None
     if isinstance(draft, SkillDraft) and not dry_run:
-        upserted = brain.upsert_skill(
+        upserted = brain.skills.upsert(
             draft.name,
             draft.body,
             description=draft.description,
@@ -69,7 +69,7 @@ def synthesize(
 
 
 def draft_skill(
-    brain: Brain, receipt: Receipt, model: Model, record_call: CallRecorder
+    brain: LearningBrain, receipt: Receipt, model: Model, record_call: CallRecorder
 ) -> SkillDraft | NoSkill:
     """Return what a model makes of a run; `note` is told each call of it. Raises `ModelError`."""
     known = related_skills(brain, receipt)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         FileInfo,
         Imported,
         Init,
+        MemoryChanged,
+        MemoryRead,
         Notice,
         Published,
         Recorded,
@@ -133,6 +135,8 @@ __all__ = [
     "LeftOutBrain",
     "LogAnchor",
     "LogInclusion",
+    "MemoryChanged",
+    "MemoryRead",
     "MergeConflict",
     "Merged",
     "MergedSkill",
@@ -184,8 +188,8 @@ __all__ = [
 
 _KINDS = {
     "folder_changes": (
-        "Adopted AdoptedFile Collected FileInfo Imported Init Notice Published Recorded "
-        "Redacted Restored Status Watched"
+        "Adopted AdoptedFile Collected FileInfo Imported Init MemoryChanged MemoryRead Notice "
+        "Published Recorded Redacted Restored Status Watched"
     ),
     "history": (
         "BisectTest Bisected BlameLine Diff DiffStat FileState Operation PathChange "

@@ -190,3 +190,28 @@ class Published(NamedTuple):
     unchanged: int
     conflicts: list[Notice]
     left_out: list[Notice]
+
+
+class MemoryRead(NamedTuple):
+    """A memory: its file, text, and entries; their size and the limit in characters."""
+
+    path: str
+    text: str
+    entries: list[str]
+    characters: int
+    limit: int
+
+
+class MemoryChanged(NamedTuple):
+    """The outcome of changes to a memory; `entries` is their number, sizes are in characters.
+
+    `commitment` is there if the manifest asks for one.
+    """
+
+    path: str
+    entries: int
+    characters: int
+    limit: int
+    snapshot: str
+    changed: bool
+    commitment: Committed | NotCommitted | None = None

@@ -58,6 +58,14 @@ def parse_json(data: bytes, max_depth: int, max_values: int, make_error: MakeErr
         raise make_error(f"not JSON: {printable_text(error)}", "bad_json") from error
 
 
+def reject_duplicate_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, as `object_pairs_hook`. Raises `ValueError` for a repeated name."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name is given twice")
+    return found
+
+
 def nesting_depth(data: bytes, limit: int) -> int:
     """Return how deep the lists and objects of a text of JSON are nested, or no less.
 

@@ -14,7 +14,8 @@ from ...chain.ledger_protocol import Commitment, CommitRequest
 from ...errors import BrainError, NoBrain, error_from_os, printable_text
 from ...results import Batch, Committed, LeftOutBrain
 from ...store.sqlite_store import open_store_or_readonly
-from ..open.session import CONTROL_FOLDER, Session
+from ..open.discovery import CONTROL_FOLDER
+from ..open.session import Session
 from . import commit, last_seen_head
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -13,13 +12,14 @@ from typing import TYPE_CHECKING
 from ... import limits
 from ...cache.cache_folder import DERIVATION_VERSION
 from ...digest import blob_id
-from ...errors import InvalidInput, NoBrain, StoreError, printable_text
+from ...errors import InvalidInput, StoreError
 from ...objects import snapshot as snapshots
 from ...objects import verified_decode
 from ...objects.bundle import Bundle
 from ...objects.node_cache import NodeCache
 from ...objects.snapshot import Snapshot
 from ...store.protocol import ObjectKind, Store, StoreReader
+from .discovery import CONTROL_FOLDER, is_safe_cache_path
 
 if TYPE_CHECKING:
     from ...cache.derived_cache import DerivedCache, StagedDerivation
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from ...search.session_cache import SearchCache
     from ...skills.index_lines import IndexText
     from ...skills.skill_metadata import SkillMetadata
-
-CONTROL_FOLDER = ".brain"
-"""The folder, inside a brain's, that holds the store."""
 
 SigningKeyProvider = Callable[[], bytes]
 """Returns a private key, 32 bytes; called whenever one is needed, and not before."""
@@ -125,7 +122,7 @@ class Session:
     def _open_cache(self) -> DerivedCache:
         from ...cache.derived_cache import open_cache
 
-        may_keep = partial(_is_safe_cache_path, self.root)
+        may_keep = partial(is_safe_cache_path, self.root)
         cache = open_cache(
             self.brain_id(), DERIVATION_VERSION, self._compute_redaction_digest(), may_keep
         )
@@ -364,46 +361,3 @@ def validate_text(text: str, most: int, what: str) -> str:
 def head_ref(branch: str) -> str:
     """Return the ref of a branch."""
     return f"heads/{branch}"
-
-
-def find_brain(start: Path) -> Path:
-    """Return the nearest folder, from `start` upwards, that holds a brain.
-
-    One that lies in what another brain holds, such as in a skill, is not that of whoever works
-    there: the outer one is. A `.brain` that is a link is passed over. Raises `NoBrain`.
-    """
-    here = start.absolute()
-    found: Path | None = None
-    for folder in (here, *here.parents):
-        if has_brain(folder) and (found is None or _is_tracked_folder(folder, found)):
-            found = folder
-    if found is not None:
-        return found
-    raise NoBrain(
-        f"no brain in {printable_text(here)} or above",
-        hint="make one with `brain init`, or name one with -C",
-    )
-
-
-def has_brain(folder: Path) -> bool:
-    """Tell whether a folder has a store of its own, which it does not reach through a link."""
-    control = folder / CONTROL_FOLDER
-    return (control / "store.db").is_file() and not control.is_symlink()
-
-
-def _is_safe_cache_path(root: Path, path: str) -> bool:
-    """Tell whether the user's cache may lie at `path`, which others must not be able to write."""
-    place, here = Path(path), Path(os.path.realpath(root))
-    if not place.is_relative_to(here):
-        return True
-    return not place.is_relative_to(here / CONTROL_FOLDER) and not _is_tracked_folder(here, place)
-
-
-def _is_tracked_folder(root: Path, folder: Path) -> bool:
-    """Tell whether `folder` is a part of what the brain at `root` holds."""
-    from ...worktree.scan_paths import is_path_ignored
-
-    try:
-        return not is_path_ignored(root, f"{folder.relative_to(root).as_posix()}/x")
-    except InvalidInput:  # rules that cannot be read leave nothing out
-        return True

@@ -119,7 +119,7 @@ class BrainPool:
                 self._clients.popitem(last=False)[1].close()
             proposing = self.mode == PROPOSE_MODE
             made = (
-                self._base_brain.proposal(name, author=name)
+                self._base_brain.proposals.open(name, author=name)
                 if proposing
                 else self._open_brain(name)
             )

@@ -39,7 +39,7 @@ def parse_arguments(text: str | bytes) -> dict[str, Any]:
         raise _bad_arguments("they are nested too deeply")
     try:
         found = json.loads(
-            text, object_pairs_hook=reject_duplicate_names, parse_constant=_refuse_constant
+            text, object_pairs_hook=strict_json.reject_duplicate_names, parse_constant=_refuse_constant
         )
     except json.JSONDecodeError as error:
         raise _bad_arguments(f"they are not JSON: {error}") from error
@@ -78,14 +78,6 @@ def _drop_nulls(value: Any) -> Any:
 
 def _bad_arguments(fault: str) -> ToolFailure:
     return ToolFailure(f"These arguments cannot be taken: {fault}.", code="bad_arguments")
-
-
-def reject_duplicate_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON that is being read. Raises `ValueError` for a name given twice."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name is given twice")
-    return found
 
 
 def _refuse_constant(name: str) -> NoReturn:

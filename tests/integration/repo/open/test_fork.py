@@ -102,7 +102,7 @@ def test_an_origin_that_is_not_at_hand_is_not_compared(brain: Brain, tmp_path: P
     brain.fork(tmp_path / "child")
     with Brain.open(tmp_path / "child") as child:
         db = child._session.store._db  # type: ignore[attr-defined]
-        db.run("DELETE FROM objects WHERE id = ?", (bytes.fromhex(brain.head),))
+        db.execute("DELETE FROM objects WHERE id = ?", (bytes.fromhex(brain.head),))
         begun_anew(child, bundle=bundles.bundle_id(bundles.EMPTY_BUNDLE))
     assert verify_folder(tmp_path / "child", False).findings == []
 

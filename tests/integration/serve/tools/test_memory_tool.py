@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brain import Brain
-from brain.serve.tools import Toolbox, memory_entries
+from brain.repo.index import memory_entries
+from brain.serve.tools import Toolbox
 from tests.integration.serve.tools.conftest import ToolCaller
 
 
