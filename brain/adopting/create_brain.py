@@ -17,8 +17,7 @@ from ..repo.changes.undo import list_operations
 from ..repo.maintenance.create import INITIAL_FOLDERS
 from ..repo.open import manifest
 from ..repo.open.discovery import CONTROL_FOLDER, is_brain
-from ..repo.open.session import Session
-from ..store.sqlite_store import open_store_or_readonly
+from ..repo.open.session import open_session
 from ..worktree.ignore_rules import IGNORE_FILE_NAME as IGNORE
 from .brain_protocol import AdoptionBrain
 from .layouts import LAYOUT_BY_KIND, HomeLayout
@@ -93,7 +92,7 @@ def _has_snapshots(folder: Path) -> bool:
     if not is_brain(folder):
         return False
     try:
-        session = Session(folder.absolute(), open_store_or_readonly(folder / CONTROL_FOLDER))
+        session = open_session(folder)
         try:
             return len(list_operations(session, 2)) > 1
         finally:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
-from ..repo.open.discovery import CONTROL_FOLDER, find_brain, is_brain
-from ..repo.open.session import Session
+from ..repo.open.discovery import find_brain, is_brain
+from ..repo.open.session import open_session
 from ._old import OldMethods
 from .opened import call_system, progress_args
 
@@ -81,13 +81,7 @@ class Brain(OldMethods):
         A store without write permission can be read. Raises `NoBrain`, or `StoreError` for a
         damaged store.
         """
-        from ..errors import NoBrain, printable_text
-        from ..store.sqlite_store import open_store_or_readonly
-
-        root = Path(path).absolute()
-        if not is_brain(root):
-            raise NoBrain(f"no brain in {printable_text(root)}", hint="make one with `brain init`")
-        session = Session(root, call_system(open_store_or_readonly, root / CONTROL_FOLDER), author)
+        session = call_system(open_session, Path(path), author)
         session.sign_with = sign_with
         session.open_embedder = embedder
         session.progress = progress

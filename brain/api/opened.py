@@ -93,7 +93,7 @@ def call_system(action: Callable[..., T], *args: Any) -> T:
 
 
 def progress_args(progress: Progress | None) -> tuple[Progress, ...]:
-    """Return the arguments that pass a progress on; none, so that the default of an action holds."""
+    """Return the progress as arguments; none if it is None, so that an action's default holds."""
     return () if progress is None else (progress,)
 
 

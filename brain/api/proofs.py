@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING
 from .opened import Part
 
 if TYPE_CHECKING:
+    from io import RawIOBase
+
+    from ..results import EquivocationResult, Proof
+
+if TYPE_CHECKING:
     pass
 
 
@@ -42,3 +47,20 @@ class ProofsPart(Part):
         from ..repo.history import prove
 
         return self._opened.run(prove.prove_descent, ancestor, rev)
+
+    @staticmethod
+    def check(
+        data: bytes, *, content: RawIOBase | None = None, brain: str = "", snapshot: str = ""
+    ) -> Proof | EquivocationResult:
+        """Check a proof, also one of equivocation, without any brain; return what it shows.
+
+        `content` is the file that it is about; `brain` and `snapshot` are the ids it must be
+        about. Raises `ProofError`, or `InvalidInput` (`bad_id`, `no_content`).
+        """
+        from ..trust.equivocation_proof import check_equivocation, is_equivocation_proof
+
+        if b"equivocation" in data and is_equivocation_proof(data):
+            return check_equivocation(data, brain=brain, snapshot=snapshot)
+        from ..proofs.proof_verification import check_proof
+
+        return check_proof(data, content=content, brain=brain, snapshot=snapshot)
