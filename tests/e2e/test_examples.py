@@ -23,7 +23,7 @@ def test_the_example_of_learning_goes_up_and_back(project: Path, tmp_path: Path)
     done = run(project, "learn.py", str(tmp_path / "learner"))
     assert (done.returncode, done.stderr) == (0, "")
     assert "oracle-manipulation went 1 → 2" in done.stdout
-    assert "Record changes made by hand" in done.stdout
+    assert "Record manual edits" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("▸ oracle-manipulation: ")
 
 

@@ -12,10 +12,9 @@ from ...objects.tree_entry import TreeEntry
 from ...results import Restored
 from ...util.progress import Progress, no_progress
 from ..core import read_files, working_copy
-from ..core.checkout import find_redacted_paths
-from ..core.manual_edits import record_manual_edits
 from ..core.path_collisions import refuse_invalid_edits
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
+from ..core.working_copy import find_redacted_paths
 from ..open.session import Session
 from ..read.revisions import resolve_revision
 
@@ -46,7 +45,7 @@ def restore_files(
                 for path, entry in folder_edits.items()
                 if entry and entry != head.get(path)
             }
-            record_manual_edits(txn, unseen)
+            txn.record_manual_edits(unseen)
             known = {**head, **unseen}
             gone = find_redacted_paths(session, target.values())
             edits = _diff_entries(known, target, gone)

@@ -21,8 +21,8 @@ from ...util.progress import Progress, no_progress
 from ...worktree import file_fingerprint, file_reader, symlinks
 from ...worktree.dirfd import FolderHandles, open_root
 from ..open.session import Session
-from . import checkout, working_copy
-from .checkout import NO_CONTENTS
+from . import working_copy
+from .working_copy import NO_CONTENTS
 
 _MAX_NAMED_FILES = 5
 """Files that are named by one error."""
@@ -126,7 +126,7 @@ def apply_pending_writes(
     """Write files that were announced, and take them off the list."""
     if writes:
         with _add_recorded_hint():
-            checkout.write_files(session, writes, progress, contents)
+            working_copy.write_files(session, writes, progress, contents)
         session.store.clear_pending_writes()
 
 
@@ -139,7 +139,7 @@ def recover_pending_writes(session: Session, rows: list[PendingWrite]) -> None:
     if checked.not_in_head:
         raise _foreign_pending_error(checked.not_in_head)
     with _add_recorded_hint("; `brain doctor --repair` gives it up"):
-        checkout.write_files(session, _select_untouched(session, checked.writes))
+        working_copy.write_files(session, _select_untouched(session, checked.writes))
     session.store.clear_pending_writes()
 
 
@@ -236,7 +236,7 @@ def write_or_drop_pending(session: Session) -> Iterator[tuple[str, str]]:
     yield from ((path, "the head does not say so") for path in checked.not_in_head)
     for path, entry in _select_untouched(session, checked.writes).items():
         try:
-            checkout.write_files(session, {path: entry})
+            working_copy.write_files(session, {path: entry})
         except BrainError as error:
             yield path, error.message
     session.store.clear_pending_writes()

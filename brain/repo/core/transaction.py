@@ -109,6 +109,12 @@ class WriteTransaction:
             self.bundle, after, edits, operation, message, NO_DIGEST, merged, author_and_time
         )
 
+    def record_manual_edits(self, edits: Mapping[str, TreeEntry | None]) -> None:
+        """Record edits of the folder first, so that this transaction does not overwrite them."""
+        if edits:
+            self.record_external(edits, operations.snapshot_operation(), "Record manual edits")
+            self.files_base = self.head
+
     def _store_snapshot(
         self,
         before: Bundle,

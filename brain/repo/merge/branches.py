@@ -10,10 +10,9 @@ from ...objects import bundle as bundles
 from ...results import Branch, Branches, Switched
 from ...util.progress import Progress, no_progress
 from ..core import working_copy
-from ..core.checkout import find_redacted_paths
-from ..core.manual_edits import record_manual_edits
 from ..core.path_collisions import refuse_invalid_bundle
 from ..core.transaction import lock_for_writing, log_operation, store_transaction, write_transaction
+from ..core.working_copy import find_redacted_paths
 from ..open.session import Session, head_ref
 from ..read.ancestor_set import AncestorSet
 from ..read.revisions import resolve_revision
@@ -122,8 +121,8 @@ def switch_branch(session: Session, name: str, progress: Progress = no_progress)
                 differing = [
                     d.path for d in bundles.diff_bundles(session.nodes, txn.bundle, target)
                 ]
-                record_manual_edits(
-                    txn, working_copy.store_edits_at(session, txn.store_tx, txn.bundle, differing)
+                txn.record_manual_edits(
+                    working_copy.store_edits_at(session, txn.store_tx, txn.bundle, differing)
                 )
                 differences = bundles.diff_bundles(session.nodes, txn.bundle, target)
                 txn.writes = {path: now for path, _, now in differences}

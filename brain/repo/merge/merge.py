@@ -15,7 +15,6 @@ from ...results import MergeConflict, Merged, MergedSkill
 from ...skills import skill_version
 from ...util.progress import Progress, no_progress
 from ..core import working_copy
-from ..core.manual_edits import record_manual_edits
 from ..core.path_collisions import refuse_invalid_bundle
 from ..core.transaction import (
     WriteTransaction,
@@ -208,7 +207,7 @@ def _plan_merge(txn: WriteTransaction, theirs: bytes, choose: Chooser) -> _Merge
         )
         if not by_hand:
             return _drop_unchanged_edits(txn, bases, outcome, merger)
-        record_manual_edits(txn, by_hand)
+        txn.record_manual_edits(by_hand)
 
 
 def _drop_unchanged_edits(

@@ -21,7 +21,6 @@ from ...worktree.scan_paths import is_path_ignored
 from ..changes.snapshot_folder import build_snapshot_result
 from ..changes.snapshot_paths import Edits, parent_folders, refuse_new_collisions
 from ..core import working_copy
-from ..core.manual_edits import record_manual_edits
 from ..core.pending_writes import refuse_long_names
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
@@ -101,8 +100,8 @@ def _apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Ed
     session = txn.session
     now = working_copy.read_if_unchanged(session, txn.bundle, path)
     if now is None:
-        record_manual_edits(
-            txn, working_copy.store_edits_at(session, txn.store_tx, txn.bundle, [path])
+        txn.record_manual_edits(
+            working_copy.store_edits_at(session, txn.store_tx, txn.bundle, [path])
         )
     was = bundles.get_entry(session.nodes, txn.bundle, path)
     if was is not None and was.kind == LINK:

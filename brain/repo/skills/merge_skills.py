@@ -15,7 +15,6 @@ from ...results import SkillMergeResult
 from ...skills import document_parts, skill_document, skill_layout, skill_version
 from ..changes import snapshot_paths
 from ..core import working_copy
-from ..core.manual_edits import record_manual_edits
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read import lineage_cache, skill_lookup, skill_rows
@@ -52,8 +51,8 @@ def merge_skills(session: Session, request: MergeSkillsRequest) -> SkillMergeRes
     with locked_write_transaction(session, "absorb", f"merge {other} into {one}") as txn:
         ours, theirs = _find_both(session, txn.bundle, request)
         manual_edits = [*list_skill_files(txn, ours), *list_skill_files(txn, theirs)]
-        record_manual_edits(
-            txn, working_copy.store_edits_at(session, txn.store_tx, txn.bundle, manual_edits)
+        txn.record_manual_edits(
+            working_copy.store_edits_at(session, txn.store_tx, txn.bundle, manual_edits)
         )
         ours, theirs = _find_both(session, txn.bundle, request)
         return _merge_and_record(txn, ours, theirs, request)

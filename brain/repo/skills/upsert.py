@@ -20,7 +20,6 @@ from ...skills import skill_document, skill_layout, skill_version
 from ...skills.skill_metadata import read_skill_metadata
 from ...skills.slug import fold_to_slug, is_same_skill, slugify
 from ..core import working_copy
-from ..core.manual_edits import record_manual_edits
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read import skill_lookup, skill_rows
@@ -104,8 +103,8 @@ def locate_prior_text(
         )
         if category and path is None:
             candidate_paths.append(_choose_path(txn, slug, category))
-        record_manual_edits(
-            txn, working_copy.store_edits_at(session, txn.store_tx, txn.bundle, candidate_paths)
+        txn.record_manual_edits(
+            working_copy.store_edits_at(session, txn.store_tx, txn.bundle, candidate_paths)
         )
         found = skill_lookup.find_skill_or_none(session, txn.bundle, meant)
         if found is None:
@@ -268,8 +267,7 @@ def delete_skill(session: Session, text: str, message: str = "") -> Upserted:
     """
     with locked_write_transaction(session, "delete", f"delete {printable_text(text, 80)}") as txn:
         found = skill_lookup.find_skill(session, txn.bundle, text)
-        record_manual_edits(
-            txn,
+        txn.record_manual_edits(
             working_copy.store_edits_at(
                 session, txn.store_tx, txn.bundle, list_skill_files(txn, found)
             ),
@@ -324,7 +322,7 @@ def revert_skill(session: Session, text: str, to_version: str, message: str = ""
             manual_edits = working_copy.store_edits_at(
                 session, txn.store_tx, txn.bundle, list_skill_files(txn, found)
             )
-            record_manual_edits(txn, manual_edits)
+            txn.record_manual_edits(manual_edits)
             found = skill_lookup.find_skill(session, txn.bundle, text)
         current = found.card.version if found else find_last_version(txn, old_skill.slug)
         content = session.reader.read_blob(old_skill.blob)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
 from brain import Brain
-from brain.repo.core import checkout as writing
+from brain.repo.core import working_copy as writing
 from tests.support.lineages.brain_beside_model import (
     BRANCH_NAMES,
     CONFLICT_CHOICES,
