@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .common import Notice
     from .ledgers import Committed, NotCommitted
     from .merges import MergeConflict
-
-
-class Notice(NamedTuple):
-    """Something left out or odd that does not stop the work."""
-
-    code: str
-    path: str
-    message: str
 
 
 class Init(NamedTuple):

@@ -56,7 +56,7 @@ def redact_file(
             _refuse_trust_file(names)
             _refuse_unrecorded_edits(txn, names)
             for blob, there in holders.items():
-                masked_reason = secret_scan.mask_message(session, reason)
+                masked_reason = secret_scan.mask_recorded_message(session, reason)
                 _record_and_destroy(
                     txn, operation.redact_operation(path, blob, masked_reason), blob, there
                 )

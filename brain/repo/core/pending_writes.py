@@ -37,7 +37,7 @@ def add_pending_writes(
 ) -> None:
     """Put the files to be written on the list that survives a crash.
 
-    `contents` are blobs at hand. Raises `InvalidInput` (`name_too_long`, `link_outside`, and
+    `contents` has blobs in memory. Raises `InvalidInput` (`name_too_long`, `link_outside`, and
     what `paths.check` raises) and `NotFound` (`missing_object`) for one that could then not be
     written, and would keep all writers after this one waiting.
     """
@@ -123,7 +123,7 @@ def apply_pending_writes(
     progress: Progress = no_progress,
     contents: Mapping[bytes, bytes] = NO_CONTENTS,
 ) -> None:
-    """Write files that were announced, and take them off the list."""
+    """Write files from the list, then clear it."""
     if writes:
         with _add_recorded_hint():
             working_copy.write_files(session, writes, progress, contents)
@@ -220,7 +220,7 @@ def _is_content_stored(session: Session, path: str) -> bool:
     try:
         found = working_copy.hash_files(session, [file_reader.lstat_candidate(session.root, path)])
         (entry,) = found
-    except InvalidInput:  # no file, or one that changes: an edit by hand
+    except InvalidInput:  # not a regular file, or changing: a manual edit
         return False
     return session.store.has_object(entry.blob) or bool(session.store.find_redactions([entry.blob]))
 

@@ -105,7 +105,7 @@ def scan_text(session: Session, content: bytes) -> list[SecretFinding]:
     return [one for one in found if one.id not in accepted]
 
 
-def mask_message(session: Session, message: str) -> str:
+def mask_recorded_message(session: Session, message: str) -> str:
     """Return a message with what looks like a secret in it, and is not accepted, taken out."""
     data = message.encode("utf-8", "surrogatepass")
     found = find_secrets(data)

@@ -57,7 +57,7 @@ def scan_folder(session: Session, progress: Progress = no_progress) -> FolderSca
     from ...worktree.scan import scan_files
 
     rules = IgnoreRules.load(session.root)
-    session.drop_collected()  # what is at hand of a bundle may have been collected since
+    session.drop_collected()  # bundles in memory may have been collected since
     cache = stat_cache.load_stat_cache(stat_cache_file(session), rules.fingerprint)
     base = bundles.EMPTY_BUNDLE
     if cache is not None:
