@@ -34,7 +34,7 @@ def test_the_example_of_an_audit_verifies_and_notices_damage(project: Path, tmp_
     run(project, "learn.py", str(tmp_path / "learner"))
     with Brain.open(tmp_path / "learner") as brain:
         database = brain._session.store._db  # type: ignore[attr-defined]
-        database.run("UPDATE blobs SET data = X'00'")
+        database.execute("UPDATE blobs SET data = X'00'")
     assert run(project, "audit.py", str(tmp_path / "learner")).returncode == 3
 
 
