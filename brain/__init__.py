@@ -3,7 +3,7 @@
     from brain import Brain
 
     with Brain.open("my-agent") as brain:
-        brain.upsert_skill("Oracle manipulation", "Check freshness first.\\n")
+        brain.skills.upsert("Oracle manipulation", "Check freshness first.\\n")
 
 The names below are loaded when they are first used, so that `import brain` costs
 next to nothing and a program pays only for the parts it calls.
@@ -17,8 +17,8 @@ TYPE_CHECKING = False  # as type checkers see it; importing typing costs more th
 if TYPE_CHECKING:
     from typing import Any
 
-    from .api.brain import Brain, find_brain
-    from .api.fleet import commit_batch
+    from .api.batch import commit_batch
+    from .api.brain import Brain
     from .chain.evidence.offline_check import check_evidence
     from .errors import (
         BrainError,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         VerificationFailed,
     )
     from .proofs.proof_verification import check_proof
+    from .repo.open.discovery import find_brain
     from .trust.equivocation_proof import check_equivocation
 
 __all__ = [
@@ -66,8 +67,8 @@ _HOMES = {
     "check_equivocation": ".trust.equivocation_proof",
     "check_evidence": ".chain.evidence.offline_check",
     "check_proof": ".proofs.proof_verification",
-    "commit_batch": ".api.fleet",
-    "find_brain": ".repo.open.session",
+    "commit_batch": ".api.batch",
+    "find_brain": ".repo.open.discovery",
 }
 
 

@@ -14,10 +14,10 @@ from brain import Brain
 def audit(folder: Path) -> bool:
     """Print the lineage in words and tell whether it verifies."""
     with Brain.open(folder) as brain:
-        for entry in brain.log():
+        for entry in brain.history.log():
             changes = []
             if entry.parents:
-                diff = brain.diff(entry.parents[0], entry.snapshot)
+                diff = brain.history.diff(entry.parents[0], entry.snapshot)
                 changes = [
                     f"{skill.slug} {skill.change} {skill.from_version} → {skill.to_version}"
                     for skill in diff.skills
@@ -33,8 +33,8 @@ def audit(folder: Path) -> bool:
 def example(folder: Path) -> None:
     """Make a brain to audit."""
     with Brain.init(folder, author="agent") as brain:
-        brain.upsert_skill("Reentrancy", "Look for calls before writes.\n", description="Calls")
-        brain.upsert_skill("Reentrancy", "Also look at read-only reentrancy.\n")
+        brain.skills.upsert("Reentrancy", "Look for calls before writes.\n", description="Calls")
+        brain.skills.upsert("Reentrancy", "Also look at read-only reentrancy.\n")
 
 
 if __name__ == "__main__":

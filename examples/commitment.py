@@ -26,14 +26,14 @@ def main(folder: Path) -> None:
         Brain.init(folder / "auditor", author="auditor") as brain,
     ):
         for text in ("Check freshness.\n", "Check freshness, and prefer TWAP.\n"):
-            done = brain.upsert_skill(
+            done = brain.skills.upsert(
                 "Oracle manipulation", text, description="Oracles", commit_to=ledger
             )
             print(f"version {done.version} is commitment {done.commitment.seq}")
-        (desk / "evidence.json").write_bytes(brain.evidence(ledger, path=SKILL))
+        (desk / "evidence.json").write_bytes(brain.ledger.build_evidence(ledger, path=SKILL))
         (desk / "SKILL.md").write_bytes((brain.root / SKILL).read_bytes())
         key = ledger.key
-        assert brain.verify_against([ledger]).ok
+        assert brain.ledger.verify([ledger]).ok
 
     assert check(desk, key) == 0
 
@@ -50,7 +50,7 @@ def other_log(folder: Path) -> Path:
         EmbeddedLedger(folder / "other-ledger") as other,
         Brain.init(folder / "other", author="other") as brain,
     ):
-        brain.commit(other)
+        brain.ledger.commit(other)
     return folder / "other-ledger"
 
 

@@ -28,15 +28,15 @@ print(f"brain {child[:12]} descends from brain {parent[:12]}")
 def main(folder: Path) -> None:
     """Let a brain learn, fork it, let the fork learn, and prove where the fork comes from."""
     with Brain.init(folder / "parent", author="teacher") as parent:
-        parent.upsert_skill("Oracle manipulation", "Check freshness.\n", description="Oracles")
+        parent.skills.upsert("Oracle manipulation", "Check freshness.\n", description="Oracles")
         taught = parent.head
-        parent.upsert_skill("Bridge review", "Count the validators.\n", description="Bridges")
+        parent.skills.upsert("Bridge review", "Count the validators.\n", description="Bridges")
         parent.fork(folder / "child")
-        parent.upsert_skill("Bridge review", "Count the signers too.\n")
+        parent.skills.upsert("Bridge review", "Count the signers too.\n")
 
     with Brain.open(folder / "child", author="pupil") as child:
-        child.upsert_skill("Oracle manipulation", "Compare two sources.\n")
-        proof = child.prove_descent(taught)
+        child.skills.upsert("Oracle manipulation", "Compare two sources.\n")
+        proof = child.proofs.prove_descent(taught)
 
     desk = folder / "third-party"
     desk.mkdir()

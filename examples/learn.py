@@ -10,14 +10,14 @@ from brain import Brain
 def main(folder: Path) -> None:
     """Make a brain in `folder`, teach it, and take some of it back."""
     with Brain.init(folder, name="learner", author="learner") as brain:
-        first = brain.upsert_skill(
+        first = brain.skills.upsert(
             "Oracle manipulation",
             "Compare the age of the price with the feed's heartbeat.\n",
             description="Check oracle freshness and prefer TWAP over spot price",
         )
         print(f"{first.slug} is at version {first.version}, bundle {first.bundle[:12]}")
 
-        better = brain.upsert_skill(
+        better = brain.skills.upsert(
             "oracle manipulation",
             "Compare the age of the price with the heartbeat. Prefer a TWAP.\n",
             message="A spot price was moved by a flash loan",
@@ -27,16 +27,16 @@ def main(folder: Path) -> None:
         # Somebody edits the file by hand: the next upsert records that first.
         path = folder / better.path
         path.write_text(path.read_text("utf-8") + "Mind the sequencer.\n", "utf-8")
-        brain.upsert_skill("oracle manipulation", "Everything anew.\n")
-        for entry in brain.log():
+        brain.skills.upsert("oracle manipulation", "Everything anew.\n")
+        for entry in brain.history.log():
             print(entry.snapshot[:12], entry.operation["kind"], entry.message)
 
-        brain.revert_skill("oracle-manipulation", "2")
-        print(brain.view_skill("oracle-manipulation").body.strip())
+        brain.skills.revert("oracle-manipulation", "2")
+        print(brain.skills.view("oracle-manipulation").body.strip())
 
         brain.undo()
-        print(brain.view_skill("oracle-manipulation").body.strip())
-        print(brain.index().index)
+        print(brain.skills.view("oracle-manipulation").body.strip())
+        print(brain.prompt.build_index().index)
 
 
 if __name__ == "__main__":

@@ -80,23 +80,25 @@ async def propose(folder: Path) -> None:
 def main(folder: Path) -> None:
     """Make a brain, and let an agent work on it."""
     with Brain.init(folder, author="person") as brain:
-        brain.upsert_skill(
+        brain.skills.upsert(
             "Oracle manipulation",
             "Check the age of every price.\n",
             description="Check where prices come from",
         )
         asyncio.run(learn(folder))
-        for version in brain.skill_history("reentrancy"):
+        for version in brain.skills.history("reentrancy"):
             print(f"reentrancy {version.version} by {version.author}")
         asyncio.run(propose(folder))
-        (found,) = brain.proposals()
+        (found,) = brain.proposals.list()
         change = found.skills[0]
         print(f"proposed: {change.slug} {change.from_version} → {change.to_version}")
-        for line in "".join(brain.patch(brain.diff(found.base, found.snapshot))).splitlines():
+        for line in "".join(
+            brain.history.patch(brain.history.diff(found.base, found.snapshot))
+        ).splitlines():
             if line.startswith(("+", "-")) and "price" in line:
                 print(f"  {line}")
-        brain.reject_proposal(found.name)  # accept_proposal(found.snapshot) would merge it
-        print(f"rejected; the skill is at version {brain.view_skill(change.slug).version}")
+        brain.proposals.reject(found.name)  # brain.proposals.accept(found.snapshot) would merge it
+        print(f"rejected; the skill is at version {brain.skills.view(change.slug).version}")
 
 
 if __name__ == "__main__":

@@ -24,9 +24,11 @@ def main(folder: Path) -> None:
         brain.snapshot("Notes of the day")
         print(f"the password is in {len(holders(folder, NOTE))} files")
 
-        done = brain.redact("memory/2026-11-20.md", reason="it holds a password", history=True)
+        done = brain.files.redact(
+            "memory/2026-11-20.md", reason="it holds a password", history=True
+        )
         print(f"redacted: {done.path}, now in {len(holders(folder, NOTE))} files")
-        print(f"recorded: {brain.show().info.operation['reason']}")
+        print(f"recorded: {brain.history.show().info.operation['reason']}")
 
         # The lineage still verifies, from the ids alone, and says what is missing in it.
         found = brain.verify(deep=True)
@@ -45,7 +47,7 @@ def main(folder: Path) -> None:
         note.unlink()
 
         # What was tried and given up goes when the space is wanted.
-        brain.upsert_skill("A bad idea", "Never mind.\n")
+        brain.skills.upsert("A bad idea", "Never mind.\n")
         brain.undo()
         print(f"collected: {brain.gc(grace=0).removed > 0}")
 

@@ -5,9 +5,10 @@
 The model here answers from a script. A real one is named with `brain config model`, or
 opened in a program:
 
-    from brain.evolve.endpoint import opened
-    from brain.evolve.model_config import parse
-    model = opened(parse({"model": "anthropic:claude-haiku-4-5"}), key)
+    from brain.evolve.endpoint import open_endpoint
+    from brain.evolve.model_config import parse_model_config
+    settings = parse_model_config({"model": "anthropic:claude-haiku-4-5"})
+    model = open_endpoint(settings, key)
 """
 
 from __future__ import annotations
@@ -41,23 +42,23 @@ def main(folder: Path) -> None:
     with Brain.init(folder, author="auditor") as brain:
         learner = Learner(brain, FakeModel(FIRST, WRONG, BETTER, NOTHING))
 
-        with brain.task("Audit the vault", agent="auditor", at_end=learner) as task:
-            task.tool("terminal", "forge test", error="exit 1: price is stale")
-            task.tool("terminal", "forge test --fork", "ok")
+        with brain.task("Audit the vault", agent="auditor", on_success=learner) as task:
+            task.record_tool_call("terminal", "forge test", error="exit 1: price is stale")
+            task.record_tool_call("terminal", "forge test --fork", "ok")
         tell(learner)
 
-        with brain.task("Audit the pool", agent="auditor", at_end=learner) as task:
-            task.skill_load("stale-price-feeds")
+        with brain.task("Audit the pool", agent="auditor", on_success=learner) as task:
+            task.record_skill_load("stale-price-feeds")
             for feed in range(5):
-                task.tool("read_feed", {"feed": feed}, "1.00")
+                task.record_tool_call("read_feed", {"feed": feed}, "1.00")
         tell(learner)
 
-        with brain.task("Look around", agent="auditor", at_end=learner) as task:
-            task.tool("terminal", "ls", "vault.sol")
+        with brain.task("Look around", agent="auditor", on_success=learner) as task:
+            task.record_tool_call("terminal", "ls", "vault.sol")
         tell(learner)
 
-        print(brain.index().index)
-        for step in brain.run_at("@~1").steps:
+        print(brain.prompt.build_index().index)
+        for step in brain.receipts.read_run("@~1").steps:
             print(f"  {step.kind} {step.name}")
 
 

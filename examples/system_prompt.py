@@ -12,13 +12,13 @@ from brain import Brain
 def system_prompt(folder: Path, budget: int) -> str:
     """Return the prompt, its index cut to about `budget` tokens."""
     with Brain.open(folder) as brain:
-        return brain.prompt(budget=budget).prompt
+        return brain.prompt.build(budget=budget).prompt
 
 
 def body_of(folder: Path, slug: str) -> str:
     """Return the body of one skill, as a tool of the agent would."""
     with Brain.open(folder) as brain:
-        return brain.view_skill(slug).body
+        return brain.skills.view(slug).body
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def run(brain: Brain, task: str, model: Iterator[dict[str, Any]]) -> list[dict[s
     """Let a model work on a task until it calls no tool any more; return what was said."""
     tools, definitions = Toolbox(brain), openai()
     messages: list[dict[str, Any]] = [
-        {"role": "system", "content": brain.prompt().prompt},
+        {"role": "system", "content": brain.prompt.build().prompt},
         {"role": "user", "content": task},
     ]
     print(f"offered: {', '.join(tool['function']['name'] for tool in definitions)}")
@@ -78,8 +78,8 @@ def main(folder: Path) -> None:
     """Make a brain in `folder` and let the scripted model work in it."""
     with Brain.init(folder, name="auditor", author="model") as brain:
         run(brain, "Review a contract that reads prices.", scripted(SCRIPT))
-        print(brain.index().index)
-        for row in brain.skill_history("oracle-manipulation"):
+        print(brain.prompt.build_index().index)
+        for row in brain.skills.history("oracle-manipulation"):
             print(f"version {row.version} by {row.author}: {row.message or row.change}")
 
 

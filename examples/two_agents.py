@@ -26,43 +26,45 @@ def note(brain: Brain, line: str) -> None:
 def main(folder: Path) -> None:
     """Make a brain, let two agents change the same skill and memory, and merge them."""
     with Brain.init(folder, name="team", author="scout") as brain:
-        brain.upsert_skill("Oracle manipulation", BODY, description="Check oracle freshness")
+        brain.skills.upsert("Oracle manipulation", BODY, description="Check oracle freshness")
         note(brain, '{"ts": 1, "event": "started"}')
         brain.snapshot("start")
 
         # One agent goes its own way on a branch ...
-        brain.create_branch("night-shift")
-        brain.switch("night-shift")
-        brain.upsert_skill("Oracle manipulation", BODY.replace("two sources", "three sources"))
-        brain.upsert_skill("Bridge review", "Count the validators.\n", description="Review bridges")
+        brain.branches.create("night-shift")
+        brain.branches.switch("night-shift")
+        brain.skills.upsert("Oracle manipulation", BODY.replace("two sources", "three sources"))
+        brain.skills.upsert(
+            "Bridge review", "Count the validators.\n", description="Review bridges"
+        )
         note(brain, '{"ts": 3, "event": "night: a feed was stale"}')
         brain.snapshot("night shift")
 
         # ... while the other one learns on main.
-        brain.switch("main")
-        brain.upsert_skill("Oracle manipulation", BODY.replace("the price", "every price"))
+        brain.branches.switch("main")
+        brain.skills.upsert("Oracle manipulation", BODY.replace("the price", "every price"))
         note(brain, '{"ts": 2, "event": "day: all quiet"}')
         brain.snapshot("day shift")
 
-        merged = brain.merge("night-shift")
+        merged = brain.merge.start("night-shift")
         assert not merged.conflicts
         for skill in merged.skills:
             print(f"{skill.slug}: {skill.ours} and {skill.theirs} became {skill.version}")
-        print(brain.view_skill("oracle-manipulation").body.strip())
+        print(brain.skills.view("oracle-manipulation").body.strip())
         print((brain.root / "memory" / "events.jsonl").read_text().strip())
 
         # What both changed in the same line is asked about, and nothing moves meanwhile.
-        brain.switch("night-shift")
-        brain.upsert_skill("Bridge review", "Count the signers.\n")
-        brain.switch("main")
-        brain.upsert_skill("Bridge review", "Count the owners.\n")
+        brain.branches.switch("night-shift")
+        brain.skills.upsert("Bridge review", "Count the signers.\n")
+        brain.branches.switch("main")
+        brain.skills.upsert("Bridge review", "Count the owners.\n")
         head = brain.head
-        (conflict,) = brain.merge("night-shift").conflicts
+        (conflict,) = brain.merge.start("night-shift").conflicts
         assert brain.head == head
         print(f"{conflict.path} needs a decision: {conflict.reason}")
-        brain.resolve([conflict.path], "both")
-        brain.continue_merge()
-        print(brain.view_skill("bridge-review").body.strip())
+        brain.merge.resolve([conflict.path], "both")
+        brain.merge.resume()
+        print(brain.skills.view("bridge-review").body.strip())
         assert brain.verify(deep=True).ok
 
 

@@ -1,8 +1,7 @@
 """Adopt the homes of other agent programs, and publish skills into their folders."""
 
 from .adopt import adopt, preview_adoption
-from .create_brain import Owner
 from .publish import PublishRequest, publish
 from .publish_target import PUBLISH_CLIENTS
 
-__all__ = ["PUBLISH_CLIENTS", "Owner", "PublishRequest", "adopt", "preview_adoption", "publish"]
+__all__ = ["PUBLISH_CLIENTS", "PublishRequest", "adopt", "preview_adoption", "publish"]

@@ -13,17 +13,16 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from ..api.brain import Brain
 from ..digest import blob_id
 from ..errors import InvalidInput, printable_text
 from ..repo.changes.import_source import ImportSource
+from ..repo.open.discovery import is_brain
 from ..results import Adopted, AdoptedFile, MergeConflict
 from ..skills.slug import fold_to_slug
 from . import ignore_filter, in_place
+from .brain_protocol import AdoptionBrain
 from .create_brain import (
-    NO_OWNER,
-    Owner,
-    is_brain,
+    BrainOpener,
     open_or_create,
     prepend_manifest,
     refuse_foreign_folder,
@@ -44,10 +43,10 @@ from .sources import detect_source
 
 def adopt(
     path: Path,
-    into: Path | None = None,
-    kind: str | None = None,
-    allow: Collection[str] = (),
-    owner: Owner = NO_OWNER,
+    into: Path | None,
+    kind: str | None,
+    allow: Collection[str],
+    opener: BrainOpener,
 ) -> Adopted:
     """Adopt the source at `path`: in place, or into the brain at `into`, new or existing.
 
@@ -59,14 +58,14 @@ def adopt(
     """
     reader, found = _detect_source(path, into, kind)
     if into is None:
-        return _adopt_in_place(reader, found, allow, owner)
+        return _adopt_in_place(reader, found, allow, opener)
     folder = into.absolute()
     if is_brain(folder):
-        with open_or_create(folder, owner) as brain:
-            since = brain.last_import(build_source(found).branch)
+        with open_or_create(folder, opener) as brain:
+            since = brain.imports.find_last_state(build_source(found).branch)
             return _adopt_copy(brain, found, _read_source(reader, found, since, allow, folder))
     states = _read_to_first_file(found, _read_source(reader, found, None, allow, folder))
-    with rollback_on_failure(folder), open_or_create(folder, owner) as brain:
+    with rollback_on_failure(folder), open_or_create(folder, opener) as brain:
         return _adopt_copy(brain, found, states)
 
 
@@ -161,22 +160,22 @@ def _consume_steps(steps: Iterator[ImportStep]) -> int:
     return count
 
 
-def _adopt_copy(brain: Brain, found: DetectedSource, states: SourceStates) -> Adopted:
+def _adopt_copy(brain: AdoptionBrain, found: DetectedSource, states: SourceStates) -> Adopted:
     source = build_source(found)
     published = find_published_state(brain, found)
     if published is not None:
         move_source_branch(brain, source.branch, published.snapshot)
-    is_new = next(brain.log(limit=1)).operation["kind"] == "genesis"
+    is_new = next(brain.history.log(limit=1)).operation["kind"] == "genesis"
     steps = states.steps
     if published is not None:
         steps = restore_published_form(brain, found.path, published, steps, states)
     if is_new:
         steps = prepend_manifest(brain, found.kind, steps)
-    imported = brain.import_steps(source, steps)
+    imported = brain.imports.record_states(source, steps)
     states.skipped.extend(imported.left)
     head = brain.head
-    merged = brain.merge(imported.branch, message=f"Adopt {source.name}")
-    recorded_paths = {info.path for info in brain.files(imported.branch)}
+    merged = brain.merge.start(imported.branch, message=f"Adopt {source.name}")
+    recorded_paths = {info.path for info in brain.files.list(imported.branch)}
     recorded = {path: home for path, home in states.source_paths.items() if path in recorded_paths}
     return _adopted_result(
         found,
@@ -191,7 +190,7 @@ def _adopt_copy(brain: Brain, found: DetectedSource, states: SourceStates) -> Ad
 
 
 def _adopt_in_place(
-    reader: SourceReader, found: DetectedSource, allow: Collection[str], owner: Owner
+    reader: SourceReader, found: DetectedSource, allow: Collection[str], opener: BrainOpener
 ) -> Adopted:
     home = found.in_place_folder or found.path
     states = reader.read_states(found, None, allow)
@@ -200,10 +199,12 @@ def _adopt_in_place(
     if not expected.source_paths and not is_brain(home):
         raise _nothing_to_take_error(found)
     with rollback_on_failure(home, partial(in_place.restore_ignore_file, home, rules)):
-        in_place.write_in_place_files(home, found.kind, rules, owner.name)
-        with open_or_create(home, owner) as brain:
-            imported = brain.import_folder(build_source(found), f"Adopt {found.kind} in place")
-            states = _map_in_place(states, rules, {info.path for info in brain.files()})
+        in_place.write_in_place_files(home, found.kind, rules, opener.name)
+        with open_or_create(home, opener) as brain:
+            imported = brain.imports.record_folder(
+                build_source(found), f"Adopt {found.kind} in place"
+            )
+            states = _map_in_place(states, rules, {info.path for info in brain.files.list()})
             return _adopted_result(
                 found, None, states, imported.steps, brain=brain, changed=bool(imported.steps)
             )
@@ -242,7 +243,7 @@ def _adopted_result(
     states: SourceStates,
     steps: int,
     *,
-    brain: Brain | None = None,
+    brain: AdoptionBrain | None = None,
     branch: str | None = None,
     changed: bool = False,
     conflicts: list[MergeConflict] | None = None,
@@ -261,7 +262,7 @@ def _adopted_result(
         taken=[AdoptedFile(path, source) for path, source in taken],
         left_out=states.skipped,
         conflicts=conflicts or [],
-        notices=brain.doubtful_names([path for path, _ in taken])
+        notices=brain.skills.check_names([path for path, _ in taken])
         if brain and not conflicts
         else [],
     )

@@ -9,38 +9,27 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from ..api.brain import Brain
 from ..errors import BrainError, InvalidInput, printable_text
 from ..objects.tree_entry import FILE
+from ..repo.changes.undo import list_operations
 from ..repo.maintenance.create import INITIAL_FOLDERS
 from ..repo.open import manifest
-from ..repo.open.session import CONTROL_FOLDER
+from ..repo.open.discovery import CONTROL_FOLDER, is_brain
+from ..repo.open.session import open_session
 from ..worktree.ignore_rules import IGNORE_FILE_NAME as IGNORE
+from .brain_protocol import AdoptionBrain
 from .layouts import LAYOUT_BY_KIND, HomeLayout
 from .source_protocol import ImportStep, SourceFile
 
-if TYPE_CHECKING:
-    from ..repo.ledgers.commit_policy import OpenLedger
-    from ..repo.open.session import SigningKeyProvider
 
+class BrainOpener(NamedTuple):
+    """Opens and creates the brain that adopts; `name` is that of a new one."""
 
-class Owner(NamedTuple):
-    """The name, author, key and ledgers for `Brain.init` and `Brain.open`."""
-
-    name: str = ""
-    author: str = ""
-    sign_with: SigningKeyProvider | None = None
-    ledgers: OpenLedger | None = None
-
-
-NO_OWNER = Owner()
-
-
-def is_brain(folder: Path) -> bool:
-    """Tell whether a folder is a brain."""
-    return (folder / CONTROL_FOLDER / "store.db").is_file()
+    name: str
+    create: Callable[[Path], AdoptionBrain]
+    open: Callable[[Path], AdoptionBrain]
 
 
 def refuse_foreign_folder(folder: Path) -> None:
@@ -53,13 +42,9 @@ def refuse_foreign_folder(folder: Path) -> None:
         )
 
 
-def open_or_create(folder: Path, owner: Owner) -> Brain:
-    """Open the brain in a folder, or create one there."""
-    if is_brain(folder):
-        return Brain.open(
-            folder, author=owner.author, sign_with=owner.sign_with, ledgers=owner.ledgers
-        )
-    return Brain.init(folder, name=owner.name, author=owner.author, sign_with=owner.sign_with)
+def open_or_create(folder: Path, opener: BrainOpener) -> AdoptionBrain:
+    """Open the brain in a folder, or create it."""
+    return opener.open(folder) if is_brain(folder) else opener.create(folder)
 
 
 def _do_nothing() -> None:
@@ -105,9 +90,12 @@ def _has_snapshots(folder: Path) -> bool:
     if not is_brain(folder):
         return False
     try:
-        with Brain.open(folder) as brain:
-            return len(brain.operations(2)) > 1
-    except BrainError:
+        session = open_session(folder)
+        try:
+            return len(list_operations(session, 2)) > 1
+        finally:
+            session.close()
+    except (BrainError, OSError):
         return True
 
 
@@ -152,7 +140,9 @@ def render_home_manifest(name: str, layout: HomeLayout, in_place: bool) -> bytes
     return "".join(lines).encode()
 
 
-def prepend_manifest(brain: Brain, kind: str, steps: Iterator[ImportStep]) -> Iterator[ImportStep]:
+def prepend_manifest(
+    brain: AdoptionBrain, kind: str, steps: Iterator[ImportStep]
+) -> Iterator[ImportStep]:
     """Add a manifest to the first state of a new brain, if its layout has prompt files."""
     layout = LAYOUT_BY_KIND.get(kind)
     first = next(steps, None)

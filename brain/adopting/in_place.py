@@ -15,12 +15,13 @@ from typing import NamedTuple
 from ..errors import InvalidInput, printable_text
 from ..objects.tree_entry import FILE
 from ..repo.open import manifest
+from ..repo.open.discovery import is_brain
 from ..worktree.dirfd import FolderHandles, open_root
 from ..worktree.file_reader import read_working_file
 from ..worktree.file_writer import remove_temporary_files, replace_file
 from ..worktree.ignore_rules import IGNORE_FILE_NAME, IgnoreRules
 from ..worktree.scan import scan_files
-from .create_brain import is_brain, render_home_manifest
+from .create_brain import render_home_manifest
 from .ignore_filter import is_ignored
 from .layouts import LAYOUT_BY_KIND, HomeLayout
 from .source_protocol import SourceStates

@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from ..api.brain import Brain
 from ..results import Notice, Published
 from ..worktree.dirfd import FolderHandles, open_root
 from ..worktree.file_checkout import remove_working_file, write_working_files
 from .adopt import build_source
+from .brain_protocol import AdoptionBrain
 from .layouts import HomeLayout
 from .publish_manifest import (
     ABSENT_STATE,
@@ -59,7 +59,7 @@ DEFAULT_REQUEST = PublishRequest()
 
 
 def publish(
-    brain: Brain, client: str, folder: Path, request: PublishRequest = DEFAULT_REQUEST
+    brain: AdoptionBrain, client: str, folder: Path, request: PublishRequest = DEFAULT_REQUEST
 ) -> Published:
     """Write the files that a client has a place for, and remove those published before.
 
@@ -82,11 +82,11 @@ class _Publication:
     """One publication: the files to write and to remove, and the conflicts."""
 
     def __init__(
-        self, brain: Brain, folder: Path, layout: HomeLayout, request: PublishRequest
+        self, brain: AdoptionBrain, folder: Path, layout: HomeLayout, request: PublishRequest
     ) -> None:
         self.conflicts: list[Notice] = []
         self._brain, self._folder, self._layout = brain, folder, layout
-        self._snapshot = brain.show(request.rev).info.snapshot
+        self._snapshot = brain.history.show(request.rev).info.snapshot
         extra_fields = frozenset[str]() if request.strict else layout.extra_fields
         self._form = RenderForm(layout.kind, extra_fields)
         self._records = load_records(folder) if folder.is_dir() else []
@@ -186,13 +186,13 @@ class _Publication:
 
 
 def _adopted_states(
-    brain: Brain, folder: Path, plan: PublishPlan, layout: HomeLayout
+    brain: AdoptionBrain, folder: Path, plan: PublishPlan, layout: HomeLayout
 ) -> dict[str, str]:
     """Return the states of the files when the folder was last adopted."""
     branch = build_source(DetectedSource(layout.kind, folder, "", 0, None)).branch
-    if branch not in {row.name for row in brain.branches().branches}:
+    if branch not in {row.name for row in brain.branches.list().branches}:
         return {}
-    then = {info.path: info for info in brain.files(branch)}
+    then = {info.path: info for info in brain.files.list(branch)}
     return {
         path: info_state(then[planned.info.path])
         for path, planned in plan.files.items()

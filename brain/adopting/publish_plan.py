@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..api.brain import Brain
 from ..errors import NotFound, printable_text
 from ..objects.tree_entry import FILE
 from ..repo.changes.import_source import BRAIN_OWNED_FILES
@@ -14,6 +13,7 @@ from ..repo.open.manifest import Manifest
 from ..results import FileInfo, Notice, Skill
 from ..skills.skill_layout import SKILL_FILES
 from . import home_layout
+from .brain_protocol import AdoptionBrain
 from .layouts import LAYOUT_BY_KIND, HomeLayout
 from .publish_manifest import ENTRY_KINDS
 from .safe_read import MAX_ADOPTED_FILE_BYTES
@@ -45,20 +45,20 @@ class PublishPlan(NamedTuple):
     skipped: list[Notice]
 
 
-def read_manifest_at(brain: Brain, rev: str) -> Manifest:
+def read_manifest_at(brain: AdoptionBrain, rev: str) -> Manifest:
     """Return the manifest of a revision."""
     try:
-        return manifest.parse_manifest(brain.read_file(manifest.MANIFEST_PATH, rev))
+        return manifest.parse_manifest(brain.files.read(manifest.MANIFEST_PATH, rev))
     except NotFound:
         return manifest.DEFAULT_MANIFEST
 
 
-def plan_publication(brain: Brain, rev: str, target: HomeLayout) -> PublishPlan:
+def plan_publication(brain: AdoptionBrain, rev: str, target: HomeLayout) -> PublishPlan:
     """Plan the publication of a revision in the layout `target`."""
     source = LAYOUT_BY_KIND.get(read_manifest_at(brain, rev).home)
-    skills = _SkillPlacement(brain.skills(rev), target)
+    skills = _SkillPlacement(brain.skills.list(rev), target)
     plan = PublishPlan({}, [])
-    for info in brain.files(rev):
+    for info in brain.files.list(rev):
         if info.path in BRAIN_OWNED_FILES:
             continue
         if info.path.startswith("skills/"):

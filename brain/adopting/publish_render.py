@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from ..api.brain import Brain
 from ..errors import InvalidInput
 from ..objects.link_targets import is_safe_link_target
 from ..objects.tree_entry import LINK
 from ..results import Notice
 from ..skills.spec_export import export_to_spec
+from .brain_protocol import AdoptionBrain
 from .content_checks import describe_secret, find_first_secret
 from .publish_manifest import PublishedFile, file_state
 from .publish_plan import PlannedFile, PublishPlan
@@ -43,7 +43,7 @@ class RenderedFile(NamedTuple):
 
 
 def render_files(
-    brain: Brain,
+    brain: AdoptionBrain,
     snapshot: str,
     plan: PublishPlan,
     form: RenderForm,
@@ -80,9 +80,11 @@ def render_files(
     return {home: row for home, row in out.items() if plan.files[home].slug not in broken}
 
 
-def render_file(brain: Brain, snapshot: str, planned: PlannedFile, form: RenderForm) -> SourceFile:
+def render_file(
+    brain: AdoptionBrain, snapshot: str, planned: PlannedFile, form: RenderForm
+) -> SourceFile:
     """Return a file rendered for the client. Raises `InvalidInput` if that is impossible."""
-    content = brain.read_file(planned.info.path, snapshot)
+    content = brain.files.read(planned.info.path, snapshot)
     if planned.is_skill_text:
         content = export_to_spec(content, planned.slug, form.extra_fields)
     if planned.kind == LINK:

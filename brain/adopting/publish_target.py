@@ -9,12 +9,12 @@ from pathlib import Path
 
 from ..errors import InvalidInput, Locked, printable_text
 from ..objects import paths
+from ..repo.open.discovery import is_brain
 from ..util.file_lock import LockTimeout, lock_file
 from ..worktree.dirfd import open_root
 from ..worktree.file_writer import remove_temporary_files
 from ..worktree.ignore_rules import IgnoreRules
 from . import layouts
-from .create_brain import is_brain
 from .home_layout import PathRule
 from .home_readers import HomeReader
 from .ignore_filter import is_ignored

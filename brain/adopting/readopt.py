@@ -16,12 +16,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ..api.brain import Brain
 from ..digest import blob_id
 from ..errors import InvalidInput, NotFound, printable_text
 from ..merging import content_merge
 from ..skills.skill_layout import SKILL_FILES
 from ..skills.spec_export import export_to_spec
+from .brain_protocol import AdoptionBrain
 from .ignore_filter import StepFiles
 from .layouts import LAYOUT_BY_KIND
 from .publish_manifest import (
@@ -47,7 +47,7 @@ class PublishedState(NamedTuple):
     planned: Mapping[str, PlannedFile]
 
 
-def find_published_state(brain: Brain, found: DetectedSource) -> PublishedState | None:
+def find_published_state(brain: AdoptionBrain, found: DetectedSource) -> PublishedState | None:
     """Return this brain's publication at a source, None if there is none of a known snapshot.
 
     Raises `InvalidInput` (`bad_record`; `not_of_head` for a snapshot of another branch).
@@ -67,14 +67,14 @@ def find_published_state(brain: Brain, found: DetectedSource) -> PublishedState 
     return None
 
 
-def _has_snapshot(brain: Brain, record: PublishRecord) -> bool:
+def _has_snapshot(brain: AdoptionBrain, record: PublishRecord) -> bool:
     """Tell whether the brain has the snapshot. Raises `InvalidInput` if the head lacks it."""
     try:
-        if brain.show(record.snapshot).info.snapshot != record.snapshot:
+        if brain.history.show(record.snapshot).info.snapshot != record.snapshot:
             return False
     except (NotFound, InvalidInput):
         return False
-    if brain.ancestry(record.snapshot).descends:
+    if brain.history.check_ancestry(record.snapshot).descends:
         return True
     raise InvalidInput(
         f"snapshot {printable_text(record.snapshot)} was published there, and is not an ancestor "
@@ -85,19 +85,19 @@ def _has_snapshot(brain: Brain, record: PublishRecord) -> bool:
     )
 
 
-def move_source_branch(brain: Brain, branch: str, snapshot: str) -> None:
+def move_source_branch(brain: AdoptionBrain, branch: str, snapshot: str) -> None:
     """Move the branch of a source to the published snapshot, unless it is further already."""
-    heads = {row.name: row.snapshot for row in brain.branches().branches}
+    heads = {row.name: row.snapshot for row in brain.branches.list().branches}
     tip = heads.get(branch)
     if tip is not None:
-        if not brain.ancestry(tip, snapshot).descends or tip == snapshot:
+        if not brain.history.check_ancestry(tip, snapshot).descends or tip == snapshot:
             return
-        brain.delete_branch(branch)
-    brain.create_branch(branch, snapshot)
+        brain.branches.delete(branch)
+    brain.branches.create(branch, snapshot)
 
 
 def restore_published_form(
-    brain: Brain,
+    brain: AdoptionBrain,
     root: Path,
     published: PublishedState,
     steps: Iterator[ImportStep],
@@ -113,7 +113,11 @@ def restore_published_form(
 
 
 def _restore_step_files(
-    brain: Brain, root: Path, published: PublishedState, step: ImportStep, states: SourceStates
+    brain: AdoptionBrain,
+    root: Path,
+    published: PublishedState,
+    step: ImportStep,
+    states: SourceStates,
 ) -> StepFiles:
     for path, file in step.files:
         home = states.source_paths.get(path, "")
@@ -123,7 +127,7 @@ def _restore_step_files(
             continue
         if row.path != path:
             states.source_paths[row.path] = states.source_paths.pop(path)
-        content = brain.read_file(row.path, published.snapshot)
+        content = brain.files.read(row.path, published.snapshot)
         if file_state(file) in (row.state, row.was):
             yield row.path, SourceFile(ENTRY_KINDS[published.planned[home].info.kind], content)
         else:

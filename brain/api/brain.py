@@ -1,57 +1,40 @@
-"""The façade: a brain, opened, with everything one can do with it."""
+"""`Brain`: an open brain, composed of parts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, Self
 
-from ..repo.open.session import CONTROL_FOLDER, Session, find_brain
-from .importing import Importing
-from .keys import Keys
-from .leaks import Secrets
-from .learning import Learning
-from .lineage import Lineage
-from .opened import given, told
-from .proposals import Proposals
-from .proving import Proving
-from .reading import Reading
-from .selecting import Selecting
-from .tasks import Tasks
-from .trust import Trust
-from .watching import Watching
+from ..repo.open.discovery import find_brain, is_brain
+from ..repo.open.session import open_session
+from ._old import OldMethods
+from .opened import call_system, progress_args
 
 if TYPE_CHECKING:
     from .. import results
-    from ..repo.core.checkout import Progress
+    from ..chain.ledger_protocol import Ledger
+    from ..evolve.model import Model
+    from ..receipts import Receipt
     from ..repo.ledgers.commit_policy import OpenLedger
+    from ..repo.open.manifest import SynthesisPolicy
     from ..repo.open.session import PinnedRootsProvider, SigningKeyProvider
     from ..search.embedding.embedder import OpenEmbedder
+    from ..util.progress import Progress
+    from ..watching.watch import Watch
+    from .task import Task
 
-__all__ = ["Brain", "find_brain"]
 
-
-class Brain(
-    Tasks,
-    Learning,
-    Reading,
-    Selecting,
-    Lineage,
-    Proposals,
-    Importing,
-    Secrets,
-    Proving,
-    Keys,
-    Trust,
-    Watching,
-):
+class Brain(OldMethods):
     """A folder of skills, memory and prompts under version control.
 
-    Open one with `Brain.open`, make one with `Brain.init`. Ids are hex text, times
-    milliseconds since 1970 in UTC, paths relative to the brain. A revision is an
-    id, a unique prefix of six or more digits, a branch, `@` for the head, or one
-    of these followed by `~N`. Reading never writes. Instances may be shared by
-    threads; writers of any process take turns. Every error is a `BrainError`.
+    `Brain.open` opens one, `Brain.init` creates one. Operations of one kind form a part:
+    `brain.skills.upsert(…)`, `brain.history.log()`. A part is loaded at its first use.
+
+    Ids are hex text, times milliseconds since 1970 in UTC, paths relative to the brain. A
+    revision is an id, a unique prefix of six or more digits, a branch, `@` for the head, or
+    one of these followed by `~N`. Reading never writes. Threads may share an instance;
+    writers, also of other processes, take turns. Every error is a `BrainError`.
     """
 
     @classmethod
@@ -63,15 +46,15 @@ class Brain(
         layout: str = "directory",
         author: str = "",
         sign_with: SigningKeyProvider | None = None,
-    ) -> Brain:
-        """Make a brain in a folder, new or not; `layout` is that of new skills.
+    ) -> Self:
+        """Create a brain in a folder, new or existing; `layout` is that of new skills.
 
         `sign_with` is as for `open`.
         Raises `InvalidInput` (`brain_exists`, `not_a_folder`, `bad_manifest`).
         """
         from ..repo.maintenance.create import create_brain
 
-        session, _ = told(create_brain, Path(path), name, layout, author, sign_with)
+        session, _ = call_system(create_brain, Path(path), name, layout, author, sign_with)
         return cls(session)
 
     @classmethod
@@ -85,151 +68,332 @@ class Brain(
         embedder: OpenEmbedder | None = None,
         progress: Progress | None = None,
         roots: PinnedRootsProvider | None = None,
-    ) -> Brain:
-        """Open the brain whose folder is `path`; see `find` for looking upwards.
+    ) -> Self:
+        """Open the brain in the folder `path`; `find` also looks in the folders above.
 
-        With `sign_with`, which returns a private key (32 bytes) when one is needed, each
-        snapshot is signed in the transaction that records it. With `ledgers`, which opens
-        a ledger by its name, what the manifest says of commitments is followed. With
-        `embedder`, which opens one, skills are selected by meaning, too. `progress` is told
-        of long work on the user's cache: making it anew for a large brain takes seconds.
-        With `roots`, which returns the root keys that the user has pinned for the brain of an
-        id, `verify` asks for them, and prompts say of a snapshot whether rights that lead to
-        them signed it; `brain.trust.pinned_roots` keeps such keys in a file.
+        `sign_with` returns a private key (32 bytes) to sign each snapshot as it is recorded.
+        `ledgers` opens a ledger by name, for the commit policy of the manifest. `embedder`
+        opens an embedder, for selection by meaning. `progress` is called during long work on
+        the user's cache: rebuilding it for a large brain takes seconds. `roots` returns the
+        root keys that the user has pinned for a brain id: `verify` requires them, and prompts
+        say whether their keys signed the snapshot; `brain.trust.pinned_roots` keeps such keys.
 
-        Where the store cannot be written, everything that only reads works. Raises
-        `NoBrain`, or `StoreError` for a store that cannot be used.
+        A store without write permission can be read. Raises `NoBrain`, or `StoreError` for a
+        damaged store.
         """
-        from ..errors import NoBrain, printable_text
-        from ..store.sqlite_store import open_store_or_readonly
-
-        root = Path(path).absolute()
-        if not (root / CONTROL_FOLDER / "store.db").is_file():
-            raise NoBrain(f"no brain in {printable_text(root)}", hint="make one with `brain init`")
-        session = Session(root, told(open_store_or_readonly, root / CONTROL_FOLDER), author)
+        session = call_system(open_session, Path(path), author)
         session.sign_with = sign_with
         session.open_embedder = embedder
         session.progress = progress
         session.pinned_roots_provider = roots
-        opened = cls(session)
-        opened.open_ledger = ledgers
-        return opened
+        return cls(session, ledgers)
 
-    # Recording
+    @classmethod
+    def adopt(
+        cls,
+        path: str | Path,
+        into: str | Path | None = None,
+        kind: str | None = None,
+        allow: Collection[str] = (),
+        *,
+        name: str = "",
+        author: str = "",
+        sign_with: SigningKeyProvider | None = None,
+        ledgers: OpenLedger | None = None,
+    ) -> results.Adopted:
+        """Adopt another program's files: in place, or into the brain `into`, new or existing.
+
+        `kind` names the program where it is not clear. Files with secrets are left out unless
+        `allow` has the ids of the findings. The keywords are as for `init` and `open`. On
+        failure no new brain is left. Raises `InvalidInput` (`no_source`, `unknown_source`,
+        `ambiguous_source`, `nothing_to_take`, `not_in_place`, `into_source`, `not_empty`), or
+        as `merge.start`.
+        """
+        from ..adopting.adopt import adopt
+        from ..adopting.create_brain import BrainOpener
+
+        opener = BrainOpener(
+            name=name,
+            create=lambda folder: cls.init(folder, name=name, author=author, sign_with=sign_with),
+            open=lambda folder: cls.open(
+                folder, author=author, sign_with=sign_with, ledgers=ledgers
+            ),
+        )
+        return adopt(Path(path), None if into is None else Path(into), kind, allow, opener)
+
+    @staticmethod
+    def preview_adoption(
+        path: str | Path,
+        into: str | Path | None = None,
+        kind: str | None = None,
+        allow: Collection[str] = (),
+    ) -> results.Adopted:
+        """Return what `adopt` would adopt and leave out, without writing. Raises as `adopt`."""
+        from ..adopting.adopt import preview_adoption
+
+        return preview_adoption(Path(path), None if into is None else Path(into), kind, allow)
+
+    @staticmethod
+    def find(start: str | Path | None = None) -> Path:
+        """Return the nearest folder with a brain, from `start` (the current folder) upwards.
+
+        Raises `NoBrain`.
+        """
+        return find_brain(Path.cwd() if start is None else Path(start))
+
+    @staticmethod
+    def exists(path: str | Path) -> bool:
+        """Return whether the folder `path` has a brain."""
+        return is_brain(Path(path))
+
+    @staticmethod
+    def verify_folder(
+        path: str | Path,
+        deep: bool = False,
+        progress: Progress | None = None,
+        *,
+        require_signatures: bool = False,
+        roots: Sequence[str] = (),
+        pinned_roots: PinnedRootsProvider | None = None,
+    ) -> results.Verified:
+        """Verify the brain in a folder, also one that `open` refuses: that is then a finding.
+
+        As `verify`; `pinned_roots` is as `roots` for `open`.
+        """
+        from ..util.progress import no_progress
+        from ..verify import verification
+
+        return call_system(
+            verification.verify_folder,
+            Path(path),
+            deep,
+            verification.parse_requirements(require_signatures, roots),
+            progress or no_progress,
+            pinned_roots,
+        )
+
+    @staticmethod
+    def check_exported_lineage(
+        source: BinaryIO, old: str, new: str | None = None
+    ) -> results.Ancestry:
+        """Say from a lineage file alone whether `new` (by default its head) descends from `old`.
+
+        `history.export_lineage` makes such files. Raises `FormatError` for an incomplete one,
+        `InvalidInput` or `NotFound`.
+        """
+        from ..repo.history import descent
+
+        return call_system(descent.find_descent_in_file, source, old, new)
+
+    # Record and go back
 
     def status(self, progress: Progress | None = None) -> results.Status:
         """Compare the folder with the head."""
         from ..repo.changes import snapshot_folder
 
-        return self._do(snapshot_folder.read_status, *given(progress))
+        return self._opened.run(snapshot_folder.read_status, *progress_args(progress))
 
     def snapshot(
         self, message: str = "", paths: Sequence[str] = (), progress: Progress | None = None
     ) -> results.Recorded:
-        """Record the folder as it is; without changes there is no new snapshot.
+        """Record the folder; without changes there is no new snapshot.
 
-        With `paths` only the files at or below them are looked at and recorded. Raises
-        `NotFound` (`no_path`) for one that neither the folder nor the head has.
+        With `paths`, only the files at and below them are read and recorded. Raises
+        `NotFound` (`no_path`) for a path that neither the folder nor the head has.
         """
         if paths:
             from ..repo.changes import snapshot_paths
 
-            done = self._do(snapshot_paths.snapshot_paths, message, list(paths), *given(progress))
-        else:
-            from ..repo.changes import snapshot_folder
+            return self._opened.run_write(
+                snapshot_paths.snapshot_paths, message, list(paths), *progress_args(progress)
+            )
+        from ..repo.changes import snapshot_folder
 
-            done = self._do(snapshot_folder.snapshot_folder, message, *given(progress))
-        return self._committing(done)
+        return self._opened.run_write(
+            snapshot_folder.snapshot_folder, message, *progress_args(progress)
+        )
 
-    # Looking back
+    def snapshot_changes(self, paths: Sequence[str] | None = None) -> results.Recorded:
+        """Record the folder, with a message that lists the changes; `watch` does this.
 
-    def log(
-        self, rev: str = "@", limit: int | None = None, skill: str | None = None
-    ) -> Iterator[results.SnapshotInfo]:
-        """Yield a revision and its ancestors, newest first; with `skill`, those that changed it."""
-        from ..repo.history import log
-
-        if skill is not None:
-            return self._each(log.list_skill_snapshots, skill, rev, limit)
-        return self._each(log.read_log, rev, limit)
-
-    def blame(self, slug: str, rev: str = "@") -> list[results.BlameLine]:
-        """Return which snapshot wrote each line of a skill. Raises `NotFound` (`no_skill`)."""
-        from ..repo.history import blame
-
-        return self._do(blame.blame, slug, rev)
-
-    def bisect(
-        self, good: str, check: Callable[[Path, str], bool | None], bad: str = "@"
-    ) -> results.Bisected:
-        """Find the first snapshot after `good` that fails a check, along first parents.
-
-        `check` gets a folder that holds a snapshot, and the snapshot's id; it returns
-        True for good, False for bad, None if it cannot tell. Raises `InvalidInput`.
+        With `paths`, only the files at and below them. Unlike for `snapshot`, a path that
+        does not exist is no error.
         """
-        from ..repo.history import bisect
+        from ..repo.changes import snapshot_folder, snapshot_paths
+        from ..repo.history.describe import describe_edits
 
-        return self._do(bisect.bisect, good, bad, check)
-
-    def show(self, rev: str = "@") -> results.SnapshotDetails:
-        """Return one snapshot with its counts and sections."""
-        from ..repo.history import log
-
-        return self._do(log.show_snapshot, rev)
-
-    def diff(self, from_: str | None = None, to: str | None = None) -> results.Diff:
-        """Compare two revisions, or one (by default the head) with the folder."""
-        from ..repo.history import diff
-
-        if to is None:
-            return self._do(diff.diff_with_folder, from_)
-        return self._do(diff.diff_revisions, from_ or "@", to)
-
-    def patch(self, diff: results.Diff) -> Iterator[str]:
-        """Yield a diff as unified text, a piece per file; binary files are named only."""
-        from ..repo.history import unified_diff
-
-        return self._each(unified_diff.render_patch, diff)
-
-    def unshown(self, diff: results.Diff) -> list[results.UndiffableFile]:
-        """Return the files that differ between two snapshots and that `patch` does not show."""
-        from ..repo.history import unified_diff
-
-        return self._do(unified_diff.find_undiffable, diff)
-
-    def stat(self, diff: results.Diff) -> list[results.DiffStat]:
-        """Return the lines each file of a diff gained and lost."""
-        from ..repo.history import unified_diff
-
-        return self._do(unified_diff.build_diff_stats, diff)
-
-    # Going back
+        if paths is None:
+            return self._opened.run_write(
+                snapshot_folder.snapshot_folder_auto_message, describe_edits, "watch"
+            )
+        return self._opened.run_write(
+            snapshot_paths.snapshot_paths_auto_message, describe_edits, "watch", paths
+        )
 
     def restore(
         self, rev: str, paths: Sequence[str] = (), progress: Progress | None = None
     ) -> results.Restored:
-        """Make files, all or those at or below `paths`, as they were at a revision.
+        """Restore files, by default all, or those at and below `paths`, from a revision.
 
-        What would be overwritten unrecorded is recorded first.
+        Files that were changed since the last snapshot are recorded first.
         """
         from ..repo.changes import restore
 
-        return self._do(restore.restore_files, rev, list(paths), *given(progress))
+        return self._opened.run(restore.restore_files, rev, list(paths), *progress_args(progress))
 
     def undo(self) -> results.Restored:
-        """Take the last operation back. Raises `NotFound` or `Conflict`."""
+        """Undo the last operation. Raises `NotFound` or `Conflict`."""
         from ..repo.changes import undo
 
-        return self._do(undo.undo_operation)
+        return self._opened.run(undo.undo_operation)
 
     def redo(self) -> results.Restored:
-        """Do again what the last undo took back. Raises `NotFound` or `Conflict`."""
+        """Redo the operation that was undone last. Raises `NotFound` or `Conflict`."""
         from ..repo.changes import undo
 
-        return self._do(undo.redo_operation)
+        return self._opened.run(undo.redo_operation)
 
-    def operations(self, limit: int | None = None) -> list[results.Operation]:
-        """Return the operation log, newest first."""
-        from ..repo.changes import undo
+    def task(
+        self,
+        task: str,
+        *,
+        agent: str = "",
+        model: str = "",
+        run: str = "",
+        on_success: Callable[[Task], object] | None = None,
+    ) -> Task:
+        """Start a recorded run: `with brain.task("Audit the vault") as task: …`.
 
-        return self._do(undo.list_operations, limit)
+        Writes of this thread, or task of asyncio, inside of the block belong to the run: each
+        snapshot carries a receipt of the steps before it. At the end a last snapshot carries
+        the outcome; a run without steps records nothing. Without `with`, use
+        `task.activate()` around its writes, and `task.close()`. `run` is the id of the run if
+        it has one already. `on_success` is called at the end of a block that raised nothing,
+        still within the run, as by `brain.evolve.Learner` to learn from it.
+        """
+        from ..repo.receipts import runs
+        from .task import Task
+
+        return Task(
+            self._opened, self._opened.run(runs.begin_run, task, agent, model, run), on_success
+        )
+
+    # Verify and maintain
+
+    def verify(
+        self,
+        deep: bool = False,
+        progress: Progress | None = None,
+        *,
+        require_signatures: bool = False,
+        roots: Sequence[str] = (),
+        ledgers: Sequence[Ledger] = (),
+    ) -> results.Verified:
+        """Verify the whole brain; with `deep`, read every blob again.
+
+        With `require_signatures` each snapshot since the first trust file needs signatures.
+        `roots` are keys (`ed25519:…`) that must have signed the first trust file, in addition
+        to the pinned ones. `ledgers` are compared with the lineage, too. Raises
+        `InvalidInput` (`bad_key`), or `LedgerError`.
+        """
+        from ..verify import verification
+
+        verify = verification.verify_brain_deeply if deep else verification.verify_brain
+        requirements = verification.parse_requirements(require_signatures, roots)
+        verified = self._opened.run(verify, requirements, *progress_args(progress))
+        if not ledgers or not verified.head:
+            return verified
+        from ..repo.ledgers import ledger_verify
+
+        return ledger_verify.add_ledger_findings(verified, self.ledger.verify(ledgers))
+
+    def gc(self, grace: int = 30, progress: Progress | None = None) -> results.Collected:
+        """Remove objects that no branch and no operation of the last `grace` days refers to.
+
+        Raises `StoreError` (`incomplete`), having removed nothing, if the store is damaged.
+        """
+        from ..repo.maintenance import gc
+
+        return self._opened.run(gc.collect_garbage, grace, *progress_args(progress))
+
+    def doctor(self) -> list[results.DoctorCheck]:
+        """Check the environment of the brain: store, file system, caches, permissions."""
+        from ..repo.maintenance import doctor
+
+        return self._opened.run(doctor.run_doctor)
+
+    def repair(self) -> list[results.DoctorCheck]:
+        """Remove what blocks every writer; return what was done.
+
+        Recorded files that cannot be written to the folder are given up, each by name.
+        """
+        from ..repo.maintenance import repair
+
+        return self._opened.run(repair.repair_brain)
+
+    # Copy, learn and watch
+
+    def fork(
+        self, path: str | Path, rev: str = "@", progress: Progress | None = None
+    ) -> results.Forked:
+        """Create a brain of its own in a new folder, from a revision of this one.
+
+        Its genesis names the snapshot it came from. Raises `InvalidInput` (`not_empty`).
+        """
+        from ..repo.maintenance import fork
+
+        return self._opened.run(fork.fork_brain, Path(path), rev, *progress_args(progress))
+
+    def publish(
+        self,
+        client: str,
+        folder: str | Path,
+        rev: str = "@",
+        *,
+        strict: bool = False,
+        overwrite: bool = False,
+        allow: Collection[str] = (),
+        dry_run: bool = False,
+    ) -> results.Published:
+        """Write skills, memory and prompts into the folder of another program.
+
+        With conflicts nothing is written, unless `overwrite` replaces foreign files. `strict`
+        drops the fields that only the client reads. `allow` has ids of findings that are no
+        secrets. Raises `InvalidInput` (`bad_client`, `own_folder`, `secrets_found`,
+        `bad_record`), `Locked`, or an error of the file system.
+        """
+        from ..adopting.publish import PublishRequest, publish
+
+        request = PublishRequest(
+            rev=rev, strict=strict, overwrite=overwrite, allow=allow, dry_run=dry_run
+        )
+        return call_system(publish, self, client, Path(folder), request)
+
+    def synthesize(
+        self,
+        run: Receipt,
+        model: Model,
+        *,
+        policy: SynthesisPolicy | None = None,
+        anyway: bool = False,
+        dry_run: bool = False,
+    ) -> results.Synthesized:
+        """Ask a model to make a skill of a finished run, or to improve one, if it was hard.
+
+        `run` has all steps, as `receipts.read_run` returns it. `policy` says which runs are
+        hard, by default the manifest; `anyway` takes any run. The snapshot carries a receipt
+        of the model calls. Raises `ModelError`, or as `skills.upsert`; then nothing changed.
+        """
+        from ..evolve.synthesis import synthesize
+
+        return synthesize(self, run, model, policy=policy, anyway=anyway, dry_run=dry_run)
+
+    def watch(self, *, debounce: float = 0.5, max_wait: float = 10.0) -> Watch:
+        """Return the watcher that records changes of the folder, as a context manager.
+
+        It records after `debounce` seconds without a change, or after `max_wait` seconds.
+        Raises `Locked` (`watched`) if the brain has a watcher.
+        """
+        from ..watching.watch import Watch
+
+        return Watch(self, debounce, max_wait)

@@ -1,77 +1,68 @@
-"""Files: read as they are recorded, and changed one at a time."""
+"""`brain.files`: recorded files, read and changed one at a time."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .ledgers import Ledgers
+from .opened import Part
 
 if TYPE_CHECKING:
+    import builtins
+
     from .. import results
-    from ..repo.open.manifest import MemoryFile
     from ..repo.skills.edit_files import ContentChange
 
 
-class Files(Ledgers):
-    """What an agent does with the files of its brain."""
+class FilesPart(Part):
+    """The files of a brain. Paths are relative to its folder."""
 
-    def read_file(self, path: str, rev: str = "@") -> bytes:
+    def list(self, rev: str = "@") -> builtins.list[results.FileInfo]:
+        """Return all files at a revision, by section and path, without their content."""
+        from ..repo.history import log
+
+        return self._opened.run(log.list_revision_files, rev)
+
+    def read(self, path: str, rev: str = "@") -> bytes:
         """Return the content of a file at a revision.
 
         Raises `NotFound` (`no_path`, `redacted`) or `InvalidInput` (`too_large`).
         """
         from ..repo.skills import edit_files
 
-        return self._do(edit_files.read_file, path, rev)
+        return self._opened.run(edit_files.read_file, path, rev)
 
-    def read_skill(self, slug: str, file: str = "", rev: str = "@") -> results.SkillFile:
-        """Return a file of a skill, by default its own text, as it stands.
+    def edit(self, path: str, change: ContentChange, *, message: str = "") -> results.Recorded:
+        """Replace a file by `change(old)`, and record a snapshot of this file alone.
 
-        `slug` may be SLUG@VERSION. Raises `NotFound` (`no_skill`, `no_version`, `no_file`)
-        or `InvalidInput` (`too_large`).
-        """
-        from ..repo.skills import skill_views
-
-        return self._do(skill_views.read_skill_file, slug, file, rev)
-
-    def files(self, rev: str = "@") -> list[results.FileInfo]:
-        """Return all files at a revision, by section and path; no content is read."""
-        from ..repo.history import log
-
-        return self._do(log.list_revision_files, rev)
-
-    def edit_file(self, path: str, change: ContentChange, *, message: str = "") -> results.Recorded:
-        """Write what `change` makes of a file, and record a snapshot of just that file.
-
-        `change` gets the content, None if there is no file, and returns the new one, None
-        to remove it. It is called while no one else writes, with what was last changed by
-        hand, so nothing is overwritten unseen; what it raises leaves everything as it was.
-        Raises `InvalidInput` or `Conflict` for a path where a brain cannot hold a file.
+        `change` gets the content, None for a new file, and returns the new content, None
+        to remove the file. It runs under the write lock and sees edits that were made in the
+        folder since the last snapshot. If it raises, nothing changes. Raises `InvalidInput`
+        or `Conflict` for a path that a brain cannot hold.
         """
         from ..repo.skills import edit_files
 
-        return self._committing(self._do(edit_files.edit_file, path, change, message))
+        return self._opened.run_write(edit_files.edit_file, path, change, message)
 
-    def memory_file(self, target: str) -> MemoryFile:
-        """Return where a memory lies, there or not, and how many characters it may have.
+    def write(self, path: str, content: bytes | str, *, message: str = "") -> results.Recorded:
+        """Write a file and record a snapshot of it. Raises as `edit`."""
+        data = content.encode() if isinstance(content, str) else content
+        return self.edit(path, lambda _: data, message=message)
 
-        `target` is `memory`, `user`, or the name of a file of JSON Lines.
-        Raises `NotFound` (`no_memory`) or `InvalidInput`.
+    def remove(self, path: str, *, message: str = "") -> results.Recorded:
+        """Remove a file and record a snapshot of that. Raises as `edit`."""
+        return self.edit(path, lambda _: None, message=message)
+
+    def redact(
+        self, path: str, *, reason: str, rev: str = "@", history: bool = False
+    ) -> results.Redacted:
+        """Destroy the content of a file at a revision, with `history` all it ever had.
+
+        This cannot be undone. The id of the content stays in the lineage, which still
+        verifies; the head no longer has the file. Raises `NotFound` (`no_path`, `redacted`),
+        `InvalidInput` or `Conflict` (`unrecorded_changes`, `merging`).
         """
-        from ..repo.index import memory_files
+        from ..repo.changes import redact
 
-        return self._do(memory_files.locate_memory, target)
+        return self._opened.run(redact.redact_file, path, reason, rev, history)
 
-    def edit_skill(
-        self, slug: str, change: ContentChange, *, file: str = "", message: str = ""
-    ) -> results.Upserted:
-        """Write what `change` makes of a skill, or of one of its files; raise its version.
-
-        As `edit_file`, in one snapshot with the new version. `file` is relative to the
-        folder of the skill; a flat skill that gets its first file moves into a folder.
-        `slug` may be the path below skills/ of one that shares its slug. Raises as
-        `edit_file`, and `NotFound` (`no_skill`).
-        """
-        from ..repo.skills import edit_files
-
-        return self._committing(self._do(edit_files.edit_skill, slug, file, change, message))
+    __call__ = list  # until call sites move

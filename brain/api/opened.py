@@ -1,77 +1,88 @@
-"""An open brain: the session behind it, and its turns among threads."""
+"""An open brain as its parts share it: the session and the lock around it."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
-
-from ..repo.open.session import Session
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from ..repo.core.checkout import Progress
+    from .. import results
+    from ..chain.ledger_protocol import Ledger
+    from ..repo.ledgers.commit_policy import OpenLedger
+    from ..repo.open.session import Session
+    from ..util.progress import Progress
 
 T = TypeVar("T")
+Written = TypeVar(
+    "Written",
+    "results.MemoryChanged",
+    "results.Merged",
+    "results.Recorded",
+    "results.SkillMergeResult",
+    "results.Upserted",
+)
 
 
-class Opened:
-    """What all parts of the façade share."""
+class OpenedBrain:
+    """A session, its lock among threads, and the ledgers that the manifest may name."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._turn = threading.RLock()
+    def __init__(self, session: Session, open_ledger: OpenLedger | None = None) -> None:
+        self.session = session
+        self.open_ledger = open_ledger
+        self._lock = threading.RLock()
 
-    def close(self) -> None:
-        """Close the store. The brain cannot be used afterwards."""
-        self._session.close()
+    def run(self, action: Callable[..., T], *args: Any) -> T:
+        """Call `action(session, *args)`, one thread at a time."""
+        with self._lock:
+            return call_system(action, self.session, *args)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    @property
-    def root(self) -> Path:
-        """The folder of the brain."""
-        return self._session.root
-
-    @property
-    def id(self) -> str:
-        """The id of the brain: that of its genesis snapshot."""
-        return self._session.brain_id().hex()
-
-    @property
-    def head(self) -> str:
-        """The id of the snapshot the branch stands at."""
-        return self._session.head().hex()
-
-    def _each(self, action: Callable[..., Iterator[T]], *args: Any) -> Iterator[T]:
-        """Run a generator of an action, letting other threads in between its steps."""
-        with self._turn:
-            steps = action(self._session, *args)
+    def iterate(self, action: Callable[..., Iterator[T]], *args: Any) -> Iterator[T]:
+        """Yield from `action(session, *args)`; other threads may work between two items."""
+        with self._lock:
+            items = action(self.session, *args)
         end = object()
         while True:
-            with self._turn:
-                step = told(next, steps, end)
-            if step is end:
+            with self._lock:
+                item = call_system(next, items, end)
+            if item is end:
                 return
-            yield step
+            yield item
 
-    def _do(self, action: Callable[..., T], *args: Any) -> T:
-        """Run an action, one thread at a time."""
-        with self._turn:
-            return told(action, self._session, *args)
+    def run_write(
+        self, action: Callable[..., Written], *args: Any, commit_to: Ledger | None = None
+    ) -> Written:
+        """Run an action that records a snapshot; commit it if `commit_to` or the manifest asks.
+
+        A commitment that fails leaves the snapshot in place; the result says what happened.
+        """
+        result = self.run(action, *args)
+        if commit_to is not None:
+            from ..repo.ledgers import commit_policy
+
+            commitment = self.run(commit_policy.try_commit, commit_to, result.snapshot)
+            return result._replace(commitment=commitment)
+        if self.open_ledger is None or not result.changed:
+            return result
+        from ..repo.open import manifest
+
+        if not self.run(manifest.may_have_commit_policy, bytes.fromhex(result.snapshot)):
+            return result
+        from ..repo.ledgers import commit_policy
+
+        return result._replace(
+            commitment=self.run(commit_policy.commit_if_due, self.open_ledger, result.snapshot)
+        )
 
 
-def told(action: Callable[..., T], *args: Any) -> T:
+class Part:
+    """A part of `Brain`: operations of one kind on the same open brain."""
+
+    def __init__(self, opened: OpenedBrain) -> None:
+        self._opened = opened
+
+
+def call_system(action: Callable[..., T], *args: Any) -> T:
     """Call `action`; an error of the operating system becomes a `BrainError`."""
     try:
         return action(*args)
@@ -81,6 +92,11 @@ def told(action: Callable[..., T], *args: Any) -> T:
         raise error_from_os(error) from error
 
 
-def given(progress: Progress | None) -> tuple[Progress, ...]:
-    """Return a progress as the arguments of an action, which has its own default."""
+def progress_args(progress: Progress | None) -> tuple[Progress, ...]:
+    """Return the progress as arguments; none if it is None, so that an action's default holds."""
     return () if progress is None else (progress,)
+
+
+def encode_body(body: str | bytes | None) -> bytes | None:
+    """Return the text of a skill as bytes; None stays None."""
+    return body.encode() if isinstance(body, str) else body

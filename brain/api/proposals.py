@@ -1,73 +1,86 @@
-"""Proposals: what agents change while nobody looks, until somebody does."""
+"""`brain.proposals`: changes that wait for review."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from .ledgers import Ledgers
-from .opened import given, told
+from .opened import OpenedBrain, Part, call_system, progress_args
 
 if TYPE_CHECKING:
+    import builtins
+
     from .. import results
-    from ..repo.core.checkout import Progress
+    from ..repo.open.session import Session
+    from ..util.progress import Progress
+
+AnyBrain = TypeVar("AnyBrain")
 
 
-class Proposals(Ledgers):
-    """Changes beside the head, on branches `proposed/NAME`."""
+class ProposalsPart(Part, Generic[AnyBrain]):
+    """Proposals: branches `proposed/NAME` beside the head."""
 
-    def proposal(self, name: str, *, author: str = "") -> Self:
-        """Open this brain once more, as the proposal of that name reads and changes it.
+    def __init__(self, opened: OpenedBrain, make_brain: Callable[[Session], AnyBrain]) -> None:
+        super().__init__(opened)
+        self._make_brain = make_brain
 
-        What is written there touches neither the folder nor the head, is not signed and
-        not committed. Until something is, it reads as the head does. Raises `InvalidInput`
+    def open(self, name: str, *, author: str = "") -> AnyBrain:
+        """Open this brain again, as it reads and changes within a proposal.
+
+        Writes go to the proposal alone, not to the folder or the head, and are neither signed
+        nor committed. A proposal without changes reads as the head. Raises `InvalidInput`
         (`bad_branch`) or `StoreError`.
         """
         from ..repo.merge.proposals import ProposalSession
         from ..store.sqlite_store import open_store_or_readonly
 
-        store = told(open_store_or_readonly, self._session.control_folder)
+        here = self._opened.session
+        store = call_system(open_store_or_readonly, here.control_folder)
         try:
-            session = ProposalSession(self.root, store, name, author)
-            session.pinned_roots_provider = self._session.pinned_roots_provider
-            return type(self)(session)
+            session = ProposalSession(here.root, store, name, author)
+            session.pinned_roots_provider = here.pinned_roots_provider
+            return self._make_brain(session)
         except BaseException:
             store.close()
             raise
 
-    def proposals(self) -> list[results.Proposal]:
-        """Return the proposals that hold what the head lacks, by name."""
+    def list(self) -> builtins.list[results.Proposal]:
+        """Return the proposals with changes that the head lacks, by name."""
         from ..repo.merge import proposals
 
-        return self._do(proposals.list_proposals)
+        return self._opened.run(proposals.list_proposals)
 
-    def show_proposal(self, name: str) -> results.Proposal:
-        """Return one by its name or by a snapshot in it. Raises `NotFound` (`no_proposal`)."""
+    def show(self, name: str) -> results.Proposal:
+        """Return a proposal by its name or a snapshot in it. Raises `NotFound` (`no_proposal`)."""
         from ..repo.merge import proposals
 
-        return self._do(proposals.find_proposal, name)
+        return self._opened.run(proposals.find_proposal, name)
 
-    def accept_proposal(
+    def accept(
         self,
         snapshot: str,
         message: str = "",
         progress: Progress | None = None,
         *,
-        also_unshown: bool = False,
+        include_undiffable: bool = False,
     ) -> results.Merged:
-        """Merge a snapshot of a proposal, given by its id: what was looked at, and no more.
+        """Merge a proposal up to one snapshot, given by its full id: the one that was reviewed.
 
-        With `sign_with` what comes in is signed, after conflicts by `continue_merge`. What
-        `unshown` names comes in only if it is wanted, too. Raises `InvalidInput`
-        (`not_an_id`, `not_shown`), `NotFound` (`no_proposal`), or as `merge`.
+        With `sign_with` the merged snapshots are signed; after conflicts, `merge.resume` signs.
+        Files that `history.find_undiffable` names need `include_undiffable`. Raises
+        `InvalidInput` (`not_an_id`, `not_shown`), `NotFound` (`no_proposal`), or as
+        `merge.start`.
         """
         from ..repo.merge import proposals
 
-        accept = partial(proposals.accept_proposal, allow_undiffable=also_unshown)
-        return self._committing(self._do(accept, snapshot, message, *given(progress)))
+        accept = partial(proposals.accept_proposal, allow_undiffable=include_undiffable)
+        return self._opened.run_write(accept, snapshot, message, *progress_args(progress))
 
-    def reject_proposal(self, name: str) -> results.Proposal:
-        """Remove a proposal; `undo` brings it back. Raises `NotFound` (`no_proposal`)."""
+    def reject(self, name: str) -> results.Proposal:
+        """Delete a proposal; `undo` restores it. Raises `NotFound` (`no_proposal`)."""
         from ..repo.merge import proposals
 
-        return self._do(proposals.reject_proposal, name)
+        return self._opened.run(proposals.reject_proposal, name)
+
+    __call__ = list  # until call sites move

@@ -1,23 +1,26 @@
-"""Skills: written through one door, and read."""
+"""`brain.skills`: write, read, compare and select skills."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .ledgers import Ledgers
+from .opened import Part, encode_body
 
 if TYPE_CHECKING:
+    import builtins
+
     from .. import results
     from ..chain.ledger_protocol import Ledger
     from ..receipts import Receipt
+    from ..repo.skills.edit_files import ContentChange
     from ..repo.skills.upsert import UpsertCheck
 
 
-class Skills(Ledgers):
-    """What an agent does with its skills."""
+class SkillsPart(Part):
+    """The skills of a brain. A slug may be SLUG@VERSION where a method reads a skill."""
 
-    def upsert_skill(
+    def upsert(
         self,
         name: str,
         body: str | bytes | None = None,
@@ -28,24 +31,22 @@ class Skills(Ledgers):
         message: str = "",
         base: str | int = "",
         category: str = "",
-        of: str = "",
+        target: str = "",
         check: UpsertCheck | None = None,
         commit_to: Ledger | None = None,
     ) -> results.Upserted:
-        """Write a skill under the slug of `name`, raise its version, record a snapshot.
+        """Write a skill under the slug of `name`, raise its version, and record a snapshot.
 
-        `body` is the Markdown text, bare or with front matter; None keeps the text
-        of a skill that exists. With `if_changed` an identical save does nothing.
-        `receipt` is the record of the work that taught it: bytes as they are, or a
-        `brain.receipts.Receipt`, to which this step is added. `base` is the version
-        the text was written for, 0 if there was no such skill: if the skill is further by
-        now, both are merged, or the write refused. A new skill goes into the folder
-        `category` of skills/, if one is named. `of` is the slug,
-        or the path below skills/, of the skill that is meant, where more is known than
-        `name`: "c" may be "C++", but the skill at "c" is no other. `check` gets the text
-        before, None for a new skill, and the one to be written, and may raise. With
-        `commit_to` the new snapshot is committed to that ledger; if that fails it stands
-        all the same, and `commitment` says what happened.
+        `body` is Markdown, with or without front matter; None keeps the text of an existing
+        skill. With `if_changed`, identical text records nothing. `receipt` documents the work
+        behind the change: bytes are kept unchanged, and a `brain.receipts.Receipt` gets this
+        write as its last step. `base` is the version that the new text was written for, 0 if
+        the skill did not exist; if the skill has a later version, both are merged, or the
+        write is refused. `category` is the folder below skills/ for a new skill. `target` is
+        the slug or the path below skills/ of the skill to write, where `name` alone is
+        ambiguous: "c" may be the slug of "C++". `check` gets the old text (None for a new
+        skill) and the new text, and may raise. `commit_to` commits the snapshot to a ledger.
+        If that fails the snapshot stays, and `commitment` has the error.
         Raises `InvalidInput`, or `Conflict` (`name_taken`, `stale_base`, `not_a_category`).
         """
         from ..repo.skills import upsert
@@ -53,33 +54,47 @@ class Skills(Ledgers):
         request = upsert.UpsertRequest(
             name=name,
             description=description,
-            body=body.encode() if isinstance(body, str) else body,
+            body=encode_body(body),
             receipt=receipt,
             message=message,
             base=str(base),
             category=category,
-            of=of,
+            of=target,
             check=check,
             if_changed=if_changed,
         )
-        return self._committing(self._do(upsert.upsert_skill, request), commit_to)
+        return self._opened.run_write(upsert.upsert_skill, request, commit_to=commit_to)
 
-    def delete_skill(self, slug: str, *, message: str = "") -> results.Upserted:
+    def edit(
+        self, slug: str, change: ContentChange, *, file: str = "", message: str = ""
+    ) -> results.Upserted:
+        """Replace the text of a skill, or one of its files, by `change(old)`; raise its version.
+
+        As `files.edit`, with the new version in the same snapshot. `file` is relative to the
+        folder of the skill; a flat skill moves into a folder with its first file. `slug` may
+        be the path below skills/ where several skills share a slug. Raises as `files.edit`,
+        and `NotFound` (`no_skill`).
+        """
+        from ..repo.skills import edit_files
+
+        return self._opened.run_write(edit_files.edit_skill, slug, file, change, message)
+
+    def delete(self, slug: str, *, message: str = "") -> results.Upserted:
         """Remove a skill with its files. Raises `NotFound` (`no_skill`)."""
         from ..repo.skills import revert
 
-        return self._committing(self._do(revert.delete_skill, slug, message))
+        return self._opened.run_write(revert.delete_skill, slug, message)
 
-    def revert_skill(self, slug: str, to_version: str, *, message: str = "") -> results.Upserted:
-        """Bring a skill back to what it was at a version, as a new version.
+    def revert(self, slug: str, to_version: str, *, message: str = "") -> results.Upserted:
+        """Write the text of an earlier version again, as a new version.
 
         Raises `NotFound` (`no_skill`, `no_version`).
         """
         from ..repo.skills import revert
 
-        return self._committing(self._do(revert.revert_skill, slug, str(to_version), message))
+        return self._opened.run_write(revert.revert_skill, slug, str(to_version), message)
 
-    def merge_skills(
+    def merge(
         self,
         slug: str,
         other: str,
@@ -88,52 +103,113 @@ class Skills(Ledgers):
         body: str | bytes | None = None,
         message: str = "",
     ) -> results.SkillMergeResult:
-        """Let the skill `slug` absorb the `other`, which is removed in the same snapshot.
+        """Merge the skill `other` into `slug`, and remove it in the same snapshot.
 
-        What the other's text has and this one's has not is taken in, and its files; or
-        `body` is the new text. Both histories stay. Raises `NotFound` (`no_skill`) or
-        `InvalidInput` (`same_skill`).
+        The text and the files that only `other` has are added; or `body` is the new text.
+        Both histories stay. Raises `NotFound` (`no_skill`) or `InvalidInput` (`same_skill`).
         """
         from ..repo.skills import merge_skills
 
-        content = body.encode() if isinstance(body, str) else body
-        wish = merge_skills.MergeSkillsRequest(slug, other, description, content, message)
-        return self._committing(self._do(merge_skills.merge_skills, wish))
+        request = merge_skills.MergeSkillsRequest(
+            slug=slug,
+            absorbed_skill=other,
+            description=description,
+            body=encode_body(body),
+            message=message,
+        )
+        return self._opened.run_write(merge_skills.merge_skills, request)
 
-    def skills(self, rev: str = "@") -> list[results.Skill]:
-        """Return all skills at a revision, by slug."""
+    def list(self, rev: str = "@") -> builtins.list[results.Skill]:
+        """Return all skills at a revision, sorted by slug."""
         from ..repo.skills import skill_views
 
-        return self._do(skill_views.list_skills, rev)
+        return self._opened.run(skill_views.list_skills, rev)
 
-    def view_skill(self, slug: str, rev: str = "@") -> results.SkillView:
-        """Return one skill with its text; `slug` may be SLUG@VERSION.
+    def view(self, slug: str, rev: str = "@") -> results.SkillView:
+        """Return a skill with its text. Raises `NotFound` (`no_skill`, `no_version`)."""
+        from ..repo.skills import skill_views
 
-        Raises `NotFound` (`no_skill`, `no_version`).
+        return self._opened.run(skill_views.view_skill, slug, rev)
+
+    def read_file(self, slug: str, file: str = "", rev: str = "@") -> results.SkillFile:
+        """Return a file of a skill, by default the file with its text, unchanged.
+
+        Raises `NotFound` (`no_skill`, `no_version`, `no_file`) or `InvalidInput` (`too_large`).
         """
         from ..repo.skills import skill_views
 
-        return self._do(skill_views.view_skill, slug, rev)
+        return self._opened.run(skill_views.read_skill_file, slug, file, rev)
 
-    def skill_history(self, slug: str) -> list[results.SkillVersion]:
-        """Return what changed a skill, newest first. Raises `NotFound` (`no_skill`)."""
+    def history(self, slug: str) -> builtins.list[results.SkillVersion]:
+        """Return the changes of a skill, newest first. Raises `NotFound` (`no_skill`)."""
         from ..repo.history import log
 
-        return self._do(log.read_skill_history, slug)
+        return self._opened.run(log.read_skill_history, slug)
 
-    def doubtful_names(self, paths: Sequence[str]) -> list[results.Notice]:
-        """Return notices of skills at these paths whose names deceive, as a snapshot does."""
-        from ..repo.read import lookalikes
-
-        return self._do(lookalikes.check_names_at_head, paths)
-
-    def check_skills(
+    def check(
         self, slugs: Sequence[str] = (), *, strict: bool = False
-    ) -> list[results.SkillProblem]:
-        """Check skills, all or the given ones, against the rules of agentskills.io.
+    ) -> builtins.list[results.SkillProblem]:
+        """Check skills, by default all, against the rules of agentskills.io.
 
-        Without `strict` only against what clients need.
+        Without `strict`, only the rules that clients depend on.
         """
         from ..repo.skills import skill_views
 
-        return self._do(skill_views.check_skills, list(slugs), strict)
+        return self._opened.run(skill_views.check_skills, [*slugs], strict)
+
+    def check_names(self, paths: Sequence[str]) -> builtins.list[results.Notice]:
+        """Return a notice for each skill at `paths` whose name looks like another one's."""
+        from ..repo.read import lookalikes
+
+        return self._opened.run(lookalikes.check_names_at_head, paths)
+
+    def select(
+        self, task: str, limit: int = 10, *, by: str = "", rev: str = "@"
+    ) -> builtins.list[results.Selected]:
+        """Return the skills that fit a task, best first: at most `limit`, or all if it is 0.
+
+        `rank` also says how they were found.
+        """
+        return self.rank(task, limit, by=by, rev=rev).skills
+
+    def rank(
+        self, task: str, limit: int = 10, *, by: str = "", rev: str = "@"
+    ) -> results.Selection:
+        """Return the skills that fit a task, and the selector that found them.
+
+        `by` is "keyword", "bm25", "embedding", "hybrid" (bm25 and embedding), or "" for the
+        best one available: "embedding" with an embedder, else "bm25". If the embedder fails,
+        "" and "hybrid" use "bm25", and `fallback` has the reason; "embedding" raises
+        `ModelError` or `InvalidInput` (`bad_embedder`, `no_key`, `key_readable`). The first
+        call reads the skills of the head and keeps them. Raises `InvalidInput`
+        (`bad_selector`) or `NotFound` (`no_embedder`).
+        """
+        from ..repo.search import select
+
+        request = select.SelectionRequest(task, limit, by)
+        return self._opened.run(select.select_skills, request, rev)
+
+    def find_duplicates(
+        self,
+        name: str,
+        description: str | None = None,
+        body: str | bytes | None = None,
+        limit: int = 5,
+    ) -> builtins.list[results.Similar]:
+        """Return the skills that a planned one would nearly duplicate, most similar first.
+
+        The list is empty if a skill of that name exists: an upsert would improve that one.
+        Raises `InvalidInput` for an invalid name.
+        """
+        from ..repo.skills import similar_new
+
+        content = encode_body(body)
+        return self._opened.run(similar_new.find_similar_if_new, name, description, content, limit)
+
+    def similar(self, slug: str, limit: int = 5) -> builtins.list[results.Similar]:
+        """Return the skills similar to one, most similar first. Raises `NotFound`."""
+        from ..repo.skills import similar
+
+        return self._opened.run(similar.find_similar_to_skill, slug, limit)
+
+    __call__ = list  # until call sites move

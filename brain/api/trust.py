@@ -1,74 +1,105 @@
-"""Whether a brain is what it claims to be."""
+"""`brain.trust`: the trust file, which says who may sign, and pinned root keys."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .opened import Opened, given
+from .opened import Part
 
 if TYPE_CHECKING:
     from .. import results
-    from ..repo.core.checkout import Progress
 
 
-class Trust(Opened):
-    """Verification, and what surrounds it."""
+class TrustPart(Part):
+    """Keys with the right to sign. A key is `ed25519:` and 64 hex digits."""
 
-    def verify(
-        self,
-        deep: bool = False,
-        progress: Progress | None = None,
-        *,
-        require_signatures: bool = False,
-        roots: Sequence[str] = (),
-    ) -> results.Verified:
-        """Check the whole brain; `deep` reads every blob again. See `brain.verify`.
+    def show(self, rev: str = "@") -> results.Trusted:
+        """Return who may sign the snapshots after a revision.
 
-        With `require_signatures` each snapshot has to be signed, or to come before a trust
-        file; `roots` are keys (`ed25519:…`) known from elsewhere that must have signed the
-        first trust file, beside those that are pinned. Raises `InvalidInput` (`bad_key`).
+        Raises `InvalidInput` (`bad_trust`).
         """
-        from ..verify import verification
+        from ..repo.signing import trust_edits
 
-        check = verification.verify_brain_deeply if deep else verification.verify_brain
-        return self._do(
-            check, verification.parse_requirements(require_signatures, roots), *given(progress)
+        return self._opened.run(trust_edits.read_trust, rev)
+
+    def add(self, key: str, name: str) -> results.TrustChanged:
+        """Trust a key under a name; the first key creates the trust file.
+
+        The change counts once enough keys with earlier rights have signed it: open the brain
+        with `sign_with`, or sign afterwards. Raises `InvalidInput` (`bad_key`, `bad_trust`,
+        `revoked_key`).
+        """
+        from ..repo.signing import trust_edits
+
+        return self._opened.run(trust_edits.trust_key, key, name)
+
+    def retire(self, key: str, until: str = "@") -> results.TrustChanged:
+        """End the rights of a key with a snapshot; its earlier signatures stay valid.
+
+        Raises `InvalidInput` (`bad_key`, `bad_trust`) or `NotFound` (`no_trust`).
+        """
+        from ..repo.signing import trust_edits
+
+        return self._opened.run(trust_edits.retire_key, key, until)
+
+    def revoke(self, key: str, reason: str, since: str = "") -> results.TrustChanged:
+        """Reject all signatures of a key, or those from snapshot `since` on. Raises as `retire`."""
+        from ..repo.signing import trust_edits
+
+        return self._opened.run(trust_edits.revoke_key, key, reason, since)
+
+    def set_threshold(self, threshold: int) -> results.TrustChanged:
+        """Set how many trusted keys must sign a snapshot. Raises as `retire`."""
+        from ..repo.signing import trust_edits
+
+        return self._opened.run(trust_edits.set_threshold, threshold)
+
+    def repair(self) -> results.TrustChanged:
+        """Replace a malformed trust file by the last valid one.
+
+        The keys of the valid file sign that; `verify` then reports the malformed one as a
+        warning. Raises `NotFound` (`no_trust`) if there was no valid one before.
+        """
+        from ..repo.signing import trust_edits
+
+        return self._opened.run(trust_edits.repair_trust)
+
+    def find_equivocations(self) -> list[results.Equivocation]:
+        """Return where one key signed two continuations of one snapshot, on any branch."""
+        from ..verify import signature_check
+
+        return self._opened.run(signature_check.list_equivocations)
+
+    # Root keys that the user pinned, in a file for all brains
+
+    def list_roots(self, path: Path) -> list[str]:
+        """Return the root keys that the file `path` pins for this brain.
+
+        Raises `InvalidInput` (`bad_roots`).
+        """
+        from ..trust.pinned_roots import load_pinned_roots
+
+        return self._opened.run(lambda session: load_pinned_roots(path, session.brain_id().hex()))
+
+    def pin_first_roots(self, path: Path, keys: Collection[str]) -> bool:
+        """Pin root keys if the file has none for this brain; return whether they were pinned."""
+        from ..trust.pinned_roots import pin_first_roots
+
+        return self._opened.run(
+            lambda session: pin_first_roots(path, session.brain_id().hex(), keys)
         )
 
-    def redact(
-        self, path: str, *, reason: str, rev: str = "@", history: bool = False
-    ) -> results.Redacted:
-        """Destroy what a file held at a revision, with `history` all it ever held, for good.
+    def change_roots(
+        self, path: Path, *, add: Collection[str] = (), remove: Collection[str] = ()
+    ) -> list[str]:
+        """Pin and unpin root keys of this brain; return those that are then pinned.
 
-        Its id stays in the lineage, which still verifies; the head no longer has the
-        file. Raises `NotFound` (`no_path`, `redacted`), `InvalidInput` or `Conflict`
-        (`unrecorded_changes`, `merging`).
+        Raises `InvalidInput` (`bad_key`, `bad_roots`, `not_pinned`).
         """
-        from ..repo.changes import redact
+        from ..trust.pinned_roots import change_pinned_roots
 
-        return self._do(redact.redact_file, path, reason, rev, history)
-
-    def gc(self, grace: int = 30, progress: Progress | None = None) -> results.Collected:
-        """Remove what no branch holds and no operation of the last `grace` days needs.
-
-        Raises `StoreError` (`incomplete`), having removed nothing, if the store is damaged.
-        """
-        from ..repo.maintenance import gc
-
-        return self._do(gc.collect_garbage, grace, *given(progress))
-
-    def doctor(self) -> list[results.DoctorCheck]:
-        """Check what surrounds the brain: store, file system, caches, rights."""
-        from ..repo.maintenance import doctor
-
-        return self._do(doctor.run_doctor)
-
-    def repair(self) -> list[results.DoctorCheck]:
-        """Put out of the way what no writer gets past; return what was done.
-
-        Files that were recorded and could not be written are given up, each by name.
-        """
-        from ..repo.maintenance import repair
-
-        return self._do(repair.repair_brain)
+        return self._opened.run(
+            lambda session: change_pinned_roots(path, session.brain_id().hex(), add, remove)
+        )

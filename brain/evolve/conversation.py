@@ -21,7 +21,7 @@ from .synthesis_prompt import KnownSkill
 from .transcript import render_transcript
 
 if TYPE_CHECKING:
-    from ..api.brain import Brain
+    from .brain_protocol import LearningBrain
 
 MAX_ROUNDS = 3
 """Answers asked for at most; after a refused answer the model is asked again."""
@@ -56,7 +56,7 @@ class Conversation:
         self._shown_skills = {skill.slug: skill for skill in known}
         self._compared = False
 
-    def draft(self, brain: Brain, first: str) -> SkillDraft | NoSkill:
+    def draft(self, brain: LearningBrain, first: str) -> SkillDraft | NoSkill:
         """Ask until an answer is acceptable. Only reads the brain. Raises `ModelError`."""
         question, fault = first, BrainError("it gave none")
         for _ in range(MAX_ROUNDS):
@@ -93,7 +93,9 @@ class Conversation:
         )
         return answer.text
 
-    def _unseen_similar(self, brain: Brain, found: SkillDraft | NoSkill) -> list[KnownSkill]:
+    def _unseen_similar(
+        self, brain: LearningBrain, found: SkillDraft | NoSkill
+    ) -> list[KnownSkill]:
         """Return the skills, not shown yet, that a new one would replace or nearly duplicate.
 
         Similar skills are shown once: if the model insists, it may create the new skill,
@@ -103,7 +105,7 @@ class Conversation:
             return []
         slugs = [found.slug] if _skill_exists(brain, found.slug) else []
         if not slugs and not self._compared:
-            similar = brain.similar_skills(found.name, found.description, found.body)
+            similar = brain.skills.find_duplicates(found.name, found.description, found.body)
             slugs = [skill.slug for skill in similar if skill.slug not in self._shown_skills]
         self._compared = True
         known = [load_known_skill(brain, slug) for slug in slugs]
@@ -111,10 +113,10 @@ class Conversation:
         return known
 
 
-def related_skills(brain: Brain, receipt: Receipt) -> list[KnownSkill]:
+def related_skills(brain: LearningBrain, receipt: Receipt) -> list[KnownSkill]:
     """Return the skills that a run may improve: those it read, then those for its task."""
     loaded = [step.name for step in receipt.steps if step.kind in ("skill_load", "skill_create")]
-    selected = brain.select(receipt.task, _MAX_RELATED) if receipt.task else []
+    selected = brain.skills.select(receipt.task, _MAX_RELATED) if receipt.task else []
     candidates = dict.fromkeys([*loaded, *(skill.slug for skill in selected)])
     slugs = [slug for slug in candidates if _skill_exists(brain, slug)]
     return [load_known_skill(brain, slug) for slug in slugs[:_MAX_RELATED]]
@@ -125,17 +127,17 @@ def first_message(receipt: Receipt, known: Sequence[KnownSkill]) -> str:
     return synthesis_prompt.decision_message(render_transcript(receipt), known)
 
 
-def load_known_skill(brain: Brain, slug: str) -> KnownSkill:
+def load_known_skill(brain: LearningBrain, slug: str) -> KnownSkill:
     """Return an existing skill, to show to a model."""
-    view = brain.view_skill(slug)
+    view = brain.skills.view(slug)
     return KnownSkill(
         view.slug, view.name, view.description, str(view.version), view.body.strip() + "\n"
     )
 
 
-def _skill_exists(brain: Brain, slug: str) -> bool:
+def _skill_exists(brain: LearningBrain, slug: str) -> bool:
     try:
-        brain.view_skill(slug)
+        brain.skills.view(slug)
     except (NotFound, InvalidInput):
         return False
     return True

@@ -23,9 +23,8 @@ from .transcript import mask_text
 from .triggers import find_trigger
 
 if TYPE_CHECKING:
-    from ..api.brain import Brain
-    from ..api.tasks import Task
     from ..repo.open.manifest import SynthesisPolicy
+    from .brain_protocol import LearningBrain, LearningTask
     from .model import Model
 
 SYNTHESIS_AGENT = "brain evolve"
@@ -36,7 +35,7 @@ _NOT_HARD_DRAFT = NoSkill("the task was not hard")
 
 
 def synthesize(
-    brain: Brain,
+    brain: LearningBrain,
     receipt: Receipt,
     model: Model,
     *,
@@ -48,10 +47,10 @@ def synthesize(
 
     `receipt` has all steps of the run. `policy` defaults to that of the manifest; `anyway`
     counts any run as hard. With `dry_run` nothing is recorded. The snapshot holds a receipt
-    with the calls of the model. Raises `ModelError`, or what `Brain.upsert_skill` raises;
+    with the calls of the model. Raises `ModelError`, or what `brain.skills.upsert` raises;
     the brain is then unchanged.
     """
-    trigger = find_trigger(receipt.steps, policy or brain.synthesis_policy()) or (
+    trigger = find_trigger(receipt.steps, policy or brain.receipts.read_synthesis_policy()) or (
         ASKED_TRIGGER if anyway else ""
     )
     calls: list[ModelCall] = []
@@ -60,7 +59,7 @@ def synthesize(
     draft = draft_skill(brain, receipt, model, calls.append)
     upserted = None
     if isinstance(draft, SkillDraft) and not dry_run:
-        upserted = brain.upsert_skill(
+        upserted = brain.skills.upsert(
             draft.name,
             draft.body,
             description=draft.description,
@@ -72,7 +71,7 @@ def synthesize(
 
 
 def draft_skill(
-    brain: Brain, receipt: Receipt, model: Model, record_call: CallRecorder
+    brain: LearningBrain, receipt: Receipt, model: Model, record_call: CallRecorder
 ) -> SkillDraft | NoSkill:
     """Ask a model for a draft; `record_call` gets each call. Raises `ModelError`."""
     known = related_skills(brain, receipt)
@@ -117,20 +116,20 @@ def synthesis_result(
 
 
 class Learner:
-    """Makes skills of runs as they end: `brain.task("…", at_end=Learner(brain, model))`.
+    """Makes skills of runs as they end: `brain.task("…", on_success=Learner(brain, model))`.
 
     The calls of the model and the skill become steps of the run itself. A failure does not
     fail the run: it is recorded as a step, and `error` holds it. `result` and `error` are
     those of the last run.
     """
 
-    def __init__(self, brain: Brain, model: Model) -> None:
+    def __init__(self, brain: LearningBrain, model: Model) -> None:
         self._brain = brain
         self._model = model
         self.result: Synthesized | None = None
         self.error: BrainError | None = None
 
-    def __call__(self, task: Task) -> None:
+    def __call__(self, task: LearningTask) -> None:
         """Learn from a task that is about to end."""
         self.result = self.error = None
         try:
@@ -138,16 +137,16 @@ class Learner:
         except BrainError as error:
             self.error = error
 
-    def _learn(self, task: Task) -> Synthesized:
-        receipt = task.so_far
-        trigger = find_trigger(receipt.steps, self._brain.synthesis_policy())
+    def _learn(self, task: LearningTask) -> Synthesized:
+        receipt = task.build_receipt()
+        trigger = find_trigger(receipt.steps, self._brain.receipts.read_synthesis_policy())
         calls: list[ModelCall] = []
         if not trigger:
             return synthesis_result(self._model, "", _NOT_HARD_DRAFT, calls, None)
 
         def record_call(call: ModelCall) -> None:
             calls.append(call)
-            task.llm(
+            task.record_model_call(
                 self._model.name,
                 call.prompt,
                 call.answer.text,
@@ -159,7 +158,7 @@ class Learner:
         draft = draft_skill(self._brain, receipt, self._model, record_call)
         upserted = None
         if isinstance(draft, SkillDraft):
-            upserted = task.skill_create(
+            upserted = task.upsert_skill(
                 draft.name,
                 draft.body,
                 description=draft.description,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..receipts import TextExcerpt, Receipt, RunStep
+from ..receipts import Receipt, RunStep, TextExcerpt
 from ..secrets import mask_secrets
 from ..skills.visible_text import clean_text
 

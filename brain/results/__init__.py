@@ -1,10 +1,10 @@
-"""What the façade returns: plain tuples with names, ready to be printed as JSON.
+"""What the API returns: named tuples, ready to be printed as JSON.
 
 Ids are hex text, times are milliseconds since 1970 in UTC, paths are relative to
 the brain. A version is an integer where the skill writes an integer, else text.
 
-A short command returns one or two of them, and making all takes it 7 ms, so each is
-loaded with its kind when it is first used.
+Defining all of them takes 7 ms, and a short command returns one or two, so each kind is
+loaded at its first use.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ TYPE_CHECKING = False  # as type checkers see it; importing typing costs more th
 if TYPE_CHECKING:
     from typing import Any
 
+    from .common import Finding, Notice
     from .folder_changes import (
         Adopted,
         AdoptedFile,
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
         FileInfo,
         Imported,
         Init,
-        Notice,
+        MemoryChanged,
+        MemoryRead,
         Published,
         Recorded,
         Redacted,
@@ -87,7 +89,6 @@ if TYPE_CHECKING:
         DoctorCheck,
         Equivocation,
         EquivocationResult,
-        Finding,
         Proof,
         RecordedSecret,
         Revocation,
@@ -133,6 +134,8 @@ __all__ = [
     "LeftOutBrain",
     "LogAnchor",
     "LogInclusion",
+    "MemoryChanged",
+    "MemoryRead",
     "MergeConflict",
     "Merged",
     "MergedSkill",
@@ -183,9 +186,10 @@ __all__ = [
 ]
 
 _KINDS = {
+    "common": "Finding Notice",
     "folder_changes": (
-        "Adopted AdoptedFile Collected FileInfo Imported Init Notice Published Recorded "
-        "Redacted Restored Status Watched"
+        "Adopted AdoptedFile Collected FileInfo Imported Init MemoryChanged MemoryRead "
+        "Published Recorded Redacted Restored Status Watched"
     ),
     "history": (
         "BisectTest Bisected BlameLine Diff DiffStat FileState Operation PathChange "
@@ -204,7 +208,7 @@ _KINDS = {
         "SkillProblem SkillVersion SkillView Upserted"
     ),
     "trust": (
-        "DoctorCheck Equivocation EquivocationResult Finding Proof RecordedSecret Revocation "
+        "DoctorCheck Equivocation EquivocationResult Proof RecordedSecret Revocation "
         "SecretScan Signature TrustChanged Trusted TrustedKey Verified"
     ),
     "work": "ReceiptVerified RunInfo RunSummary SkillReasons Synthesized VersionReason",

@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .common import Notice
     from .ledgers import Committed, NotCommitted
     from .merges import MergeConflict
-
-
-class Notice(NamedTuple):
-    """Something left out or odd that does not stop the work."""
-
-    code: str
-    path: str
-    message: str
 
 
 class Init(NamedTuple):
@@ -190,3 +183,28 @@ class Published(NamedTuple):
     unchanged: int
     conflicts: list[Notice]
     left_out: list[Notice]
+
+
+class MemoryRead(NamedTuple):
+    """A memory: its file, text, and entries; their size and the limit in characters."""
+
+    path: str
+    text: str
+    entries: list[str]
+    characters: int
+    limit: int
+
+
+class MemoryChanged(NamedTuple):
+    """The outcome of changes to a memory; `entries` is their number, sizes are in characters.
+
+    `commitment` is there if the manifest asks for one.
+    """
+
+    path: str
+    entries: int
+    characters: int
+    limit: int
+    snapshot: str
+    changed: bool
+    commitment: Committed | NotCommitted | None = None

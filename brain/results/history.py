@@ -107,7 +107,7 @@ class FileState(NamedTuple):
 
 
 class UndiffableFile(NamedTuple):
-    """A changed file whose content a patch leaves out; a side is None where there is no file.
+    """A changed file whose content a patch leaves out; a side is None for an added or removed file.
 
     `reason` is binary, too_large or redacted.
     """
@@ -141,8 +141,8 @@ class BisectTest(NamedTuple):
 class Bisected(NamedTuple):
     """The outcome of a bisection.
 
-    `first_bad` is None where snapshots that could not be told lie before it; it is
-    then one of `suspects`, oldest first.
+    `first_bad` is None where undecided snapshots come before it; it is then one of
+    `suspects`, oldest first.
     """
 
     first_bad: str | None

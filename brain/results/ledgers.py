@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from .trust import Finding
+    from .common import Finding
 
 
 class Committed(NamedTuple):
@@ -152,8 +152,8 @@ class LogInclusion(NamedTuple):
     """A log: the entry `place` of `size`, counted from 0, made at `time`.
 
     `origin`, `size` and `root` are what its checkpoint says, signed by `key`, which is
-    `known` if the reader brought it. `witnesses` are the keys that he brought, all of
-    which signed it too.
+    `known` if the reader gave it. `witnesses` are the keys that the reader gave; all of
+    them signed it, too.
     """
 
     origin: str

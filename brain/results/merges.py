@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from .common import Version
     from .history import PathChange, SkillChange, SnapshotInfo
     from .ledgers import Committed, NotCommitted
-    from .skills import Version
 
 
 class Branch(NamedTuple):

@@ -1,4 +1,4 @@
-"""Results about skills: listed, viewed, written, merged, selected, and put into an index or prompt."""
+"""Results about skills: lists, views, writes, merges, selections, the index and the prompt."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .folder_changes import Notice
+    from .common import Notice, Version
     from .ledgers import Committed, NotCommitted
-
-
-Version = int | str
 
 
 class Skill(NamedTuple):

@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .common import Finding
     from .ledgers import LedgerVerdict
-
-
-class Finding(NamedTuple):
-    """Something verification found; `severity` is error, warning or note."""
-
-    code: str
-    severity: str
-    snapshot: str
-    path: str
-    message: str
 
 
 class Verified(NamedTuple):
@@ -122,7 +113,7 @@ class EquivocationResult(NamedTuple):
 
 
 class RecordedSecret(NamedTuple):
-    """Something recorded that looks like a secret; it is not told itself.
+    """Something recorded that looks like a secret, without the secret itself.
 
     `path` is "" for one in the message of a snapshot, from which nothing can be redacted.
 

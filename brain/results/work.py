@@ -1,16 +1,16 @@
-"""Results about runs: receipts, the reasons for skill versions, and skills synthesized from runs."""
+"""Results about runs: receipts, the reasons for skill versions, and synthesized skills."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from .common import Finding
     from .ledgers import Committed, NotCommitted
-    from .trust import Finding
 
 
 class RunInfo(NamedTuple):
-    """A run of an agent, all its parts put together, as far as it is told.
+    """A run of an agent, all its parts joined, up to the last one recorded.
 
     `receipt` is the blob id of the last part, `snapshots` those that carry the parts,
     oldest first. Times are in ms since 1970, 0 if unknown; ids are "" if there is none.

@@ -45,10 +45,11 @@ from itertools import chain
 from pathlib import Path
 
 from ..errors import BrainError, FormatError, NotFound, StoreError
-from ..repo.core.checkout import Progress, no_progress
-from ..repo.open.session import CONTROL_FOLDER, PinnedRootsProvider, Session
+from ..repo.open.discovery import CONTROL_FOLDER
+from ..repo.open.session import PinnedRootsProvider, Session
 from ..results import Finding, Verified
 from ..util.process_pool import SendValue, processor_count, run_in_child, share_jobs
+from ..util.progress import Progress, no_progress
 from . import blob_check, cache_check, graph_check, table_check
 from .blob_check import ClaimedSizes
 from .parallel import ParallelCheck

@@ -6,10 +6,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from ..errors import BrainError, InvalidInput, Locked, NoBrain, StoreError, error_from_os
-from ..repo.open.session import CONTROL_FOLDER
+from ..repo.open.discovery import CONTROL_FOLDER
 from ..results import Watched
 from ..store.writer_lock import writer_lock
 from ..worktree.ignore_rules import IgnoreRules
@@ -17,15 +17,30 @@ from .change_events import ObservedChanges, WatchBackend
 from .debounce import Debouncer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
     from types import TracebackType
 
-    from ..api.brain import Brain
+    from .. import results
 
 WATCH_FOLDER_NAME = "watch"
 """In the folder of the store: holds the lock of the one watcher."""
 _MAX_SINGLE_PATHS = 100
 """Paths up to which each is recorded alone where one of them cannot be."""
+
+
+class _History(Protocol):
+    def log(self, rev: str = "@", limit: int | None = None) -> Iterator[results.SnapshotInfo]: ...
+
+
+class WatchedBrain(Protocol):
+    """The operations of `brain.Brain` that watching calls."""
+
+    @property
+    def root(self) -> Path: ...
+    @property
+    def history(self) -> _History: ...
+    def snapshot_changes(self, paths: Sequence[str] | None = None) -> results.Recorded: ...
 
 
 class WatchFailure(NamedTuple):
@@ -41,7 +56,7 @@ class Watch:
     brain has another watcher, `BrainError` (`cannot_watch`), `InvalidInput` (`bad_ignore`).
     """
 
-    def __init__(self, brain: Brain, quiet: float = 0.5, longest: float = 10.0) -> None:
+    def __init__(self, brain: WatchedBrain, quiet: float = 0.5, longest: float = 10.0) -> None:
         self._brain = brain
         self._debouncer = Debouncer(quiet, longest)
         self._failed_paths: set[str] = set()
@@ -129,10 +144,10 @@ class Watch:
             yield WatchFailure(error)
 
     def _record_changes(self, paths: list[str] | None) -> Watched | None:
-        done = self._brain.record_changes(paths)
+        done = self._brain.snapshot_changes(paths)
         if not done.changed:
             return None
-        (info,) = self._brain.log(done.snapshot, limit=1)
+        (info,) = self._brain.history.log(done.snapshot, limit=1)
         return Watched(
             done.snapshot,
             done.bundle,
@@ -148,7 +163,7 @@ class Watch:
 
 
 @contextmanager
-def _hold_watch_lock(brain: Brain) -> Iterator[None]:
+def _hold_watch_lock(brain: WatchedBrain) -> Iterator[None]:
     """Lock out other watchers of a brain. Raises `Locked` (`watched`)."""
     folder = brain.root / CONTROL_FOLDER / WATCH_FOLDER_NAME
     if folder.is_symlink():

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 
 from ..objects import paths
+from ..util.progress import Progress
 from .dirfd import OPEN_FOLDER_FLAGS, FolderHandles, RootPath, open_root
 from .file_writer import WriteContent, create_file, replace_file, temporary_name, write_error
 
@@ -95,7 +96,6 @@ class StagedWriter:
 
 FileItem = tuple[str, int, WriteContent]
 """A path, a kind, and the content."""
-Progress = Callable[[str, int, int], None]
 
 _PROGRESS_INTERVAL = 1024
 

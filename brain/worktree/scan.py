@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..results import Notice
+from ..util.progress import Progress
 from . import file_fingerprint
 from .dirfd import RootPath, open_root
 from .ignore_rules import IgnoreRules
@@ -13,9 +14,6 @@ from .mounts import check_no_mounts
 from .rescan import Rescan
 from .stat_cache import StatCache
 from .walk import NO_CHILDREN, CandidateFile, FolderWalk
-
-Progress = Callable[[str, int, int], None]
-"""Told what is done, how much of it, and of how much (0: not known)."""
 
 
 class ScanResult(NamedTuple):

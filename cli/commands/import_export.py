@@ -73,18 +73,25 @@ def adopt_command(
     git that holds some: there each commit becomes a snapshot, with INTO alone.
     Secrets, databases and caches are left out.
     """
-    from brain.adopting import Owner, adopt, preview_adoption
-    from brain.adopting.create_brain import is_brain
+    from brain import Brain
 
     place, target = Path(path), Path(into) if into is not None else None
     if "" in (path, into):
         raise click.BadParameter("the folder is empty text", param_hint="PATH")
     if dry_run:
-        done = preview_adoption(place, target, kind, allow)
+        done = Brain.preview_adoption(place, target, kind, allow)
     else:
-        owner = Owner(name or "", app.author, app.signing_key(), app.open_ledger)
-        new = not is_brain(target or place)
-        done = adopt(place, target, kind, allow, owner)
+        new = not Brain.exists(target or place)
+        done = Brain.adopt(
+            place,
+            target,
+            kind,
+            allow,
+            name=name or "",
+            author=app.author,
+            sign_with=app.signing_key(),
+            ledgers=app.open_ledger,
+        )
         if new and done.brain:
             _pin_root_keys(app, done)
     emit(app, done, _adoption_lines(done))

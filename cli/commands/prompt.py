@@ -47,11 +47,11 @@ def index_command(
     """
     chosen = selection_arguments(task, top, by)
     if app.as_json or chosen:
-        made = app.brain.index(limit=limit, budget=budget, **chosen)
+        made = app.brain.index(max_chars=limit, budget=budget, **chosen)
         warn_fallback(app, made)
         emit(app, made, [made.index])
     else:
-        write_stdout_utf8(app.brain.index_pages(limit=limit, budget=budget))
+        write_stdout_utf8(app.brain.index_pages(max_chars=limit, budget=budget))
 
 
 @brain_command(
@@ -84,7 +84,7 @@ def prompt_command(
     USER.md where it names none. With --task the index is as `brain index` has it: an
     embedder that fails stops no prompt.
     """
-    made = app.brain.prompt(limit=limit, budget=budget, **selection_arguments(task, top, by))
+    made = app.brain.prompt(max_chars=limit, budget=budget, **selection_arguments(task, top, by))
     warn_fallback(app, made)
     for path in made.cut:
         app.print_note(f"Note: {printable_text(path)} is cut at its limit")

@@ -119,7 +119,7 @@ def proposal_accept_command(app: App, snapshot: str, message: str | None, unshow
     """
     with ProgressBar(app) as bar:
         done = app.brain.accept_proposal(
-            snapshot, message or "", progress=bar, also_unshown=unshown
+            snapshot, message or "", progress=bar, include_undiffable=unshown
         )
     report_merge(app, done)
 

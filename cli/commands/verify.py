@@ -160,7 +160,7 @@ def ancestry_command(app: App, old: str, new: str | None, lineage: str | None) -
         from brain import Brain
 
         with open(lineage, "rb") as source:
-            found = Brain.ancestry_in(source, old, new)
+            found = Brain.check_exported_lineage(source, old, new)
     emit(app, found, _ancestry_lines(found))
     if not found.descends:
         raise Failure("not_an_ancestor", "the one does not descend from the other")

@@ -23,7 +23,7 @@ def test_the_example_of_learning_goes_up_and_back(project: Path, tmp_path: Path)
     done = run(project, "learn.py", str(tmp_path / "learner"))
     assert (done.returncode, done.stderr) == (0, "")
     assert "oracle-manipulation went 1 → 2" in done.stdout
-    assert "Record changes made by hand" in done.stdout
+    assert "Record manual edits" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("▸ oracle-manipulation: ")
 
 
@@ -34,7 +34,7 @@ def test_the_example_of_an_audit_verifies_and_notices_damage(project: Path, tmp_
     run(project, "learn.py", str(tmp_path / "learner"))
     with Brain.open(tmp_path / "learner") as brain:
         database = brain._session.store._db  # type: ignore[attr-defined]
-        database.run("UPDATE blobs SET data = X'00'")
+        database.execute("UPDATE blobs SET data = X'00'")
     assert run(project, "audit.py", str(tmp_path / "learner")).returncode == 3
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from skills_ref.validator import validate
 
 from brain import Brain
-from brain.adopting import PublishRequest, adopt, publish
+from brain.adopting import PublishRequest, publish
 from brain.adopting.publish_manifest import RECORD_NAME
 
 SLUGS = st.from_regex(r"[a-z][a-z0-9]{0,5}(-[a-z0-9]{1,4}){0,2}", fullmatch=True)
@@ -54,7 +54,7 @@ def test_adopted_published_and_adopted_again_skills_are_the_same(
         for name, content in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
-    adopt(root / "home", root / "one")
+    Brain.adopt(root / "home", root / "one")
     with Brain.open(root / "one") as one:
         done = publish(one, client, root / "out", PublishRequest(strict=strict))
         assert not [row for row in done.left_out if row.path.startswith("skills/")]
@@ -64,9 +64,9 @@ def test_adopted_published_and_adopted_again_skills_are_the_same(
         if strict or client == "agentskills":
             for place in (root / "out").rglob("SKILL.md"):
                 assert validate(place.parent) == []
-        assert not adopt(root / "out", root / "one", kind=client).changed
+        assert not Brain.adopt(root / "out", root / "one", kind=client).changed
         (root / "out" / RECORD_NAME).unlink()
-        adopt(root / "out", root / "two", kind=client)
+        Brain.adopt(root / "out", root / "two", kind=client)
         with Brain.open(root / "two") as two:
             assert [row[:4] for row in one.skills()] == [row[:4] for row in two.skills()]
             for row in one.skills():

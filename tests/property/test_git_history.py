@@ -11,7 +11,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brain import Brain
-from brain.adopting import adopt
 from tests.support.git_repositories import (
     EXECUTABLE_MODE,
     LINK_MODE,
@@ -86,12 +85,12 @@ def test_each_commit_has_the_bundle_of_a_snapshot_of_its_checkout(
         target = work / "brain"
         Brain.init(target, name="brain").close()
         first = committed(repo, history[: stop + 1])
-        done = adopt(repo.path, target)
+        done = Brain.adopt(repo.path, target)
         made = {**first}
         if len(history) > stop + 1:  # the rest comes with a second adoption
             shutil.rmtree(repo.path)
             made = committed(GitRepository(repo.path), history)
-            done = adopt(repo.path, target)
+            done = Brain.adopt(repo.path, target)
         with Brain.open(target) as brain:
             verified = brain.verify(deep=True)
             noted = {(row.code, row.severity) for row in verified.findings}

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brain import Brain, BrainError
-from brain.api.tasks import Task
+from brain.api.task import Task
 
 slugs = st.sampled_from(["a", "b", "c"])
 

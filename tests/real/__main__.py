@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from brain import Brain
-from brain.adopting import PublishRequest, adopt, publish
+from brain.adopting import PublishRequest, publish
 from tests.real.endpoint import Model, listening
 from tests.support.agent_homes import skill_text, write_files
 
@@ -106,10 +106,10 @@ def _go_through(name: str, root: Path, model: Model) -> None:
         publish(brain, name, program.home, PublishRequest(strict=True))
     model.asked.clear()
     seen = ask() + "".join(model.asked)
-    done = adopt(program.home, root / "brain")
+    done = Brain.adopt(program.home, root / "brain")
     with Brain.open(root / "brain") as brain:
         taught = [row.slug for row in brain.skills()]
-    again = adopt(program.home, root / "brain")
+    again = Brain.adopt(program.home, root / "brain")
     assert SLUG in seen, f"{name} does not read what is published"
     assert SLUG in taught and not again.changed
     print(f"{name}: read what was published; is known as {done.kind}; skills: {', '.join(taught)}")

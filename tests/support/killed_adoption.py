@@ -14,13 +14,13 @@ import signal
 import sys
 from pathlib import Path
 
-from brain.adopting import adopt
+from brain import Brain
 
 NEW_BRAIN_KILL_POINTS = (
     "brain.api.brain:Brain.init 1",
-    "brain.api.brain:Brain.import_steps 1",
+    "brain.api.imports:ImportsPart.record_states 1",
     "brain.repo.core.transaction:WriteTransaction.record_external 3",
-    "brain.api.brain:Brain.merge 1",
+    "brain.api.merge:MergePart.start 1",
     "brain.worktree.file_checkout:StagedWriter.publish 2",
 )
 KNOWN_SOURCE_KILL_POINTS = (
@@ -41,7 +41,7 @@ def main() -> None:
         child = os.fork()
         if not child:
             _arm_kill_point(point)
-            adopt(repository, Path(folder), "git")
+            Brain.adopt(repository, Path(folder), "git")
             os._exit(0)
         ended.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     sys.stdout.write(json.dumps(ended))

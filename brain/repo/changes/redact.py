@@ -55,7 +55,7 @@ def redact_file(
             all_paths = [each for holders in paths_by_blob.values() for each in holders]
             _refuse_trust_file(all_paths)
             _refuse_unrecorded_edits(txn, all_paths)
-            masked_reason = secret_scan.mask_message(session, reason)
+            masked_reason = secret_scan.mask_recorded_message(session, reason)
             for blob, holders in paths_by_blob.items():
                 redact_operation = operation.redact_operation(path, blob, masked_reason)
                 _record_and_destroy(txn, redact_operation, blob, holders)

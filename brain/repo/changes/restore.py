@@ -10,11 +10,11 @@ from ...objects import operation, paths
 from ...objects.bundle import Bundle, Edits
 from ...objects.tree_entry import TreeEntry
 from ...results import Restored
+from ...util.progress import Progress, no_progress
 from ..core import read_files, working_copy
-from ..core.checkout import Progress, find_redacted_paths, no_progress
-from ..core.manual_edits import record_manual_edits
 from ..core.path_collisions import refuse_invalid_edits
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
+from ..core.working_copy import find_redacted_paths
 from ..open.session import Session
 from ..read.revisions import resolve_revision
 
@@ -43,7 +43,7 @@ def restore_files(
                 for path, entry in folder_edits.items()
                 if entry and entry != head.get(path)
             }
-            record_manual_edits(txn, manual_edits)
+            txn.record_manual_edits(manual_edits)
             recorded = {**head, **manual_edits}
             redacted = find_redacted_paths(session, target.values())
             edits = _diff_entries(recorded, target, redacted)

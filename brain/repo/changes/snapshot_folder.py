@@ -10,9 +10,9 @@ from ...objects import operation
 from ...objects.bundle import Bundle, Edits
 from ...objects.operation import SnapshotOperation
 from ...results import Notice, Recorded, Status
+from ...util.progress import Progress, no_progress
 from ...worktree import file_fingerprint
 from ..core import read_files, working_copy
-from ..core.checkout import Progress, no_progress
 from ..core.pending_writes import find_pending_writes
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..open.session import Session

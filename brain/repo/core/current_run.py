@@ -12,7 +12,7 @@ from ...objects.tree_entry import TreeEntry
 from ..open.session import Session
 
 
-class ReceiptDraft(Protocol):
+class RunDraft(Protocol):
     """The receipts that a run writes for the snapshots of one transaction."""
 
     def encode_receipt(
@@ -42,7 +42,7 @@ class ActiveRun(Protocol):
     def closed(self) -> bool:
         """Whether the run has ended."""
 
-    def begin_draft(self) -> ReceiptDraft:
+    def begin_draft(self) -> RunDraft:
         """Begin the receipts of one transaction."""
 
 
@@ -50,7 +50,7 @@ CURRENT_RUN: ContextVar[ActiveRun | None] = ContextVar("brain_run", default=None
 """The run of this thread, or of this asyncio task."""
 
 
-def current_draft(session: Session) -> ReceiptDraft | None:
+def current_draft(session: Session) -> RunDraft | None:
     """Return the receipt draft of the run in progress in a session, None without one."""
     run = CURRENT_RUN.get()
     if run is None or run.session is not session or run.closed:

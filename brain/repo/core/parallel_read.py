@@ -14,13 +14,13 @@ from typing import Any
 from ...objects.tree_entry import TreeEntry
 from ...store.protocol import BlobPacking, StoreTransaction
 from ...util.process_pool import MAX_QUEUED_JOBS, helper_count, run_jobs_in_children
+from ...util.progress import Progress
 from ...worktree import file_reader
 from ...worktree.file_reader import STREAMED_FILE_BYTES
 from ...worktree.walk import CandidateFile
 from ..open.session import Session
 from ..read import skill_rows
 from .blob_batch import BlobBatch
-from .checkout import Progress
 
 _MIN_GROUP_BYTES = 1 << 20
 """Content of the files that make one job, about."""

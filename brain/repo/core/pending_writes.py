@@ -17,11 +17,12 @@ from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.tree_entry import LINK, TreeEntry
 from ...store.protocol import PendingWrite, StoreTransaction
+from ...util.progress import Progress, no_progress
 from ...worktree import file_fingerprint, file_reader, symlinks
 from ...worktree.dirfd import FolderHandles, open_root
 from ..open.session import Session
-from . import checkout, working_copy
-from .checkout import NO_CONTENTS, Progress, no_progress
+from . import working_copy
+from .working_copy import NO_CONTENTS
 
 _MAX_NAMED_FILES = 5
 """Files that are named by one error."""
@@ -36,7 +37,7 @@ def add_pending_writes(
 ) -> None:
     """Put the files to be written on the list that survives a crash.
 
-    `contents` are blobs at hand. Raises `InvalidInput` (`name_too_long`, `link_outside`, and
+    `contents` has blobs in memory. Raises `InvalidInput` (`name_too_long`, `link_outside`, and
     what `paths.check` raises) and `NotFound` (`missing_object`) for one that could then not be
     written, and would keep all writers after this one waiting.
     """
@@ -122,10 +123,10 @@ def apply_pending_writes(
     progress: Progress = no_progress,
     contents: Mapping[bytes, bytes] = NO_CONTENTS,
 ) -> None:
-    """Write files that were announced, and take them off the list."""
+    """Write files from the list, then clear it."""
     if writes:
         with _add_recorded_hint():
-            checkout.write_files(session, writes, progress, contents)
+            working_copy.write_files(session, writes, progress, contents)
         session.store.clear_pending_writes()
 
 
@@ -138,7 +139,7 @@ def recover_pending_writes(session: Session, rows: list[PendingWrite]) -> None:
     if checked.not_in_head:
         raise _foreign_pending_error(checked.not_in_head)
     with _add_recorded_hint("; `brain doctor --repair` gives it up"):
-        checkout.write_files(session, _select_untouched(session, checked.writes))
+        working_copy.write_files(session, _select_untouched(session, checked.writes))
     session.store.clear_pending_writes()
 
 
@@ -219,7 +220,7 @@ def _is_content_stored(session: Session, path: str) -> bool:
     try:
         found = working_copy.hash_files(session, [file_reader.lstat_candidate(session.root, path)])
         (entry,) = found
-    except InvalidInput:  # no file, or one that changes: an edit by hand
+    except InvalidInput:  # not a regular file, or changing: a manual edit
         return False
     return session.store.has_object(entry.blob) or bool(session.store.find_redactions([entry.blob]))
 
@@ -235,7 +236,7 @@ def write_or_drop_pending(session: Session) -> Iterator[tuple[str, str]]:
     yield from ((path, "the head does not say so") for path in checked.not_in_head)
     for path, entry in _select_untouched(session, checked.writes).items():
         try:
-            checkout.write_files(session, {path: entry})
+            working_copy.write_files(session, {path: entry})
         except BrainError as error:
             yield path, error.message
     session.store.clear_pending_writes()

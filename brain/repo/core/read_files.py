@@ -8,12 +8,12 @@ from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import TreeEntry
 from ...store.protocol import StoreTransaction
+from ...util.progress import Progress, no_progress
 from ...worktree import file_reader
 from ...worktree.file_reader import STREAMED_FILE_BYTES
 from ...worktree.walk import CandidateFile
 from ..open.session import Session
 from .blob_batch import BlobBatch
-from .checkout import Progress, no_progress
 
 _MIN_PARALLEL_BYTES = 8 << 20
 """The total size of small files from which on forked child processes read them faster."""

@@ -14,10 +14,10 @@ from ...objects import lineage, paths
 from ...objects.tree_entry import LINK, TreeEntry
 from ...results import Notice, RecordedSecret, SecretScan
 from ...secrets import SecretFinding, find_secrets, find_secrets_in_each, mask_secrets
+from ...util.progress import Progress, no_progress
 from ..open import manifest
 from ..open.session import Session
 from ..read.revisions import resolve_revision
-from .checkout import Progress, no_progress
 
 LARGE_FILE_BYTES = 256 << 10
 """Bytes of a file from which on a snapshot looks into it only after the small ones."""
@@ -105,7 +105,7 @@ def scan_text(session: Session, content: bytes) -> list[SecretFinding]:
     return [one for one in found if one.id not in accepted]
 
 
-def mask_message(session: Session, message: str) -> str:
+def mask_recorded_message(session: Session, message: str) -> str:
     """Return a message with what looks like a secret in it, and is not accepted, taken out."""
     data = message.encode("utf-8", "surrogatepass")
     found = find_secrets(data)

@@ -26,9 +26,9 @@ from ...objects.snapshot import SNAPSHOT_FORMAT, Snapshot
 from ...objects.tree_entry import TreeEntry
 from ...store.protocol import ObjectKind, StoreTransaction
 from ...store.writer_lock import writer_lock
+from ...util.progress import Progress, no_progress
 from ..open.session import Session, head_ref, validate_text
 from ..read import cache_update, lineage_cache
-from .checkout import Progress, no_progress
 from .current_run import current_draft
 from .path_collisions import refuse_invalid_edits
 from .pending_writes import add_pending_writes, apply_pending_writes, recover_pending_writes
@@ -43,10 +43,10 @@ LOCK_TIMEOUT_SECONDS = 60.0
 
 
 class WriteTransaction:
-    """What a writer sees and does: the head, and new snapshots on top of it.
+    """The head, new snapshots on top of it, and the files to write afterwards (`writes`).
 
-    `contents` are blobs that `writes` need and that need not be read for it. `masked` tells
-    whether a message was recorded without a secret that it held.
+    `contents` has blobs of `writes` in memory. `message_was_masked` says whether a secret
+    was removed from a message.
     """
 
     def __init__(self, session: Session, tx: StoreTransaction) -> None:
@@ -99,15 +99,21 @@ class WriteTransaction:
         author_and_time: tuple[str, int | None] = ("", None),
         merged: Sequence[bytes] = (),
     ) -> bytes:
-        """Record a snapshot of what others did, which is no work of a run; return its id.
+        """Record a snapshot of changes made outside of any run; return its id.
 
-        `stamp` is who did it elsewhere and when, "" and None for who records it now;
-        `merged` as for `commit`.
+        `author_and_time` are of the original change, "" and None for this author and now;
+        `merged` is as for `record_snapshot`.
         """
         after = bundles.update_bundle(self.session.nodes, self.bundle, edits)
         return self._store_snapshot(
             self.bundle, after, edits, operation, message, NO_DIGEST, merged, author_and_time
         )
+
+    def record_manual_edits(self, edits: Mapping[str, TreeEntry | None]) -> None:
+        """Record edits of the folder first, so that this transaction does not overwrite them."""
+        if edits:
+            self.record_external(edits, operations.snapshot_operation(), "Record manual edits")
+            self.files_base = self.head
 
     def _store_snapshot(
         self,
@@ -150,21 +156,21 @@ class WriteTransaction:
         return snapshot_id
 
     def mask_secrets(self, message: str) -> str:
-        """Return a message as it is recorded: nothing can ever be redacted from it."""
+        """Return a message without secrets: a recorded message cannot be redacted."""
         if not message:
             return ""
         from . import secret_scan
 
-        kept = secret_scan.mask_message(self.session, message)
-        self.message_was_masked = self.message_was_masked or kept != message
-        return kept
+        masked = secret_scan.mask_recorded_message(self.session, message)
+        self.message_was_masked = self.message_was_masked or masked != message
+        return masked
 
     def move_head(self, snapshot_id: bytes) -> None:
-        """Move the head on to a descendant that is recorded already."""
+        """Move the head to a descendant that exists already."""
         self.head, self.bundle = snapshot_id, self.session.bundle_of(snapshot_id)
 
     def switch_branch(self, branch: str) -> None:
-        """Let another branch be the current one from now on; `writes` are then its files."""
+        """Make another branch current; `writes` are then its files."""
         self.store_tx.write_meta("branch", branch.encode())
         self.has_switched = True
 
@@ -181,9 +187,9 @@ class WriteTransaction:
 
 @contextmanager
 def lock_for_writing(session: Session) -> Iterator[None]:
-    """Hold the brain against other writers; finish first what a killed one left.
+    """Hold the write lock; first complete the pending writes of a writer that was killed.
 
-    Raises `Locked` if another writer does not end in time, and what `finish` raises.
+    Raises `Locked` if another writer holds it too long, or as `recover_pending_writes`.
     """
     with lock_without_recovery(session):
         rows = session.store.list_pending_writes()
@@ -194,7 +200,7 @@ def lock_for_writing(session: Session) -> Iterator[None]:
 
 @contextmanager
 def lock_without_recovery(session: Session) -> Iterator[None]:
-    """Hold the brain against other writers; files that are still to be written stay so."""
+    """Hold the write lock; pending writes stay pending."""
     with writer_lock(session.control_folder, LOCK_TIMEOUT_SECONDS) as previous_writer_died:
         if previous_writer_died:
             from ...worktree import file_writer
@@ -231,7 +237,7 @@ def write_transaction(
     progress: Progress = no_progress,
     expected_bytes: int = 0,
 ) -> Iterator[WriteTransaction]:
-    """Record snapshots, then write files; to be used while `locked`.
+    """Record snapshots, then write files; to be used within `lock_for_writing`.
 
     `kind` and `description` go to the operation log. On any error nothing is
     recorded and no file is touched.
@@ -252,7 +258,7 @@ def write_transaction(
 def locked_write_transaction(
     session: Session, kind: str, description: str
 ) -> Iterator[WriteTransaction]:
-    """Take a whole turn: `locked` and `recording`."""
+    """Hold the lock for one write transaction."""
     with lock_for_writing(session), write_transaction(session, kind, description) as txn:
         yield txn
 

@@ -1,4 +1,4 @@
-"""The working copy: compare the folder with a bundle, and hash or store changed files."""
+"""The working copy: compare the folder with a bundle, store its files, and check files out."""
 
 from __future__ import annotations
 
@@ -6,23 +6,28 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...digest import NO_DIGEST, blob_id, stream_blob_id
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle, Edits
-from ...objects.tree_entry import TreeEntry
-from ...store.protocol import StoreTransaction
-from ...worktree import file_fingerprint, file_reader
+from ...objects.tree_entry import LINK, TreeEntry
+from ...store.protocol import LARGE_BLOB_BYTES, StoreTransaction
+from ...util.progress import Progress, no_progress
+from ...worktree import file_checkout, file_fingerprint, file_reader
 from ...worktree.dirfd import FolderHandles, open_root
 from ...worktree.walk import CandidateFile
 from ..open.session import Session
 from . import read_files
-from .checkout import Progress, no_progress
 
 if TYPE_CHECKING:  # an upsert does not scan, and starts the faster for it
     from ...worktree.scan import ScanResult
+
+NO_CONTENTS: Mapping[bytes, bytes] = {}
+_BLOBS_PER_BATCH = 1024
+"""Small blobs read from the store at once, a few megabytes."""
 
 
 _MAX_NAMED_FILES = 5
@@ -249,3 +254,58 @@ def hash_files(session: Session, candidates: list[CandidateFile]) -> Iterator[Tr
             yield TreeEntry(candidate.path, candidate.kind, blob, content.size)
         else:
             yield TreeEntry(candidate.path, candidate.kind, blob_id(content), len(content))
+
+
+def write_files(
+    session: Session,
+    writes: Mapping[str, TreeEntry | None],
+    progress: Progress = no_progress,
+    contents: Mapping[bytes, bytes] = NO_CONTENTS,
+) -> None:
+    """Write the entries to their paths in the folder; None removes the file.
+
+    `contents` has blobs in memory; the others are read from the store.
+    """
+    checkout_files(session, session.root, writes, progress, contents)
+
+
+def checkout_files(
+    session: Session,
+    root: Path,
+    writes: Mapping[str, TreeEntry | None],
+    progress: Progress = no_progress,
+    contents: Mapping[bytes, bytes] = NO_CONTENTS,
+) -> None:
+    """Write files as `write_files`, to any folder `root`."""
+    for path, entry in writes.items():
+        if entry is None:
+            file_checkout.remove_working_file(root, path)
+    entries = sorted(entry for entry in writes.values() if entry is not None)
+    file_checkout.write_working_files(root, _stream_contents(session, entries, contents), progress)
+
+
+def _stream_contents(
+    session: Session, entries: list[TreeEntry], contents: Mapping[bytes, bytes]
+) -> Iterator[tuple[str, int, bytes | Iterator[bytes]]]:
+    """Yield path, kind and content in the order of paths.
+
+    Small blobs are fetched some at a time, large ones streamed.
+    """
+    for start in range(0, len(entries), _BLOBS_PER_BATCH):
+        batch = entries[start : start + _BLOBS_PER_BATCH]
+        small = {e.blob for e in batch if e.size < LARGE_BLOB_BYTES or e.kind == LINK}
+        fetched = {blob: contents[blob] for blob in small if blob in contents}
+        fetched.update(session.store.read_small_blobs([*small.difference(fetched)]))
+        for entry in batch:
+            content = fetched.get(entry.blob)
+            if content is None:  # large, whatever its entry says
+                yield entry.path, entry.kind, session.store.stream_blob(entry.blob, entry.size)
+            else:
+                yield entry.path, entry.kind, content
+
+
+def find_redacted_paths(session: Session, entries: Iterable[TreeEntry | None]) -> set[str]:
+    """Return the paths of those `entries` whose content was redacted."""
+    wanted = [entry for entry in entries if entry is not None]
+    gone = session.reader.find_redactions([entry.blob for entry in wanted])
+    return {entry.path for entry in wanted if entry.blob in gone}

@@ -16,8 +16,8 @@ from ...objects import bundle as bundles
 from ...objects import lineage
 from ...objects.bundle import Bundle
 from ...results import Bisected, BisectTest
-from ..core import checkout
-from ..core.checkout import find_redacted_paths
+from ..core import working_copy
+from ..core.working_copy import find_redacted_paths
 from ..open.session import Session
 from ..read.revisions import resolve_revision
 
@@ -71,7 +71,7 @@ class _CheckoutFolder:
         differences = bundles.diff_bundles(self.session.nodes, self._current, target)
         writes = {path: now for path, _, now in differences}
         writes.update(dict.fromkeys(find_redacted_paths(self.session, writes.values())))
-        checkout.checkout_files(self.session, self.folder, writes)
+        working_copy.checkout_files(self.session, self.folder, writes)
         self._current = target
 
 

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...chain.ledger_protocol import Commitment, CommitRequest
-from ...errors import BrainError, NoBrain, error_from_os, printable_text
+from ...errors import BrainError, error_from_os
 from ...results import Batch, Committed, LeftOutBrain
-from ...store.sqlite_store import open_store_or_readonly
-from ..open.session import CONTROL_FOLDER, Session
+from ..open.session import Session, open_session
 from . import commit, last_seen_head
 
 if TYPE_CHECKING:
@@ -82,10 +81,7 @@ def _record_commitment(
 
 @contextmanager
 def _open_session(folder: Path, author: str) -> Iterator[Session]:
-    root = folder.absolute()
-    if not (root / CONTROL_FOLDER / "store.db").is_file():
-        raise NoBrain(f"no brain in {printable_text(root)}", hint="make one with `brain init`")
-    session = Session(root, open_store_or_readonly(root / CONTROL_FOLDER), author)
+    session = open_session(folder, author)
     try:
         yield session
     finally:

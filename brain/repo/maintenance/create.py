@@ -20,7 +20,8 @@ from ...store.sqlite_store import create_store, open_store
 from ...util.atomic_file import sync_folder
 from ..core.transaction import lock_for_writing, log_operation, sign_new_snapshot
 from ..open import manifest
-from ..open.session import CONTROL_FOLDER, Session, SigningKeyProvider, head_ref
+from ..open.discovery import CONTROL_FOLDER
+from ..open.session import Session, SigningKeyProvider, head_ref
 
 DEFAULT_BRANCH = "main"
 INITIAL_FOLDERS = ("skills", "memory", "prompts")

@@ -23,10 +23,11 @@ from ...results import Forked
 from ...store.protocol import ObjectKind, PendingWrite, StoreTransaction
 from ...store.sqlite_store import create_store, open_store
 from ...util.atomic_file import sync_folder
-from ..core.checkout import Progress, no_progress
+from ...util.progress import Progress, no_progress
 from ..core.path_collisions import refuse_invalid_bundle
 from ..core.transaction import lock_for_writing
-from ..open.session import CONTROL_FOLDER, Session
+from ..open.discovery import CONTROL_FOLDER
+from ..open.session import Session
 from ..read import blob_stream
 from ..read.revisions import resolve_revision
 from .create import record_genesis

@@ -16,9 +16,9 @@ from ...objects.tree_node import LEAF
 from ...results import Collected
 from ...store.protocol import ObjectKind, StoreReader
 from ...store.sweep import incomplete_store_error
+from ...util.progress import Progress, no_progress
 from ..changes.undo import decode_operation_entry
 from ..core import working_copy
-from ..core.checkout import Progress, no_progress
 from ..core.transaction import lock_for_writing, store_transaction
 from ..ledgers import last_seen_head
 from ..merge import merge_state

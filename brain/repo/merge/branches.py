@@ -8,11 +8,11 @@ from ... import limits
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...results import Branch, Branches, Switched
+from ...util.progress import Progress, no_progress
 from ..core import working_copy
-from ..core.checkout import Progress, find_redacted_paths, no_progress
-from ..core.manual_edits import record_manual_edits
 from ..core.path_collisions import refuse_invalid_bundle
 from ..core.transaction import lock_for_writing, log_operation, store_transaction, write_transaction
+from ..core.working_copy import find_redacted_paths
 from ..open.session import Session, head_ref
 from ..read.ancestor_set import AncestorSet
 from ..read.revisions import resolve_revision
@@ -123,7 +123,7 @@ def switch_branch(session: Session, name: str, progress: Progress = no_progress)
                 manual_edits = working_copy.store_edits_at(
                     session, txn.store_tx, txn.bundle, changed_paths
                 )
-                record_manual_edits(txn, manual_edits)
+                txn.record_manual_edits(manual_edits)
                 changes = bundles.diff_bundles(session.nodes, txn.bundle, target)
                 txn.writes = {path: now for path, _, now in changes}
                 redacted = find_redacted_paths(session, txn.writes.values())

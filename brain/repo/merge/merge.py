@@ -13,10 +13,9 @@ from ...objects import ancestry, operation
 from ...objects import bundle as bundles
 from ...results import MergeConflict, Merged, MergedSkill
 from ...skills import skill_version
+from ...util.progress import Progress, no_progress
 from ..core import working_copy
 from ..core.blob_batch import BlobBatch
-from ..core.checkout import Progress, no_progress
-from ..core.manual_edits import record_manual_edits
 from ..core.path_collisions import refuse_invalid_bundle
 from ..core.transaction import (
     WriteTransaction,
@@ -213,7 +212,7 @@ def _plan_merge(txn: WriteTransaction, theirs: bytes, choose: Chooser) -> _Merge
         )
         if not manual_edits:
             break
-        record_manual_edits(txn, manual_edits)
+        txn.record_manual_edits(manual_edits)
     edits = working_copy.drop_unchanged_edits(session, txn.bundle, outcome.edits)
     added = {path for path in edits if not bundles.has_entry(session.nodes, txn.bundle, path)}
     return _MergePlan(bases, outcome._replace(edits=edits), merger, added)

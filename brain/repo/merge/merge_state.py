@@ -22,7 +22,8 @@ from ...results import MergeConflict
 from ...store.protocol import StoreTransaction
 from ...worktree import file_reader, file_writer
 from ...worktree.dirfd import FolderHandles, open_root
-from ..open.session import CONTROL_FOLDER, Session
+from ..open.discovery import CONTROL_FOLDER
+from ..open.session import Session
 
 if TYPE_CHECKING:  # a status reads the pending merge, and starts faster without these
     from ...merging.tree_merge import PathConflict

@@ -16,7 +16,7 @@ from ...objects import ancestry
 from ...objects.lineage import walk_first_parents
 from ...results import Merged, Proposal, SnapshotInfo
 from ...store.protocol import Store
-from ..core.checkout import Progress, no_progress
+from ...util.progress import Progress, no_progress
 from ..core.transaction import lock_for_writing, log_operation, store_transaction
 from ..history import diff, unified_diff
 from ..history.log import snapshot_info

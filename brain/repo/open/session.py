@@ -1,8 +1,7 @@
-"""An open brain: its folder, its store, and the objects it has loaded recently."""
+"""An open brain: its folder, its store, and recently loaded objects."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -20,6 +19,7 @@ from ...objects.bundle import Bundle
 from ...objects.node_cache import NodeCache
 from ...objects.snapshot import Snapshot
 from ...store.protocol import ObjectKind, Store, StoreReader
+from .discovery import CONTROL_FOLDER, is_brain, is_safe_cache_path
 
 if TYPE_CHECKING:
     from ...cache.derived_cache import DerivedCache, StagedDerivation
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from ...search.session_cache import SearchCache
     from ...skills.index_lines import IndexText
     from ...skills.skill_metadata import SkillMetadata
-
-CONTROL_FOLDER = ".brain"
-"""The folder, inside a brain's, that holds the store."""
 
 SigningKeyProvider = Callable[[], bytes]
 """Returns a private key, 32 bytes; called whenever one is needed, and not before."""
@@ -50,24 +47,24 @@ def current_time_ms() -> int:
 
 
 class Session:
-    """What every action works on. `clock` gives milliseconds since 1970.
+    """What every operation works on: store, objects in memory, cache, and settings.
 
-    Objects are hashed to their ids as they are read. What is derived from them lies in the
-    user's `cache`; `staged` has, by snapshot, what of it the open transaction made, and
-    `resolved` the last snapshots that were asked about beside those the refs lead to, and `whole`
-    snapshots behind which nothing is missing.
-    `progress`, if set, is told of long work on the cache: what, how much, of how much.
+    `clock` returns milliseconds since 1970. `reader` is the store, or its open transaction.
+    Objects are hashed to their ids as they are read, and kept in memory. Data derived from
+    them is kept in the user's `cache`; `staged_updates` and `new_cards` have what the open
+    transaction adds to it. `resolved_snapshots` are the last ones that were looked up beside
+    the refs; `complete_snapshots` those with no ancestor missing. `declared_names` has, by
+    blob, the names of skills in the open transaction that differ from their paths.
 
-    `sign_with`, if set, gives the key that signs each snapshot that is recorded, and
-    `open_embedder` what selection by meaning needs; `roots` gives the root keys that the
-    user pinned, and `entitled` has what was found signed by rights that lead to them.
-    `named_otherwise` has, by blob, the names of skills that went through the open
-    transaction and bear another name than their place. `shelf` has what selection keeps
-    at hand of the skills of the head.
+    `progress` is called during long work on the cache. `sign_with` returns the key that signs
+    each new snapshot; `open_embedder` opens the embedder of selection by meaning;
+    `pinned_roots_provider` returns the root keys that the user pinned, and
+    `verified_signatures` has the signatures already verified against them. `search_cache`
+    keeps the skills of the head for selection.
     """
 
     has_folder = True
-    """Whether what is written goes to the folder, and what is there by hand is recorded first."""
+    """Whether snapshots are written to the folder, and its manual edits recorded first."""
 
     def __init__(
         self, root: Path, store: Store, author: str = "", clock: Callable[[], int] = current_time_ms
@@ -101,7 +98,7 @@ class Session:
         self._bundles: dict[bytes, Bundle] = {}
 
     def close(self) -> None:
-        """Give the store back, and what was read of it."""
+        """Close the store and the caches."""
         if self.search_cache is not None:
             self.search_cache.close()
         if self._cache is not None:
@@ -125,7 +122,7 @@ class Session:
     def _open_cache(self) -> DerivedCache:
         from ...cache.derived_cache import open_cache
 
-        may_keep = partial(_is_safe_cache_path, self.root)
+        may_keep = partial(is_safe_cache_path, self.root)
         cache = open_cache(
             self.brain_id(), DERIVATION_VERSION, self._compute_redaction_digest(), may_keep
         )
@@ -133,7 +130,7 @@ class Session:
         return cache
 
     def replace_cache(self) -> None:
-        """Go on with an empty cache in the place of the one on the disk, which deviates."""
+        """Replace the cache on the disk, which deviates from the store, by an empty one."""
         from ...cache import cache_folder as folders
 
         folder = self._open_cache().folder
@@ -143,12 +140,12 @@ class Session:
         self._open_cache()
 
     def drop_redacted(self) -> None:
-        """Forget what is derived and at hand if something was redacted since."""
+        """Drop derived data from memory if something was redacted since."""
         _ = self.cache
 
     @property
     def _is_outside_transaction(self) -> bool:
-        """Whether neither the store nor the cache is in the midst of a transaction."""
+        """Whether neither the store nor the cache has an open transaction."""
         in_cache = self._cache is not None and self._cache.in_transaction
         return self.reader is self.store and not in_cache
 
@@ -161,23 +158,23 @@ class Session:
         return self._redaction_digest[1]
 
     def report_progress(self, what: str, done: int, total: int) -> None:
-        """Tell of long work on the cache; `total` is 0 where it is not known."""
+        """Report long work on the cache; `total` is 0 if unknown."""
         if self.progress is not None:
             self.progress(what, done, total)
 
     def use_memory_cache(self) -> None:
-        """Go on with an empty cache in memory, since that on the disk cannot be used."""
+        """Use an empty cache in memory; the one on the disk is unusable."""
         from ...cache.derived_cache import open_memory_cache
 
         self.use_cache(open_memory_cache(DERIVATION_VERSION))
 
     def reopen_cache_after_fork(self) -> None:
-        """Open the cache anew in a forked child; that of its parent is not even closed there."""
+        """Reopen the cache in a forked child, without closing the connection of its parent."""
         self._parent_cache, self._cache = self._cache, None
 
     def use_cache(self, cache: DerivedCache) -> None:
-        """Go on with another cache."""
-        self.search_cache = None  # not closed: it may be what asks
+        """Use another cache."""
+        self.search_cache = None  # not closed: it may be the caller
         if self._cache is not None:
             self._cache.close()
         self._cache, self._cache_redactions = cache, self._compute_redaction_digest()
@@ -186,7 +183,7 @@ class Session:
         self.rendered_indexes.clear()
 
     def clear_cache(self) -> None:
-        """Forget what is derived, here and in the files of the cache."""
+        """Clear derived data, in memory and in the cache on the disk."""
         from ...cache.derived_cache import CacheUnusable
 
         if self.search_cache is not None:
@@ -220,16 +217,16 @@ class Session:
         return found
 
     def has_loaded(self, snapshot_id: bytes) -> bool:
-        """Tell whether a snapshot was loaded lately, and so is in the store."""
+        """Return whether a snapshot is in memory, and so in the store."""
         return snapshot_id in self._snapshots
 
     def note_resolved(self, snapshot_id: bytes) -> None:
-        """Note that the lineage of a snapshot may be asked about."""
+        """Note that the lineage of a snapshot may be needed next."""
         if snapshot_id not in self.resolved_snapshots:
             self.resolved_snapshots.append(snapshot_id)
 
     def keep_loaded_snapshot(self, snapshot_id: bytes, snapshot: Snapshot) -> None:
-        """Keep a snapshot at hand."""
+        """Keep a snapshot in memory."""
         if len(self._snapshots) >= _MAX_CACHED_SNAPSHOTS:
             self._snapshots.clear()
         self._snapshots[snapshot_id] = snapshot
@@ -245,25 +242,25 @@ class Session:
         return found
 
     def keep_loaded_bundle(self, bundle_id: bytes, bundle: Bundle) -> None:
-        """Keep a bundle at hand."""
+        """Keep a bundle in memory."""
         if len(self._bundles) >= _MAX_CACHED_BUNDLES:
             self._bundles.clear()
         self._bundles[bundle_id] = bundle
 
     def keep_loaded_cards(self, cards: dict[bytes, SkillMetadata]) -> None:
-        """Keep cards of skills, by blob, at hand."""
+        """Keep the metadata of skills, by blob, in memory."""
         if len(self.loaded_cards) >= _MAX_CACHED_CARDS:
             self.loaded_cards.clear()
         self.loaded_cards.update(cards)
 
     def keep_rendered_index(self, key: object, index: IndexText) -> None:
-        """Keep an index of a snapshot that was fitted to its room at hand."""
+        """Keep a rendered index in memory."""
         if len(self.rendered_indexes) >= _MAX_CACHED_INDEXES:
             self.rendered_indexes.clear()
         self.rendered_indexes[key] = index
 
     def clear_loaded(self) -> None:
-        """Forget what was at hand: some of it has not been stored after all."""
+        """Drop all objects from memory: a failed transaction has not stored some of them."""
         self.nodes.clear()
         self._snapshots.clear()
         self._bundles.clear()
@@ -274,7 +271,7 @@ class Session:
         self.complete_snapshots.clear()
 
     def drop_collected(self) -> None:
-        """Forget what was at hand if anything was taken out of the store since."""
+        """Drop all objects from memory if any was removed from the store since."""
         epoch = self.reader.removal_epoch()
         if epoch != self._epoch:
             self._epoch = epoch
@@ -292,21 +289,23 @@ class Session:
         return name.decode()
 
     def head(self) -> bytes:
-        """Return the id of the snapshot the branch stands at."""
+        """Return the id of the head of the current branch."""
         return self._read_branch_head(self.current_branch())
 
     def folder_head(self) -> bytes:
-        """Return the snapshot that the folder is of, whatever branch this session is on."""
+        """Return the head that the folder has, also in the session of a proposal."""
         return self._read_branch_head(Session.current_branch(self))
 
     def base(self) -> bytes:
-        """Return the snapshot that what is worked on is compared with: the head."""
+        """Return the snapshot that changes are compared with: the head."""
         return self.head()
 
     def _read_branch_head(self, branch: str) -> bytes:
         head = self.reader.read_ref(head_ref(branch))
         if head is None:
-            raise StoreError("the branch leads nowhere", hint="run `brain doctor`")
+            raise StoreError(
+                f"branch {printable_text(branch)} points to no snapshot", hint="run `brain doctor`"
+            )
         return head
 
     def pinned_root_keys(self) -> frozenset[bytes]:
@@ -345,6 +344,19 @@ class Session:
         return found
 
 
+def open_session(folder: Path, author: str = "") -> Session:
+    """Open the brain in a folder, read-only if the store has no write permission.
+
+    Raises `NoBrain`, `StoreError`, or `InvalidInput` for a bad author.
+    """
+    from ...store.sqlite_store import open_store_or_readonly
+
+    root = folder.absolute()
+    if not is_brain(root):
+        raise NoBrain(f"no brain in {printable_text(root)}", hint="make one with `brain init`")
+    return Session(root, open_store_or_readonly(root / CONTROL_FOLDER), author)
+
+
 def validate_text(text: str, most: int, what: str) -> str:
     """Return a text that goes into a snapshot.
 
@@ -364,46 +376,3 @@ def validate_text(text: str, most: int, what: str) -> str:
 def head_ref(branch: str) -> str:
     """Return the ref of a branch."""
     return f"heads/{branch}"
-
-
-def find_brain(start: Path) -> Path:
-    """Return the nearest folder, from `start` upwards, that holds a brain.
-
-    One that lies in what another brain holds, such as in a skill, is not that of whoever works
-    there: the outer one is. A `.brain` that is a link is passed over. Raises `NoBrain`.
-    """
-    here = start.absolute()
-    found: Path | None = None
-    for folder in (here, *here.parents):
-        if has_brain(folder) and (found is None or _is_tracked_folder(folder, found)):
-            found = folder
-    if found is not None:
-        return found
-    raise NoBrain(
-        f"no brain in {printable_text(here)} or above",
-        hint="make one with `brain init`, or name one with -C",
-    )
-
-
-def has_brain(folder: Path) -> bool:
-    """Tell whether a folder has a store of its own, which it does not reach through a link."""
-    control = folder / CONTROL_FOLDER
-    return (control / "store.db").is_file() and not control.is_symlink()
-
-
-def _is_safe_cache_path(root: Path, path: str) -> bool:
-    """Tell whether the user's cache may lie at `path`, which others must not be able to write."""
-    place, here = Path(path), Path(os.path.realpath(root))
-    if not place.is_relative_to(here):
-        return True
-    return not place.is_relative_to(here / CONTROL_FOLDER) and not _is_tracked_folder(here, place)
-
-
-def _is_tracked_folder(root: Path, folder: Path) -> bool:
-    """Tell whether `folder` is a part of what the brain at `root` holds."""
-    from ...worktree.scan_paths import is_path_ignored
-
-    try:
-        return not is_path_ignored(root, f"{folder.relative_to(root).as_posix()}/x")
-    except InvalidInput:  # rules that cannot be read leave nothing out
-        return True

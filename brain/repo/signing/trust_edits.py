@@ -17,7 +17,6 @@ from ...trust import locate_policy, policy, policy_edit
 from ...trust.policy import POLICY_PATH
 from ...trust.signature_format import format_key, parse_key
 from ..core import working_copy
-from ..core.manual_edits import record_manual_edits
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read.revisions import resolve_revision
@@ -110,8 +109,8 @@ def repair_trust(session: Session) -> TrustChanged:
     """
     message = "Restore the last valid trust file"
     with locked_write_transaction(session, "trust", message) as txn:
-        record_manual_edits(
-            txn, working_copy.store_edits_at(session, txn.store_tx, txn.bundle, [POLICY_PATH])
+        txn.record_manual_edits(
+            working_copy.store_edits_at(session, txn.store_tx, txn.bundle, [POLICY_PATH])
         )
         valid_text, is_broken = _find_last_valid_text(session, txn.head)
         return _record_trust_file(txn, b"", valid_text, is_broken, message)
@@ -122,8 +121,8 @@ def _edit_trust_file(
 ) -> TrustChanged:
     """Record the result of `edit_text` on the trust file, whose text is b"" if there is none."""
     with locked_write_transaction(session, "trust", message) as txn:
-        record_manual_edits(
-            txn, working_copy.store_edits_at(session, txn.store_tx, txn.bundle, [POLICY_PATH])
+        txn.record_manual_edits(
+            working_copy.store_edits_at(session, txn.store_tx, txn.bundle, [POLICY_PATH])
         )
         before = _read_valid_text(session, txn.head)
         after = edit_text(before)

@@ -15,7 +15,6 @@ from ...results import Upserted
 from ...skills import skill_version
 from ...skills.skill_document import UpdatedSkill
 from ..core import working_copy
-from ..core.manual_edits import record_manual_edits
 from ..core.transaction import WriteTransaction
 from ..open.session import Session
 from ..read import skill_rows
@@ -51,7 +50,7 @@ def flat_skill_folder(path: str) -> str:
 def record_edits_at(txn: WriteTransaction, paths: Iterable[str]) -> None:
     """Record what the user changed in the folder at `paths`, before anything else."""
     edits = working_copy.store_edits_at(txn.session, txn.store_tx, txn.bundle, list(paths))
-    record_manual_edits(txn, edits)
+    txn.record_manual_edits(edits)
 
 
 def record_upsert(

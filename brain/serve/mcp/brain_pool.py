@@ -116,7 +116,7 @@ class BrainPool:
             while len(self._clients) >= MAX_CLIENTS:
                 self._clients.popitem(last=False)[1].close()
             brain = (
-                self._base_brain.proposal(name, author=name)
+                self._base_brain.proposals.open(name, author=name)
                 if self.mode == PROPOSE_MODE
                 else self._open_brain(name)
             )

@@ -12,7 +12,7 @@ from ..tools import Toolbox, ToolResult
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
-    from ...api.tasks import Task
+    from ...api.task import Task
 
 SESSION_IDLE_SECONDS = 1800.0
 """Seconds without a call after which a session is closed."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...errors import NotFound, ToolFailure, printable_text
+from ...errors import BrainError, InvalidInput, ToolFailure, printable_text
+from ...repo.skills.edit_memory import MemoryOperation
 from ...skills.visible_text import clean_text
-from . import memory_entries
-from .memory_entries import MemoryEntries, MemoryFormat, ParsedMemory
-from .secret_guard import guard_change
+from .secret_guard import refuse_new_secrets
 from .skill_read import MAX_FILE_CHARS
 from .tool import ToolResult
 from .tool_definitions import MEMORY_ACTIONS
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...api.brain import Brain
 
 Arguments = dict[str, Any]
+_ENTRY_CODES = ("no_match", "ambiguous", "memory_full", "not_text", "bad_arguments")
 _REQUIRED_ARGUMENTS = {
     "add": ("content",),
     "replace": ("old_text", "content"),
@@ -25,46 +26,33 @@ _REQUIRED_ARGUMENTS = {
 
 
 def memory(brain: Brain, arguments: Arguments) -> ToolResult:
-    """Read one memory, or change its entries in one snapshot."""
-    file = brain.memory_file(arguments["target"])
-    memory_format = (
-        memory_entries.NOTE_FORMAT if file.path.endswith(".md") else memory_entries.JSONL_FORMAT
-    )
-    steps = _parse_changes(arguments)
-    if not steps:
-        return _read_memory(brain, file.path, file.limit, memory_format)
-    seen: list[MemoryEntries] = []
-
-    def change(content: bytes | None) -> bytes | None:
-        before = _parse_content(content, memory_format, file.path)
-        after = before
-        for number, step in enumerate(steps, 1):
-            try:
-                after = _apply_change(after, step, memory_format)
-            except ToolFailure as error:
-                if len(steps) == 1:
-                    raise
-                message = f"Operation {number} of {len(steps)}: {error.message} None was done."
-                raise ToolFailure(message, code=error.code, hint=error.hint) from error
-        _check_limit(before.entries, after.entries, file.limit, file.path)
-        seen.append(after.entries)
-        if after == before:
-            return content
-        last = before.entries[-1].text if before.entries else ""
-        return memory_entries.format_memory(after, last).encode()
-
-    message = f"{_changes_summary(steps)} {file.path}"
-    done = brain.edit_file(file.path, guard_change(brain, change), message=message)
-    after = seen[-1]
+    """Change the entries of one memory, in one snapshot, or read them."""
+    changes = _parse_changes(arguments)
+    if not changes:
+        return _read_memory(brain, arguments["target"])
+    operations = [
+        MemoryOperation(
+            change["action"],
+            content=change.get("content", ""),
+            old_text=change.get("old_text", ""),
+        )
+        for change in changes
+    ]
+    check = partial(refuse_new_secrets, brain)
+    try:
+        done = brain.memory.apply(arguments["target"], operations, check=check)
+    except InvalidInput as error:
+        raise _tool_failure(error) from error
     data = {
-        "path": file.path,
-        "entries": len(after),
-        "characters": memory_entries.entries_size(after),
-        "limit": file.limit,
+        "path": done.path,
+        "entries": done.entries,
+        "characters": done.characters,
+        "limit": done.limit,
         "snapshot": done.snapshot,
     }
     what = "Remembered" if done.changed else "Nothing to do: it is there already"
-    return ToolResult(f"{what}. {_usage_text(file.path, after, file.limit)}", data, done.changed)
+    usage = _usage_text(done.path, done.entries, done.characters, done.limit)
+    return ToolResult(f"{what}. {usage}", data, done.changed)
 
 
 def _parse_changes(arguments: Arguments) -> list[Arguments]:
@@ -93,65 +81,34 @@ def _parse_changes(arguments: Arguments) -> list[Arguments]:
     return steps
 
 
-def _apply_change(
-    before: ParsedMemory, step: Arguments, memory_format: MemoryFormat
-) -> ParsedMemory:
-    if step["action"] == "add":
-        return memory_entries.add_entry(before, step["content"], memory_format)
-    if step["action"] == "replace":
-        return memory_entries.replace_entry(
-            before, step["old_text"], step["content"], memory_format
-        )
-    return memory_entries.remove_entry(before, step["old_text"])
-
-
-def _read_memory(brain: Brain, path: str, limit: int, memory_format: MemoryFormat) -> ToolResult:
+def _read_memory(brain: Brain, target: str) -> ToolResult:
     try:
-        content: bytes | None = brain.read_file(path)
-    except NotFound:
-        content = None
-    memory = _parse_content(content, memory_format, path)
-    found = memory.entries
-    text = clean_text(memory_entries.format_memory(memory._replace(leading="", trailing="\n")))
+        memory = brain.memory.read(target)
+    except InvalidInput as error:
+        raise _tool_failure(error) from error
+    text = clean_text(memory.text)
     data = {
-        "path": path,
-        "entries": len(found),
-        "characters": memory_entries.entries_size(found),
-        "limit": limit,
+        "path": memory.path,
+        "entries": len(memory.entries),
+        "characters": memory.characters,
+        "limit": memory.limit,
         "content": text[-MAX_FILE_CHARS:],
     }
-    return ToolResult(f"{text[-MAX_FILE_CHARS:]}({_usage_text(path, found, limit)})", data, False)
+    usage = _usage_text(memory.path, len(memory.entries), memory.characters, memory.limit)
+    return ToolResult(f"{text[-MAX_FILE_CHARS:]}({usage})", data, False)
 
 
-def _parse_content(content: bytes | None, memory_format: MemoryFormat, path: str) -> ParsedMemory:
-    try:
-        return memory_entries.parse_memory((content or b"").decode(), memory_format)
-    except UnicodeDecodeError as error:
-        raise ToolFailure(f"{printable_text(path)} is not a text.", code="not_text") from error
+def _tool_failure(error: InvalidInput) -> BrainError:
+    """Return the error as a tool failure if it is about the entries: its hint then has lines."""
+    if error.code not in _ENTRY_CODES:
+        return error
+    message = error.message
+    if error.code != "bad_arguments":  # begins with the name of an argument
+        message = message[0].upper() + message[1:]
+    hint = error.hint[:1].upper() + error.hint[1:]
+    return ToolFailure(f"{message}.", code=error.code, hint=hint)
 
 
-def _check_limit(before: MemoryEntries, after: MemoryEntries, limit: int, path: str) -> None:
-    now, then = memory_entries.entries_size(before), memory_entries.entries_size(after)
-    if then <= limit or then <= now:
-        return
-    raise ToolFailure(
-        f"{printable_text(path)} would have {then} of {limit} characters; it has {now}.",
-        code="memory_full",
-        hint="Make room in the same call, with operations that remove or shorten entries:\n"
-        + memory_entries.format_entry_list(before)
-        if before
-        else "Say it shorter.",
-    )
-
-
-def _usage_text(path: str, there: MemoryEntries, limit: int) -> str:
-    number = f"{len(there)} {'entry' if len(there) == 1 else 'entries'}"
-    size = memory_entries.entries_size(there)
-    return f"{printable_text(path)}: {number}, {size} of {limit} characters"
-
-
-def _changes_summary(steps: list[Arguments]) -> str:
-    done = [step["action"] for step in steps]
-    return (
-        ", ".join(f"{name} {done.count(name)}" for name in MEMORY_ACTIONS if name in done) + " in"
-    )
+def _usage_text(path: str, entries: int, characters: int, limit: int) -> str:
+    number = f"{entries} {'entry' if entries == 1 else 'entries'}"
+    return f"{printable_text(path)}: {number}, {characters} of {limit} characters"

@@ -56,7 +56,7 @@ def _save_skill(brain: Brain, arguments: Arguments) -> ToolResult:
         content,
         description=description,
         category=arguments.get("category", ""),
-        of=of,
+        target=of,
         check=partial(refuse_new_secrets, brain),
     )
     new = upserted.previous_version is None

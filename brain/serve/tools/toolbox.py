@@ -19,7 +19,7 @@ from .tool_definitions import TOOLS
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
-    from ...api.tasks import Task
+    from ...api.task import Task
 
 
 ToolFunction = Callable[["Brain", dict[str, Any]], ToolResult]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, limits, results
-from brain.adopting import adopt, layouts, preview_adoption, scan_home
+from brain.adopting import layouts, preview_adoption, scan_home
 from brain.adopting.in_place import ignore_lines
 from brain.errors import InvalidInput
 from brain.worktree.ignore_rules import IgnoreRules
@@ -42,7 +42,7 @@ def test_a_link_that_leads_out_is_neither_read_nor_kept(home: Path, tmp_path: Pa
     (home / "skills/triage/up.md").symlink_to("../../../outside.md")
     (home / "memories/all").symlink_to("/")
     (home / "skills/linked").symlink_to(tmp_path)
-    done = adopt(home, tmp_path / "brain")
+    done = Brain.adopt(home, tmp_path / "brain")
     codes = said(done)
     for path in ("skills/triage/out.md", "skills/triage/up.md", "memories/all", "skills/linked"):
         assert codes[path] == "link_outside"
@@ -53,7 +53,7 @@ def test_a_link_stays_that_means_the_same_in_the_brain(home: Path, tmp_path: Pat
     (home / "skills/triage/style.md").symlink_to("../writing/release-notes/references/style.md")
     (home / "skills/triage/soul.md").symlink_to("../../SOUL.md")
     (home / "skills/triage/memory.md").symlink_to("../../memories/MEMORY.md")
-    done = adopt(home, tmp_path / "brain")
+    done = Brain.adopt(home, tmp_path / "brain")
     there = tmp_path / "brain/skills/triage"
     assert (there / "style.md").read_text() == "# Style\nPlain words.\n"
     assert (there / "soul.md").read_text() == (home / "SOUL.md").read_text()
@@ -68,7 +68,7 @@ def test_devices_pipes_and_sockets_are_left_out(
     monkeypatch.chdir(home / "skills/triage")  # the path of a socket is short
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("socket")
-        done = adopt(home, None if in_place else tmp_path / "brain")
+        done = Brain.adopt(home, None if in_place else tmp_path / "brain")
     assert said(done)["skills/triage/pipe"] == said(done)["skills/triage/socket"] == "not_regular"
 
 
@@ -76,10 +76,10 @@ def test_names_that_one_folder_cannot_hold_elsewhere_are_told_apart(
     home: Path, tmp_path: Path
 ) -> None:
     write_files(home, {"skills/triage/Notes.md": "a", "skills/triage/notes.md": "b"})
-    done = adopt(home, tmp_path / "brain")
+    done = Brain.adopt(home, tmp_path / "brain")
     assert said(done)["skills/triage/notes.md"] == "case_collision"
     assert in_brain(tmp_path / "brain") >= {"skills/triage/Notes.md"}
-    assert "case_collision" in said(adopt(home)).values()
+    assert "case_collision" in said(Brain.adopt(home)).values()
     assert "skills/triage/Notes.md" in in_brain(home)
 
 
@@ -92,7 +92,7 @@ def test_names_that_a_brain_cannot_hold_are_left_out(
     os.makedirs(os.path.join(folder, deep), exist_ok=True)
     with open(os.path.join(folder, deep, os.fsencode(name)), "wb") as file:
         file.write(b"text")
-    done = adopt(home, tmp_path / "brain")
+    done = Brain.adopt(home, tmp_path / "brain")
     assert any(row.code in ("bad_char", "bad_path", "bad_name") for row in done.left_out)
     assert len(in_brain(tmp_path / "brain")) == 8
 
@@ -106,7 +106,7 @@ def test_folders_in_folders_without_end_are_cut_off(home: Path, tmp_path: Path) 
         os.close(fd)
         fd = inner
     os.close(fd)
-    done = adopt(home, tmp_path / "brain")
+    done = Brain.adopt(home, tmp_path / "brain")
     assert any(row.message == "nested too deeply" for row in done.left_out)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
@@ -116,8 +116,8 @@ def test_folders_in_folders_without_end_are_cut_off(home: Path, tmp_path: Path) 
 def test_a_huge_file_is_left_out_by_its_size_alone(home: Path, tmp_path: Path) -> None:
     with (home / "skills/triage/huge.bin").open("wb") as file:
         file.truncate(64 << 30)
-    assert said(adopt(home, tmp_path / "brain"))["skills/triage/huge.bin"] == "too_large"
-    assert said(adopt(home))["skills/triage/huge.bin"] == "too_large"
+    assert said(Brain.adopt(home, tmp_path / "brain"))["skills/triage/huge.bin"] == "too_large"
+    assert said(Brain.adopt(home))["skills/triage/huge.bin"] == "too_large"
     assert "skills/triage/huge.bin" not in in_brain(home)
 
 
@@ -126,7 +126,7 @@ def test_a_home_with_too_many_files_is_refused(
 ) -> None:
     monkeypatch.setattr(scan_home, "MAX_HOME_FILES", 3)
     with pytest.raises(InvalidInput) as caught:
-        adopt(home, tmp_path / "brain")
+        Brain.adopt(home, tmp_path / "brain")
     assert caught.value.code == "too_many"
 
 
@@ -134,19 +134,19 @@ def test_what_holds_a_secret_is_left_out_until_it_is_allowed_by_its_id(
     home: Path, tmp_path: Path
 ) -> None:
     write_files(home, {"memories/MEMORY.md": f"The key is {TOKEN}\n"})
-    done = adopt(home, tmp_path / "brain")
+    done = Brain.adopt(home, tmp_path / "brain")
     (row,) = [row for row in done.left_out if row.code == "secret"]
     assert row.path == "memories/MEMORY.md" and TOKEN not in row.message
     assert "memory/MEMORY.md" not in in_brain(tmp_path / "brain")
     allowed = row.message.rpartition("allow ")[2]
-    adopt(home, tmp_path / "brain", allow=[allowed])
+    Brain.adopt(home, tmp_path / "brain", allow=[allowed])
     assert "memory/MEMORY.md" in in_brain(tmp_path / "brain")
 
 
 def test_what_holds_a_secret_is_left_out_in_place_too(home: Path) -> None:
     odd = "skills/triage/a [b]*?!.md"
     write_files(home, {"memories/USER.md": TOKEN, odd: TOKEN, "skills/triage/a b.md": "fine"})
-    done = adopt(home)
+    done = Brain.adopt(home)
     assert said(done)["memories/USER.md"] == said(done)[odd] == "secret"
     paths = in_brain(home)
     assert not {"memories/USER.md", odd} & paths and "skills/triage/a b.md" in paths
@@ -155,12 +155,12 @@ def test_what_holds_a_secret_is_left_out_in_place_too(home: Path) -> None:
 def test_what_was_taken_before_stays_where_it_cannot_be_read_any_more(
     home: Path, tmp_path: Path
 ) -> None:
-    adopt(home, tmp_path / "brain")
+    Brain.adopt(home, tmp_path / "brain")
     write_files(home, {"memories/MEMORY.md": f"The key is {TOKEN}\n"})
     with (home / "SOUL.md").open("wb") as file:
         file.truncate(64 << 30)
     (home / "memories/USER.md").unlink()
-    done = adopt(home, tmp_path / "brain")
+    done = Brain.adopt(home, tmp_path / "brain")
     paths = in_brain(tmp_path / "brain")
     assert {"memory/MEMORY.md", "SOUL.md"} <= paths and "memory/USER.md" not in paths
     assert said(done)["memories/MEMORY.md"] == "secret"
@@ -168,7 +168,7 @@ def test_what_was_taken_before_stays_where_it_cannot_be_read_any_more(
 
 def test_folders_of_version_control_inside_are_passed_over(home: Path, tmp_path: Path) -> None:
     write_files(home, {"skills/triage/.git/config": "x", "skills/triage/.brain/store.db": "x"})
-    adopt(home, tmp_path / "brain")
+    Brain.adopt(home, tmp_path / "brain")
     assert not any(".git" in path or ".brain/" in path for path in in_brain(tmp_path / "brain"))
 
 
@@ -182,7 +182,7 @@ def test_keys_and_caches_inside_a_skill_are_left_out(home: Path, tmp_path: Path)
             "skills/triage/data.sqlite": "x",
         },
     )
-    done = adopt(home, tmp_path / "brain")
+    done = Brain.adopt(home, tmp_path / "brain")
     reasons = {row.path: row.message for row in done.left_out}
     assert reasons["skills/triage/.env"] == reasons["skills/triage/id_ed25519"] == "secrets"
     assert reasons["skills/triage/node_modules"] == "a cache"
@@ -193,17 +193,17 @@ def test_keys_and_caches_inside_a_skill_are_left_out(home: Path, tmp_path: Path)
 def test_what_the_brain_leaves_out_by_its_own_rules_does_not_come_in(
     home: Path, tmp_path: Path
 ) -> None:
-    adopt(home, tmp_path / "brain")
+    Brain.adopt(home, tmp_path / "brain")
     (tmp_path / "brain/.brainignore").write_text("new.md\n")
     write_files(home, {"skills/triage/new.md": "x"})
-    done = adopt(home, tmp_path / "brain")
+    done = Brain.adopt(home, tmp_path / "brain")
     assert said(done)["skills/triage/new.md"] == "ignored" and not done.changed
 
 
 def test_lines_that_the_user_wrote_into_the_rules_of_a_home_stay(home: Path) -> None:
     (home / ".brainignore").write_text("!/config.yaml\n# mine\n")
-    adopt(home)
-    adopt(home)
+    Brain.adopt(home)
+    Brain.adopt(home)
     text = (home / ".brainignore").read_text()
     assert text.endswith("!/config.yaml\n# mine\n") and text.count("adopted: begin") == 1
     assert "config.yaml" in in_brain(home)
@@ -213,7 +213,7 @@ def test_what_is_said_to_be_taken_in_place_is_what_the_snapshot_has(home: Path) 
     write_files(home, {"skills/triage/a.log": "x", "skills/triage/in/b.md": "y"})
     (home / ".brainignore").write_text("*.log\n/skills/triage/in/\n!/config.yaml\n")
     (home / "skills/triage/memory.md").symlink_to("../../memories/MEMORY.md")
-    seen, done = preview_adoption(home), adopt(home)
+    seen, done = preview_adoption(home), Brain.adopt(home)
     assert seen.taken == done.taken and seen.left_out == done.left_out
     paths = {placed.path for placed in done.taken}
     assert paths == in_brain(home) - {".brainignore", "manifest.yaml"}
@@ -225,7 +225,7 @@ def test_what_is_said_to_be_taken_in_place_is_what_the_snapshot_has(home: Path) 
 
 def test_a_crowd_that_is_left_out_in_place_leaves_its_neighbours_in(home: Path) -> None:
     write_files(home, {f"skills/triage/{number}.md": f"{TOKEN}\n" for number in range(60)})
-    done = adopt(home)
+    done = Brain.adopt(home)
     assert any(row.message == "10 more" for row in done.left_out)
     assert "skills/triage/SKILL.md" in in_brain(home) and len(done.taken) == 7
 
@@ -233,7 +233,7 @@ def test_a_crowd_that_is_left_out_in_place_leaves_its_neighbours_in(home: Path) 
 def test_rules_that_are_a_link_are_not_written_through(home: Path, tmp_path: Path) -> None:
     (home / ".brainignore").symlink_to(tmp_path / "outside.md")
     with pytest.raises(InvalidInput) as caught:
-        adopt(home)
+        Brain.adopt(home)
     assert caught.value.code == "bad_ignore"
     assert (tmp_path / "outside.md").read_text() == OUTSIDE
 
@@ -265,24 +265,24 @@ def test_adopting_again_takes_in_what_changed_since_and_nothing_else(
     tmp_path: Path, name: str
 ) -> None:
     home = HOME_MAKERS[name][1](tmp_path / "home")
-    adopt(home, tmp_path / "brain")
+    Brain.adopt(home, tmp_path / "brain")
     with Brain.open(tmp_path / "brain") as brain:
         mine = brain.skills()[0]
         brain.upsert_skill(mine.slug, description="Learned in the brain.")
         skills = (row.source for row in preview_adoption(home, tmp_path / "x").taken)
         other = home / next(path for path in skills if path.endswith("SKILL.md"))
         write_files(other.parent, {"new.md": "new\n"})
-        done = adopt(home, tmp_path / "brain")
+        done = Brain.adopt(home, tmp_path / "brain")
         assert done.changed and done.steps == 1 and not done.conflicts
         assert brain.view_skill(mine.slug).description == "Learned in the brain."
         assert any(info.path.endswith("/new.md") for info in brain.files())
-        assert not adopt(home, tmp_path / "brain").changed
+        assert not Brain.adopt(home, tmp_path / "brain").changed
 
 
 def test_two_homes_come_into_one_brain_side_by_side(tmp_path: Path) -> None:
     for name in ("hermes", "codex-home", "claude-home"):
-        adopt(HOME_MAKERS[name][1](tmp_path / name), tmp_path / "brain")
-        adopt(tmp_path / name, tmp_path / "brain")
+        Brain.adopt(HOME_MAKERS[name][1](tmp_path / name), tmp_path / "brain")
+        Brain.adopt(tmp_path / name, tmp_path / "brain")
     with Brain.open(tmp_path / "brain") as brain:
         slugs = {row.slug for row in brain.skills()}
     assert slugs == {"release-notes", "triage", "bisect", "greet"}
@@ -290,5 +290,5 @@ def test_two_homes_come_into_one_brain_side_by_side(tmp_path: Path) -> None:
 
 def test_one_skill_alone_can_be_adopted(tmp_path: Path) -> None:
     write_files(tmp_path / "My Skill", {"SKILL.md": skill_text("My Skill", "Mine."), "a/b.md": "x"})
-    adopt(tmp_path / "My Skill", tmp_path / "brain")
+    Brain.adopt(tmp_path / "My Skill", tmp_path / "brain")
     assert in_brain(tmp_path / "brain") >= {"skills/my-skill/SKILL.md", "skills/my-skill/a/b.md"}

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.adopting import Owner, adopt, preview_adoption
+from brain.adopting import preview_adoption
+from brain.api.imports import ImportsPart
+from brain.api.merge import MergePart
 from brain.errors import BrainError, InvalidInput
 from tests.support.agent_homes import make_hermes_home, skill_text, write_files
 from tests.support.git_repositories import GitRepository
@@ -87,7 +89,7 @@ def test_a_source_that_cannot_be_taken_leaves_no_brain(
     was = before()
     for target in ("new/deeper/brain", "empty"):
         with pytest.raises(InvalidInput) as caught:
-            adopt(tmp_path / name, tmp_path / target, kind or None)
+            Brain.adopt(tmp_path / name, tmp_path / target, kind or None)
         assert caught.value.code == code and before() == was
     if code == "nothing_to_take":
         done = preview_adoption(tmp_path / name, tmp_path / "brain", kind or None)
@@ -102,7 +104,7 @@ def test_a_source_refused_on_the_way_leaves_no_brain(
     monkeypatch.setattr("brain.adopting.scan_home.MAX_HOME_FILES", 3)
     for target in (tmp_path / "a/brain", None):
         with pytest.raises(InvalidInput) as caught:
-            adopt(home, target)
+            Brain.adopt(home, target)
         assert caught.value.code == "too_many" and before() == was
 
 
@@ -114,7 +116,7 @@ def test_rules_of_a_home_that_cannot_be_read_stay_as_they_are(
     (home / ".brainignore").write_bytes(rules)
     was = before()
     with pytest.raises(InvalidInput) as caught:
-        adopt(home)
+        Brain.adopt(home)
     assert caught.value.code == "bad_ignore" and "name a folder" in caught.value.hint
     assert before() == was
 
@@ -131,17 +133,17 @@ def test_a_brain_that_cannot_be_made_is_taken_back(
     was = before()
     for _ in range(2):
         with pytest.raises(BrainError) as caught:
-            adopt(home, None if in_place else tmp_path / "x/brain", owner=Owner(sign_with=no_key))
+            Brain.adopt(home, None if in_place else tmp_path / "x/brain", sign_with=no_key)
         assert caught.value.code == "no_key" and before() == was
 
 
 def test_a_brain_that_is_there_stays_what_it_was(tmp_path: Path) -> None:
-    adopt(make_hermes_home(tmp_path / "home"), tmp_path / "brain")
+    Brain.adopt(make_hermes_home(tmp_path / "home"), tmp_path / "brain")
     damaged_repository(tmp_path / "repo")
     with Brain.open(tmp_path / "brain") as brain:
         was = brain.head, len(brain.operations()), [row.name for row in brain.branches().branches]
     with pytest.raises(InvalidInput):
-        adopt(tmp_path / "repo", tmp_path / "brain", "git")
+        Brain.adopt(tmp_path / "repo", tmp_path / "brain", "git")
     with Brain.open(tmp_path / "brain") as brain:
         now = brain.head, len(brain.operations()), [row.name for row in brain.branches().branches]
         assert now == was and brain.verify(deep=True).ok
@@ -156,11 +158,11 @@ def test_what_was_recorded_before_it_failed_stays_and_the_hint_says_so(
         raise BrainError("no space left", code="no_space", hint="free some space")
 
     with monkeypatch.context() as patched, pytest.raises(BrainError) as caught:
-        patched.setattr(Brain, "merge", full)
-        adopt(home, tmp_path / "brain")
+        patched.setattr(MergePart, "start", full)
+        Brain.adopt(home, tmp_path / "brain")
     assert caught.value.hint.startswith("free some space; ")
     assert caught.value.hint.endswith("holds what was read; adopt again to continue")
-    done = adopt(home, tmp_path / "brain")
+    done = Brain.adopt(home, tmp_path / "brain")
     assert done.changed and len(done.taken) == 7
     with Brain.open(tmp_path / "brain") as brain:
         assert brain.status().clean and brain.verify(deep=True).ok
@@ -175,8 +177,8 @@ def test_what_somebody_else_put_there_meanwhile_stays(
         raise BrainError("broke")
 
     with monkeypatch.context() as patched, pytest.raises(BrainError) as caught:
-        patched.setattr(Brain, "import_steps", failing)
-        adopt(make_hermes_home(tmp_path / "home"), tmp_path / "brain")
+        patched.setattr(ImportsPart, "record_states", failing)
+        Brain.adopt(make_hermes_home(tmp_path / "home"), tmp_path / "brain")
     assert sorted(os.listdir(tmp_path / "brain")) == ["skills"]
     assert (tmp_path / "brain/skills/other/SKILL.md").exists()
     assert "these can be removed" in caught.value.hint

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.adopting import adopt, preview_adoption
+from brain.adopting import preview_adoption
 from brain.adopting.sources import detect_source
 from brain.errors import InvalidInput
 from tests.support.agent_homes import HOME_MAKERS, SECRET_MARKER
@@ -80,7 +80,7 @@ def test_a_home_is_known_and_copied_but_for_what_stays_out(tmp_path: Path, name:
     assert detect_source(home)[1].kind == kind
     before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
 
-    done = adopt(home, tmp_path / "brain")
+    done = Brain.adopt(home, tmp_path / "brain")
 
     assert {placed.path for placed in done.taken} == TAKEN[name]
     for path, source in done.taken:
@@ -101,7 +101,7 @@ def test_a_brain_is_made_around_a_home_whose_files_stay_where_they_are(
     before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
     expected = {source for _, source in preview_adoption(home).taken}
 
-    done = adopt(home)
+    done = Brain.adopt(home)
 
     assert done.in_place and {source for _, source in done.taken} == expected
     assert all(path.read_bytes() == content for path, content in before.items())
@@ -114,10 +114,10 @@ def test_a_brain_is_made_around_a_home_whose_files_stay_where_they_are(
 @pytest.mark.parametrize("name", HOME_MAKERS)
 def test_no_byte_of_what_stays_out_is_in_the_brain(tmp_path: Path, name: str) -> None:
     home = HOME_MAKERS[name][1](tmp_path / "home")
-    adopt(home, tmp_path / "copy")
+    Brain.adopt(home, tmp_path / "copy")
     folders = [tmp_path / "copy"]
     if name in IN_PLACE:
-        adopt(home)
+        Brain.adopt(home)
         folders.append(home / ".brain")
     for folder in folders:
         for path in folder.rglob("*"):
@@ -149,5 +149,5 @@ def test_no_brain_is_made_around_a_home_whose_skills_lie_elsewhere(
 ) -> None:
     home = HOME_MAKERS[name][1](tmp_path / "home")
     with pytest.raises(InvalidInput) as caught:
-        adopt(home)
+        Brain.adopt(home)
     assert caught.value.code == "not_in_place" and not (home / ".brain").exists()

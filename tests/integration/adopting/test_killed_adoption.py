@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.adopting import adopt
 from tests.support import killed_adoption
 from tests.support.agent_homes import make_hermes_home, write_files
 from tests.support.git_repositories import GitFiles, GitRepository
@@ -21,7 +20,7 @@ from tests.support.killed_adoption import KNOWN_SOURCE_KILL_POINTS, NEW_BRAIN_KI
 IN_PLACE = """
 import os, signal, sys
 from pathlib import Path
-from brain.adopting import adopt
+from brain import Brain
 from brain.worktree import file_writer
 
 usual, left = file_writer._rename, int(sys.argv[2])
@@ -34,7 +33,7 @@ def last(*args):
     usual(*args)
 
 file_writer._rename = last
-adopt(Path(sys.argv[1]))
+Brain.adopt(Path(sys.argv[1]))
 """
 """Adopts a home in place, and is killed before so many files have their name."""
 
@@ -72,7 +71,7 @@ def test_a_killed_adoption_leaves_the_old_or_the_new_and_the_next_one_finishes_i
     for number in range(1, 6):
         made.append(repo.commit(state(number), *made[-1:]))
         if number == known:
-            adopt(repo.path, tmp_path / "known", "git")
+            Brain.adopt(repo.path, tmp_path / "known", "git")
             with Brain.open(tmp_path / "known") as brain:
                 brain.upsert_skill("own", "Learned here.\n", description="Own")
     jobs = [
@@ -89,7 +88,7 @@ def test_a_killed_adoption_leaves_the_old_or_the_new_and_the_next_one_finishes_i
         there = revisions(folder) if (folder / ".brain").exists() else []
         assert there in (made[:known][::-1], made[::-1]), point
         merged.append(len(there) == 5)
-        done = adopt(repo.path, folder, "git")
+        done = Brain.adopt(repo.path, folder, "git")
         assert not done.conflicts and revisions(folder) == made[::-1], point
         with Brain.open(folder) as brain:
             assert brain.status().clean, point
@@ -97,7 +96,7 @@ def test_a_killed_adoption_leaves_the_old_or_the_new_and_the_next_one_finishes_i
         assert paths - {"skills/own/SKILL.md"} == state(5).keys(), point
         assert ("skills/own/SKILL.md" in paths) == bool(known), point
     assert merged == sorted(merged) and merged[-1] and not merged[0]
-    assert not adopt(repo.path, jobs[-1][0], "git").changed
+    assert not Brain.adopt(repo.path, jobs[-1][0], "git").changed
 
 
 @pytest.mark.parametrize("number", [1, 2], ids=[".brainignore", "manifest.yaml"])
@@ -109,5 +108,5 @@ def test_what_a_killed_adoption_in_place_left_half_written_goes_with_the_next(
     ended = subprocess.run([sys.executable, "-c", IN_PLACE, str(home), str(number)], check=False)
     assert ended.returncode == -signal.SIGKILL
     assert len(list(home.glob(".brain-tmp-*"))) == 2 and not (home / ".brain").exists()
-    assert adopt(home).changed
+    assert Brain.adopt(home).changed
     assert [path.name for path in home.glob(".brain-tmp-*")] == [".brain-tmp-notes"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from brain import Brain, results
-from brain.adopting import adopt, letta, preview_adoption
+from brain.adopting import letta, preview_adoption
 from brain.errors import InvalidInput
 from brain.objects import paths
 from tests.support import planted_secrets
@@ -34,7 +34,7 @@ def memfs(path: Path, *states: GitFiles) -> GitRepository:
 
 
 def taken(source: Path, target: Path) -> results.Adopted:
-    done = adopt(source, target)
+    done = Brain.adopt(source, target)
     with Brain.open(target) as brain:
         verified = brain.verify(deep=True)
         assert verified.ok and verified.findings == [] and brain.status().clean
@@ -228,9 +228,11 @@ def test_more_blocks_than_a_brain_takes_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(letta, "MAX_HOME_FILES", 4)
-    adopt(agent_file(tmp_path / "sam.af", {**DOCUMENT, "blocks": BLOCKS[:2]}), tmp_path / "few")
+    Brain.adopt(
+        agent_file(tmp_path / "sam.af", {**DOCUMENT, "blocks": BLOCKS[:2]}), tmp_path / "few"
+    )
     with pytest.raises(InvalidInput) as caught:
-        adopt(agent_file(tmp_path / "sam.af", DOCUMENT), tmp_path / "brain")
+        Brain.adopt(agent_file(tmp_path / "sam.af", DOCUMENT), tmp_path / "brain")
     assert caught.value.code == "too_many" and not (tmp_path / "brain").exists()
 
 
@@ -240,7 +242,7 @@ def test_more_blocks_than_a_brain_takes_are_refused(
 )
 def test_what_is_no_agent_file_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        adopt(agent_file(tmp_path / "bad.af", text), tmp_path / "brain")
+        Brain.adopt(agent_file(tmp_path / "bad.af", text), tmp_path / "brain")
     assert caught.value.code == "bad_agent_file"
 
 
@@ -256,5 +258,5 @@ def test_fields_of_other_types_are_passed_over(tmp_path: Path) -> None:
 
 def test_a_file_of_another_name_is_one_if_the_user_says_so(tmp_path: Path) -> None:
     source = agent_file(tmp_path / "sam.json", DOCUMENT)
-    done = adopt(source, tmp_path / "brain", "letta-file")
+    done = Brain.adopt(source, tmp_path / "brain", "letta-file")
     assert done.kind == "letta-file" and len(done.taken) == 5

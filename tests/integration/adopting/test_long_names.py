@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.adopting import adopt, preview_adoption
+from brain.adopting import preview_adoption
 from brain.errors import InvalidInput
 from tests.support.git_repositories import GitRepository
 
@@ -45,13 +45,13 @@ def test_a_file_with_a_name_too_long_is_left_out_and_the_rest_is_taken(
     if not is_new:
         Brain.init(target).close()
     seen = preview_adoption(source, target)
-    done = adopt(source, target)
+    done = Brain.adopt(source, target)
     assert {row.path for row in done.taken} == {"skills/a/SKILL.md", f"skills/a/{fits}"}
     assert seen.taken == done.taken and seen.left_out == done.left_out
     named = [row for row in done.left_out if row.code == "name_too_long"]
     assert len(named) == 2 and f"{longest} bytes" in named[0].message
     assert (target / "skills/a" / fits).exists()
-    assert not adopt(source, target).changed
+    assert not Brain.adopt(source, target).changed
     with Brain.open(target) as brain:
         brain.upsert_skill("b", "Goes on.\n", description="B")
         assert brain.status().clean
@@ -63,5 +63,5 @@ def test_a_source_of_such_names_alone_makes_no_brain(tmp_path: Path) -> None:
     skill = {"name": "a", "files": {long: TEXT}}
     source.write_text(json.dumps({"agents": [{"name": "Sam"}], "skills": [skill]}))
     with pytest.raises(InvalidInput) as caught:
-        adopt(source, tmp_path / "brain")
+        Brain.adopt(source, tmp_path / "brain")
     assert caught.value.code == "nothing_to_take" and not (tmp_path / "brain").exists()

@@ -10,7 +10,7 @@ import pytest
 from skills_ref.validator import validate
 
 from brain import Brain
-from brain.adopting import PublishRequest, adopt, preview_adoption, publish
+from brain.adopting import PublishRequest, preview_adoption, publish
 from tests.support.agent_homes import skill_text, write_files
 
 HEADS = {
@@ -77,7 +77,7 @@ def test_an_untidy_home_is_the_same_in_place_as_in_a_brain_of_its_own(
 ) -> None:
     taken, left = [], []
     for target in (tmp_path / "brain", None):
-        seen, done = preview_adoption(home, target), adopt(home, target)
+        seen, done = preview_adoption(home, target), Brain.adopt(home, target)
         assert seen.taken == done.taken and seen.left_out == done.left_out
         with Brain.open(target or home) as brain:
             assert brain.status().clean and brain.verify(deep=True).ok
@@ -116,7 +116,7 @@ def test_an_untidy_home_is_the_same_in_place_as_in_a_brain_of_its_own(
 def test_what_a_client_gets_of_it_comes_back_as_what_it_was(
     tmp_path: Path, home: Path, client: str, strict: bool
 ) -> None:
-    adopt(home, tmp_path / "brain")
+    Brain.adopt(home, tmp_path / "brain")
     out = tmp_path / "out"
     with Brain.open(tmp_path / "brain") as brain:
         head = brain.head
@@ -126,7 +126,7 @@ def test_what_a_client_gets_of_it_comes_back_as_what_it_was(
         assert refused["skills/C++/SKILL.md"] == "skills/C#/SKILL.md has the same slug, c"
         assert refused["skills/C++/more.md"] == "skills/C#/SKILL.md has the same slug, c"
         assert "skills/clash/SKILL.md" in refused and "skills/linked" in refused
-        adopt(out, brain.root)
+        Brain.adopt(out, brain.root)
         assert not brain.diff(head, "@").changes
         assert not publish(brain, client, out, PublishRequest(strict=strict)).written
     folders = [path.parent for path in out.rglob("SKILL.md")]

@@ -11,7 +11,7 @@ import pytest
 from skills_ref.validator import validate
 
 from brain import Brain
-from brain.adopting import PublishRequest, adopt, publish, safe_read
+from brain.adopting import PublishRequest, publish, safe_read
 from brain.adopting.publish_manifest import (
     RECORD_NAME,
     PublishedFile,
@@ -125,7 +125,7 @@ def test_a_project_with_folders_like_those_of_a_home_is_written_as_a_project(
 def test_a_brain_around_a_home_is_not_published_into_that_home(tmp_path: Path) -> None:
     home = HOME_MAKERS["claude-home"][1](tmp_path / ".claude")
     write_files(home, {"CLAUDE.md": "All.\n"})
-    adopt(home, kind="claude-home")
+    Brain.adopt(home, kind="claude-home")
     with Brain.open(home) as brain, pytest.raises(InvalidInput) as caught:
         publish(brain, "claude", home)
     assert caught.value.code == "own_folder"
@@ -267,7 +267,7 @@ def test_a_first_publication_that_was_cut_short_is_finished_and_takes_nothing_fr
     there = len(files(out))
 
     before = brain.head
-    adopt(out, brain.root)
+    Brain.adopt(out, brain.root)
     assert not brain.diff(before, "@").changes
 
     done = publish(brain, "claude", out)
@@ -391,7 +391,7 @@ def test_a_record_cannot_have_files_removed_that_no_rule_is_about(
 
 def test_a_brain_around_a_home_is_published_with_paths_of_its_own(tmp_path: Path) -> None:
     home = make_hermes_home(tmp_path / "home")
-    adopt(home)
+    Brain.adopt(home)
     with Brain.open(home) as brain:
         done = publish(brain, "openclaw", tmp_path / "claw")
         assert files(tmp_path / "claw")["MEMORY.md"] == (home / "memories/MEMORY.md").read_text()
@@ -403,13 +403,13 @@ def test_a_brain_around_a_home_is_published_with_paths_of_its_own(tmp_path: Path
 
 def test_a_home_gets_back_what_was_learned_since_it_was_adopted(tmp_path: Path) -> None:
     home = make_hermes_home(tmp_path / "home")
-    adopt(home, tmp_path / "brain")
+    Brain.adopt(home, tmp_path / "brain")
     with Brain.open(tmp_path / "brain") as brain:
         brain.upsert_skill("triage", description="Sort them better.")
         done = publish(brain, "hermes", home)
         assert done.written == ["skills/triage/SKILL.md"] and not done.conflicts
         assert "Sort them better." in files(home)["skills/triage/SKILL.md"]
-    done = adopt(home, tmp_path / "brain")
+    done = Brain.adopt(home, tmp_path / "brain")
     assert not done.changed and RECORD_NAME not in {row.path for row in done.left_out}
 
 
@@ -423,7 +423,7 @@ def test_what_is_edited_where_it_was_published_comes_back_as_an_edit_of_the_skil
     (out / ".claude/skills/letters/SKILL.md").unlink()
     write_files(out, {".claude/skills/new/SKILL.md": skill_text("new", "Found here.")})
 
-    done = adopt(out, brain.root)
+    done = Brain.adopt(out, brain.root)
 
     assert done.changed and not done.conflicts
     text = (brain.root / "skills/notes.md").read_text()
@@ -433,7 +433,7 @@ def test_what_is_edited_where_it_was_published_comes_back_as_an_edit_of_the_skil
     assert not (brain.root / "skills/writing/letters/SKILL.md").exists()
     assert (brain.root / "memory/MEMORY.md").exists()
     assert not publish(brain, "claude", out).conflicts
-    assert not adopt(out, brain.root).changed
+    assert not Brain.adopt(out, brain.root).changed
 
 
 @pytest.mark.parametrize("name", HOME_MAKERS)
@@ -441,11 +441,11 @@ def test_what_was_adopted_published_and_adopted_again_has_the_same_skills(
     tmp_path: Path, name: str
 ) -> None:
     client = HOME_MAKERS[name][0].partition("-")[0]
-    adopt(HOME_MAKERS[name][1](tmp_path / "home"), tmp_path / "one")
+    Brain.adopt(HOME_MAKERS[name][1](tmp_path / "home"), tmp_path / "one")
     with Brain.open(tmp_path / "one") as one:
         publish(one, client, tmp_path / "out")
         (tmp_path / "out" / RECORD_NAME).unlink()
-        adopt(tmp_path / "out", tmp_path / "two")
+        Brain.adopt(tmp_path / "out", tmp_path / "two")
         with Brain.open(tmp_path / "two") as two:
             was, now = one.skills(), two.skills()
             assert [row[:4] for row in was] == [row[:4] for row in now]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.adopting import adopt, publish
+from brain.adopting import publish
 from brain.adopting.publish_manifest import RECORD_NAME
 from brain.digest import blob_id
 from brain.errors import InvalidInput
@@ -59,7 +59,7 @@ def test_a_row_that_publishing_never_wrote_changes_nothing_of_the_brain(
         forge(out, partial(add, home, row))
         if there:
             write_files(out, {home: skill_text(f"evil-{number}", "EVIL")})
-    adopt(out, brain.root)
+    Brain.adopt(out, brain.root)
     assert {path: brain.read_file(path) for path in OTHERS} == before
     assert {path: (brain.root / path).read_bytes() for path in OTHERS} == before
 
@@ -70,7 +70,7 @@ def test_a_row_removes_nothing_whose_content_it_does_not_know(tmp_path: Path, br
     forge(out, lambda record: record["files"]["notes/SKILL.md"].update(blob="0" * 64))
     (out / "notes/SKILL.md").unlink()
     write_files(out, {"other/SKILL.md": skill_text("other", "Other.")})
-    adopt(out, brain.root)
+    Brain.adopt(out, brain.root)
     assert {row.slug for row in brain.skills()} == {"notes", "other"}
 
 
@@ -87,7 +87,7 @@ def test_a_record_brings_in_no_snapshot_that_the_head_did_not_come_from(
     forge(out, lambda record: record.update(snapshot=proposed))
     head = brain.head
     with pytest.raises(InvalidInput) as caught:
-        adopt(out, brain.root)
+        Brain.adopt(out, brain.root)
     assert caught.value.code == "not_of_head" and RECORD_NAME in caught.value.hint
     assert brain.head == head and b"1" in brain.read_file("trust.json")
 
@@ -99,5 +99,5 @@ def test_a_snapshot_is_named_by_its_whole_id(tmp_path: Path, brain: Brain, rev: 
     forge(out, lambda record: record.update(snapshot=rev))
     (out / "notes/SKILL.md").unlink()
     write_files(out, {"other/SKILL.md": skill_text("other", "Other.")})
-    adopt(out, brain.root)
+    Brain.adopt(out, brain.root)
     assert {row.slug for row in brain.skills()} == {"notes", "other"}

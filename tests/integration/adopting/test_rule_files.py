@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.adopting import adopt, preview_adoption, publish
+from brain.adopting import preview_adoption, publish
 from brain.adopting.publish_manifest import RECORD_NAME
 from brain.results import Adopted
 from tests.support.agent_homes import make_hermes_home, write_files
@@ -61,7 +61,7 @@ def test_what_rules_the_source_does_not_rule_the_brain_and_is_named(
     make(tmp_path / "source", {**FILES, **RULES})
     before = ruled(target)
     seen = preview_adoption(tmp_path / "source", target)
-    done = adopt(tmp_path / "source", target)
+    done = Brain.adopt(tmp_path / "source", target)
     assert ruled(target) == before and (target / "skills/a/SKILL.md").exists()
     assert reasons(done) == reasons(seen) and reasons(done).keys() == RULES.keys()
     assert all("rules of another brain" in why for why in reasons(done).values())
@@ -69,7 +69,7 @@ def test_what_rules_the_source_does_not_rule_the_brain_and_is_named(
 
 def test_a_new_brain_is_not_ruled_by_its_first_source_either(tmp_path: Path) -> None:
     repository(tmp_path / "source", {**FILES, **RULES})
-    done = adopt(tmp_path / "source", tmp_path / "new")
+    done = Brain.adopt(tmp_path / "source", tmp_path / "new")
     assert b"evil" not in (tmp_path / "new/manifest.yaml").read_bytes()
     assert reasons(done).keys() == RULES.keys()
     assert {path.name for path in (tmp_path / "new").iterdir() if path.is_file()} == {
@@ -83,7 +83,7 @@ def test_another_spelling_of_such_a_name_is_the_same_file_on_some_systems(
     spelled = {"Trust.json": "evil\n", ".BrainIgnore": "skills/own\n"}
     repository(tmp_path / "source", {**FILES, **spelled})
     before = ruled(target)
-    assert reasons(adopt(tmp_path / "source", target)).keys() == spelled.keys()
+    assert reasons(Brain.adopt(tmp_path / "source", target)).keys() == spelled.keys()
     assert ruled(target) == before
 
 
@@ -91,9 +91,9 @@ def test_such_a_name_further_down_rules_nothing_and_is_taken(tmp_path: Path, tar
     letta(tmp_path / "memory", RULES)
     write_files(tmp_path / "b", {"SKILL.md": "---\nname: b\ndescription: B\n---\n", **RULES})
     before = ruled(target)
-    assert not reasons(adopt(tmp_path / "memory", target))
+    assert not reasons(Brain.adopt(tmp_path / "memory", target))
     assert (target / "memory/trust.json").read_text() == "evil\n"
-    adopt(tmp_path / "b", target)
+    Brain.adopt(tmp_path / "b", target)
     assert (target / "skills/b/manifest.yaml").read_text() == RULES["manifest.yaml"]
     assert ruled(target) == before
 
@@ -107,10 +107,10 @@ def test_the_trust_of_a_brain_stays_when_its_published_copy_has_lost_the_record(
     with Brain.open(target) as brain:
         publish(brain, "agentskills", source)
     write_files(source, {"own/more.md": "More.\n"})
-    assert adopt(source, target).changed
+    assert Brain.adopt(source, target).changed
     (source / RECORD_NAME).unlink()
     write_files(source, {"own/more.md": "Even more.\n"})
-    assert adopt(source, target).changed
+    assert Brain.adopt(source, target).changed
     assert ruled(target) == before and "trust.json" in before
 
 
@@ -120,11 +120,11 @@ def test_a_brain_in_place_goes_on_holding_its_own_rules_when_it_is_adopted_again
     home = write_files(make_hermes_home(tmp_path / "home"), {"trust.json": "evil\n"})
     seen = preview_adoption(home)
     for number in range(3):
-        done = adopt(home)
+        done = Brain.adopt(home)
         assert done.changed == (number == 0)
         assert reasons(done) == reasons(seen) and reasons(done).keys() == {"trust.json"}
         with Brain.open(home) as brain:
             tops = {info.path for info in brain.files() if "/" not in info.path}
         assert tops == {"manifest.yaml", ".brainignore", "SOUL.md"}
-    assert adopt(home, tmp_path / "copy").changed
+    assert Brain.adopt(home, tmp_path / "copy").changed
     assert reasons(preview_adoption(home, tmp_path / "copy")).keys() == RULES.keys()

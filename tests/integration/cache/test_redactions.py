@@ -216,7 +216,8 @@ def test_what_is_redacted_while_a_reader_is_at_work_is_kept_nowhere(
 
 
 @pytest.mark.parametrize(
-    ("name", "after"), [("build_cache_entry", 9), *(("update_lineage_cache", number) for number in range(1, 4))]
+    ("name", "after"),
+    [("build_cache_entry", 9), *(("update_lineage_cache", number) for number in range(1, 4))],
 )
 def test_who_asks_while_another_redacts_is_answered_in_full(
     told: Path, caches: Path, monkeypatch: pytest.MonkeyPatch, name: str, after: int

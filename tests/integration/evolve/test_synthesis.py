@@ -113,7 +113,7 @@ class TestOfARunThatIsOver:
     def test_a_skill_that_somebody_made_meanwhile_is_not_written_over(
         self, brain: Brain, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        asked = brain.similar_skills
+        asked = brain.skills.find_duplicates
 
         def slow(*given: object, **named: object) -> object:
             found = asked(*given, **named)  # type: ignore[arg-type]
@@ -121,7 +121,7 @@ class TestOfARunThatIsOver:
                 brain.upsert_skill(SKILL["name"], "By a person.\n")
             return found
 
-        monkeypatch.setattr(brain, "similar_skills", slow)
+        monkeypatch.setattr(brain.skills, "find_duplicates", slow)
         with pytest.raises(Conflict) as raised:
             synthesize(brain, HARD, FakeModel(SKILL))
         assert raised.value.code == "stale_base"
@@ -321,7 +321,7 @@ class TestWhatAModelIsShown:
 class TestAtTheEndOfATask:
     def test_the_skill_is_a_step_of_the_run_itself(self, brain: Brain) -> None:
         learner = Learner(brain, FakeModel(SKILL))
-        with brain.task("Audit the vault", at_end=learner) as task:
+        with brain.task("Audit the vault", on_success=learner) as task:
             brain.edit_file("memory/log.md", lambda _: b"begun\n")
             task.tool("terminal", "ls", error="exit 1")
             task.tool("terminal", "ls -a", "all")
@@ -340,7 +340,7 @@ class TestAtTheEndOfATask:
 
     def test_steps_before_the_last_snapshot_count(self, brain: Brain) -> None:
         learner = Learner(brain, FakeModel(SKILL))
-        with brain.task("Audit", at_end=learner) as task:
+        with brain.task("Audit", on_success=learner) as task:
             for number in range(5):
                 task.tool("terminal", str(number))
                 brain.edit_file("log.md", lambda old, n=number: f"{n}\n".encode())
@@ -348,7 +348,7 @@ class TestAtTheEndOfATask:
 
     def test_a_failure_of_the_model_is_noted_and_fails_no_run(self, brain: Brain) -> None:
         learner = Learner(brain, FakeModel(ModelError("it is overloaded", code="unavailable")))
-        with brain.task("Audit", at_end=learner) as task:
+        with brain.task("Audit", on_success=learner) as task:
             task.tool("terminal", error="exit 1")
             task.tool("terminal")
         assert learner.error is not None and learner.error.code == "unavailable"
@@ -360,10 +360,10 @@ class TestAtTheEndOfATask:
     def test_an_easy_run_and_a_failed_one_ask_no_model(self, brain: Brain) -> None:
         model = FakeModel()
         learner = Learner(brain, model)
-        with brain.task("Look", at_end=learner) as task:
+        with brain.task("Look", on_success=learner) as task:
             task.tool("terminal")
         assert learner.result is not None and learner.result.decision == "not_hard"
-        with pytest.raises(RuntimeError), brain.task("Look", at_end=learner) as task:
+        with pytest.raises(RuntimeError), brain.task("Look", on_success=learner) as task:
             task.tool("terminal", error="exit 1")
             task.tool("terminal")
             raise RuntimeError
@@ -380,6 +380,9 @@ class TestAtTheEndOfATask:
         def broken(_: object) -> None:
             raise RuntimeError("broken")
 
-        with pytest.raises(RuntimeError, match="broken"), brain.task("A", at_end=broken) as task:
+        with (
+            pytest.raises(RuntimeError, match="broken"),
+            brain.task("A", on_success=broken) as task,
+        ):
             task.tool("terminal")
         assert brain.run_at().outcome == "failure"

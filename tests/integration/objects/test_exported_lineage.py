@@ -52,8 +52,10 @@ def test_ancestry_in_the_file_is_that_in_the_brain_also_across_forks(
         child.upsert_skill("Oracle", "of the child\n")
         data = file_of(child)
         for row in brain.log():
-            assert Brain.ancestry_in(io.BytesIO(data), row.snapshot) == child.ancestry(row.snapshot)
-        found = Brain.ancestry_in(io.BytesIO(data), child.head, brain.head)
+            assert Brain.check_exported_lineage(io.BytesIO(data), row.snapshot) == child.ancestry(
+                row.snapshot
+            )
+        found = Brain.check_exported_lineage(io.BytesIO(data), child.head, brain.head)
         assert not found.descends and found.path == []
 
 

@@ -23,7 +23,7 @@ from tests.support.lineages.lineage_model import (
     replace_paths,
 )
 
-MANUAL_EDITS_MESSAGE = "Record changes made by hand"
+MANUAL_EDITS_MESSAGE = "Record manual edits"
 SKILL_SLUGS = ("alpha", "beta")
 PLAIN_PATHS = ("prompts/system.md", "memory/log.jsonl", "memory/deep/notes.bin")
 BRANCH_NAMES = ("main", "idea", "other")

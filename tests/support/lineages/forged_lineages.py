@@ -26,7 +26,8 @@ from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Snapshot
 from brain.objects.tree_node import TreeNode
 from brain.repo.core.transaction import log_operation
-from brain.repo.open.session import CONTROL_FOLDER, Session
+from brain.repo.open.discovery import CONTROL_FOLDER
+from brain.repo.open.session import Session
 from brain.store import checksums, operation_log, ref_table
 from brain.store.object_table import object_checksum
 from brain.store.protocol import ObjectKind

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
 from brain import Brain
-from brain.repo.core import checkout
+from brain.repo.core import working_copy
 from tests.support.lineages.brain_with_model import (
     BRANCH_NAMES,
     CONFLICT_CHOICES,
@@ -124,7 +124,7 @@ class LineageMachine(BrainWithModel):
         """Write a skill and die before its file is written; the next writer writes it."""
         before = self.model.head
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(checkout, "write_files", _raise_kill)
+            patch.setattr(working_copy, "write_files", _raise_kill)
             with pytest.raises(SimulatedKill):
                 self.brain.upsert_skill(slug, self.new_line(skill_path(slug)), description="d")
         self.reopen()

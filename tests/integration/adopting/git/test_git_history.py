@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, results
-from brain.adopting import adopt, preview_adoption
+from brain.adopting import preview_adoption
 from brain.adopting.git import repository
 from brain.errors import InvalidInput
 from tests.support.git_repositories import (
@@ -38,7 +38,7 @@ def target(tmp_path: Path) -> Path:
 
 
 def taken(repo: GitRepository, target: Path) -> results.Adopted:
-    done = adopt(repo.path, target)
+    done = Brain.adopt(repo.path, target)
     assert done.kind == "git"
     with Brain.open(target) as brain:
         verified = brain.verify(deep=True)
@@ -120,7 +120,7 @@ def test_adopting_again_takes_only_what_is_new(repo: GitRepository, target: Path
     one = repo.commit({SKILL: skill(1)})
     assert taken(repo, target).steps == 1
     before = history(target)
-    assert (done := adopt(repo.path, target)).steps == 0 and not done.changed
+    assert (done := Brain.adopt(repo.path, target)).steps == 0 and not done.changed
     side = repo.commit({SKILL: skill(1), "skills/s.md": b"s"}, one)
     two = repo.commit({SKILL: skill(2)}, one)
     repo.commit({SKILL: skill(2), "skills/s.md": b"s"}, two, side)
@@ -189,7 +189,7 @@ def test_a_project_of_a_program_goes_where_the_program_has_its_files(
     two = repo.commit({".claude/skills/a/SKILL.md": skill(1), "src/main.py": b"2"}, one)
     repo.commit({".claude/skills/a/SKILL.md": skill(2), "CLAUDE.md": b"Be kind."}, two)
     repo.check_out()
-    assert adopt(repo.path, target, "git").steps == 2
+    assert Brain.adopt(repo.path, target, "git").steps == 2
     assert files(target) == {"manifest.yaml", SKILL, "CLAUDE.md"}
 
 
@@ -324,7 +324,7 @@ def test_a_file_that_becomes_a_folder_is_followed(repo: GitRepository, target: P
 def test_a_repository_without_a_skill_says_so(repo: GitRepository, target: Path) -> None:
     repo.commit({"README.md": b"r"})
     with pytest.raises(InvalidInput) as caught:
-        adopt(repo.path, target, "git")
+        Brain.adopt(repo.path, target, "git")
     assert caught.value.code == "unknown_source"
 
 
@@ -335,7 +335,7 @@ def test_a_damaged_repository_changes_nothing(repo: GitRepository, target: Path)
     repo.check_out()
     (repo.path / ".git/objects" / lost[:2] / lost[2:]).unlink()
     with pytest.raises(InvalidInput) as caught:
-        adopt(repo.path, target)
+        Brain.adopt(repo.path, target)
     assert caught.value.code == "bad_repository"
     assert not target.exists()
 
@@ -361,11 +361,11 @@ def test_more_commits_than_are_taken_are_refused_and_a_clone_of_the_newest_is_ta
         made.append(repo.commit({SKILL: skill(number)}, *made[-1:]))
     monkeypatch.setattr(repository, "MAX_COMMITS", 3)
     with pytest.raises(InvalidInput) as caught:
-        adopt(repo.path, target)
+        Brain.adopt(repo.path, target)
     assert caught.value.code == "too_many" and "--depth" in caught.value.hint
     assert not target.exists()
     clone = target.parent / "clone"
     repo.run_git("clone", "--quiet", "--depth", "3", f"file://{repo.path}", str(clone))
-    done = adopt(clone, target)
+    done = Brain.adopt(clone, target)
     assert done.steps == 3
     assert [row.operation["revision"] for row in history(target)] == made[1:]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from brain.adopting import adopt
+from brain import Brain
 from brain.adopting.git import hardened_process, repository, tree_limits
 from brain.errors import InvalidInput
 from tests.support.git_repositories import SUBMODULE_MODE, GitEntry, GitRepository
@@ -91,7 +91,7 @@ def test_nothing_that_the_repository_configures_is_run(
     if os.geteuid() == 0:  # somebody else's, which git itself refuses to read
         os.chown(repo.path, 65534, -1)
         os.chown(repo.path / ".git", 65534, -1)
-    done = adopt(repo.path, tmp_path / "brain")
+    done = Brain.adopt(repo.path, tmp_path / "brain")
     assert [row.code for row in done.left_out if row.path == SKILL] == ["missing"]
     assert not witness.exists()
     trust = ("-c", "safe.directory=*")
@@ -114,7 +114,7 @@ def test_a_git_that_waits_for_ever_is_given_up(
     monkeypatch.setattr(hardened_process, "ANSWER_SECONDS", 0.2)
     monkeypatch.setattr(hardened_process, "WALK_SECONDS", 0.2)
     with pytest.raises(InvalidInput) as caught:
-        adopt(repo.path, tmp_path / "brain", "git")
+        Brain.adopt(repo.path, tmp_path / "brain", "git")
     assert caught.value.code == "git_hangs" and "for 0.2 seconds" in caught.value.message
     assert "adopt a clone" in caught.value.hint and not (tmp_path / "brain").exists()
 
@@ -131,7 +131,7 @@ def test_a_commit_of_very_many_paths_made_of_few_trees_is_refused_before_they_ar
     for head in (bomb, repo.commit({SKILL: TEXT % 2}, bomb)):  # at the end, or on the way there
         repo.run_git("update-ref", "refs/heads/main", head)
         with pytest.raises(InvalidInput) as caught:
-            adopt(repo.path, tmp_path / "brain", "git")
+            Brain.adopt(repo.path, tmp_path / "brain", "git")
         assert caught.value.code == "too_many" and not (tmp_path / "brain").exists()
 
 
@@ -141,7 +141,7 @@ def test_folders_nested_without_end_are_refused(
     monkeypatch.setattr(tree_limits, "MAX_LEVELS", 40)
     repo.commit({SKILL: TEXT % 1, "/".join("d" * 42): b"x"})
     with pytest.raises(InvalidInput) as caught:
-        adopt(repo.path, tmp_path / "brain", "git")
+        Brain.adopt(repo.path, tmp_path / "brain", "git")
     assert caught.value.code == "too_deep" and not (tmp_path / "brain").exists()
 
 
@@ -153,7 +153,7 @@ def test_more_changes_than_are_taken_from_one_history_are_refused(
         head = repo.commit({SKILL: TEXT % number, f"skills/a/{number}": b"x"}, head)
     monkeypatch.setattr(repository, "MAX_CHANGES", 6)
     with pytest.raises(InvalidInput) as caught:
-        adopt(repo.path, tmp_path / "brain", "git")
+        Brain.adopt(repo.path, tmp_path / "brain", "git")
     assert caught.value.code == "too_many"
     monkeypatch.setattr(repository, "MAX_CHANGES", 9)
-    assert adopt(repo.path, tmp_path / "brain", "git").changed
+    assert Brain.adopt(repo.path, tmp_path / "brain", "git").changed

@@ -188,7 +188,7 @@ def test_a_secret_in_a_message_of_old_is_found_in_the_history(
 ) -> None:
     write(brain, "memory/notes.md", "nothing\n")
     with monkeypatch.context() as before:  # as programs recorded it that mask nothing
-        before.setattr(secret_scan, "mask_message", lambda session, message: message)
+        before.setattr(secret_scan, "mask_recorded_message", lambda session, message: message)
         done = brain.snapshot(f"Use\n{KEY} from now on")
     assert brain.secrets().ok
     (leak,) = brain.secrets(history=True).findings

@@ -161,8 +161,8 @@ def test_a_change_at_a_path_that_no_brain_holds_is_refused_and_can_be_removed(
 ) -> None:
     (brain.root / name).write_text("x")
     with pytest.raises(InvalidInput) as error:
-        brain.record_changes([name])
+        brain.snapshot_changes([name])
     assert ".brainignore" in error.value.hint
     (brain.root / name).unlink()
-    assert not brain.record_changes([name]).changed
+    assert not brain.snapshot_changes([name]).changed
     assert brain.verify().ok

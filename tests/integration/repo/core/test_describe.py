@@ -7,7 +7,7 @@ from tests.integration.repo.conftest import skill_text, write_file
 
 
 def message(brain: Brain, *paths: str) -> str:
-    done = brain.record_changes(paths or None)
+    done = brain.snapshot_changes(paths or None)
     assert done.changed
     return next(brain.log(done.snapshot, limit=1)).message
 
@@ -57,7 +57,7 @@ def test_of_many_changes_some_are_named_and_the_rest_counted(brain: Brain) -> No
 def test_of_named_paths_these_alone_are_looked_at_and_absence_is_no_error(brain: Brain) -> None:
     write_file(brain, "memory/a.md", "x\n")
     write_file(brain, "memory/b.md", "x\n")
-    assert not brain.record_changes(["memory/none.md", "4913"]).changed
+    assert not brain.snapshot_changes(["memory/none.md", "4913"]).changed
     assert message(brain, "memory/a.md", "memory/none.md") == "memory/a.md added"
     assert brain.status().added == ["memory/b.md"]
-    assert not brain.record_changes([]).changed
+    assert not brain.snapshot_changes([]).changed

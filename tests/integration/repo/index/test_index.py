@@ -41,15 +41,15 @@ def test_no_skills_are_said_to_be_none(brain: Brain) -> None:
     none = "(no skills yet)"
     assert brain.index()[:4] == brain.index(budget=100)[:4] == (none, 0, 0, 4)
     assert b"".join(brain.index_pages()).decode() == f"{none}\n"
-    assert brain.index(limit=5).index == none
+    assert brain.index(max_chars=5).index == none
 
 
 def test_a_limit_cuts_each_description_after_a_word(brain: Brain) -> None:
     described(brain, "a", "word " * 20)
     described(brain, "b", "short")
-    assert brain.index(limit=10).index == "▸ a: word word…\n▸ b: short"
-    assert brain.index(limit=3).index == "▸ a: …\n▸ b: …"
-    assert brain.index(limit=0).index == "▹ a, b"
+    assert brain.index(max_chars=10).index == "▸ a: word word…\n▸ b: short"
+    assert brain.index(max_chars=3).index == "▸ a: …\n▸ b: …"
+    assert brain.index(max_chars=0).index == "▹ a, b"
 
 
 @pytest.mark.parametrize("options", [{"limit": -1}, {"budget": -5}])
@@ -66,7 +66,7 @@ def test_names_stand_by_their_folders_where_there_is_no_room_for_more(brain: Bra
             brain, f"skills/{path}", skill_text(path.removesuffix("/SKILL.md").split("/")[-1])
         )
     brain.snapshot()
-    text = brain.index(limit=0).index
+    text = brain.index(max_chars=0).index
     assert text == "▹ c\n▹ deep/er: d\n▹ tools: a, b.md"
     assert index_lines.parse_index(text)[1] == IndexEntry("d", None, "deep/er")
 

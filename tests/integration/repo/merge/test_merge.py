@@ -242,7 +242,7 @@ def test_what_was_changed_by_hand_is_recorded_before_a_merge_writes_there(brain:
     write(brain, "memory/log.jsonl", '{"ts":1}\n{"ts":9}\n')
     brain.merge("idea")
     assert read(brain, "memory/log.jsonl") == '{"ts":1}\n{"ts":2}\n{"ts":9}\n'
-    assert brain.show("@~1").info.message == "Record changes made by hand"
+    assert brain.show("@~1").info.message == "Record manual edits"
 
 
 def test_a_criss_cross_history_merges_by_all_its_bases(brain: Brain) -> None:

@@ -60,7 +60,7 @@ def test_an_edit_by_hand_is_recorded_first(brain: Brain) -> None:
     assert [key.name for key in brain.trusted().keys] == ["Ada", "bob"]
     assert [one.message for one in brain.log(limit=2)] == [
         "Trust bob",
-        "Record changes made by hand",
+        "Record manual edits",
     ]
     assert brain.status().added == ["memory/other.md"]
 

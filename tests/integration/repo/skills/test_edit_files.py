@@ -56,7 +56,7 @@ def test_what_was_changed_by_hand_is_recorded_before(brain: Brain) -> None:
     brain.edit_file("a.txt", lambda _: b"one\n")
     write_file(brain, "a.txt", "one\nby hand\n")
     brain.edit_file("a.txt", lambda was: (was or b"") + b"two\n", message="Add two")
-    assert texts(brain)[:2] == ["Add two", "Record changes made by hand"]
+    assert texts(brain)[:2] == ["Add two", "Record manual edits"]
     assert brain.read_file("a.txt") == b"one\nby hand\ntwo\n"
 
 

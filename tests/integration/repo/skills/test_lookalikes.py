@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.adopting import adopt
 from brain.repo.read import lookalikes
 from brain.serve.tools import Toolbox
 
@@ -113,7 +112,7 @@ def test_an_adoption_tells_of_what_it_took(brain: Brain, tmp_path: Path) -> None
     brain.upsert_skill("deploy", b"Ship it.\n")
     write(tmp_path / "source", "skills/mine", "deploy")
     write(tmp_path / "source", "skills/pay", "раypal")
-    done = adopt(tmp_path / "source", brain.root)
+    done = Brain.adopt(tmp_path / "source", brain.root)
     assert [one.code for one in done.notices] == ["same_name", "mixed_scripts"]
 
 

@@ -136,9 +136,9 @@ def test_a_skill_whose_name_leads_elsewhere_is_called_by_its_place(brain: Brain)
 
 def test_the_skill_that_is_meant_may_be_named_by_its_slug(brain: Brain) -> None:
     brain.upsert_skill("C++", "one\n", description="d")
-    assert brain.upsert_skill("c", "two\n", of="c").version == 2
+    assert brain.upsert_skill("c", "two\n", target="c").version == 2
     with pytest.raises(NotFound):
-        brain.upsert_skill("c", "three\n", of="more/c")
+        brain.upsert_skill("c", "three\n", target="more/c")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brain import Brain
-from brain.serve.tools import Toolbox, memory_entries
+from brain.repo.index import memory_entries
+from brain.serve.tools import Toolbox
 from tests.integration.serve.tools.conftest import ToolCaller
 
 
@@ -140,7 +141,7 @@ def test_an_edit_by_hand_is_recorded_before_a_change(agent: ToolCaller) -> None:
     write(agent, "memory/MEMORY.md", "Wants tabs.\n§\nBy hand.\n")
     add(agent, "Tea.")
     assert agent.read_text("memory/MEMORY.md") == "Wants tabs.\n§\nBy hand.\n§\nTea.\n"
-    assert next(iter(agent.brain.log("@~1"))).message == "Record changes made by hand"
+    assert next(iter(agent.brain.log("@~1"))).message == "Record manual edits"
     assert agent.brain.read_file("memory/MEMORY.md", "@~1").endswith(b"By hand.\n")
 
 

@@ -15,7 +15,7 @@ from itertools import chain, pairwise, repeat
 from operator import itemgetter
 from typing import NamedTuple
 
-from ...errors import ToolFailure, printable_text
+from ...errors import InvalidInput, printable_text
 from ...util import strict_json
 
 NOTE_SEPARATOR = "\n§\n"
@@ -99,7 +99,10 @@ def add_entry(memory: ParsedMemory, content: str, memory_format: MemoryFormat) -
 def replace_entry(
     memory: ParsedMemory, old_text: str, content: str, memory_format: MemoryFormat
 ) -> ParsedMemory:
-    """Replace the one entry that contains `old_text`. Raises `ToolFailure`."""
+    """Return a memory with the one entry that has `old_text` replaced.
+
+    Raises `InvalidInput` (`no_match`, `ambiguous`, `bad_arguments`).
+    """
     entries = memory.entries
     place = _find_entry(entries, old_text)
     new = entries[place]._replace(text=_prepare_entry(memory, content, memory_format))
@@ -107,7 +110,7 @@ def replace_entry(
 
 
 def remove_entry(memory: ParsedMemory, old_text: str) -> ParsedMemory:
-    """Remove the one entry that contains `old_text`. Raises `ToolFailure`."""
+    """Return a memory without the one entry that has `old_text`. Raises as `replace_entry`."""
     place = _find_entry(memory.entries, old_text)
     rest = memory.entries[:place] + memory.entries[place + 1 :]
     if rest and place == 0:
@@ -136,23 +139,23 @@ def _convert_line_ends(text: str, line_end: str) -> str:
 def _find_entry(entries: MemoryEntries, old_text: str) -> int:
     wanted = old_text.strip().replace("\r\n", "\n")
     if not wanted:
-        raise ToolFailure("old_text is empty.", code="bad_arguments")
+        raise InvalidInput("old_text is empty", code="bad_arguments")
     found = [
         place for place, entry in enumerate(entries) if wanted in entry.text.replace("\r\n", "\n")
     ]
     if not found:
-        raise ToolFailure(
-            f"No entry has '{printable_text(wanted)}'.",
+        raise InvalidInput(
+            f"no entry has '{printable_text(wanted)}'",
             code="no_match",
-            hint=f"The entries are:\n{format_entry_list(entries)}"
+            hint=f"the entries are:\n{format_entry_list(entries)}"
             if entries
-            else "There are no entries.",
+            else "there are no entries",
         )
     if len({entries[place].text for place in found}) > 1:
-        raise ToolFailure(
-            f"{len(found)} entries have '{printable_text(wanted)}'.",
+        raise InvalidInput(
+            f"{len(found)} entries have '{printable_text(wanted)}'",
             code="ambiguous",
-            hint="Give more of the one you mean:\n"
+            hint="give more of the one you mean:\n"
             + format_entry_list([entries[place] for place in found], 10),
         )
     return found[0]
@@ -203,12 +206,12 @@ def _split_at(text: str, starts: Iterable[int]) -> MemoryEntries:
 def _check_note(content: str) -> str:
     text = content.strip()
     if not text:
-        raise ToolFailure("content is empty.", code="bad_arguments")
+        raise InvalidInput("content is empty", code="bad_arguments")
     if re.search(r"(?m)^§[ \t]*\r?$", text):
-        raise ToolFailure(
-            "content has a line § of its own, which separates entries.",
+        raise InvalidInput(
+            "content has a line § of its own, which separates entries",
             code="bad_arguments",
-            hint="Give the entries one by one.",
+            hint="give the entries one by one",
         )
     return text
 
@@ -224,10 +227,10 @@ def _check_record(content: str) -> str:
         line = json.dumps(record, ensure_ascii=False, allow_nan=False)
         line.encode()
     except ValueError as error:
-        raise ToolFailure(
-            f"content is not one JSON object: {printable_text(error)}.",
+        raise InvalidInput(
+            f"content is not one JSON object: {printable_text(error)}",
             code="bad_arguments",
-            hint='This memory holds JSON Lines: give an object such as {"lesson": "…"}.',
+            hint='this memory holds JSON Lines: give an object such as {"lesson": "…"}',
         ) from error
     return line
 

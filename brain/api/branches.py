@@ -1,0 +1,53 @@
+"""`brain.branches`: list, create, delete and switch branches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .opened import Part, progress_args
+
+if TYPE_CHECKING:
+    from .. import results
+    from ..util.progress import Progress
+
+
+class BranchesPart(Part):
+    """The branches of a brain."""
+
+    @property
+    def current(self) -> str:
+        """The name of the current branch."""
+        return self._opened.session.current_branch()
+
+    def list(self) -> results.Branches:
+        """Return all branches with their heads."""
+        from ..repo.merge import branches
+
+        return self._opened.run(branches.summarize_branches)
+
+    def create(self, name: str, rev: str = "@") -> results.Branch:
+        """Create a branch at a revision. Raises `InvalidInput` or `Conflict` (`branch_exists`)."""
+        from ..repo.merge import branches
+
+        return self._opened.run(branches.create_branch, name, rev)
+
+    def delete(self, name: str) -> results.Branch:
+        """Delete a branch that is merged into another one.
+
+        Raises `NotFound` (`no_branch`) or `Conflict` (`current_branch`, `not_merged`).
+        """
+        from ..repo.merge import branches
+
+        return self._opened.run(branches.delete_branch, name)
+
+    def switch(self, name: str, progress: Progress | None = None) -> results.Switched:
+        """Make another branch current and its files those of the folder.
+
+        Files that were changed since the last snapshot are recorded first. Raises `NotFound`
+        (`no_branch`) or `Conflict` (`merging`).
+        """
+        from ..repo.merge import branches
+
+        return self._opened.run(branches.switch_branch, name, *progress_args(progress))
+
+    __call__ = list  # until call sites move

@@ -1,0 +1,39 @@
+"""`brain.imports`: record the states of another program's files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from .opened import Part, progress_args
+
+if TYPE_CHECKING:
+    from .. import results
+    from ..repo.changes.import_source import ImportSource, ImportStep
+    from ..util.progress import Progress
+
+
+class ImportsPart(Part):
+    """States of a source, recorded; `brain.adopting` reads the sources."""
+
+    def record_states(self, source: ImportSource, steps: Iterable[ImportStep]) -> results.Imported:
+        """Record states on the branch of their source, all or none. Raises `InvalidInput`."""
+        from ..repo.changes import import_source
+
+        return self._opened.run(import_source.import_steps, source, steps)
+
+    def record_folder(
+        self, source: ImportSource, message: str = "", progress: Progress | None = None
+    ) -> results.Imported:
+        """Record the folder of this brain, which another program shares."""
+        from ..repo.changes import import_source
+
+        return self._opened.run(
+            import_source.import_folder, source, message, *progress_args(progress)
+        )
+
+    def find_last_state(self, branch: str) -> str | None:
+        """Return the source's name for the state at the head of a branch, None without one."""
+        from ..repo.changes import import_source
+
+        return self._opened.run(import_source.last_imported_revision, branch)

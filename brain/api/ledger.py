@@ -1,0 +1,137 @@
+"""`brain.ledger`: commit snapshots to ledgers, compare with them, and build evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .opened import Part
+
+if TYPE_CHECKING:
+    from .. import results
+    from ..chain.evm.evm_ledger import EvmLedger
+    from ..chain.evm.ledger_base import SentTransaction
+    from ..chain.ledger_protocol import CommitRequest, Ledger
+    from ..chain.tlog.embedded_ledger import EmbeddedLedger
+    from ..repo.ledgers.commit_policy import OpenLedger
+    from ..repo.open.manifest import CommitPolicy
+
+
+class LedgerPart(Part):
+    """Commitments of this brain in ledgers."""
+
+    @property
+    def opener(self) -> OpenLedger | None:
+        """Opens the ledgers that the manifest names; without it nothing is committed by itself."""
+        return self._opened.open_ledger
+
+    @opener.setter
+    def opener(self, open_ledger: OpenLedger | None) -> None:
+        self._opened.open_ledger = open_ledger
+
+    def commit(self, ledger: Ledger, rev: str = "@") -> results.Committed:
+        """Commit a revision to a ledger that already has an ancestor of it.
+
+        Committing it again changes nothing. Raises `Conflict` (`ledger_ahead`,
+        `ledger_forked`, `stale_parent`), `NotFound` (`not_open`), `VerificationFailed`
+        (`rolled_back`) or `LedgerError`.
+        """
+        from ..repo.ledgers import commit
+
+        return self._opened.run(commit.commit_snapshot, ledger, rev)
+
+    def open(self, ledger: Ledger, rev: str = "@") -> results.Committed:
+        """Make the first commitment of this brain in a ledger.
+
+        Raises `Conflict` (`already_open`) or `LedgerError`.
+        """
+        from ..repo.ledgers import commit
+
+        return self._opened.run(commit.open_in_ledger, ledger, rev)
+
+    def quote_commit(self, ledger: Ledger, rev: str = "@") -> results.CostQuote:
+        """Return the cost of `commit`, and send nothing. Raises as `commit`."""
+        from ..repo.ledgers import commit
+
+        return self._opened.run(commit.quote_commit, ledger, rev)
+
+    def quote_open(self, ledger: Ledger, rev: str = "@") -> results.CostQuote:
+        """Return the cost of `open`, and send nothing. Raises as `open`."""
+        from ..repo.ledgers import commit
+
+        return self._opened.run(commit.quote_open, ledger, rev)
+
+    def build_request(self, ledger: Ledger, rev: str = "@") -> CommitRequest:
+        """Return what `commit` would send to the ledger, as raw ids. Raises as `commit`."""
+        from ..repo.ledgers import commit
+        from ..repo.read.revisions import resolve_revision
+
+        return self._opened.run(
+            lambda session: commit.build_commit_request(
+                session, ledger, resolve_revision(session, rev)
+            )
+        )
+
+    def status(self, ledger: Ledger, rev: str = "@") -> results.LedgerStatus:
+        """Return the commitment of this brain in a ledger, and its distance to a revision.
+
+        Raises `VerificationFailed` (`rolled_back`) or `LedgerError`.
+        """
+        from ..repo.ledgers import commit
+
+        return self._opened.run(commit.read_ledger_status, ledger, rev)
+
+    def verify(self, ledgers: Sequence[Ledger]) -> results.LedgersVerified:
+        """Check the lineage against ledgers, and the ledgers themselves."""
+        from ..repo.ledgers import ledger_verify
+
+        return self._opened.run(ledger_verify.verify_ledgers, ledgers)
+
+    def read_policy(self) -> CommitPolicy | None:
+        """Return the commit policy of the manifest. Raises `InvalidInput` (`bad_manifest`)."""
+        from ..repo.open import manifest
+
+        return self._opened.run(
+            lambda session: manifest.load_commit_policy(session, session.head())
+        )
+
+    def build_evidence(self, ledger: Ledger, rev: str = "@", path: str = "") -> bytes:
+        """Return evidence that a revision, or a file in it, is committed; see `check_evidence`.
+
+        If the revision itself was not committed, the evidence has the first later commitment
+        and a proof of descent. Raises `NotFound` (`not_committed`, `no_path`).
+        """
+        from ..repo.ledgers import evidence
+
+        return self._opened.run(evidence.build_commit_evidence, ledger, rev, path)
+
+    # Ownership in the contract of an EVM chain
+
+    def set_signer(self, ledger: EvmLedger, address: str) -> SentTransaction:
+        """Let the account `address` commit this brain, beside its owner; "" for nobody."""
+        return ledger.set_signer(self._brain_id(), address)
+
+    def offer(self, ledger: EvmLedger, address: str) -> SentTransaction:
+        """Offer the brain to the account `address`, which owns it once it accepts."""
+        return ledger.offer(self._brain_id(), address)
+
+    def withdraw_offer(self, ledger: EvmLedger) -> SentTransaction:
+        """Withdraw the offer of the brain to another account."""
+        return ledger.offer(self._brain_id(), "")
+
+    def accept_offer(self, ledger: EvmLedger) -> SentTransaction:
+        """Become the owner of the brain, which was offered to the account of this ledger."""
+        return ledger.accept(self._brain_id())
+
+    def authorize(self, ledger: EvmLedger, rev: str = "@", *, deadline: int) -> dict[str, Any]:
+        """Sign a commitment for another account to send, until `deadline` (s since 1970, UTC)."""
+        return ledger.authorize(*self.build_request(ledger, rev), deadline)
+
+    def find_holder(self, ledger: EvmLedger, log: EmbeddedLedger) -> Ledger:
+        """Return the ledger with this brain: the contract, or the log that is anchored in it."""
+        from ..chain.anchored_log import find_holding_ledger
+
+        return find_holding_ledger(self._brain_id(), ledger, log)
+
+    def _brain_id(self) -> bytes:
+        return self._opened.session.brain_id()

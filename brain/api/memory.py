@@ -1,0 +1,73 @@
+"""`brain.memory`: read and change the entries of memory files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .opened import Part
+
+if TYPE_CHECKING:
+    from .. import results
+    from ..repo.open.manifest import MemoryFile
+    from ..repo.skills.edit_memory import ContentCheck, MemoryOperation
+
+
+class MemoryPart(Part):
+    """Memory files of an agent.
+
+    A target is `memory` (MEMORY.md), `user` (USER.md), or the name of a JSON Lines file.
+    Entries of Markdown are separated by a line `§`; in JSON Lines each line is an entry.
+    `old_text` is text of exactly one entry. All methods raise `NotFound` (`no_memory`) or
+    `InvalidInput` (`not_text`); changes also `no_match`, `ambiguous`, `memory_full` and
+    `bad_arguments`.
+    """
+
+    def locate(self, target: str) -> MemoryFile:
+        """Return the path of a memory, which may not exist yet, and its limit in characters."""
+        from ..repo.index import memory_files
+
+        return self._opened.run(memory_files.locate_memory, target)
+
+    def read(self, target: str = "memory") -> results.MemoryRead:
+        """Return the recorded entries of a memory; none if its file does not exist."""
+        from ..repo.skills import edit_memory
+
+        return self._opened.run(edit_memory.read_memory, target)
+
+    def add(self, target: str, content: str, *, message: str = "") -> results.MemoryChanged:
+        """Add an entry at the end, unless the same entry exists."""
+        from ..repo.skills.edit_memory import MemoryOperation
+
+        return self.apply(target, [MemoryOperation("add", content=content)], message=message)
+
+    def replace(
+        self, target: str, old_text: str, content: str, *, message: str = ""
+    ) -> results.MemoryChanged:
+        """Replace the entry with `old_text`."""
+        from ..repo.skills.edit_memory import MemoryOperation
+
+        operation = MemoryOperation("replace", content=content, old_text=old_text)
+        return self.apply(target, [operation], message=message)
+
+    def remove(self, target: str, old_text: str, *, message: str = "") -> results.MemoryChanged:
+        """Remove the entry with `old_text`."""
+        from ..repo.skills.edit_memory import MemoryOperation
+
+        return self.apply(target, [MemoryOperation("remove", old_text=old_text)], message=message)
+
+    def apply(
+        self,
+        target: str,
+        operations: Sequence[MemoryOperation],
+        *,
+        message: str = "",
+        check: ContentCheck | None = None,
+    ) -> results.MemoryChanged:
+        """Apply several changes in one snapshot, or none if one fails.
+
+        `check` gets the old and the new content of the file, and may raise.
+        """
+        from ..repo.skills import edit_memory
+
+        return self._opened.run_write(edit_memory.edit_memory, target, operations, message, check)

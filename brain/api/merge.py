@@ -1,0 +1,67 @@
+"""`brain.merge`: merge a revision, and resolve its conflicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .opened import Part, progress_args
+
+if TYPE_CHECKING:
+    from .. import results
+    from ..util.progress import Progress
+
+
+class MergePart(Part):
+    """A merge: started, resolved, then resumed or aborted."""
+
+    def start(
+        self,
+        rev: str,
+        choice: str | None = None,
+        message: str = "",
+        progress: Progress | None = None,
+    ) -> results.Merged:
+        """Merge a revision into the current branch.
+
+        `choice` ("ours", "theirs" or "both") decides every conflict. If conflicts remain,
+        nothing is recorded: see `list_conflicts`, `resolve` and `resume`.
+        Raises `Conflict` (`merging`, `other_brain`).
+        """
+        from ..repo.merge import merge
+
+        return self._opened.run_write(
+            merge.merge_revision, rev, choice, message, *progress_args(progress)
+        )
+
+    def list_conflicts(self) -> list[results.MergeConflict]:
+        """Return the conflicts of the unfinished merge; none if there is no merge."""
+        from ..repo.merge import merge_state
+
+        return self._opened.run(merge_state.list_conflicts)
+
+    def resolve(self, paths: Sequence[str], choice: str) -> list[results.MergeConflict]:
+        """Decide conflicts: "ours", "theirs", "both", or "content" for the edited marker file.
+
+        Raises `NotFound` (`no_merge`, `no_conflict`) or `InvalidInput` (`markers_left`).
+        """
+        from ..repo.merge import merge
+
+        return self._opened.run(merge.resolve_conflicts, list(paths), choice)
+
+    def resume(self, progress: Progress | None = None) -> results.Merged:
+        """Record the unfinished merge, also that of a proposal, once its conflicts are resolved.
+
+        Raises `NotFound` (`no_merge`, `no_proposal`) or `Conflict`.
+        """
+        from ..repo.merge import proposals
+
+        return self._opened.run_write(proposals.resume_merge_or_accept, *progress_args(progress))
+
+    def abort(self) -> list[results.MergeConflict]:
+        """Give up the unfinished merge and restore the folder. Raises `NotFound` (`no_merge`)."""
+        from ..repo.merge import merge
+
+        return self._opened.run(merge.abort_merge)
+
+    __call__ = start  # until call sites move

@@ -1,0 +1,132 @@
+"""An open brain and its parts, each imported at its first use."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from .opened import OpenedBrain
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from ..repo.ledgers.commit_policy import OpenLedger
+    from ..repo.open.session import Session
+    from .branches import BranchesPart
+    from .files import FilesPart
+    from .history import HistoryPart
+    from .imports import ImportsPart
+    from .ledger import LedgerPart
+    from .memory import MemoryPart
+    from .merge import MergePart
+    from .prompt import PromptPart
+    from .proofs import ProofsPart
+    from .proposals import ProposalsPart
+    from .receipts import ReceiptsPart
+    from .secrets import SecretsPart
+    from .signatures import SignaturesPart
+    from .skills import SkillsPart
+    from .trust import TrustPart
+
+
+class _LazyPart:
+    """Imports the part of its name at the first use: `skills` is `skills.SkillsPart`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, brain: Any, owner: type) -> Any:
+        if brain is None:
+            return self
+        module = import_module(f".{self._name}", __package__)
+        part = getattr(module, f"{self._name.capitalize()}Part")(brain._opened)
+        brain.__dict__[self._name] = part
+        return part
+
+
+def _lazy_part() -> Any:
+    return _LazyPart()
+
+
+class BrainParts:
+    """An open brain: its parts, its identity, and the end of its use."""
+
+    skills: SkillsPart = _lazy_part()
+    """Write, read, compare and select skills."""
+    memory: MemoryPart = _lazy_part()
+    """Read and change the entries of memory files."""
+    files: FilesPart = _lazy_part()
+    """Read and change recorded files."""
+    history: HistoryPart = _lazy_part()
+    """Snapshots, differences, and the operation log."""
+    branches: BranchesPart = _lazy_part()
+    """List, create, delete and switch branches."""
+    merge: MergePart = _lazy_part()
+    """Merge a revision, and resolve conflicts."""
+    ledger: LedgerPart = _lazy_part()
+    """Commitments in ledgers, and evidence of them."""
+    trust: TrustPart = _lazy_part()
+    """The trust file, and pinned root keys."""
+    signatures: SignaturesPart = _lazy_part()
+    """Sign snapshots, and list signatures."""
+    receipts: ReceiptsPart = _lazy_part()
+    """The records of runs."""
+    prompt: PromptPart = _lazy_part()
+    """The index of skills, and the system prompt."""
+    secrets: SecretsPart = _lazy_part()
+    """Find secrets."""
+    proofs: ProofsPart = _lazy_part()
+    """Proofs that anybody can check without the brain."""
+    imports: ImportsPart = _lazy_part()
+    """Record states of other programs' files."""
+
+    def __init__(self, session: Session, open_ledger: OpenLedger | None = None) -> None:
+        self._opened = OpenedBrain(session, open_ledger)
+
+    def close(self) -> None:
+        """Close the store. The brain cannot be used afterwards."""
+        self._session.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def root(self) -> Path:
+        """The folder of the brain."""
+        return self._session.root
+
+    @property
+    def id(self) -> str:
+        """The id of the brain: that of its genesis snapshot."""
+        return self._session.brain_id().hex()
+
+    @property
+    def head(self) -> str:
+        """The id of the snapshot at the head of the current branch."""
+        return self._session.head().hex()
+
+    @property
+    def branch(self) -> str:
+        """The name of the current branch."""
+        return self._session.current_branch()
+
+    @property
+    def _session(self) -> Session:
+        return self._opened.session
+
+    @cached_property
+    def proposals(self) -> ProposalsPart[Self]:
+        """Changes that wait for review."""
+        from .proposals import ProposalsPart
+
+        return ProposalsPart(self._opened, type(self))

@@ -1,0 +1,84 @@
+"""`brain.prompt`: the index of skills and the system prompt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from .opened import Part
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from .. import results
+    from ..repo.index.skill_index import IndexRequest
+    from ..skills.index_lines import TokenCounter
+
+
+class IndexOptions(TypedDict, total=False):
+    """What the Level-0 index holds; the keywords of every method of `PromptPart`."""
+
+    max_chars: int | None
+    """Characters of one description."""
+    budget: int | None
+    """Tokens of the whole index."""
+    count: TokenCounter | None
+    """Counts tokens; by default bytes / 4."""
+    task: str | None
+    """Include only the skills that fit this task."""
+    top: int
+    """Number of skills for `task`; by default 10."""
+    by: str
+    """Selector for `task`, as for `brain.skills.rank`."""
+
+
+class PromptPart(Part):
+    """What an agent reads first. The keywords are those of `IndexOptions`."""
+
+    def build_index(self, rev: str = "@", **options: Unpack[IndexOptions]) -> results.Index:
+        """Return the Level-0 index: one line per skill, by name.
+
+        To fit the budget, descriptions are cut, then dropped, then skills are dropped; each
+        author has an equal share. Raises `InvalidInput` (`bad_limit`, `bad_selector`).
+        """
+        from ..repo.index import skill_index
+
+        return self._opened.run(skill_index.read_index, rev, _index_request(options))
+
+    def build_index_pages(self, rev: str = "@", **options: Unpack[IndexOptions]) -> list[bytes]:
+        """Return the text of `build_index` and a newline as pieces of UTF-8.
+
+        For a hundred thousand skills this is faster than one text.
+        """
+        from ..repo.index import skill_index
+
+        return self._opened.run(skill_index.read_index_pages, rev, _index_request(options))
+
+    def build_framed_index(self, rev: str = "@", **options: Unpack[IndexOptions]) -> str:
+        """Return the text of `build_index` between the delimiters it has in the prompt.
+
+        They mark it as data of this brain; no text inside can close them.
+        """
+        from ..repo.index import system_prompt
+
+        return self._opened.run(system_prompt.build_framed_index, rev, _index_request(options))
+
+    def build(self, rev: str = "@", **options: Unpack[IndexOptions]) -> results.Prompt:
+        """Return the system prompt: system.md, fragments, index, memory."""
+        from ..repo.index import system_prompt
+
+        return self._opened.run(system_prompt.build_prompt, rev, _index_request(options))
+
+    __call__ = build  # until call sites move
+
+
+def _index_request(options: IndexOptions) -> IndexRequest:
+    from ..repo.index.skill_index import IndexRequest
+
+    request = IndexRequest(limit=options.get("max_chars"), budget=options.get("budget"))
+    task, count = options.get("task"), options.get("count")
+    if task is not None:
+        from ..repo.search.select import SelectionRequest
+
+        selection = SelectionRequest(task, options.get("top", 10), options.get("by", ""))
+        request = request._replace(selection_request=selection)
+    return request._replace(count_tokens=count) if count else request

@@ -1,0 +1,66 @@
+"""`brain.proofs`: JSON documents (docs/FORMAT.md) that anybody can check without the brain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .opened import Part
+
+if TYPE_CHECKING:
+    from io import RawIOBase
+
+    from ..results import EquivocationResult, Proof
+
+if TYPE_CHECKING:
+    pass
+
+
+class ProofsPart(Part):
+    """Proofs about the snapshot of a revision."""
+
+    def prove_file(self, path: str, rev: str = "@") -> bytes:
+        """Prove that a file is in the snapshot, with its content. Raises `NotFound`."""
+        from ..repo.history import prove
+
+        return self._opened.run(prove.prove_path, path, rev)
+
+    def prove_absence(self, path: str, rev: str = "@") -> bytes:
+        """Prove that no file is at `path`. Raises `InvalidInput` (`path_is_there`)."""
+        from ..repo.history import prove
+
+        return self._opened.run(prove.prove_absence, path, rev)
+
+    def prove_section(self, name: str, rev: str = "@") -> bytes:
+        """Prove a top-level folder as a whole; "." is the files outside of folders.
+
+        Raises `NotFound`.
+        """
+        from ..repo.history import prove
+
+        return self._opened.run(prove.prove_section, name, rev)
+
+    def prove_descent(self, ancestor: str, rev: str = "@") -> bytes:
+        """Prove that a revision is `ancestor` or descends from it, also across forks.
+
+        Raises `NotFound` (`not_an_ancestor`).
+        """
+        from ..repo.history import prove
+
+        return self._opened.run(prove.prove_descent, ancestor, rev)
+
+    @staticmethod
+    def check(
+        data: bytes, *, content: RawIOBase | None = None, brain: str = "", snapshot: str = ""
+    ) -> Proof | EquivocationResult:
+        """Check a proof, also one of equivocation, without any brain; return what it shows.
+
+        `content` is the file that it is about; `brain` and `snapshot` are the ids it must be
+        about. Raises `ProofError`, or `InvalidInput` (`bad_id`, `no_content`).
+        """
+        from ..trust.equivocation_proof import check_equivocation, is_equivocation_proof
+
+        if b"equivocation" in data and is_equivocation_proof(data):
+            return check_equivocation(data, brain=brain, snapshot=snapshot)
+        from ..proofs.proof_verification import check_proof
+
+        return check_proof(data, content=content, brain=brain, snapshot=snapshot)

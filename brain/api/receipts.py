@@ -1,0 +1,88 @@
+"""`brain.receipts`: the records of the runs behind the changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .opened import Part
+
+if TYPE_CHECKING:
+    from .. import results
+    from ..receipts import Receipt
+    from ..repo.open.manifest import SynthesisPolicy
+
+
+class ReceiptsPart(Part):
+    """Receipts that snapshots carry, and receipts in files. `Brain.task` records one."""
+
+    def show(self, rev: str = "@") -> results.RunInfo:
+        """Return the run whose receipt a revision carries, up to that revision.
+
+        Raises `NotFound` (`no_receipt`, `redacted`), or `FormatError` for another format.
+        """
+        from ..repo.read import read_receipts
+
+        return self._opened.run(read_receipts.show_run, rev)
+
+    def read(self, rev: str = "@") -> bytes:
+        """Return the receipt of a revision, as recorded. Raises as `show`."""
+        from ..repo.read import read_receipts
+
+        return self._opened.run(read_receipts.read_receipt_bytes, rev)
+
+    def read_run(self, rev: str = "@") -> Receipt:
+        """Return the run of a revision as one receipt with all its steps. Raises as `show`."""
+        from ..repo.receipts import runs
+
+        return self._opened.run(runs.read_whole_run, rev)
+
+    def verify(self, rev: str = "@") -> results.ReceiptVerified:
+        """Check the receipts of a run against the lineage. Raises as `show`."""
+        from ..verify import receipt_verification
+
+        return self._opened.run(receipt_verification.verify_receipt, rev)
+
+    def verify_file(self, data: bytes) -> results.ReceiptVerified:
+        """Check a receipt from a file against the lineage. Raises `FormatError`."""
+        from ..verify import receipt_verification
+
+        return self._opened.run(receipt_verification.verify_receipt_file, data)
+
+    def read_synthesis_policy(self) -> SynthesisPolicy:
+        """Return which runs are hard enough to make a skill of, by the manifest.
+
+        Raises `InvalidInput` (`bad_manifest`).
+        """
+        from ..repo.open import manifest
+
+        return self._opened.run(lambda session: manifest.load_manifest(session).synthesis)
+
+    @staticmethod
+    def show_file(data: bytes) -> results.RunInfo:
+        """Return the run of a receipt file. Raises `FormatError`."""
+        from ..repo.read.read_receipts import show_receipt_file
+
+        return show_receipt_file(data)
+
+    @staticmethod
+    def import_transcript(data: bytes, form: str = "") -> Receipt:
+        """Return a transcript of another program as a receipt; `form` names the program.
+
+        Raises `InvalidInput`.
+        """
+        from ..receipts.transcripts import read_transcript
+
+        return read_transcript(data, form)
+
+    @staticmethod
+    def read_run_file(data: bytes) -> Receipt:
+        """Return the run of a file: a receipt, or a transcript of another program.
+
+        Raises `FormatError` or `InvalidInput`.
+        """
+        from ..receipts import decode_receipt
+        from ..receipts.receipt_json import RECEIPT_FORMAT
+
+        if RECEIPT_FORMAT.encode() in data:
+            return decode_receipt(data)
+        return ReceiptsPart.import_transcript(data)

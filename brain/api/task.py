@@ -1,0 +1,208 @@
+"""A run of an agent that is recorded as a receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from ..errors import BrainError
+from .opened import OpenedBrain
+
+if TYPE_CHECKING:
+    from .. import results
+    from ..receipts import Receipt
+    from ..repo.receipts.runs import Run
+
+
+class Task:
+    """A recorded run; `Brain.task` starts one. Texts are kept as excerpts, without secrets.
+
+    Durations (`took`) are in ms. Every step raises `InvalidInput` once the task has ended
+    (`task_ended`), or after too many steps (`too_many_steps`).
+    """
+
+    def __init__(
+        self,
+        opened: OpenedBrain,
+        run: Run,
+        on_success: Callable[[Task], object] | None = None,
+    ) -> None:
+        self._opened = opened
+        self._run = run
+        self._on_success = on_success
+        self._outcome = ""
+        self._reason = ""
+        self._scope: AbstractContextManager[None] | None = None
+        self.snapshot: str | None = None
+        """The last snapshot of the run, once it has ended."""
+
+    @property
+    def id(self) -> str:
+        """The id of the run."""
+        return self._run.header.run
+
+    def build_receipt(self) -> Receipt:
+        """Return the run up to now, with all its steps, as one receipt."""
+        from ..repo.receipts import runs
+
+        return self._opened.run(runs.read_open_run, self._run)
+
+    def record_model_call(
+        self,
+        model: str = "",
+        input: object = "",
+        output: object = "",
+        *,
+        tokens_in: int = 0,
+        tokens_out: int = 0,
+        took: int = 0,
+        error: str = "",
+    ) -> None:
+        """Record a call of a model, by default the model of the task."""
+        counts = {"tokens_in": tokens_in, "tokens_out": tokens_out, "took": took}
+        self._record("llm", model or self._run.header.model, input, output, error, **counts)
+
+    def record_tool_call(
+        self, name: str, input: object = "", output: object = "", *, took: int = 0, error: str = ""
+    ) -> None:
+        """Record a call of a tool. Values other than text are kept as JSON."""
+        self._record("tool", name, input, output, error, took=took)
+
+    def record_skill_load(self, slug: str, version: str | int = "") -> None:
+        """Record that a skill was read, by default at its version in the head."""
+        self._record("skill_load", slug, version=str(version) or self._version_at_head(slug))
+
+    def record_memory_read(self, path: str, output: object = "") -> None:
+        """Record that a memory was read."""
+        self._record("memory_read", path, output=output)
+
+    def upsert_skill(
+        self,
+        name: str,
+        body: str | bytes | None = None,
+        *,
+        description: str | None = None,
+        message: str = "",
+        base: str | int = "",
+    ) -> results.Upserted:
+        """Write a skill as a step of this run; as `brain.skills.upsert`."""
+        from .skills import SkillsPart
+
+        with self.activate():
+            return SkillsPart(self._opened).upsert(
+                name, body, description=description, message=message, base=base
+            )
+
+    def write_file(self, path: str, text: str, *, message: str = "") -> results.Recorded:
+        """Write a file as a step of this run; as `brain.files.write`."""
+        from .files import FilesPart
+
+        with self.activate():
+            return FilesPart(self._opened).write(path, text, message=message)
+
+    @contextmanager
+    def activate(self) -> Iterator[Self]:
+        """Let the writes of this thread, or task of asyncio, belong to the run meanwhile."""
+        with self._run.activate():
+            yield self
+
+    def set_outcome(self, outcome: str, reason: str = "") -> None:
+        """Set the outcome of the run: success, failure, cancelled or unknown; and the reason.
+
+        By default the outcome is success, or failure with the exception that ended the block.
+        Raises `InvalidInput` (`bad_outcome`).
+        """
+        from ..repo.receipts import runs
+
+        self._outcome, self._reason = runs.check_outcome(outcome), reason
+
+    def close(self) -> str | None:
+        """End the run; return the snapshot with its last receipt, None for a run without steps.
+
+        If that fails, for instance while another writer holds the lock, nothing is recorded
+        and `close` can be called again. Raises `InvalidInput` (`task_ended`).
+        """
+        from ..repo.receipts import runs
+
+        outcome = self._outcome or "success"
+        self.snapshot = self._opened.run(runs.close_run, self._run, outcome, self._reason)
+        return self.snapshot
+
+    def abandon(self, reason: str = "") -> str | None:
+        """End the run with the outcome unknown, as `close`.
+
+        A run that no snapshot carries yet leaves nothing; a run that has ended stays as it is.
+        """
+        from ..repo.receipts import runs
+
+        if not self._run.closed:
+            self.snapshot = self._opened.run(runs.abandon_run, self._run, reason)
+        return self.snapshot
+
+    def __enter__(self) -> Self:
+        self._scope = self._run.activate()
+        self._scope.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if error is None and self._on_success is not None and not self._run.closed:
+                self._on_success(self)
+        except BaseException as callback_error:
+            self._leave_block(callback_error)
+            raise
+        self._leave_block(error)
+
+    def _leave_block(self, error: BaseException | None) -> None:
+        """End the scope of the run, and record its outcome."""
+        if self._scope is not None:
+            self._scope.__exit__(None, None, None)
+        if self._run.closed:
+            return
+        if error is None:
+            self.close()
+            return
+        if not self._outcome:
+            outcome = "failure" if isinstance(error, Exception) else "cancelled"
+            self.set_outcome(outcome, f"{type(error).__name__}: {error}")
+        try:
+            self.close()
+        except BrainError as failure:
+            error.add_note(f"The task could not be recorded: {failure}")
+
+    def _record(
+        self,
+        kind: str,
+        name: str,
+        input: object = "",
+        output: object = "",
+        error: str = "",
+        **more: Any,
+    ) -> None:
+        from ..repo.receipts import runs
+
+        runs.record_step(self._run, kind, name, input, output, error, **more)
+
+    def _version_at_head(self, slug: str) -> str:
+        from ..repo.receipts import runs
+
+        return self._opened.run(runs.find_version_at_head, slug)
+
+    # Old names, until call sites move
+    llm = record_model_call
+    tool = record_tool_call
+    skill_load = record_skill_load
+    memory_read = record_memory_read
+    skill_create = upsert_skill
+    memory_write = write_file
+    going_on = activate
+    end = set_outcome
+    leave = abandon
+    so_far = property(build_receipt)

@@ -1,0 +1,66 @@
+"""The operations of `brain.Brain` and its `Task` that the synthesis of skills calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from .. import results
+    from ..receipts import Receipt
+    from ..repo.open.manifest import SynthesisPolicy
+
+
+class _Skills(Protocol):
+    def upsert(
+        self,
+        name: str,
+        body: str | bytes | None = None,
+        *,
+        description: str | None = None,
+        receipt: bytes | Receipt | None = None,
+        message: str = "",
+        base: str | int = "",
+    ) -> results.Upserted: ...
+    def view(self, slug: str, rev: str = "@") -> results.SkillView: ...
+    def select(self, task: str, limit: int = 10) -> list[results.Selected]: ...
+    def find_duplicates(
+        self, name: str, description: str | None = None, body: str | bytes | None = None
+    ) -> list[results.Similar]: ...
+
+
+class _Receipts(Protocol):
+    def read_synthesis_policy(self) -> SynthesisPolicy: ...
+
+
+class LearningBrain(Protocol):
+    """An open brain, as synthesis uses it."""
+
+    @property
+    def skills(self) -> _Skills: ...
+    @property
+    def receipts(self) -> _Receipts: ...
+
+
+class LearningTask(Protocol):
+    """A recorded run, as `Learner` uses it."""
+
+    def build_receipt(self) -> Receipt: ...
+    def record_model_call(
+        self,
+        model: str = "",
+        input: object = "",
+        output: object = "",
+        *,
+        tokens_in: int = 0,
+        tokens_out: int = 0,
+        error: str = "",
+    ) -> None: ...
+    def upsert_skill(
+        self,
+        name: str,
+        body: str | bytes | None = None,
+        *,
+        description: str | None = None,
+        message: str = "",
+        base: str | int = "",
+    ) -> results.Upserted: ...

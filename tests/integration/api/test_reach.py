@@ -1,0 +1,163 @@
+"""What `Brain` offers: the operation of every command, and parts that load when they are used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+from brain_cli import registry
+
+import brain as library
+from brain import Brain
+
+OPERATIONS = {
+    "adopt": "adopt preview_adoption exists",
+    "ancestry": "history.check_ancestry check_exported_lineage",
+    "bisect": "history.bisect",
+    "blame": "history.blame",
+    "branch": "branches.list branches.create branches.delete",
+    "chain accept": "ledger.accept_offer",
+    "chain authorize": "ledger.authorize",
+    "chain commit": "ledger.commit ledger.quote_commit",
+    "chain evidence": "ledger.build_evidence ledger.find_holder",
+    "chain open": "ledger.open ledger.quote_open",
+    "chain signer": "ledger.set_signer",
+    "chain status": "ledger.status",
+    "chain transfer": "ledger.offer ledger.withdraw_offer",
+    "chain verify": "ledger.verify",
+    "check-proof": "proofs.check",
+    "diff": "history.diff history.patch history.diff_stat",
+    "doctor": "doctor repair",
+    "evolve synthesize": "synthesize receipts.read_run receipts.read_run_file",
+    "fork": "fork",
+    "gc": "gc",
+    "index": "prompt.build_index prompt.build_index_pages prompt.build_framed_index",
+    "init": "init",
+    "key accuse": "trust.find_equivocations",
+    "key equivocations": "trust.find_equivocations",
+    "key repair": "trust.repair",
+    "key retire": "trust.retire",
+    "key revoke": "trust.revoke",
+    "key roots": "trust.list_roots trust.change_roots trust.pin_first_roots",
+    "key threshold": "trust.set_threshold",
+    "key trust": "trust.add",
+    "key trusted": "trust.show",
+    "export-lineage": "history.export_lineage",
+    "lineage": "history.export_lineage",
+    "log": "history.log",
+    "merge": "merge.start merge.resume merge.abort",
+    "op log": "history.list_operations",
+    "prompt": "prompt.build",
+    "proposal accept": "proposals.accept history.find_undiffable",
+    "proposal list": "proposals.list",
+    "proposal reject": "proposals.reject",
+    "proposal show": "proposals.show proposals.open",
+    "prove": "proofs.prove_file proofs.prove_absence proofs.prove_section proofs.prove_descent",
+    "publish": "publish",
+    "receipt import": "receipts.import_transcript",
+    "receipt show": "receipts.show receipts.read receipts.show_file",
+    "receipt verify": "receipts.verify receipts.verify_file",
+    "redact": "files.redact",
+    "redo": "redo",
+    "resolve": "merge.resolve merge.list_conflicts",
+    "restore": "restore",
+    "secrets": "secrets.scan secrets.scan_text",
+    "show": "history.show files.list files.read",
+    "sign": "signatures.sign signatures.sign_missing signatures.find_missing signatures.list",
+    "skill check": "skills.check skills.check_names",
+    "skill delete": "skills.delete",
+    "skill history": "skills.history",
+    "skill list": "skills.list",
+    "skill merge": "skills.merge",
+    "skill revert": "skills.revert",
+    "skill select": "skills.select skills.rank",
+    "skill similar": "skills.similar skills.find_duplicates",
+    "skill show": "skills.view skills.read_file",
+    "skill upsert": "skills.upsert",
+    "skill view": "skills.view skills.read_file",
+    "snapshot": "snapshot",
+    "status": "status branch",
+    "switch": "branches.switch",
+    "undo": "undo",
+    "verify": "verify verify_folder",
+    "watch": "watch snapshot_changes",
+    "why": "history.why",
+}
+"""The operations of a command."""
+LIBRARY_FUNCTIONS = {
+    "chain batch": "commit_batch",
+    "chain check": "check_evidence",
+    "check-proof": "check_proof check_equivocation",
+}
+WITHOUT_BRAIN = (
+    "chain checkpoint",
+    "chain deploy",
+    "chain relay",
+    "completion",
+    "config",
+    "demo",
+    "key list",
+    "key new",
+    "mcp",
+    "tools",
+)
+"""Commands about the user, a chain, or the program; and those of `brain.serve`."""
+PARTS = (
+    "branches files history imports ledger memory merge prompt proofs proposals receipts "
+    "secrets signatures skills trust"
+).split()
+
+
+def command_names() -> list[str]:
+    """Return the names of all commands that are no groups."""
+    names = []
+    for table, entries in vars(registry).items():
+        if table.endswith("_COMMANDS"):
+            group = "" if table == "ROOT_COMMANDS" else table.removesuffix("_COMMANDS").lower()
+            names += [
+                f"{group} {name}".strip()
+                for heading in entries.values()
+                for name, entry in heading.items()
+                if not entry.target.endswith("_group")
+            ]
+    return names
+
+
+@pytest.fixture(scope="module")
+def brain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
+    with Brain.init(tmp_path_factory.mktemp("brain")) as brain:
+        yield brain
+
+
+@pytest.mark.parametrize("command", command_names())
+def test_the_operation_of_every_command_is_reachable(command: str, brain: Brain) -> None:
+    if command.startswith(WITHOUT_BRAIN):
+        return
+    for path in OPERATIONS.get(command, "").split():
+        assert callable(attrgetter(path)(brain)) or path == "branch"
+    functions = LIBRARY_FUNCTIONS.get(command, "").split()
+    assert all(callable(getattr(library, name)) for name in functions)
+    assert command in OPERATIONS or functions
+
+
+def test_a_part_is_loaded_at_its_first_use(tmp_path: Path) -> None:
+    Brain.init(tmp_path).close()
+    code = f"""
+import sys
+from brain import Brain
+def loaded():
+    return {{name for name in {PARTS} if f"brain.api.{{name}}" in sys.modules}}
+used = set()
+with Brain.open({str(tmp_path)!r}) as brain:
+    brain.status()
+    for name in {PARTS}:
+        assert loaded() == used, (loaded(), used)
+        part = getattr(brain, name)
+        used.add(name)
+        assert getattr(brain, name) is part
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
