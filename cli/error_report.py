@@ -119,9 +119,18 @@ def _usage_failure(problem: click.ClickException) -> Failure:
     path = context.command_path if context is not None else "brain"
     message = " ".join(problem.format_message().split())
     hint = f"see '{path} --help'"
-    if isinstance(problem, click.NoSuchOption) and problem.option_name in GLOBAL_OPTIONS:
-        hint = f"{problem.option_name} stands before the command"
+    if isinstance(problem, click.NoSuchOption):
+        hint = _unknown_option_hint(path.partition(" ")[2], problem.option_name) or hint
     return Failure("usage", printable_text(message, limit=400), hint, USAGE)
+
+
+def _unknown_option_hint(command: str, option: str) -> str:
+    from .synonyms import RENAMED_OPTIONS
+
+    if option in GLOBAL_OPTIONS:
+        return f"{option} comes before the command"
+    renamed = RENAMED_OPTIONS.get(command, {}).get(option)
+    return f"{option} is now {renamed}" if renamed else ""
 
 
 def _os_failure(problem: OSError) -> Failure:

@@ -64,10 +64,11 @@ class LazyGroup(click.Group):
     def _unknown_command_message(self, name: str, group: str) -> str:
         import difflib
 
-        from .synonyms import SYNONYMS
+        from .synonyms import COMMAND_SYNONYMS
 
-        meant = SYNONYMS.get(group, {}).get(name)
-        close = meant or difflib.get_close_matches(name[:80], self.entries)
+        close = COMMAND_SYNONYMS.get(group, {}).get(name) or difflib.get_close_matches(
+            name[:80], self.entries
+        )
         ask = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
         return f"No such command {name[:80]!r}.{ask}"
 

@@ -53,8 +53,8 @@ ROOT_COMMANDS: CommandTable = {
         "receipt": CommandEntry(
             "receipt:receipt_group", "See what agents did, and check that it is so."
         ),
-        "lineage": CommandEntry(
-            "verify:lineage_command", "Write a lineage to a file, without what it holds."
+        "export-lineage": CommandEntry(
+            "verify:export_lineage_command", "Write a lineage to a file, without its files."
         ),
         "ancestry": CommandEntry(
             "verify:ancestry_command", "Tell whether a snapshot descends from another."
@@ -233,7 +233,9 @@ KEY_COMMANDS: CommandTable = {
             "key:key_roots_command", "Show or change the root keys pinned for this brain."
         ),
         "repair": CommandEntry("key:key_repair_command", "Put the last good trust file back."),
-        "accuse": CommandEntry("key:key_accuse_command", "Prove which keys signed two stories."),
+        "equivocations": CommandEntry(
+            "key:key_equivocations_command", "Prove which keys signed two continuations."
+        ),
     },
 }
 

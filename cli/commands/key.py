@@ -296,10 +296,13 @@ def key_repair_command(app: App, own: str | None, passphrase_file: str | None) -
     change_trust(app, own, passphrase_file, lambda brain: brain.repair_trust())
 
 
-@brain_command("accuse", examples=("brain key accuse proofs", "brain key accuse proofs --json"))
+@brain_command(
+    "equivocations",
+    examples=("brain key equivocations proofs", "brain key equivocations proofs --json"),
+)
 @click.argument("directory", metavar="DIR", type=TextType("bad_path"))
-def key_accuse_command(app: App, directory: str) -> None:
-    """Prove which keys signed two stories.
+def key_equivocations_command(app: App, directory: str) -> None:
+    """Prove which keys signed two continuations.
 
     Where one key signed two continuations of one snapshot, on whatever branch, a file
     in DIR proves it to anybody: 'brain check-proof' needs nothing else. It may be a

@@ -23,7 +23,11 @@ from ..task_selection import selection_arguments, task_options, warn_fallback
     ),
 )
 @click.option(
-    "--limit", cls=OnceOption, type=CountType(), metavar="CHARS", help="Cut a description at CHARS."
+    "--max-chars",
+    cls=OnceOption,
+    type=CountType(),
+    metavar="CHARS",
+    help="Cut a description at CHARS.",
 )
 @click.option(
     "--budget", cls=OnceOption, type=CountType(), metavar="TOKENS", help="At most TOKENS in all."
@@ -31,7 +35,7 @@ from ..task_selection import selection_arguments, task_options, warn_fallback
 @task_options
 def index_command(
     app: App,
-    limit: int | None,
+    max_chars: int | None,
     budget: int | None,
     task: str | None,
     top: int | None,
@@ -47,11 +51,11 @@ def index_command(
     """
     chosen = selection_arguments(task, top, by)
     if app.as_json or chosen:
-        made = app.brain.index(limit=limit, budget=budget, **chosen)
+        made = app.brain.index(limit=max_chars, budget=budget, **chosen)
         warn_fallback(app, made)
         emit(app, made, [made.index])
     else:
-        write_stdout_utf8(app.brain.index_pages(limit=limit, budget=budget))
+        write_stdout_utf8(app.brain.index_pages(limit=max_chars, budget=budget))
 
 
 @brain_command(
@@ -63,7 +67,11 @@ def index_command(
     ),
 )
 @click.option(
-    "--limit", cls=OnceOption, type=CountType(), metavar="CHARS", help="Cut a description at CHARS."
+    "--max-chars",
+    cls=OnceOption,
+    type=CountType(),
+    metavar="CHARS",
+    help="Cut a description at CHARS.",
 )
 @click.option(
     "--budget", cls=OnceOption, type=CountType(), metavar="TOKENS", help="At most TOKENS of index."
@@ -71,7 +79,7 @@ def index_command(
 @task_options
 def prompt_command(
     app: App,
-    limit: int | None,
+    max_chars: int | None,
     budget: int | None,
     task: str | None,
     top: int | None,
@@ -84,7 +92,7 @@ def prompt_command(
     USER.md where it names none. With --task the index is as `brain index` has it: an
     embedder that fails stops no prompt.
     """
-    made = app.brain.prompt(limit=limit, budget=budget, **selection_arguments(task, top, by))
+    made = app.brain.prompt(limit=max_chars, budget=budget, **selection_arguments(task, top, by))
     warn_fallback(app, made)
     for path in made.cut:
         app.print_note(f"Note: {printable_text(path)} is cut at its limit")

@@ -94,7 +94,7 @@ def _proposal_lines(
         yield from map(undiffable_line, hidden)
         yield f"To look at them: {app.command_prefix} fork FOLDER --rev {short_id(found.snapshot)}"
         yield ""
-    more = " --unshown" if any(one.after for one in hidden) else ""
+    more = " --binary" if any(one.after for one in hidden) else ""
     yield f"To accept this: {app.command_prefix} proposal accept {found.snapshot}{more}"
 
 
@@ -102,14 +102,14 @@ def _proposal_lines(
     "accept",
     examples=(
         "brain proposal accept 5d1e2f3a9b0c",
-        "brain proposal accept 5d1e2f3a9b0c --unshown",
+        "brain proposal accept 5d1e2f3a9b0c --binary",
     ),
     exits=OVERWRITE_EXITS,
 )
 @click.argument("snapshot", type=TextType())
 @click.option("--message", "-m", cls=OnceOption, type=TextType(), help="Why, for the log.")
-@click.option("--unshown", is_flag=True, help="Take in also what was named but not shown.")
-def proposal_accept_command(app: App, snapshot: str, message: str | None, unshown: bool) -> None:
+@click.option("--binary", is_flag=True, help="Accept also the files that cannot be shown as text.")
+def proposal_accept_command(app: App, snapshot: str, message: str | None, binary: bool) -> None:
     """Merge what you looked at into this branch.
 
     SNAPSHOT is the id that `brain proposal show` ends with, or its beginning. A name is
@@ -118,9 +118,7 @@ def proposal_accept_command(app: App, snapshot: str, message: str | None, unshow
     finishes it after conflicts.
     """
     with ProgressBar(app) as bar:
-        done = app.brain.accept_proposal(
-            snapshot, message or "", progress=bar, also_unshown=unshown
-        )
+        done = app.brain.accept_proposal(snapshot, message or "", progress=bar, also_unshown=binary)
     report_merge(app, done)
 
 

@@ -147,7 +147,7 @@ def check_proof_command(
 ) -> None:
     """Check a proof, with no brain at hand.
 
-    FILE is what `brain prove` or `brain key accuse` wrote; - is standard input. Says
+    FILE is what `brain prove` or `brain key equivocations` wrote; - is standard input. Says
     what it shows, and of which snapshot: anybody can make a brain and prove what is
     in it, so that id has to be known from elsewhere. Ids are given in full, 64
     digits. For a link the content is its target. A proof that does not hold ends

@@ -163,25 +163,25 @@ DEFAULT_MAX_WAIT_SECONDS = 10.0
 
 @brain_command(
     "watch",
-    examples=("brain watch", "brain watch --quiet 2 --longest 60", "brain watch --json"),
+    examples=("brain watch", "brain watch --debounce 2 --max-wait 60", "brain watch --json"),
     exits=WRITE_EXITS,
     json_help="Print one JSON document a line, for each snapshot.",
 )
 @click.option(
-    "--quiet",
+    "--debounce",
     cls=OnceOption,
     type=SecondsType(),
     metavar="SECONDS",
     help=f"Record when nothing changed for so long.  [{DEFAULT_DEBOUNCE_SECONDS}]",
 )
 @click.option(
-    "--longest",
+    "--max-wait",
     cls=OnceOption,
     type=SecondsType(),
     metavar="SECONDS",
     help=f"Record at the latest so long after a change.  [{DEFAULT_MAX_WAIT_SECONDS:g}]",
 )
-def watch_command(app: App, quiet: float | None, longest: float | None) -> None:
+def watch_command(app: App, debounce: float | None, max_wait: float | None) -> None:
     """Record what any program changes, as it changes.
 
     What changed while nobody watched is recorded first. Then a snapshot is made
@@ -192,9 +192,9 @@ def watch_command(app: App, quiet: float | None, longest: float | None) -> None:
     from brain.watching import Watch, WatchFailure
 
     _refuse_output_into_brain(app.brain.root)
-    wait = DEFAULT_DEBOUNCE_SECONDS if quiet is None else quiet
+    wait = DEFAULT_DEBOUNCE_SECONDS if debounce is None else debounce
     with (
-        Watch(app.brain, wait, DEFAULT_MAX_WAIT_SECONDS if longest is None else longest) as watch,
+        Watch(app.brain, wait, DEFAULT_MAX_WAIT_SECONDS if max_wait is None else max_wait) as watch,
         signals.stop_on_signal(watch.stop),
     ):
         _print_watched(app, watch.catch_up())

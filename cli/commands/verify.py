@@ -144,7 +144,10 @@ def _verification_lines(found: Verified) -> Iterator[str]:
 @click.argument("old", metavar="ANCESTOR", type=NonEmptyType())
 @click.argument("new", metavar="[REV]", required=False, type=NonEmptyType())
 @click.option(
-    "--lineage", cls=OnceOption, metavar="FILE", help="Ask a file of `brain lineage`, not a brain."
+    "--lineage",
+    cls=OnceOption,
+    metavar="FILE",
+    help="Ask a file of `brain export-lineage`, not a brain.",
 )
 def ancestry_command(app: App, old: str, new: str | None, lineage: str | None) -> None:
     """Tell whether a snapshot descends from another.
@@ -184,12 +187,13 @@ class LineageExport(NamedTuple):
 
 
 @brain_command(
-    "lineage", examples=("brain lineage -o lineage.bin", "brain lineage main~3 -o l.bin")
+    "export-lineage",
+    examples=("brain export-lineage -o lineage.bin", "brain export-lineage main~3 -o l.bin"),
 )
 @click.argument("rev", required=False, type=NonEmptyType())
 @click.option("-o", "--output", cls=OnceOption, metavar="FILE", help="Where to write.  [required]")
-def lineage_command(app: App, rev: str | None, output: str | None) -> None:
-    """Write a lineage to a file, without what it holds.
+def export_lineage_command(app: App, rev: str | None, output: str | None) -> None:
+    """Write a lineage to a file, without its files.
 
     The file has every snapshot from REV, by default the head, back to the first
     one, and on through forks: enough for `brain ancestry --lineage`, and nothing of

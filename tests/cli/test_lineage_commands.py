@@ -174,7 +174,7 @@ def test_ancestry_is_told_from_a_file_where_no_brain_is(
 ) -> None:
     first = cli("show", "--json").document["snapshot"]
     cli("fork", "../child")
-    assert cli("-C", "../child", "lineage", "-o", "../lineage.bin").status == 0
+    assert cli("-C", "../child", "export-lineage", "-o", "../lineage.bin").status == 0
     monkeypatch.chdir(agent.parent)
     told = cli("ancestry", first, "--lineage", "lineage.bin")
     assert told.status == 0 and "descends from" in told.out

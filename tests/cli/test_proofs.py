@@ -246,8 +246,8 @@ def test_checking_imports_neither_store_nor_skills_nor_keys(proof: Path, form: l
     house = {name for name in modules if name.startswith("brain.")}
     floors = {name.split(".")[1] for name in house}
     assert floors == {
-        "_version", "digest", "encoding", "errors", "jsontext", "limits", "merkle", "objects",
-        "proofs", "results",
+        "_version", "digest", "encoding", "errors", "limits", "merkle", "objects",
+        "proofs", "results", "util",
     }  # fmt: skip
     results = {name for name in house if name.startswith("brain.results.")}
     assert results == {"brain.results.trust", "brain.results.text_format"}

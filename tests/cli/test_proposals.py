@@ -84,13 +84,13 @@ def test_what_cannot_be_shown_as_text_is_told_and_not_accepted_unasked(
     told = f"  skills/reentrancy/logo: no text; added, a file of 4 bytes, blob {blob}"
     assert told in shown.out.splitlines()
     last = shown.out.splitlines()[-1]
-    assert last == f"To accept this: brain proposal accept {snapshot} --unshown"
+    assert last == f"To accept this: brain proposal accept {snapshot} --binary"
     assert cli("fork", str(agent.parent / "look"), "--rev", snapshot).status == 0
     assert (agent.parent / "look/skills/reentrancy/logo").read_bytes() == b"\0PNG"
     refused = cli("proposal", "accept", snapshot, "--json")
     assert (refused.status, refused.error["code"]) == (1, "not_shown")
     assert not Path("skills/reentrancy/logo").exists()
-    assert cli("proposal", "accept", snapshot, "--unshown").status == 0
+    assert cli("proposal", "accept", snapshot, "--binary").status == 0
     assert Path("skills/reentrancy/logo").read_bytes() == b"\0PNG"
 
 

@@ -31,7 +31,7 @@ def test_every_command_has_a_schema_and_every_schema_a_purpose() -> None:
 @pytest.mark.parametrize("name", brain._schemas.names())
 def test_a_schema_is_one_of_draft_2020_12_in_one_piece(name: str) -> None:
     schema = brain._schemas.load(name)
-    jsonschema_rs.read_meta.validate(schema)
+    jsonschema_rs.meta.validate(schema)
     jsonschema_rs.validator_for(schema)
     assert schema["$id"].endswith(f"/{name}.json") and schema["title"]
 
@@ -247,7 +247,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("mcp-install", ["mcp", "install", "hermes", "--print"], None),
     ("fork", ["fork", "../child"], None),
     ("ancestry", ["ancestry", "@~1"], upsert),
-    ("lineage", ["lineage", "-o", "l.bin"], upsert),
+    ("export-lineage", ["export-lineage", "-o", "l.bin"], upsert),
     ("prove", ["prove", "memory/notes.md"], None),
     ("prove", ["prove", "memory/", "-o", "proof.json"], None),
     ("check-proof", ["check-proof", "proof.json"], proven("memory/notes.md")),
@@ -279,7 +279,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("key-roots", ["key", "roots", "--add", "mallory"], lambda cli: cli("key", "new", "mallory")),
     ("key-roots", ["key", "roots", "--remove", "ada"], trust),
     ("key-repair", ["key", "repair", "--key", "ada"], trust),
-    ("key-accuse", ["key", "accuse", "proofs"], equivocate),
+    ("key-equivocations", ["key", "equivocations", "proofs"], equivocate),
     ("verify", ["verify", "--require-signatures"], trust),
     ("redact", ["redact", "memory/notes.md", "--reason", "Holds a key"], None),
     ("restore", ["restore", "@~1"], lambda cli: cli("redact", "memory/notes.md", "--reason", "x")),

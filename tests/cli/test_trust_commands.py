@@ -263,7 +263,7 @@ def test_a_call_that_does_not_add_up_is_refused(
 def test_who_signed_two_stories_is_accused_with_a_proof_that_stands_alone(
     agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "No key signed two" in cli("key", "accuse", "proofs").out
+    assert "No key signed two" in cli("key", "equivocations", "proofs").out
     (key,) = new(cli, "ada")
     monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
     cli("branch", "idea")
@@ -273,7 +273,7 @@ def test_who_signed_two_stories_is_accused_with_a_proof_that_stands_alone(
     told = cli("verify", "--json")
     assert told.status == 0
     assert [one["code"] for one in told.document["findings"]] == ["equivocation"]
-    (row,) = cli("key", "accuse", "../proofs", "--json").document["equivocations"]
+    (row,) = cli("key", "equivocations", "../proofs", "--json").document["equivocations"]
     text = Path(row["file"]).read_bytes()
     assert (
         row["key"] == key
@@ -292,7 +292,7 @@ def test_a_proof_of_equivocation_is_checked_where_there_is_no_brain(
         cli("switch", name)
         learn(cli, name, "text")
         cli("sign")
-    (row,) = cli("key", "accuse", "../elsewhere", "--json").document["equivocations"]
+    (row,) = cli("key", "equivocations", "../elsewhere", "--json").document["equivocations"]
     elsewhere = agent.parent / "elsewhere"
     monkeypatch.chdir(elsewhere)
     (proof,) = elsewhere.iterdir()

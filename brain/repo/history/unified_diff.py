@@ -155,7 +155,7 @@ def refuse_undiffable(session: Session, diff: Diff) -> None:
         raise InvalidInput(
             f"not shown as text: {', '.join(map(printable_text, incoming_paths[:_MAX_NAMED_FILES]))}{more}",
             code="not_shown",
-            hint="`brain proposal show` tells what they are; accept them, too, with --unshown",
+            hint="`brain proposal show` tells what they are; accept them, too, with --binary",
         )
 
 
