@@ -11,6 +11,8 @@ from .error_report import USAGE, Failure
 
 if TYPE_CHECKING:
     from brain import Brain
+    from brain.chain.evm.evm_ledger import EvmLedger
+    from brain.chain.evm.fees import Quote
     from brain.chain.ledger_protocol import Ledger
     from brain.repo.open.session import SigningKeyProvider
     from brain.search.embedding import Embedder
@@ -74,7 +76,20 @@ class App:
         """Open a ledger of the user by its name."""
         from .settings import user_ledgers
 
-        return user_ledgers.open_ledger(self, name)
+        if name == user_ledgers.LOCAL_LEDGER:
+            return user_ledgers.open_local_log()
+        return self.open_evm_ledger(name)
+
+    def open_evm_ledger(self, name: str) -> EvmLedger:
+        """Open a ledger on a chain; the cost of each transaction is printed before it is sent."""
+        from .settings import evm_ledgers
+
+        return evm_ledgers.open_evm_ledger(name, self._print_cost)
+
+    def _print_cost(self, quote: Quote) -> None:
+        from .render.costs import cost_line
+
+        self.print_note(f"Sending: {cost_line(quote)}")
 
     def pinned_roots(self, brain: str) -> list[str]:
         """Return the root keys that the user has pinned for a brain."""

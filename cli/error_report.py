@@ -18,7 +18,10 @@ from .terminal import escape_lines, has_color
 OK = 0
 FAILURE = 1
 USAGE = 2
+VERIFICATION_FAILED = 3
 NO_BRAIN = 10
+LOCKED = 11
+CONFLICT = 12
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 """What a shell reports for a program that SIGPIPE ended."""
@@ -103,7 +106,7 @@ def print_error(failure: Failure, *, as_json: bool, problem: BaseException | Non
 def _error_document(failure: Failure) -> str:
     import json
 
-    from .output import to_json
+    from .json_format import to_json
 
     fields: dict[str, Any] = {
         "code": failure.code,

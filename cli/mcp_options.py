@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,14 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from brain import Brain
-
 from .context import App
 from .error_report import USAGE, Failure
 from .params import ParamOfText
 from .std_streams import OutputFailed
 
 if TYPE_CHECKING:
+    import socket
+
+    from brain import Brain
     from brain.serve.mcp.brain_pool import BrainPool
     from brain.serve.mcp.http_auth import AccessRules
 
@@ -64,6 +64,7 @@ def open_brain_pool(
     app: App, read_only: bool, approve: bool, budget: int | None
 ) -> Iterator[BrainPool]:
     """Open the brain for clients; each writes under its own name, unless one is given."""
+    from brain import Brain
     from brain.serve.mcp.brain_pool import PROPOSE_MODE, READ_MODE, WRITE_MODE, BrainPool
 
     folder = app.brain_folder()
@@ -140,14 +141,14 @@ def reserve_stdout() -> Iterator[int]:
         raise OutputFailed("standard output is closed")
     sys.stdout.flush()
     shown = sys.stdout.fileno()
-    kept = os.dup(shown)
+    private = os.dup(shown)
     os.dup2(_STDERR_FD, shown)
     try:
-        yield kept
+        yield private
     finally:
         sys.stdout.flush()
-        os.dup2(kept, shown)
-        os.close(kept)
+        os.dup2(private, shown)
+        os.close(private)
 
 
 def _bound_port(sockets: Sequence[socket.socket]) -> int:

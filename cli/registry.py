@@ -201,9 +201,7 @@ PROPOSAL_COMMANDS: CommandTable = {
 
 MCP_COMMANDS: CommandTable = {
     "Serve": {
-        "serve": CommandEntry(
-            "mcp_serve:mcp_serve_command", "Serve this brain to agents; meant without a word."
-        ),
+        "serve": CommandEntry("mcp:mcp_serve_command", "Serve this brain to agents (default)."),
     },
     "Set up": {
         "install": CommandEntry(

@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
 
-import click
+from brain.errors import BrainError, error_from_os
 
 from .context import App
 from .output import emit
-from .params import OnceOption, TextType
 from .render.human_format import align_columns, pluralize, short_id
-from .settings import user_keys
+from .settings import user_keys, user_roots
 from .terminal import escape
 
 if TYPE_CHECKING:
     from brain import Brain
     from brain.results import TrustChanged, Trusted, TrustedKey
-
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
-
-def signing_options(function: Decorated) -> Decorated:
-    """Add --key and --passphrase-file to a command."""
-    key = click.option(
-        "--key",
-        "own",
-        cls=OnceOption,
-        type=TextType(),
-        metavar="NAME",
-        help="Your key to sign with (default: the only one).  [env: BRAIN_SIGN_KEY]",
-    )
-    passphrase = click.option(
-        "--passphrase-file",
-        cls=OnceOption,
-        type=TextType(),
-        metavar="FILE",
-        help="Where its passphrase is, if it has one.  [env: BRAIN_PASSPHRASE_FILE]",
-    )
-    return key(passphrase(function))
 
 
 def change_trust(
@@ -100,3 +77,22 @@ def _rights_note(key: TrustedKey) -> str:
         since = f" since {short_id(key.revoked.since)}" if key.revoked.since else ""
         notes.append(escape(f"revoked{since}: {key.revoked.reason}"))
     return ", ".join(notes)
+
+
+def pin_and_report_roots(app: App, brain: str, keys: Collection[str]) -> None:
+    """Pin the first root keys of a brain, and say so; leave those that are pinned already.
+
+    What was done before stands if the file of them cannot be read or written, which is
+    said.
+    """
+    from brain.trust import pinned_roots
+
+    file, named = user_roots.roots_path(), ", ".join(sorted(keys))
+    try:
+        done = pinned_roots.pin_first_roots(file, brain, keys)
+    except (BrainError, OSError) as error:
+        reason = (error_from_os(error) if isinstance(error, OSError) else error).message
+        app.print_note(f"Note: {named} could not be pinned in {escape(str(file))}: {reason}")
+        return
+    if done:
+        app.print_note(f"Pinned for this brain as root, in {escape(str(file))}: {named}")

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
-
-import click
+from typing import BinaryIO
 
 from brain.errors import Conflict, InvalidInput, printable_text
 
@@ -42,15 +39,6 @@ def open_standard_input() -> BinaryIO:
     if sys.stdin is None:
         raise InvalidInput("standard input is closed", code="no_input")
     return sys.stdin.buffer
-
-
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
-
-def overwrite_option(function: Decorated) -> Decorated:
-    """Add --overwrite to a command that has --output."""
-    text = "Replace FILE, whatever it holds by now."
-    return click.option("--overwrite", is_flag=True, help=text)(function)
 
 
 def write_output_file(name: str, data: bytes, overwrite: bool) -> None:

@@ -15,9 +15,8 @@ from ..params import BranchType, NonEmptyType, OnceOption, TextType
 from ..progress_bar import ProgressBar
 from ..render.changes import conflict_line, redacted_suffix, report_merge
 from ..render.human_format import colorize, pluralize, short_id
-from ..settings import user_roots
 from ..terminal import escape
-from ..trust_changes import signing_advice
+from ..trust_changes import pin_and_report_roots, signing_advice
 
 if TYPE_CHECKING:
     from brain.results import Branches, MergeConflict
@@ -208,7 +207,7 @@ def _warn_unsigned_fork(app: App, path: str) -> None:
     from brain import Brain
 
     with Brain.open(path) as child:
-        user_roots.pin_and_report_roots(app, child.id, [made.key for made in child.signatures()])
+        pin_and_report_roots(app, child.id, [made.key for made in child.signatures()])
         if child.unsigned():
             signed = [made.key for made in child.signatures()]
             call = f"brain -C {escape(shlex.quote(path))} sign"

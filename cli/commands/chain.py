@@ -9,31 +9,30 @@ import click
 
 from brain.errors import BrainError, VerificationFailed
 
-from ..command import OVERWRITE_EXITS, brain_command
-from ..context import App
-from ..lazy_group import LazyGroup
-from ..output import emit
-from ..params import NonEmptyType, OnceOption, TextType
-from ..registry import CHAIN_COMMANDS
-from ..render.costs import dry_run_option, format_ether, price_lines
-from ..render.human_format import align_columns, pluralize, short_id
-from ..render.verdicts import finding_line
-from ..settings.user_ledgers import (
-    LOCAL_LEDGER,
-    committed_lines,
-    ledger_advice,
-    ledger_option,
+from ..chosen_ledger import (
     open_anchoring_ledger,
     open_chosen_ledger,
     open_ledgers,
-    open_local_log,
+    require_evm_ledger,
     resolve_ledger_name,
-    verified_ledger_lines,
 )
+from ..command import COMMIT_EXITS, VERIFY_EXITS, brain_command, exit_statuses
+from ..context import App
+from ..error_report import CONFLICT, LOCKED, VERIFICATION_FAILED
+from ..lazy_group import LazyGroup
+from ..options import dry_run_option, ledger_option
+from ..output import emit
+from ..params import NonEmptyType, OnceOption, TextType
+from ..registry import CHAIN_COMMANDS
+from ..render.costs import format_ether, price_lines
+from ..render.human_format import align_columns, pluralize, short_id
+from ..render.ledgers import committed_lines, ledger_advice, verified_ledger_lines
+from ..render.verdicts import finding_line
+from ..settings.user_ledgers import LOCAL_LEDGER, open_local_log
 from ..terminal import escape
 
 if TYPE_CHECKING:
-    from brain.results import Batch, Committed, LedgerStatus, LedgersVerified
+    from brain.results import Batch, Committed, CostQuote, LedgerStatus, LedgersVerified
 
 
 @click.command(
@@ -46,7 +45,7 @@ def chain_group() -> None:
 @brain_command(
     "open",
     examples=("brain chain open --ledger sepolia", "brain chain open --ledger sepolia --dry-run"),
-    exits=(*OVERWRITE_EXITS[:3], 3, *OVERWRITE_EXITS[3:]),
+    exits=COMMIT_EXITS,
 )
 @click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
 @ledger_option
@@ -59,8 +58,7 @@ def chain_open_command(app: App, rev: str | None, ledger: str | None, dry_run: b
     """
     found = open_chosen_ledger(app, ledger)
     if dry_run:
-        price = app.brain.quote_open(found, rev or "@")
-        emit(app, price, price_lines(price))
+        _emit_price(app, app.brain.quote_open(found, rev or "@"))
         return
     done = app.brain.open_in(found, rev or "@")
     if done.transaction is not None:
@@ -70,10 +68,14 @@ def chain_open_command(app: App, rev: str | None, ledger: str | None, dry_run: b
     emit(app, done, committed_lines(done))
 
 
+def _emit_price(app: App, price: CostQuote) -> None:
+    emit(app, price, price_lines(price))
+
+
 @brain_command(
     "commit",
     examples=("brain chain commit", "brain chain commit @~1 --ledger sepolia --dry-run"),
-    exits=(*OVERWRITE_EXITS[:3], 3, *OVERWRITE_EXITS[3:]),
+    exits=COMMIT_EXITS,
 )
 @click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
 @ledger_option
@@ -88,8 +90,7 @@ def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run:
     """
     found = open_chosen_ledger(app, ledger)
     if dry_run:
-        price = app.brain.quote_commit(found, rev or "@")
-        emit(app, price, price_lines(price))
+        _emit_price(app, app.brain.quote_commit(found, rev or "@"))
         return
     done = app.brain.commit(found, rev or "@")
     emit(app, done, committed_lines(done))
@@ -98,7 +99,7 @@ def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run:
 @brain_command(
     "batch",
     examples=("brain chain batch brains/*", "brain chain batch --ledger base brains/*"),
-    exits=(0, 1, 2, 3, 11, 12, 130),
+    exits=exit_statuses(VERIFICATION_FAILED, LOCKED, CONFLICT),
 )
 @click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=TextType("bad_path"))
 @click.option(
@@ -123,16 +124,13 @@ def chain_batch_command(
 
     chain = None
     if ledger not in (None, LOCAL_LEDGER):
-        from ..settings import evm_ledgers
-
-        chain = evm_ledgers.require_evm_ledger(app, ledger)
+        chain = require_evm_ledger(app, ledger)
     with open_local_log() as log:
         if dry_run:
             from ..settings import evm_ledgers
 
             asked = chain.quote_anchor(bytes(31) + b"\1", 1) if chain else None
-            price = evm_ledgers.quote_price(chain or log, asked)
-            emit(app, price, price_lines(price))
+            _emit_price(app, evm_ledgers.quote_price(chain or log, asked))
             return
         done = commit_batch(folders, log, chain, author=app.author)
     emit(app, done, _batch_lines(done))
@@ -166,7 +164,7 @@ def _batch_lines(done: Batch) -> Iterator[str]:
 @brain_command(
     "status",
     examples=("brain chain status", "brain chain status --ledger sepolia --json"),
-    exits=(0, 1, 2, 3, 10, 130),
+    exits=VERIFY_EXITS,
 )
 @click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
 @ledger_option
@@ -207,7 +205,7 @@ def _commitment_row(one: Committed) -> tuple[str, ...]:
 @brain_command(
     "verify",
     examples=("brain chain verify", "brain chain verify --ledger all"),
-    exits=(0, 1, 2, 3, 10, 130),
+    exits=VERIFY_EXITS,
 )
 @ledger_option
 def chain_verify_command(app: App, ledger: str | None) -> None:

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..command import brain_command
+from ..chosen_ledger import open_anchoring_ledger
+from ..command import CHECK_EXITS, VERIFY_EXITS, brain_command, exit_statuses
 from ..context import App
-from ..output import emit, to_json
+from ..error_report import LOCKED, VERIFICATION_FAILED
+from ..json_format import to_json
+from ..options import ledger_option
+from ..output import emit
 from ..params import CountType, NonEmptyType, OnceOption, TextType
 from ..render.human_format import format_size, pluralize
-from ..settings.user_ledgers import ledger_option, open_anchoring_ledger, open_local_log
+from ..settings.user_ledgers import open_local_log
 from ..terminal import escape
 from ..user_files import read_input
 
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
         "brain chain evidence -o evidence.json",
         "brain chain evidence @~2 --path skills/reentrancy/SKILL.md --ledger sepolia -o e.json",
     ),
-    exits=(0, 1, 2, 3, 10, 130),
+    exits=VERIFY_EXITS,
 )
 @click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
 @click.option(
@@ -81,7 +85,7 @@ _EXPECTED_TYPE = NonEmptyType()
         "brain chain check evidence.json --content SKILL.md",
         "brain chain check evidence.json --block-hash 0x9f86d081884c7d65",
     ),
-    exits=(0, 1, 2, 3, 130),
+    exits=CHECK_EXITS,
 )
 @click.argument("file", type=TextType("bad_path"))
 @click.option(
@@ -170,7 +174,7 @@ _MAX_NOTE_BYTES = 1 << 20
         "brain chain checkpoint --since 120 --json",
         "brain chain checkpoint --cosigned checkpoint.txt --witness KEY",
     ),
-    exits=(0, 1, 2, 3, 11, 130),
+    exits=exit_statuses(VERIFICATION_FAILED, LOCKED),
 )
 @click.option(
     "--since",

@@ -5,21 +5,27 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from brain.errors import InvalidInput
 
-from ..command import OVERWRITE_EXITS, brain_command
+from ..chosen_ledger import require_evm_ledger
+from ..command import COMMIT_EXITS, WRITE_EXITS, brain_command, exit_statuses
 from ..context import App
+from ..error_report import CONFLICT, LOCKED
+from ..options import chain_option, dry_run_option
 from ..output import emit
 from ..params import CountType, NonEmptyType, OnceOption, TextType
-from ..render.costs import dry_run_option, pending_prefix, price_lines, transaction_lines
+from ..render.costs import pending_prefix, price_lines, transaction_lines
 from ..settings import evm_ledgers
-from ..settings.user_ledgers import chain_option
 from ..terminal import escape
 from ..user_files import read_input
+
+if TYPE_CHECKING:
+    from brain.chain.evm.evm_ledger import EvmLedger
+    from brain.chain.evm.ledger_base import SentTransaction
 
 
 @brain_command(
@@ -28,7 +34,7 @@ from ..user_files import read_input
         "brain chain deploy --ledger sepolia --dry-run",
         "brain chain deploy --ledger sepolia",
     ),
-    exits=(0, 1, 2, 11, 130),
+    exits=exit_statuses(LOCKED),
 )
 @chain_option
 @dry_run_option
@@ -39,7 +45,7 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
     changed. Where the usual proxy for it is, it has the same address on all chains, and
     if it is there already nothing is sent. Its address is kept in the settings.
     """
-    chain = evm_ledgers.require_evm_ledger(app, ledger)
+    chain = require_evm_ledger(app, ledger)
     if dry_run:
         price = evm_ledgers.quote_price(chain, chain.quote_deploy())
         emit(app, price, price_lines(price))
@@ -67,7 +73,7 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
         "brain chain signer 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --ledger sepolia",
         "brain chain signer --none --ledger sepolia",
     ),
-    exits=(0, 1, 2, 10, 11, 130),
+    exits=WRITE_EXITS,
 )
 @click.argument("address", required=False, type=TextType("bad_address"))
 @click.option("--none", "nobody", is_flag=True, help="Let nobody but the owner commit.")
@@ -80,11 +86,10 @@ def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: st
     """
     if (address is None) != nobody:
         raise click.UsageError("Give either ADDRESS or --none.")
-    chain = evm_ledgers.require_evm_ledger(app, ledger)
+    chain = require_evm_ledger(app, ledger)
     sent = chain.set_signer(bytes.fromhex(app.brain.id), address or "")
     said = f"Signer is {address}" if address else "Nobody but the owner can commit"
-    lines = [escape(pending_prefix(sent, said)), *transaction_lines(sent)]
-    emit(app, evm_ledgers.transaction_document(chain, app.brain.id, sent), lines)
+    _emit_transaction(app, chain, sent, said)
 
 
 @brain_command(
@@ -93,7 +98,7 @@ def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: st
         "brain chain transfer 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 --ledger sepolia",
         "brain chain transfer --withdraw --ledger sepolia",
     ),
-    exits=(0, 1, 2, 10, 11, 130),
+    exits=WRITE_EXITS,
 )
 @click.argument("address", required=False, type=TextType("bad_address"))
 @click.option("--withdraw", is_flag=True, help="Take an offer back.")
@@ -108,16 +113,13 @@ def chain_transfer_command(
     """
     if (address is None) != withdraw:
         raise click.UsageError("Give either ADDRESS or --withdraw.")
-    chain = evm_ledgers.require_evm_ledger(app, ledger)
+    chain = require_evm_ledger(app, ledger)
     sent = chain.offer(bytes.fromhex(app.brain.id), address or "")
     said = f"Offered to {address}" if address else "The offer is withdrawn"
-    lines = [escape(pending_prefix(sent, said)), *transaction_lines(sent)]
-    emit(app, evm_ledgers.transaction_document(chain, app.brain.id, sent), lines)
+    _emit_transaction(app, chain, sent, said)
 
 
-@brain_command(
-    "accept", examples=("brain chain accept --ledger sepolia",), exits=(0, 1, 2, 10, 11, 130)
-)
+@brain_command("accept", examples=("brain chain accept --ledger sepolia",), exits=WRITE_EXITS)
 @chain_option
 def chain_accept_command(app: App, ledger: str | None) -> None:
     """Take over a brain that was offered.
@@ -125,20 +127,21 @@ def chain_accept_command(app: App, ledger: str | None) -> None:
     The settings of the ledger have to name its creator, for that is part of the brain's
     name there, whoever owns it: `brain config ledger NAME --creator ADDRESS`.
     """
-    chain = evm_ledgers.require_evm_ledger(app, ledger)
+    chain = require_evm_ledger(app, ledger)
     sent = chain.accept(bytes.fromhex(app.brain.id))
-    said = pending_prefix(sent, "The brain is yours")
-    emit(
-        app,
-        evm_ledgers.transaction_document(chain, app.brain.id, sent),
-        [said, *transaction_lines(sent)],
-    )
+    _emit_transaction(app, chain, sent, "The brain is yours")
+
+
+def _emit_transaction(app: App, chain: EvmLedger, sent: SentTransaction, effect: str) -> None:
+    """Print what a transaction about the brain does."""
+    lines = [escape(pending_prefix(sent, effect)), *transaction_lines(sent)]
+    emit(app, evm_ledgers.transaction_document(chain, app.brain.id, sent), lines)
 
 
 @brain_command(
     "authorize",
     examples=("brain chain authorize -o permit.json --ledger sepolia --hours 2",),
-    exits=(*OVERWRITE_EXITS[:3], 3, *OVERWRITE_EXITS[3:]),
+    exits=COMMIT_EXITS,
 )
 @click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
 @chain_option
@@ -159,10 +162,10 @@ def chain_authorize_command(
     """
     if hours == 0:
         raise click.UsageError("--hours has to be 1 or more.")
-    chain = evm_ledgers.require_evm_ledger(app, ledger)
-    wish = app.brain.wish_for(chain, rev or "@")
+    chain = require_evm_ledger(app, ledger)
+    request = app.brain.wish_for(chain, rev or "@")
     deadline = int(time.time()) + (24 if hours is None else hours) * 3600
-    said = chain.authorize(*wish, deadline)
+    said = chain.authorize(*request, deadline)
     text = json.dumps(said, indent=2) + "\n"
     if output is not None:
         Path(output).write_text(text, "utf-8")
@@ -176,7 +179,7 @@ _MAX_PERMIT_BYTES = 64 << 10
 @brain_command(
     "relay",
     examples=("brain chain relay permit.json --ledger sepolia",),
-    exits=(0, 1, 2, 11, 12, 130),
+    exits=exit_statuses(LOCKED, CONFLICT),
 )
 @click.argument("file")
 @chain_option
@@ -187,7 +190,7 @@ def chain_relay_command(app: App, file: str, ledger: str | None, dry_run: bool) 
     FILE is what `brain chain authorize` wrote; - is standard input. No brain is needed,
     and no right to it: the signature has them, your key only pays.
     """
-    chain = evm_ledgers.require_evm_ledger(app, ledger)
+    chain = require_evm_ledger(app, ledger)
     said = _parse_permit(read_input(file, _MAX_PERMIT_BYTES, "the permit"))
     if dry_run:
         price = evm_ledgers.quote_price(chain, chain.quote_relay(said))
@@ -197,8 +200,8 @@ def chain_relay_command(app: App, file: str, ledger: str | None, dry_run: bool) 
     document = evm_ledgers.transaction_document(
         chain, str(said["brain"]), sent, str(said["snapshot"])
     )
-    told = pending_prefix(sent, f"Relayed commitment {said['seq']}")
-    emit(app, document, [told, *transaction_lines(sent)])
+    effect = pending_prefix(sent, f"Relayed commitment {said['seq']}")
+    emit(app, document, [effect, *transaction_lines(sent)])
 
 
 def _parse_permit(data: bytes) -> dict[str, Any]:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
 
-from ..command import brain_command
+from brain.errors import InvalidInput
+
+from ..command import BASIC_EXITS, brain_command
 from ..context import App
 from ..error_report import USAGE, Failure
 from ..lazy_group import LazyGroup
 from ..output import emit
 from ..params import CountType, OnceOption, TextType
 from ..registry import CONFIG_COMMANDS
-from ..settings.evm_ledgers import describe_ledger, ledger_lines, merge_ledger_settings
+from ..render.ledgers import ledger_lines
+from ..settings.evm_ledgers import describe_ledger, merge_ledger_settings
 from ..settings.user_ledgers import LOCAL_LEDGER, ledger_settings_path, ledgers_folder
 from ..settings.user_models import (
     describe_embedder,
@@ -25,7 +30,6 @@ from ..settings.user_models import (
     merge_model_settings,
     model_lines,
     model_settings_path,
-    warn_unreadable_key,
 )
 from ..terminal import escape
 
@@ -49,7 +53,7 @@ _LEDGER_TEXT = TextType("bad_ledger")
         "brain config ledger sepolia --rpc http://localhost:8545 --keystore ~/keys/sepolia.json",
         "brain config ledger sepolia --contract 0x5fbdb2315678afecb367f032d93f642f64180aa3",
     ),
-    exits=(0, 1, 2, 130),
+    exits=BASIC_EXITS,
 )
 @click.argument("name", type=_LEDGER_TEXT)
 @click.option(
@@ -97,36 +101,35 @@ _LEDGER_TEXT = TextType("bad_ledger")
     metavar="FILE",
     help="The key that sends: keystore v3.",
 )
-def config_ledger_command(app: App, name: str, **given: Any) -> None:
+def config_ledger_command(app: App, name: str, **changes: Any) -> None:
     """Add a ledger on a chain, or change one.
 
     What is not given stays as it was. mainnet, sepolia, base and base-sepolia are known
     by chain id and first block; of another chain, named otherwise, both are asked of the
     nodes now and kept, so that no other chain passes for it later.
     """
-    from brain.chain import ledger_config as settings
+    from brain.chain import ledger_config
 
-    kept = merge_ledger_settings(
-        name, settings.load_ledgers(ledger_settings_path()).get(name, {}), given
-    )
-    settings.save_ledger(ledger_settings_path(), name, kept)
-    told = describe_ledger(name, kept)
-    emit(app, told, ledger_lines(told))
+    path = ledger_settings_path()
+    changed = merge_ledger_settings(name, ledger_config.load_ledgers(path).get(name, {}), changes)
+    ledger_config.save_ledger(path, name, changed)
+    document = describe_ledger(name, changed)
+    emit(app, document, ledger_lines(document))
 
 
 @brain_command(
-    "list", examples=("brain config list", "brain config list --json"), exits=(0, 1, 2, 130)
+    "list", examples=("brain config list", "brain config list --json"), exits=BASIC_EXITS
 )
 def config_list_command(app: App) -> None:
     """List the ledgers.
 
     Of the nodes only the host is shown, for the rest of an address often holds a key.
     """
-    from brain.chain import ledger_config as settings
+    from brain.chain import ledger_config
 
     found = [
         describe_ledger(name, one)
-        for name, one in settings.load_ledgers(ledger_settings_path()).items()
+        for name, one in ledger_config.load_ledgers(ledger_settings_path()).items()
     ]
     document = {
         "file": str(ledger_settings_path()),
@@ -137,12 +140,13 @@ def config_list_command(app: App) -> None:
 
 
 def _ledger_list_lines(found: list[dict[str, object]]) -> Iterator[str]:
-    yield f"{LOCAL_LEDGER}: the log of this machine, in {escape(str(ledgers_folder() / LOCAL_LEDGER))}"
+    path = escape(str(ledgers_folder() / LOCAL_LEDGER))
+    yield f"{LOCAL_LEDGER}: the log of this machine, in {path}"
     for one in found:
         yield from ledger_lines(one)
 
 
-@brain_command("remove", examples=("brain config remove sepolia",), exits=(0, 1, 2, 130))
+@brain_command("remove", examples=("brain config remove sepolia",), exits=BASIC_EXITS)
 @click.argument("name", type=TextType("bad_ledger"))
 def config_remove_command(app: App, name: str) -> None:
     """Forget a ledger.
@@ -150,9 +154,9 @@ def config_remove_command(app: App, name: str) -> None:
     Only the settings go. What was committed stays on the chain, and evidence and
     transactions that wait stay where ledgers keep them.
     """
-    from brain.chain import ledger_config as settings
+    from brain.chain import ledger_config
 
-    settings.save_ledger(ledger_settings_path(), name, None)
+    ledger_config.save_ledger(ledger_settings_path(), name, None)
     emit(app, {"ledger": name}, [escape(f"{name} forgotten")])
 
 
@@ -167,7 +171,7 @@ _MODEL_TEXT = TextType("bad_model")
         "brain config model",
         "brain config model --off",
     ),
-    exits=(0, 1, 2, 130),
+    exits=BASIC_EXITS,
 )
 @click.argument("model", metavar="[PROVIDER:NAME]", required=False, type=_MODEL_TEXT)
 @click.option(
@@ -188,7 +192,7 @@ _MODEL_TEXT = TextType("bad_model")
 @click.option("--timeout", cls=OnceOption, type=CountType(), help="Seconds for one request.  [120]")
 @click.option("--retries", cls=OnceOption, type=CountType(), help="Further attempts.  [2]")
 @click.option("--off", is_flag=True, help="Forget the model: nothing is learned by itself.")
-def config_model_command(app: App, off: bool, **given: Any) -> None:
+def config_model_command(app: App, off: bool, **changes: Any) -> None:
     """Say which model learns from runs.
 
     PROVIDER is anthropic, openai or bedrock; with --base-url any endpoint that speaks the
@@ -199,20 +203,21 @@ def config_model_command(app: App, off: bool, **given: Any) -> None:
     """
     from brain.evolve import model_config
 
-    wanted = {key: value for key, value in given.items() if value is not None}
-    kept = model_config.load_model_config(model_settings_path())
-    if off:
-        if wanted:
-            raise Failure("usage", "--off stands alone", status=USAGE)
-        model_config.delete_model_config(model_settings_path())
-        kept = None
-    elif wanted:
-        kept = merge_model_settings(kept, wanted)
-        model_config.save_model_config(model_settings_path(), kept)
-        if kept.key_file:
-            warn_unreadable_key(app, model_config.read_model_key, kept.key_file)
-    told = describe_model(kept)
-    emit(app, told, model_lines(told))
+    settings = _update_settings(
+        app,
+        _SettingsStore(
+            path=model_settings_path(),
+            load=model_config.load_model_config,
+            save=model_config.save_model_config,
+            delete=model_config.delete_model_config,
+            merge=merge_model_settings,
+            read_key=model_config.read_model_key,
+        ),
+        off,
+        changes,
+    )
+    document = describe_model(settings)
+    emit(app, document, model_lines(document))
 
 
 _EMBEDDER_TEXT = TextType("bad_embedder")
@@ -226,7 +231,7 @@ _EMBEDDER_TEXT = TextType("bad_embedder")
         "brain config embedder --folder ~/models/all-MiniLM-L6-v2",
         "brain config embedder --off",
     ),
-    exits=(0, 1, 2, 130),
+    exits=BASIC_EXITS,
 )
 @click.argument("model", required=False, type=_EMBEDDER_TEXT)
 @click.option(
@@ -252,7 +257,7 @@ _EMBEDDER_TEXT = TextType("bad_embedder")
 )
 @click.option("--timeout", cls=OnceOption, type=CountType(), help="Seconds for one request.  [30]")
 @click.option("--off", is_flag=True, help="Forget it: skills are selected by their words.")
-def config_embedder_command(app: App, off: bool, **given: Any) -> None:
+def config_embedder_command(app: App, off: bool, **changes: Any) -> None:
     """Say what tells which texts mean the same.
 
     With it skills are selected for a task by meaning, without it by words.
@@ -262,17 +267,58 @@ def config_embedder_command(app: App, off: bool, **given: Any) -> None:
     """
     from brain.search.embedding import embedder_settings
 
-    wanted = {key: value for key, value in given.items() if value is not None}
-    kept = embedder_settings.load_embedder_settings(embedder_settings_path())
+    settings = _update_settings(
+        app,
+        _SettingsStore(
+            path=embedder_settings_path(),
+            load=embedder_settings.load_embedder_settings,
+            save=embedder_settings.save_embedder_settings,
+            delete=embedder_settings.remove_embedder_settings,
+            merge=merge_embedder_settings,
+            read_key=embedder_settings.read_embedder_key,
+        ),
+        off,
+        changes,
+    )
+    document = describe_embedder(settings)
+    emit(app, document, embedder_lines(document))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SettingsStore:
+    """The operations on one settings file: of the model or of the embedder."""
+
+    path: Path
+    load: Callable[[Path], Any]
+    save: Callable[[Path, Any], object]
+    delete: Callable[[Path], object]
+    merge: Callable[[Any, dict[str, Any]], Any]
+    read_key: Callable[[str], str]
+
+
+def _update_settings(app: App, store: _SettingsStore, off: bool, options: dict[str, Any]) -> Any:
+    """Apply the given options to a settings file; return the settings, None for none.
+
+    Raises `Failure` (`usage`) for `off` with any other option.
+    """
+    changes = {key: value for key, value in options.items() if value is not None}
     if off:
-        if wanted:
-            raise Failure("usage", "--off stands alone", status=USAGE)
-        embedder_settings.remove_embedder_settings(embedder_settings_path())
-        kept = None
-    elif wanted:
-        kept = merge_embedder_settings(kept, wanted)
-        embedder_settings.save_embedder_settings(embedder_settings_path(), kept)
-        if kept.key_file:
-            warn_unreadable_key(app, embedder_settings.read_embedder_key, kept.key_file)
-    told = describe_embedder(kept)
-    emit(app, told, embedder_lines(told))
+        if changes:
+            raise Failure("usage", "--off cannot be combined with other options", status=USAGE)
+        store.delete(store.path)
+        return None
+    settings = store.load(store.path)
+    if changes:
+        settings = store.merge(settings, changes)
+        store.save(store.path, settings)
+        if settings.key_file:
+            _warn_unreadable_key(app, store.read_key, settings.key_file)
+    return settings
+
+
+def _warn_unreadable_key(app: App, read_key: Callable[[str], str], file: str) -> None:
+    """Print why no key can be read from `file` now; the user may add it later."""
+    try:
+        read_key(file)
+    except InvalidInput as error:
+        app.print_note("; ".join(filter(None, (f"Note: {error.message}", error.hint))))

@@ -9,7 +9,7 @@ from pathlib import Path
 from brain.errors import BrainError
 
 from .. import std_streams
-from ..command import brain_command
+from ..command import BASIC_EXITS, brain_command
 from ..context import App
 from ..demo_steps import DemoStep, run_demo
 from ..output import emit
@@ -20,7 +20,7 @@ MAX_SHOWN_LINES = 32
 """Lines of one output that people are shown."""
 
 
-@brain_command("demo", examples=("brain demo",), exits=(0, 1, 2, 130))
+@brain_command("demo", examples=("brain demo",), exits=BASIC_EXITS)
 def demo_command(app: App) -> None:
     """Tell the whole story on an example.
 

@@ -14,8 +14,8 @@ from ..output import emit
 from ..params import NonEmptyType
 from ..registry import EVOLVE_COMMANDS
 from ..render.human_format import pluralize
+from ..render.ledgers import commitment_lines, raise_if_not_committed
 from ..render.run_report import read_receipt_file
-from ..settings.user_ledgers import commitment_lines, raise_if_not_committed
 from ..settings.user_models import open_user_model
 from ..terminal import escape, escape_lines
 

@@ -14,7 +14,8 @@ from brain.errors import printable_text
 from ..command import brain_command
 from ..context import App
 from ..error_report import FAILURE, Failure
-from ..output import emit, iso_time, to_json
+from ..json_format import iso_time, to_json
+from ..output import emit
 from ..params import CountType, NonEmptyType, OnceOption, SlugType, TextType
 from ..render import lineage_graph as lanes
 from ..render.changes import operation_text, path_change_line, skill_change_line

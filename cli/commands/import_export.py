@@ -14,8 +14,8 @@ from ..output import emit
 from ..params import NonEmptyType, OnceOption, TextType
 from ..render.changes import conflict_line, notice_lines, skipped_lines
 from ..render.human_format import pluralize, short_id
-from ..settings import user_roots
 from ..terminal import escape
+from ..trust_changes import pin_and_report_roots
 
 if TYPE_CHECKING:
     from brain.results import Adopted, Published
@@ -97,7 +97,7 @@ def _pin_root_keys(app: App, done: Adopted) -> None:
     from brain import Brain
 
     with Brain.open(done.path) as made:
-        user_roots.pin_and_report_roots(app, made.id, [one.key for one in made.signatures(made.id)])
+        pin_and_report_roots(app, made.id, [one.key for one in made.signatures(made.id)])
 
 
 def _adoption_lines(done: Adopted) -> Iterator[str]:

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..command import WRITE_EXITS, brain_command
+from ..command import BASIC_EXITS, READ_EXITS, WRITE_EXITS, brain_command, exit_statuses
 from ..context import App
+from ..error_report import CONFLICT
+from ..json_format import iso_time
 from ..lazy_group import LazyGroup
-from ..output import emit, iso_time
+from ..options import signing_options
+from ..output import emit
 from ..params import CountType, NonEmptyType, OnceOption, TextType
 from ..registry import KEY_COMMANDS
 from ..render.human_format import align_columns, local_time, short_id
 from ..settings import user_keys, user_roots
 from ..terminal import escape
-from ..trust_changes import change_trust, rights_lines, signing_options
+from ..trust_changes import change_trust, pin_and_report_roots, rights_lines
 
 if TYPE_CHECKING:
     from brain.results import Equivocation
@@ -33,7 +36,7 @@ def key_group() -> None:
 @brain_command(
     "new",
     examples=("brain key new", "brain key new work --passphrase"),
-    exits=(0, 1, 2, 12, 130),
+    exits=exit_statuses(CONFLICT),
 )
 @click.argument("name", metavar="[NAME]", required=False, type=TextType("bad_name"))
 @click.option("--passphrase", is_flag=True, help="Ask for a passphrase to lock the key with.")
@@ -68,7 +71,7 @@ def key_new_command(
     app.print_note(f"Key {made.name} is in {escape(path)}")
 
 
-@brain_command("list", examples=("brain key list", "brain key list --json"), exits=(0, 1, 2, 130))
+@brain_command("list", examples=("brain key list", "brain key list --json"), exits=BASIC_EXITS)
 def key_list_command(app: App) -> None:
     """List your own keys.
 
@@ -132,7 +135,7 @@ def key_trust_command(
     public = user_keys.resolve_public_key(key)
     done = change_trust(app, own, passphrase_file, lambda brain: brain.trust_key(public, name))
     if done.signature and len(done.keys) == 1:
-        user_roots.pin_and_report_roots(
+        pin_and_report_roots(
             app, app.brain.id, [one.key for one in app.brain.signatures(done.snapshot)]
         )
 
@@ -243,7 +246,7 @@ def key_trusted_command(app: App, rev: str | None) -> None:
         "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
         "brain key roots --remove laptop --json",
     ),
-    exits=(0, 1, 2, 10, 130),
+    exits=READ_EXITS,
 )
 @click.option(
     "--add",

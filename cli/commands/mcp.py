@@ -1,8 +1,11 @@
-"""The commands of `brain mcp`: the group, install."""
+"""The commands of `brain mcp`: serve, install."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,13 +13,15 @@ import click
 from brain.errors import BrainError
 
 from ..clients.mcp_clients import MCP_CLIENTS, PROJECT_SCOPE, USER_SCOPE
-from ..command import OVERWRITE_EXITS, brain_command
+from ..command import OVERWRITE_EXITS, WRITE_EXITS, brain_command
 from ..context import App, current_directory
 from ..lazy_group import HELP_SETTINGS, LazyGroup
+from ..mcp_options import ListenAddress, ListenAddressType
 from ..output import emit
-from ..params import OnceOption, TextType
+from ..params import CountType, OnceOption, TextType
 from ..registry import MCP_COMMANDS
-from ..terminal import escape, escape_lines
+from ..terminal import escape, escape_lines, is_terminal
+from ..user_files import open_standard_input
 
 if TYPE_CHECKING:
     from ..clients.client_settings import SettingsChange
@@ -48,6 +53,114 @@ def mcp_group() -> None:
     MCP, the Model Context Protocol, is how Claude Code, Codex, Cursor, VS Code, Hermes
     and others call tools and read what they are given.
     """
+
+
+@brain_command(
+    "serve",
+    examples=(
+        "brain mcp serve",
+        "brain mcp serve --approve",
+        "brain mcp serve --http 8321 --read-only",
+    ),
+    exits=WRITE_EXITS,
+)
+@click.option(
+    "--http",
+    cls=OnceOption,
+    type=ListenAddressType(),
+    metavar="[HOST:]PORT",
+    help="Serve many clients over HTTP (HOST: 127.0.0.1; PORT 0: a free one).",
+)
+@click.option("--read-only", is_flag=True, help="Let clients read, not write.")
+@click.option("--approve", is_flag=True, help="Let clients propose; see `brain proposal`.")
+@click.option(
+    "--budget",
+    cls=OnceOption,
+    type=CountType(),
+    metavar="TOKENS",
+    help="Size of the index in the instructions (default: 2000).",
+)
+@click.option(
+    "--token-file",
+    cls=OnceOption,
+    metavar="FILE",
+    help="Where the token is (default: a file of its own for each brain, with your settings).",
+)
+@click.option("--no-token", is_flag=True, help="Let every program of this machine in.")
+@click.option(
+    "--allow-host",
+    multiple=True,
+    type=TextType(),
+    metavar="NAME",
+    help="Also answer to NAME[:PORT], as behind a proxy; repeatable.",
+)
+@click.option(
+    "--allow-origin",
+    multiple=True,
+    type=TextType(),
+    metavar="URL",
+    help="Also let pages of this origin in; repeatable.",
+)
+def mcp_serve_command(
+    app: App,
+    http: ListenAddress | None,
+    read_only: bool,
+    approve: bool,
+    budget: int | None,
+    token_file: str | None,
+    no_token: bool,
+    allow_host: tuple[str, ...],
+    allow_origin: tuple[str, ...],
+) -> None:
+    """Serve this brain to agents (default).
+
+    A client starts `brain mcp` itself and talks to it on standard input and output: see
+    `brain mcp install`. With --http it is there for many, at http://HOST:PORT/mcp, for
+    those who show the token of the token file as `Authorization: Bearer TOKEN`. With
+    --approve, what agents write changes neither the folder nor the head, until somebody
+    accepts it.
+    """
+    if read_only and approve:
+        raise click.UsageError("--read-only and --approve exclude each other.")
+    if http is None and (token_file or no_token or allow_host or allow_origin):
+        raise click.UsageError("--http is missing, to which the other options belong.")
+    if http is None and app.as_json:
+        raise click.UsageError("--json goes with --http: else stdout is the client's.")
+    if token_file and no_token:
+        raise click.UsageError("--token-file and --no-token exclude each other.")
+    from brain.serve.mcp import server_runner
+
+    from .. import mcp_options
+
+    server_runner.require_sdk()
+    if http is None:
+        source = open_standard_input().fileno()
+        if is_terminal(sys.stdin):
+            app.print_note(
+                "Waiting for a client on standard input; agents start this by themselves"
+            )
+        with (
+            mcp_options.reserve_stdout() as out,
+            mcp_options.open_brain_pool(app, read_only, approve, budget) as served,
+        ):
+            server_runner.serve_pipes(served, source, out)
+        return
+    with mcp_options.open_brain_pool(app, read_only, approve, budget) as served:
+        place = Path(token_file) if token_file else mcp_options.token_path(served.brain_id)
+        sockets = server_runner.open_sockets(http.host, http.port)
+        allowed = mcp_options.access_rules(
+            http, sockets, None if no_token else place, allow_host, allow_origin
+        )
+        document = {
+            "url": http.url(sockets),
+            "token_file": None if no_token else os.path.abspath(place),
+            "mode": served.mode,
+        }
+        emit(app, document, [f"Serving at {document['url']}"])
+        sys.stdout.flush()
+        if document["token_file"]:
+            app.print_note(f"The token for clients is in {document['token_file']}")
+        server_runner.serve_sockets(served, sockets, allowed)
 
 
 @brain_command(

@@ -9,8 +9,9 @@ import click
 
 from ..command import OVERWRITE_EXITS, WRITE_EXITS, brain_command
 from ..context import App
+from ..json_format import to_json
 from ..lazy_group import LazyGroup
-from ..output import emit, to_json
+from ..output import emit
 from ..params import OnceOption, TextType
 from ..progress_bar import ProgressBar
 from ..registry import PROPOSAL_COMMANDS

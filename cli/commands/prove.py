@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..command import READ_EXITS, brain_command
+from ..command import CHECK_EXITS, READ_EXITS, brain_command
 from ..context import App
-from ..output import emit, to_json
+from ..json_format import to_json
+from ..output import emit
 from ..params import NonEmptyType, OnceOption, TextType
 from ..render.human_format import format_size
 from ..render.verdicts import claim_text, equivocation_lines, proof_caveat_lines, proof_id_lines
@@ -119,7 +120,7 @@ def _proof_lines(data: bytes, found: Proof, output: str | None) -> Iterator[str]
         "brain check-proof proof.json --content SKILL.md",
         "brain prove SOUL.md | brain check-proof - --json",
     ),
-    exits=(0, 1, 2, 3, 130),
+    exits=CHECK_EXITS,
 )
 @click.argument("file", type=TextType("bad_path"))
 @click.option(

@@ -9,9 +9,11 @@ import click
 
 from brain.errors import VerificationFailed
 
-from ..command import brain_command
+from ..command import VERIFY_EXITS, brain_command, exit_statuses
 from ..context import App
+from ..error_report import CONFLICT, NO_BRAIN
 from ..lazy_group import LazyGroup
+from ..options import overwrite_option
 from ..output import emit
 from ..params import NonEmptyType, OnceOption, TextType
 from ..registry import RECEIPT_COMMANDS
@@ -19,7 +21,7 @@ from ..render.human_format import pluralize, short_id
 from ..render.run_report import read_receipt_file, run_lines, source_text
 from ..render.verdicts import finding_line
 from ..terminal import escape
-from ..user_files import overwrite_option, read_input, write_output_file
+from ..user_files import read_input, write_output_file
 
 if TYPE_CHECKING:
     from brain.receipts import Receipt
@@ -43,7 +45,7 @@ def receipt_group() -> None:
         "brain receipt show @~2 --json",
         "brain receipt show -o receipt.json",
     ),
-    exits=(0, 1, 2, 10, 12, 130),
+    exits=exit_statuses(NO_BRAIN, CONFLICT),
 )
 @click.argument("source", metavar="[REV|FILE]", required=False, type=NonEmptyType())
 @click.option(
@@ -79,7 +81,7 @@ def receipt_show_command(app: App, source: str | None, output: str | None, overw
 @brain_command(
     "verify",
     examples=("brain receipt verify", "brain receipt verify receipt.json --json"),
-    exits=(0, 1, 2, 3, 10, 130),
+    exits=VERIFY_EXITS,
 )
 @click.argument("source", metavar="[REV|FILE]", required=False, type=NonEmptyType())
 def receipt_verify_command(app: App, source: str | None) -> None:
@@ -141,7 +143,7 @@ class ImportedReceipt(NamedTuple):
         "brain receipt import session.jsonl -o receipt.json",
         "brain receipt import trace.json --from otel > receipt.json",
     ),
-    exits=(0, 1, 2, 12, 130),
+    exits=exit_statuses(CONFLICT),
 )
 @click.argument("file", type=TextType("bad_path"))
 @click.option(

@@ -12,7 +12,7 @@ import click
 from brain.errors import BrainError
 
 from .. import signals
-from ..command import WRITE_EXITS, brain_command
+from ..command import BASIC_EXITS, WRITE_EXITS, brain_command
 from ..context import App
 from ..error_report import USAGE, Failure, describe_error, print_error
 from ..output import emit, emit_line
@@ -20,10 +20,10 @@ from ..params import OnceOption, SecondsType, TextType
 from ..progress_bar import ProgressBar
 from ..render.changes import conflict_line, notice_lines
 from ..render.human_format import colorize, pluralize, short_id
-from ..settings import user_roots
-from ..settings.user_ledgers import commitment_lines, raise_if_not_committed
+from ..render.ledgers import commitment_lines, raise_if_not_committed
 from ..std_streams import write_stderr
 from ..terminal import escape
+from ..trust_changes import pin_and_report_roots
 
 if TYPE_CHECKING:
     from brain.results import Recorded, Status, Watched
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @brain_command(
     "init",
     examples=("brain init my-agent", "brain init --name auditor --layout flat"),
-    exits=(0, 1, 2, 130),
+    exits=BASIC_EXITS,
 )
 @click.argument("directory", metavar="[DIR]", required=False)
 @click.option(
@@ -67,7 +67,7 @@ def init_command(app: App, directory: str | None, name: str | None, layout: str 
     )
     with brain:
         made = Init(brain.id, brain.head, str(brain.root))
-        user_roots.pin_and_report_roots(app, brain.id, [one.key for one in brain.signatures()])
+        pin_and_report_roots(app, brain.id, [one.key for one in brain.signatures()])
     emit(app, made, [f"Brain {short_id(made.brain)} created in {escape(made.path)}"])
     _warn_outer_brain(app, path)
 

@@ -9,11 +9,11 @@ import click
 
 from ..command import WRITE_EXITS, brain_command
 from ..context import App
+from ..options import signing_options
 from ..output import emit
 from ..params import NonEmptyType
 from ..render.human_format import short_id
 from ..settings import user_keys
-from ..trust_changes import signing_options
 
 if TYPE_CHECKING:
     from brain.results import Signature

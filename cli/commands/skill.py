@@ -11,6 +11,7 @@ import click
 from brain import limits
 from brain.errors import BrainError
 
+from ..chosen_ledger import open_chosen_ledger
 from ..command import OVERWRITE_EXITS, brain_command
 from ..context import App
 from ..lazy_group import LazyGroup
@@ -26,7 +27,7 @@ from ..render.human_format import (
     pluralize,
     short_id,
 )
-from ..settings.user_ledgers import commitment_lines, open_chosen_ledger, raise_if_not_committed
+from ..render.ledgers import commitment_lines, raise_if_not_committed
 from ..std_streams import write_stdout
 from ..terminal import escape, escape_lines, is_terminal, terminal_width
 from ..user_files import read_input

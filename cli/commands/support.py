@@ -10,7 +10,7 @@ import click
 
 from brain.errors import BrainError
 
-from ..command import WRITE_EXITS, brain_command
+from ..command import BASIC_EXITS, WRITE_EXITS, brain_command
 from ..context import App
 from ..output import emit
 from ..render.human_format import colorize, pluralize
@@ -66,7 +66,7 @@ def _check_lines(checks: list[DoctorCheck]) -> Iterator[str]:
         "brain completion fish > ~/.config/fish/completions/brain.fish",
         "brain completion powershell | Out-String | Invoke-Expression  (in $PROFILE)",
     ),
-    exits=(0, 1, 2, 130),
+    exits=BASIC_EXITS,
 )
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion_command(app: App, shell: str) -> None:

@@ -10,7 +10,7 @@ import click
 
 from brain import limits
 
-from ..command import OVERWRITE_EXITS, brain_command
+from ..command import BASIC_EXITS, OVERWRITE_EXITS, brain_command
 from ..context import App
 from ..lazy_group import LazyGroup
 from ..output import emit
@@ -38,7 +38,7 @@ TOOL_FORMATS = ("openai", "responses", "anthropic", "mcp")
         "brain tools list --for openai > tools.json",
         "brain tools list --for anthropic",
     ),
-    exits=(0, 1, 2, 130),
+    exits=BASIC_EXITS,
 )
 @click.option(
     "--for",

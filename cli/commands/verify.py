@@ -10,20 +10,19 @@ import click
 
 from brain.errors import VerificationFailed
 
-from ..command import READ_EXITS, brain_command
+from ..chosen_ledger import open_ledgers
+from ..command import READ_EXITS, VERIFY_EXITS, brain_command
 from ..context import App
 from ..error_report import Failure
 from ..output import emit
 from ..params import NonEmptyType, OnceOption, TextType
 from ..progress_bar import ProgressBar
 from ..render.human_format import pluralize, short_id
+from ..render.ledgers import ledger_advice, verified_ledger_lines
 from ..render.verdicts import finding_line
 from ..settings import user_keys
-from ..settings import user_roots as pins
-from ..settings.user_ledgers import ledger_advice as advice_of_ledgers
-from ..settings.user_ledgers import open_ledgers, verified_ledger_lines
 from ..terminal import escape
-from ..trust_changes import signing_advice
+from ..trust_changes import pin_and_report_roots, signing_advice
 
 if TYPE_CHECKING:
     from brain.results import Ancestry, Finding, Verified
@@ -41,7 +40,7 @@ _SIGNATURE_CODES |= {"forged_author"}
         "brain verify --require-signatures --root auditor",
         "brain verify --ledger all",
     ),
-    exits=(0, 1, 2, 3, 10, 130),
+    exits=VERIFY_EXITS,
 )
 @click.option("--deep", is_flag=True, help="Read and hash the content of every file again.")
 @click.option(
@@ -83,13 +82,13 @@ def verify_command(
     with ProgressBar(app) as bar:
         found = verify_folder(app.brain_folder(), deep, asked, bar, app.pinned_roots)
     if found.ok and roots:
-        pins.pin_and_report_roots(app, found.brain, list(map(user_keys.resolve_public_key, roots)))
+        pin_and_report_roots(app, found.brain, list(map(user_keys.resolve_public_key, roots)))
     hint = "" if found.ok else _verification_advice(app, found.findings)
     if ledger and found.head:
         from brain.repo.ledgers.ledger_verify import add_ledger_findings
 
         told = app.brain.verify_against(open_ledgers(app, ledger))
-        found, hint = add_ledger_findings(found, told), hint or advice_of_ledgers(told.findings)
+        found, hint = add_ledger_findings(found, told), hint or ledger_advice(told.findings)
     emit(app, found, _verification_lines(found))
     if not found.ok:
         errors = sum(one.severity == "error" for one in found.findings)

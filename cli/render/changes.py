@@ -10,9 +10,9 @@ from brain.results import text_format
 
 from ..context import App
 from ..output import emit
-from ..settings.user_ledgers import commitment_lines, raise_if_not_committed
 from ..terminal import escape
 from .human_format import pluralize, short_id
+from .ledgers import commitment_lines, raise_if_not_committed
 
 if TYPE_CHECKING:
     from brain.results import (

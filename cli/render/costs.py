@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import click
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from brain.chain.evm.fees import Quote
     from brain.chain.evm.ledger_base import SentTransaction
     from brain.results import CostQuote
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
 _WEI_PER_GWEI = 10**9
-
-
-def dry_run_option(function: Decorated) -> Decorated:
-    """Add --dry-run to a command."""
-    return click.option("--dry-run", is_flag=True, help="Tell what it would cost, and stop.")(
-        function
-    )
 
 
 def price_lines(price: CostQuote) -> Iterator[str]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..output import iso_time
+from ..json_format import iso_time
 from ..terminal import escape
 from ..user_files import read_input
 from .human_format import align_columns, first_line, pluralize, short_id

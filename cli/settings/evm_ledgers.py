@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brain.errors import InvalidInput, NotFound, printable_text
 
-from ..render.human_format import pluralize
-from ..terminal import escape
 from . import user_keys
-from .user_ledgers import LOCAL_LEDGER, ledger_settings_path, ledgers_folder, open_local_log
+from .user_ledgers import ledger_settings_path, ledgers_folder
 
 if TYPE_CHECKING:
     from brain.chain.evm.account import Account
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
     from brain.chain.ledger_protocol import Ledger
     from brain.results import CostQuote
 
-    from ..context import App
-
 
 TRANSACTION_TIMEOUT_SECONDS = 120.0
 """Seconds to wait until a transaction is in a block; then it is pending, and goes on alone."""
@@ -34,7 +30,7 @@ _MAX_KEYSTORE_BYTES = 64 << 10
 _PASSPHRASE_HINT = "set BRAIN_LEDGER_PASSPHRASE_FILE"
 
 
-def open_evm_ledger(app: App, name: str) -> EvmLedger:
+def open_evm_ledger(name: str, approve: Callable[[Quote], None]) -> EvmLedger:
     """Open a ledger; its key is asked for when something is to be signed, and not before.
 
     Raises `NotFound` (`no_ledger`) or `InvalidInput` (`bad_ledger`).
@@ -52,30 +48,9 @@ def open_evm_ledger(app: App, name: str) -> EvmLedger:
         config,
         ledgers_folder(),
         account,
-        approve=partial(_print_cost, app),
+        approve=approve,
         patience=TRANSACTION_TIMEOUT_SECONDS,
     )
-
-
-def resolve_anchored_log(app: App, ledger: Ledger) -> Ledger:
-    """Return what holds this brain on a chain: the contract, or a log anchored in it."""
-    from brain.chain import anchored_log
-    from brain.chain.evm.evm_ledger import EvmLedger
-
-    if not isinstance(ledger, EvmLedger):
-        return ledger
-    return anchored_log.find_holding_ledger(bytes.fromhex(app.brain.id), ledger, open_local_log())
-
-
-def require_evm_ledger(app: App, name: str | None) -> EvmLedger:
-    """Open the ledger that is named, which has to be on a chain."""
-    if name is None or name == LOCAL_LEDGER:
-        raise InvalidInput(
-            "this is for a ledger on a chain",
-            code="bad_ledger",
-            hint="name it with --ledger; `brain config list` shows which there are",
-        )
-    return open_evm_ledger(app, name)
 
 
 def save_creator(chain: Ledger, sender: str | None) -> None:
@@ -91,16 +66,18 @@ def save_creator(chain: Ledger, sender: str | None) -> None:
 
 
 def _read_ledger_settings(name: str) -> Mapping[str, Any]:
-    from brain.chain import ledger_config as settings
+    from brain.chain import ledger_config
 
-    return settings.find_ledger(ledger_settings_path(), name)
+    return ledger_config.find_ledger(ledger_settings_path(), name)
 
 
 def save_ledger_settings(name: str, **changed: object) -> None:
     """Keep what became known of a ledger."""
-    from brain.chain import ledger_config as settings
+    from brain.chain import ledger_config
 
-    settings.save_ledger(ledger_settings_path(), name, {**_read_ledger_settings(name), **changed})
+    ledger_config.save_ledger(
+        ledger_settings_path(), name, {**_read_ledger_settings(name), **changed}
+    )
 
 
 def quote_price(chain: Ledger, quote: Quote | None) -> CostQuote:
@@ -125,12 +102,6 @@ def transaction_document(
         "gas": sent.gas,
         "fee": sent.fee,
     }
-
-
-def _print_cost(app: App, quote: Quote) -> None:
-    from ..render.costs import cost_line
-
-    app.print_note(f"Sending: {cost_line(quote)}")
 
 
 def _load_account(keystore: str) -> Account:
@@ -189,7 +160,7 @@ _DIGITS = re.compile(r"[0-9]{1,40}", re.ASCII)
 
 
 def merge_ledger_settings(
-    name: str, before: Mapping[str, Any], given: Mapping[str, Any]
+    name: str, before: Mapping[str, Any], changes: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return settings with what is given changed, and what pins the chain filled in.
 
@@ -197,7 +168,7 @@ def merge_ledger_settings(
     """
     from brain.chain.evm.evm_config import config_to_mapping, parse_config
 
-    changed = {key: value for key, value in given.items() if value not in (None, ())}
+    changed = {key: value for key, value in changes.items() if value not in (None, ())}
     if "rpc" in changed:
         changed["rpc"] = list(changed["rpc"])
     for key in ("finality", "max_cost_wei"):
@@ -207,8 +178,8 @@ def merge_ledger_settings(
         changed[KEYSTORE_FIELD] = os.path.abspath(os.path.expanduser(changed[KEYSTORE_FIELD]))
     fields, keystore = split_keystore(name, {**before, **changed})
     _pin_chain(name, fields)
-    kept = config_to_mapping(parse_config(name, fields))
-    return {**kept, KEYSTORE_FIELD: keystore} if keystore else kept
+    settings = config_to_mapping(parse_config(name, fields))
+    return {**settings, KEYSTORE_FIELD: keystore} if keystore else settings
 
 
 def split_keystore(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -273,17 +244,3 @@ def describe_ledger(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         "max_cost": config.max_cost,
         "keystore": keystore or None,
     }
-
-
-def ledger_lines(description: Mapping[str, Any]) -> Iterator[str]:
-    """Say what a ledger is."""
-    from ..render.costs import format_ether
-
-    nodes = ", ".join(description["nodes"])
-    contract = description["contract"] or "none yet: `brain chain deploy`"
-    yield escape(f"{description['ledger']}: chain {description['chain_id']}, contract {contract}")
-    final = description["finality"]
-    if isinstance(final, int):
-        final = f"what has {pluralize(final, 'block')} on top"
-    yield escape(f"  nodes {nodes}; {description['quorum']} must agree; final is {final}")
-    yield f"  at most {description['max_fee'] / 10**9:g} gwei a gas, {format_ether(description['max_cost'])} a call"
