@@ -24,14 +24,14 @@ LOCKED = 11
 CONFLICT = 12
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-"""What a shell reports for a program that SIGPIPE ended."""
+"""Exit status of a program that SIGPIPE ended."""
 
 GLOBAL_OPTIONS = ("-C", "--author", "--no-color", "--version")
-"""Options of `brain` itself, which its commands do not have."""
+"""Options of `brain` itself, not of its commands."""
 
 
 class Failure(Exception):
-    """What is told about an error: `status` is the exit status, `quiet` says nothing at all."""
+    """An error to report: `status` is the exit status; a `quiet` one prints nothing."""
 
     def __init__(
         self, code: str, message: str, hint: str = "", status: int = FAILURE, quiet: bool = False
@@ -59,7 +59,7 @@ _ERRNO_CODES = {
 
 
 def describe_error(problem: BaseException) -> Failure:
-    """Return what to tell about `problem`; an unknown exception is an internal error."""
+    """Return the failure to report for `problem`; an unknown exception is an internal error."""
     match problem:
         case Failure():
             return problem
@@ -68,7 +68,9 @@ def describe_error(problem: BaseException) -> Failure:
         case click.ClickException():
             return _usage_failure(problem)
         case BrokenPipeError():
-            return Failure("broken_pipe", "the reader is gone", status=BROKEN_PIPE, quiet=True)
+            return Failure(
+                "broken_pipe", "the reader closed the pipe", status=BROKEN_PIPE, quiet=True
+            )
         case Terminated():
             return Failure("terminated", "terminated", status=128 + problem.number)
         case KeyboardInterrupt() | click.Abort() | EOFError():
@@ -83,12 +85,12 @@ def describe_error(problem: BaseException) -> Failure:
     return Failure(
         "internal",
         f"internal error: {printable_text(what)}",
-        "BRAIN_DEBUG=1 shows where; please report it",
+        "BRAIN_DEBUG=1 prints a traceback; please report it",
     )
 
 
 def print_error(failure: Failure, *, as_json: bool, problem: BaseException | None = None) -> None:
-    """Tell the failure on stderr, as two lines or as one JSON document."""
+    """Print the failure to stderr, as two lines or as one JSON document."""
     if problem is not None and os.environ.get("BRAIN_DEBUG") == "1":
         _print_traceback(problem)
     if failure.quiet:
@@ -117,7 +119,7 @@ def _error_document(failure: Failure) -> str:
 
 
 def _usage_failure(problem: click.ClickException) -> Failure:
-    """A call that cannot be understood: what is wrong, and where the help is."""
+    """Return the failure for a wrong call, with a hint to its help."""
     context = getattr(problem, "ctx", None)
     path = context.command_path if context is not None else "brain"
     message = " ".join(problem.format_message().split())

@@ -11,11 +11,11 @@ _MAX_JSON_INTEGER = 1 << 64
 
 
 def to_json(value: Any) -> Any:
-    """Return `value` as JSON can hold it.
+    """Return `value` in the types of JSON.
 
     A named tuple becomes an object: a field `from_` is written `from`, a field
-    `time` (ms since 1970) as ISO 8601 in UTC. What YAML knows and JSON does not
-    (dates, bytes, NaN, sets, keys that are no text) becomes text.
+    `time` (ms since 1970) as ISO 8601 in UTC. Values without a JSON type
+    (dates, bytes, NaN, keys that are not text) become text, sets become arrays.
     """
     if isinstance(value, str):
         return _replace_surrogates(value)
@@ -49,7 +49,7 @@ def _field_to_json(name: str, value: Any) -> Any:
 
 
 def _replace_surrogates(text: str) -> str:
-    """Return text without lone surrogates, which JSON readers disagree about."""
+    """Return text without lone surrogates, which not every JSON parser accepts."""
     if text.isascii():
         return text
     return text.encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""What a command prints: one JSON document, or lines for people."""
+"""Print the result of a command: one JSON document, or lines for people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .terminal import is_terminal
 
 
 def emit(app: App, document: Any, lines: Iterable[str]) -> None:
-    """Print `document` with `--json`, else `lines`, of which none is built without need."""
+    """Print `document` with `--json`, else `lines`, which are consumed only then."""
     if app.as_json:
         import json
 
@@ -26,7 +26,7 @@ def emit(app: App, document: Any, lines: Iterable[str]) -> None:
 
 
 def emit_line(app: App, document: Any, lines: Iterable[str]) -> None:
-    """As `emit`, for one of many: with `--json` on one line, and not held back."""
+    """Print one of several results at once; with `--json` on one line."""
     if app.as_json:
         import json
 

@@ -32,14 +32,14 @@ _SECONDS_PATTERN = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?", re.ASCII)
 
 
 class OnceOption(click.Option):
-    """An option with a value that may be given once only."""
+    """An option with a value, which may be given only once."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["multiple"] = True
         super().__init__(*args, **kwargs)
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
-        """Return the one value, or None."""
+        """Return the value, or None."""
         values = super().process_value(ctx, value)
         if len(values) > 1:
             raise click.BadParameter("given more than once", ctx=ctx, param=self)
@@ -67,18 +67,18 @@ class TextType(ParamOfText):
 
 
 class NonEmptyType(TextType):
-    """Text that is not empty: that of a variable not set would stand for the head, or for any."""
+    """Text that is not empty, so that an unset shell variable is not taken for the default."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text if there is any."""
+        """Return the text."""
         text = super().convert(value, param, ctx)
         if not text:
-            self.fail("it is empty", param, ctx)
+            self.fail("the value is empty", param, ctx)
         return text
 
 
 class CountType(ParamOfInt):
-    """A whole number from 0, in decimal digits and nothing else."""
+    """A whole number from 0, in decimal digits."""
 
     name = "number"
 

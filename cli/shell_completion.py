@@ -1,4 +1,4 @@
-"""Shell completion: slugs and branches of the brain, and a PowerShell script."""
+"""Completion scripts for shells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from click.shell_completion import (
 from .root_command import PROGRAM_NAME, root_group
 
 COMPLETE_VARIABLE = "_BRAIN_COMPLETE"
-"""The variable by which a shell asks for completions."""
+"""The variable that a shell sets to request completions."""
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 
@@ -43,7 +43,7 @@ Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {
 
 
 class PowerShellComplete(ShellComplete):
-    """PowerShell 5 and later: words come one a line, answers go out tab-separated."""
+    """PowerShell 5 and later: one word per line in, tab-separated fields out."""
 
     name = "powershell"
     source_template = _POWERSHELL_TEMPLATE
@@ -54,7 +54,7 @@ class PowerShellComplete(ShellComplete):
         return words[1:], os.environ.get("COMP_WORD", "")
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
-        """Return kind, value and help; help is never empty, which PowerShell refuses."""
+        """Return kind, value and help; PowerShell refuses an empty help."""
         return f"{item.type}\t{item.value}\t{item.help or item.value}"
 
 
@@ -68,5 +68,5 @@ def completion_script(shell: str) -> str:
     register_powershell()
     kind = get_completion_class(shell)
     assert kind is not None
-    # The base method: the one for bash would run bash to warn of an old version.
+    # The base method, because the one for bash runs bash to check its version.
     return ShellComplete.source(kind(root_group, {}, PROGRAM_NAME, COMPLETE_VARIABLE))

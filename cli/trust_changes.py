@@ -1,4 +1,4 @@
-"""Change the trust file: signing options, signing, and the rights in words."""
+"""Change the trust file, sign the change, pin root keys, and print rights."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def change_trust(
     passphrase_file: str | None,
     action: Callable[[Brain], TrustChanged],
 ) -> TrustChanged:
-    """Change the trust file, sign the change with an own key if there is one, and say so."""
+    """Change the trust file, sign the change if the user has a key, and print the result."""
     name = user_keys.choose_signing_key(own)
     if name is not None:
         seed = user_keys.load_private_key(name, passphrase_file)
@@ -32,7 +32,9 @@ def change_trust(
     done = action(app.brain)
     emit(app, done, _trust_change_lines(done))
     if done.changed and done.signature is None:
-        app.print_note("Note: not signed; it counts once those who may have run 'brain sign'")
+        app.print_note(
+            "Note: not signed; it takes effect once trusted keys have signed it with 'brain sign'"
+        )
     return done
 
 
@@ -45,16 +47,16 @@ def _trust_change_lines(done: TrustChanged) -> Iterator[str]:
 
 
 def signing_advice(trusted: Trusted, command: str, signed: Iterable[str] = ()) -> str:
-    """Say who has to run a command that signs; `signed` are the keys that have signed already."""
+    """Return which keys must sign with `command`; `signed` are the keys that already did."""
     may = [key for key in trusted.keys if not (key.until or key.revoked)]
     missing = [key for key in may if key.key not in signed]
     more = trusted.threshold - (len(may) - len(missing))
-    mine = user_keys.find_own_key([key.key for key in missing])
+    own = user_keys.find_own_key([key.key for key in missing])
     names = ", ".join(escape(key.name) for key in missing)
-    if not mine:
-        return f"have {_count_word(more)} of {names} run `{command}`"
-    rest = f", and have {_count_word(more - 1)} more of {names} do so" if more > 1 else ""
-    return f"run `{command} --key {mine}`{rest}"
+    if not own:
+        return f"ask {_count_word(more)} of {names} to run `{command}`"
+    rest = f", and ask {_count_word(more - 1)} more of {names} to do so" if more > 1 else ""
+    return f"run `{command} --key {own}`{rest}"
 
 
 def _count_word(number: int) -> str:
@@ -62,8 +64,8 @@ def _count_word(number: int) -> str:
 
 
 def rights_lines(threshold: int, trusted: list[TrustedKey]) -> Iterator[str]:
-    """Say who may sign."""
-    yield f"{pluralize(threshold, 'signature')} needed, of:"
+    """Describe which keys may sign."""
+    yield f"{pluralize(threshold, 'signature')} required, of:"
     yield from align_columns((key.key, key.name, _rights_note(key)) for key in trusted)
 
 
@@ -80,10 +82,9 @@ def _rights_note(key: TrustedKey) -> str:
 
 
 def pin_and_report_roots(app: App, brain: str, keys: Collection[str]) -> None:
-    """Pin the first root keys of a brain, and say so; leave those that are pinned already.
+    """Pin the first root keys of a brain, unless some are pinned already; print the result.
 
-    What was done before stands if the file of them cannot be read or written, which is
-    said.
+    A file of root keys that cannot be read or written is reported, not raised.
     """
     from brain.trust import pinned_roots
 

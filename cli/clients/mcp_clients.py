@@ -1,4 +1,4 @@
-"""The MCP clients that are known: where their settings are and in what form."""
+"""The supported MCP clients: their settings files and formats."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ USER_SCOPE, PROJECT_SCOPE = "user", "project"
 
 
 class McpClient(NamedTuple):
-    """A client: the key its servers stand under, and its files of either scope, if it has one.
+    """A client: the key of its servers, and its settings files for user and project.
 
-    `typed` says that an entry states its transport; `root` is what stands for the folder
-    of the project in an entry of it ("" where commands are started there).
+    With `states_transport` an entry has a `type`. `project_variable` is the variable for
+    the project folder in an entry, "" if the client starts commands there.
     """
 
     title: str
@@ -32,7 +32,7 @@ def _home_path(*parts: str) -> Path:
 
 
 def _config_folder(variable: str, *default: str) -> Path:
-    """Return the folder that a variable names, else one of the home folder."""
+    """Return the folder that a variable names, else a default in the home folder."""
     named = os.environ.get(variable)
     return Path(named) if named else _home_path(*default)
 

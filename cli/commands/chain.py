@@ -1,4 +1,4 @@
-"""The commands of `brain chain` that commit to a ledger and compare with it."""
+"""The commands of `brain chain` that commit to a ledger and verify against it."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    "chain", cls=LazyGroup, table=CHAIN_COMMANDS, epilog="'brain chain COMMAND --help' tells more."
+    "chain", cls=LazyGroup, table=CHAIN_COMMANDS, epilog="See 'brain chain COMMAND --help'."
 )
 def chain_group() -> None:
-    """Record snapshots where others can see them."""
+    """Commit snapshots to a ledger."""
 
 
 @brain_command(
@@ -53,8 +53,8 @@ def chain_group() -> None:
 def chain_open_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
     """Make the first commitment of this brain in a ledger.
 
-    REV is by default the head. On a chain, the account that opens a brain is its first
-    owner, and nobody else can open it in that account's name.
+    REV is by default the head. On a chain, the account that opens a brain becomes its
+    first owner; no other account can open it under that creator.
     """
     found = open_chosen_ledger(app, ledger)
     if dry_run:
@@ -83,10 +83,10 @@ def _emit_price(app: App, price: CostQuote) -> None:
 def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
     """Record a snapshot in a ledger.
 
-    REV is by default the head. It has to descend from what the ledger holds of this
-    brain: a lineage that forked is merged first. Doing it again changes nothing and
-    costs nothing. On a chain the cost is shown before anything is sent, and the
-    brain has to be opened there once.
+    REV is by default the head. It must descend from the last commitment of this brain;
+    merge diverged branches first. Committing the same snapshot again changes nothing
+    and costs nothing. On a chain the cost is printed before the transaction is sent,
+    and the brain must be opened there first.
     """
     found = open_chosen_ledger(app, ledger)
     if dry_run:
@@ -107,18 +107,18 @@ def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run:
     cls=OnceOption,
     type=TextType("bad_ledger"),
     metavar="NAME",
-    help="Anchor the log there, in one transaction.  [default: local, the log alone]",
+    help="Also anchor the log in this ledger, in one transaction.  [default: local]",
 )
 @dry_run_option
 def chain_batch_command(
     app: App, folders: tuple[str, ...], ledger: str | None, dry_run: bool
 ) -> None:
-    """Commit many brains at once.
+    """Commit many brains in one step.
 
-    The heads of the brains in all DIR become entries of the log of this machine, in one
-    step; and with a ledger on a chain the root of that log is kept there, in one
-    transaction for any number of brains. `brain chain evidence` then gives each brain
-    its own evidence. A brain that cannot be committed is named, and left out.
+    The heads of the brains in all DIR become entries of the log of this machine. With a
+    ledger on a chain, the root of the log is stored there, in one transaction for any
+    number of brains. `brain chain evidence` then writes evidence for each brain. A brain
+    that cannot be committed is reported and left out.
     """
     from brain import commit_batch
 
@@ -138,7 +138,7 @@ def chain_batch_command(
         raise BrainError(
             f"{pluralize(len(done.left), 'brain')} left out",
             code="left_out",
-            hint="what keeps each of them is said above; the others are committed",
+            hint="the reasons are printed above; the others are committed",
         )
 
 
@@ -154,7 +154,7 @@ def _batch_lines(done: Batch) -> Iterator[str]:
         return
     yield f"Log of {anchored.size:,} anchored in {escape(anchored.ledger)}, {anchored.status}"
     if anchored.transaction is None:
-        return  # it was there already
+        return  # it was anchored before
     yield f"Transaction {anchored.transaction}"
     if anchored.gas is not None and anchored.fee is not None:
         each = anchored.gas / max(len(done.committed) + done.unchanged, 1)
@@ -169,17 +169,17 @@ def _batch_lines(done: Batch) -> Iterator[str]:
 @click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
 @ledger_option
 def chain_status_command(app: App, rev: str | None, ledger: str | None) -> None:
-    """Show what a ledger holds of this brain.
+    """Show the commitments of this brain in a ledger.
 
-    Lists its commitments, how final each is, and how many snapshots each covers; and
-    says how many snapshots of REV, by default the head, are not covered yet.
+    Lists the commitments, how final each is, how many snapshots each covers, and how
+    many snapshots of REV, by default the head, are not covered yet.
     """
     found = app.brain.ledger_status(open_anchoring_ledger(app, ledger), rev or "@")
     emit(app, found, _ledger_status_lines(found))
 
 
 def _ledger_status_lines(found: LedgerStatus) -> Iterator[str]:
-    identity = escape(found.identity) or "not there yet"
+    identity = escape(found.identity) or "not created yet"
     yield f"Ledger {escape(found.ledger)}, {identity}"
     if not found.commitments:
         yield "No commitment of this brain"
@@ -190,9 +190,9 @@ def _ledger_status_lines(found: LedgerStatus) -> Iterator[str]:
     yield from align_columns(map(_commitment_row, found.commitments))
     match found.behind:
         case None:
-            yield "It holds a snapshot that is not here: another copy of this brain went on"
+            yield "The last commitment is of a snapshot that this copy of the brain does not have"
         case 0:
-            yield "Everything is covered"
+            yield "All snapshots are covered"
         case behind:
             yield f"{pluralize(behind, 'snapshot')} not covered yet"
 
@@ -209,18 +209,19 @@ def _commitment_row(one: Committed) -> tuple[str, ...]:
 )
 @ledger_option
 def chain_verify_command(app: App, ledger: str | None) -> None:
-    """Check this brain against a ledger, and the ledger itself.
+    """Verify this brain against a ledger.
 
-    Its commitments have to be of snapshots that are here, each descending from the one
-    before, and a branch has to descend from the last. `--ledger all` asks every ledger
-    there is. `brain verify --ledger NAME` checks the whole lineage besides.
+    Every commitment must be of a snapshot of this brain and descend from the commitment
+    before, and a branch must descend from the last one. The ledger itself is verified
+    too. `--ledger all` checks every ledger. `brain verify --ledger NAME` also verifies
+    the whole lineage.
     """
     found = app.brain.verify_against(open_ledgers(app, resolve_ledger_name(app, ledger)))
     emit(app, found, _chain_verification_lines(found))
     if not found.ok:
         errors = sum(one.severity == "error" for one in found.findings)
         raise VerificationFailed(
-            f"the ledger does not vouch for this: {pluralize(errors, 'error')}",
+            f"verification against the ledger failed: {pluralize(errors, 'error')}",
             hint=ledger_advice(found.findings),
         )
 

@@ -15,7 +15,7 @@ from ..chosen_ledger import require_evm_ledger
 from ..command import COMMIT_EXITS, WRITE_EXITS, brain_command, exit_statuses
 from ..context import App
 from ..error_report import CONFLICT, LOCKED
-from ..options import chain_option, dry_run_option
+from ..options import chain_option, dry_run_option, output_option
 from ..output import emit
 from ..params import CountType, NonEmptyType, OnceOption, TextType
 from ..render.costs import pending_prefix, price_lines, transaction_lines
@@ -39,11 +39,12 @@ if TYPE_CHECKING:
 @chain_option
 @dry_run_option
 def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
-    """Put the registry of brains on a chain.
+    """Deploy the registry contract to a chain.
 
-    Once for a chain is enough for everybody: the contract has no owner and cannot be
-    changed. Where the usual proxy for it is, it has the same address on all chains, and
-    if it is there already nothing is sent. Its address is kept in the settings.
+    One deployment for each chain is enough for all users: the contract has no owner and
+    cannot be changed. Where the usual deployment proxy exists, the address is the same
+    on all chains. If the contract exists already, nothing is sent. Its address is stored
+    in the settings of the ledger.
     """
     chain = require_evm_ledger(app, ledger)
     if dry_run:
@@ -63,7 +64,7 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
         "gas": sent.gas if sent else None,
         "fee": sent.fee if sent else None,
     }
-    was = "is there already" if sent is None else f"deployed in block {done.since}"
+    was = "exists already" if sent is None else f"deployed in block {done.since}"
     emit(app, document, [escape(f"Contract {done.contract} {was}"), *transaction_lines(sent)])
 
 
@@ -76,19 +77,19 @@ def chain_deploy_command(app: App, ledger: str | None, dry_run: bool) -> None:
     exits=WRITE_EXITS,
 )
 @click.argument("address", required=False, type=TextType("bad_address"))
-@click.option("--none", "nobody", is_flag=True, help="Let nobody but the owner commit.")
+@click.option("--none", "nobody", is_flag=True, help="Let only the owner commit.")
 @chain_option
 def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: str | None) -> None:
-    """Let another account commit this brain.
+    """Set the account that may commit this brain.
 
-    It takes the place of the one before, and can do nothing but commit. Only the owner
-    may say so; so the owner's key can stay in a safe.
+    It replaces the previous signer, and can only commit. Only the owner can set it; the
+    key of the owner is not needed for commitments then.
     """
     if (address is None) != nobody:
         raise click.UsageError("Give either ADDRESS or --none.")
     chain = require_evm_ledger(app, ledger)
     sent = chain.set_signer(bytes.fromhex(app.brain.id), address or "")
-    said = f"Signer is {address}" if address else "Nobody but the owner can commit"
+    said = f"Signer is {address}" if address else "Only the owner can commit"
     _emit_transaction(app, chain, sent, said)
 
 
@@ -101,15 +102,15 @@ def chain_signer_command(app: App, address: str | None, nobody: bool, ledger: st
     exits=WRITE_EXITS,
 )
 @click.argument("address", required=False, type=TextType("bad_address"))
-@click.option("--withdraw", is_flag=True, help="Take an offer back.")
+@click.option("--withdraw", is_flag=True, help="Withdraw the offer.")
 @chain_option
 def chain_transfer_command(
     app: App, address: str | None, withdraw: bool, ledger: str | None
 ) -> None:
     """Offer this brain to another owner.
 
-    It is theirs once they accept it, with `brain chain accept`, so that it cannot be
-    given to an account that nobody has. The signer goes with the old owner.
+    The new owner has to accept with `brain chain accept`, so a mistyped address cannot
+    become the owner. The signer loses its right with the old owner.
     """
     if (address is None) != withdraw:
         raise click.UsageError("Give either ADDRESS or --withdraw.")
@@ -122,10 +123,10 @@ def chain_transfer_command(
 @brain_command("accept", examples=("brain chain accept --ledger sepolia",), exits=WRITE_EXITS)
 @chain_option
 def chain_accept_command(app: App, ledger: str | None) -> None:
-    """Take over a brain that was offered.
+    """Accept the ownership of an offered brain.
 
-    The settings of the ledger have to name its creator, for that is part of the brain's
-    name there, whoever owns it: `brain config ledger NAME --creator ADDRESS`.
+    The settings of the ledger must name the creator of the brain, which stays part of its
+    id there: `brain config ledger NAME --creator ADDRESS`.
     """
     chain = require_evm_ledger(app, ledger)
     sent = chain.accept(bytes.fromhex(app.brain.id))
@@ -146,22 +147,23 @@ def _emit_transaction(app: App, chain: EvmLedger, sent: SentTransaction, effect:
 @click.argument("rev", metavar="[REV]", required=False, type=NonEmptyType())
 @chain_option
 @click.option(
-    "--hours", cls=OnceOption, type=CountType(), help="How long it may be sent.  [default: 24]"
+    "--hours",
+    cls=OnceOption,
+    type=CountType(),
+    help="How many hours it stays valid.  [default: 24]",
 )
-@click.option(
-    "-o", "--output", cls=OnceOption, metavar="FILE", help="Write it to FILE, not to the screen."
-)
+@output_option("the result")
 def chain_authorize_command(
     app: App, rev: str | None, ledger: str | None, hours: int | None, output: str | None
 ) -> None:
-    """Sign a commitment that somebody else may send.
+    """Sign a commitment for another account to send.
 
-    The owner or the signer of the brain signs, and whoever has the file pays, with
-    `brain chain relay`. It is good for this one commitment, on this one chain, until
-    its time is over or another commitment comes first.
+    The owner or the signer of the brain signs; another account sends the file with
+    `brain chain relay` and pays. The signature is valid for this commitment on this
+    chain, until it expires or another commitment is made.
     """
     if hours == 0:
-        raise click.UsageError("--hours has to be 1 or more.")
+        raise click.UsageError("--hours must be 1 or more.")
     chain = require_evm_ledger(app, ledger)
     request = app.brain.wish_for(chain, rev or "@")
     deadline = int(time.time()) + (24 if hours is None else hours) * 3600
@@ -185,10 +187,10 @@ _MAX_PERMIT_BYTES = 64 << 10
 @chain_option
 @dry_run_option
 def chain_relay_command(app: App, file: str, ledger: str | None, dry_run: bool) -> None:
-    """Send a commitment that was signed elsewhere.
+    """Send a commitment that another key signed.
 
-    FILE is what `brain chain authorize` wrote; - is standard input. No brain is needed,
-    and no right to it: the signature has them, your key only pays.
+    FILE is the output of `brain chain authorize`; - is standard input. It needs neither
+    the brain nor a right to it: your key only pays.
     """
     chain = require_evm_ledger(app, ledger)
     said = _parse_permit(read_input(file, _MAX_PERMIT_BYTES, "the permit"))

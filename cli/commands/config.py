@@ -38,10 +38,10 @@ from ..terminal import escape
     "config",
     cls=LazyGroup,
     table=CONFIG_COMMANDS,
-    epilog="'brain config COMMAND --help' tells more.",
+    epilog="See 'brain config COMMAND --help'.",
 )
 def config_group() -> None:
-    """Say which ledgers there are, and which model."""
+    """Configure ledgers, the model and the embedder."""
 
 
 _LEDGER_TEXT = TextType("bad_ledger")
@@ -57,56 +57,72 @@ _LEDGER_TEXT = TextType("bad_ledger")
 )
 @click.argument("name", type=_LEDGER_TEXT)
 @click.option(
-    "--rpc", multiple=True, type=_LEDGER_TEXT, metavar="URL", help="A node to ask; may be repeated."
+    "--rpc", multiple=True, type=_LEDGER_TEXT, metavar="URL", help="The URL of a node; repeatable."
 )
-@click.option("--quorum", cls=OnceOption, type=CountType(), help="How many nodes have to agree.")
+@click.option("--quorum", cls=OnceOption, type=CountType(), help="How many nodes must agree.")
 @click.option(
-    "--chain-id", cls=OnceOption, type=CountType(), help="The chain, where NAME is none known."
-)
-@click.option(
-    "--genesis", cls=OnceOption, type=_LEDGER_TEXT, metavar="HASH", help="The hash of its block 0."
-)
-@click.option(
-    "--contract", cls=OnceOption, type=_LEDGER_TEXT, metavar="ADDRESS", help="The registry there."
+    "--chain-id",
+    cls=OnceOption,
+    type=CountType(),
+    help="The chain id, if NAME is not a known chain.",
 )
 @click.option(
-    "--creator", cls=OnceOption, type=_LEDGER_TEXT, metavar="ADDRESS", help="Who opened the brains."
+    "--genesis", cls=OnceOption, type=_LEDGER_TEXT, metavar="HASH", help="The hash of block 0."
 )
-@click.option("--since", cls=OnceOption, type=CountType(), help="The block that has the contract.")
+@click.option(
+    "--contract",
+    cls=OnceOption,
+    type=_LEDGER_TEXT,
+    metavar="ADDRESS",
+    help="The address of the registry contract.",
+)
+@click.option(
+    "--creator",
+    cls=OnceOption,
+    type=_LEDGER_TEXT,
+    metavar="ADDRESS",
+    help="The account that opened the brains.",
+)
+@click.option(
+    "--since",
+    cls=OnceOption,
+    type=CountType(),
+    help="The block in which the contract was deployed.",
+)
 @click.option(
     "--finality",
     cls=OnceOption,
     type=_LEDGER_TEXT,
     metavar="WHEN",
-    help="What counts as final: safe, finalized, or so many blocks on top.",
+    help="When a block is final: safe, finalized, or a number of blocks.",
 )
 @click.option(
     "--max-fee-gwei",
     cls=OnceOption,
     type=_LEDGER_TEXT,
     metavar="GWEI",
-    help="The most for one gas.",
+    help="The maximum fee for one gas.",
 )
 @click.option(
     "--max-cost-wei",
     cls=OnceOption,
     type=_LEDGER_TEXT,
     metavar="WEI",
-    help="The most for one call.",
+    help="The maximum cost of one transaction.",
 )
 @click.option(
     "--keystore",
     cls=OnceOption,
     type=_LEDGER_TEXT,
     metavar="FILE",
-    help="The key that sends: keystore v3.",
+    help="The key that sends transactions (keystore v3).",
 )
 def config_ledger_command(app: App, name: str, **changes: Any) -> None:
-    """Add a ledger on a chain, or change one.
+    """Add or change a ledger on a chain.
 
-    What is not given stays as it was. mainnet, sepolia, base and base-sepolia are known
-    by chain id and first block; of another chain, named otherwise, both are asked of the
-    nodes now and kept, so that no other chain passes for it later.
+    Options that are not given keep their values. The chain id and the genesis hash of
+    mainnet, sepolia, base and base-sepolia are built in; for any other chain they are
+    read from the nodes now and stored, so that no other chain can replace it later.
     """
     from brain.chain import ledger_config
 
@@ -123,7 +139,7 @@ def config_ledger_command(app: App, name: str, **changes: Any) -> None:
 def config_list_command(app: App) -> None:
     """List the ledgers.
 
-    Of the nodes only the host is shown, for the rest of an address often holds a key.
+    Only the hosts of the nodes are shown, because their URLs often contain a key.
     """
     from brain.chain import ledger_config
 
@@ -149,15 +165,15 @@ def _ledger_list_lines(found: list[dict[str, object]]) -> Iterator[str]:
 @brain_command("remove", examples=("brain config remove sepolia",), exits=BASIC_EXITS)
 @click.argument("name", type=TextType("bad_ledger"))
 def config_remove_command(app: App, name: str) -> None:
-    """Forget a ledger.
+    """Remove the settings of a ledger.
 
-    Only the settings go. What was committed stays on the chain, and evidence and
-    transactions that wait stay where ledgers keep them.
+    Only the settings are removed. Commitments stay on the chain; evidence and pending
+    transactions stay in the folder of the ledgers.
     """
     from brain.chain import ledger_config
 
     ledger_config.save_ledger(ledger_settings_path(), name, None)
-    emit(app, {"ledger": name}, [escape(f"{name} forgotten")])
+    emit(app, {"ledger": name}, [escape(f"{name} removed")])
 
 
 _MODEL_TEXT = TextType("bad_model")
@@ -179,25 +195,37 @@ _MODEL_TEXT = TextType("bad_model")
     cls=OnceOption,
     type=_MODEL_TEXT,
     metavar="URL",
-    help="Another endpoint that speaks the provider's protocol.",
+    help="Another endpoint with the protocol of the provider.",
 )
 @click.option(
     "--key-file",
     cls=OnceOption,
     type=_MODEL_TEXT,
     metavar="FILE",
-    help="A file that holds the key.",
+    help="The file with the key.",
 )
-@click.option("--max-tokens", cls=OnceOption, type=CountType(), help="The longest answer.  [8000]")
-@click.option("--timeout", cls=OnceOption, type=CountType(), help="Seconds for one request.  [120]")
-@click.option("--retries", cls=OnceOption, type=CountType(), help="Further attempts.  [2]")
-@click.option("--off", is_flag=True, help="Forget the model: nothing is learned by itself.")
+@click.option(
+    "--max-tokens",
+    cls=OnceOption,
+    type=CountType(),
+    help="Maximum length of an answer.  [default: 8000]",
+)
+@click.option(
+    "--timeout",
+    cls=OnceOption,
+    type=CountType(),
+    help="Timeout of a request in seconds.  [default: 120]",
+)
+@click.option(
+    "--retries", cls=OnceOption, type=CountType(), help="How often to retry.  [default: 2]"
+)
+@click.option("--off", is_flag=True, help="Remove the model.")
 def config_model_command(app: App, off: bool, **changes: Any) -> None:
-    """Say which model learns from runs.
+    """Set the model that makes skills from runs.
 
-    PROVIDER is anthropic, openai or bedrock; with --base-url any endpoint that speaks the
-    protocol of one, such as one of this machine. What is not given stays as it was, but
-    with another provider all begins anew. The key is never stored: it is read from
+    PROVIDER is anthropic, openai or bedrock; --base-url names another endpoint with the
+    same protocol, such as a local one. Options that are not given keep their values, but
+    another provider resets all of them. The key is never stored: it is read from
     --key-file, else from BRAIN_MODEL_KEY, else, without --base-url, from
     ANTHROPIC_API_KEY, OPENAI_API_KEY or the credentials of AWS.
     """
@@ -239,31 +267,36 @@ _EMBEDDER_TEXT = TextType("bad_embedder")
     cls=OnceOption,
     type=_EMBEDDER_TEXT,
     metavar="URL",
-    help="An endpoint that speaks OpenAI's protocol.  [that of OpenAI]",
+    help="An endpoint with the protocol of OpenAI.  [default: OpenAI]",
 )
 @click.option(
     "--key-file",
     cls=OnceOption,
     type=_EMBEDDER_TEXT,
     metavar="FILE",
-    help="A file that holds the key.",
+    help="The file with the key.",
 )
 @click.option(
     "--folder",
     cls=OnceOption,
     type=_EMBEDDER_TEXT,
     metavar="DIR",
-    help="A folder with a BERT model of sentence-transformers, instead.",
+    help="A folder with a BERT model of sentence-transformers.",
 )
-@click.option("--timeout", cls=OnceOption, type=CountType(), help="Seconds for one request.  [30]")
-@click.option("--off", is_flag=True, help="Forget it: skills are selected by their words.")
+@click.option(
+    "--timeout",
+    cls=OnceOption,
+    type=CountType(),
+    help="Timeout of a request in seconds.  [default: 30]",
+)
+@click.option("--off", is_flag=True, help="Remove the embedder: skills are selected by words.")
 def config_embedder_command(app: App, off: bool, **changes: Any) -> None:
-    """Say what tells which texts mean the same.
+    """Set the embedder that selects skills by meaning.
 
-    With it skills are selected for a task by meaning, without it by words.
-    An endpoint gets tasks, and names and descriptions of skills; a folder keeps all on
-    this machine. The key is never stored: it is read from --key-file, else from
-    BRAIN_EMBEDDER_KEY, else, for OpenAI's own endpoint, from OPENAI_API_KEY.
+    Without an embedder, skills are selected by words. An endpoint receives the tasks and
+    the names and descriptions of skills; a folder keeps them on this machine. The key is
+    never stored: it is read from --key-file, else from BRAIN_EMBEDDER_KEY, else, for the
+    endpoint of OpenAI, from OPENAI_API_KEY.
     """
     from brain.search.embedding import embedder_settings
 

@@ -41,11 +41,11 @@ def index_command(
 ) -> None:
     """Print the Level-0 index: one line per skill.
 
-    It is read from the head; bodies never enter it. Tokens are estimated as bytes / 4.
-    Where --budget is short, descriptions are cut, then names stand alone by category, then
-    skills are left out, and the last line says how many. Each author has a share of it.
-    With --task it has the skills whose names and descriptions fit a task best; if the
-    embedder fails, by their words, unless --by embedding was given.
+    Reads the head; bodies are never included. A token is estimated as 4 bytes. If
+    --budget is too small, descriptions are cut, then only names are listed by category,
+    then skills are left out and the last line has their number. Each author gets a share
+    of the budget. --task selects the skills whose names and descriptions fit best; if
+    the embedder fails, words are compared, except with --by embedding.
     """
     chosen = _selection_arguments(task, top, by)
     if app.as_json or chosen:
@@ -75,10 +75,10 @@ def prompt_command(
 ) -> None:
     """Print the system prompt.
 
-    prompts/system.md, prompts/fragments/ in name order, the Level-0 index, and the
-    memory files that manifest.yaml names, each within its limit; MEMORY.md and
-    USER.md where it names none. With --task the index is as `brain index` has it: an
-    embedder that fails stops no prompt.
+    It consists of prompts/system.md, prompts/fragments/ in name order, the Level-0
+    index, and the memory files that manifest.yaml names, each cut at its limit (default:
+    MEMORY.md and USER.md). --task selects skills as in `brain index`; if the embedder
+    fails, the prompt is still printed.
     """
     made = app.brain.prompt(limit=max_chars, budget=budget, **_selection_arguments(task, top, by))
     _warn_fallback(app, made)
@@ -91,7 +91,7 @@ def prompt_command(
 
 
 def _warn_fallback(app: App, made: Index | Prompt) -> None:
-    """Say that skills were not selected as they should have been, and why."""
+    """Print why another selection method was used."""
     if made.fallback:
         app.print_note(
             f"Warning: {escape(made.fallback)}; skills were selected by {made.selected_by}"
@@ -99,13 +99,13 @@ def _warn_fallback(app: App, made: Index | Prompt) -> None:
 
 
 def _selection_arguments(task: str | None, top: int | None, by: str | None) -> dict[str, Any]:
-    """Return what was given as the arguments of `Brain.index` and `Brain.prompt`.
+    """Return the selection options as arguments of `Brain.index` and `Brain.prompt`.
 
     Raises `click.UsageError` for --top or --by without a task, `InvalidInput`.
     """
     if task is None:
         if top is not None or by is not None:
-            raise click.UsageError("--top and --by say how to select for a --task")
+            raise click.UsageError("--top and --by require --task")
         return {}
     if task == "-":
         task = read_input("-", MAX_TASK_TEXT_BYTES, "the task").decode("utf-8", "replace")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def verified_ledger_lines(ledgers: Sequence[LedgerVerdict]) -> Iterator[str]:
-    """Say what each ledger vouches for."""
+    """Describe the last commitment in each ledger."""
     for one in ledgers:
         name = escape(one.ledger)
         if one.snapshot is None:
@@ -28,14 +28,14 @@ def verified_ledger_lines(ledgers: Sequence[LedgerVerdict]) -> Iterator[str]:
 
 
 def ledger_advice(findings: Sequence[Finding]) -> str:
-    """Return what to do about what ledgers do not vouch for."""
+    """Return a hint for failed verification against ledgers."""
     if {one.code for one in findings if one.severity == "error"} == {"not_committed"}:
         return "commit it with `brain chain commit`"
     return "see `brain chain status`"
 
 
 def committed_lines(done: Committed) -> Iterator[str]:
-    """Say what was committed, and what it cost."""
+    """Describe a commitment and its cost."""
     covers = "" if done.snapshots is None else f", covers {pluralize(done.snapshots, 'snapshot')}"
     yield (
         f"Committed {short_id(done.snapshot)} to {escape(done.ledger)} as commitment"
@@ -49,7 +49,7 @@ def committed_lines(done: Committed) -> Iterator[str]:
 
 
 def commitment_lines(made: Committed | NotCommitted | None) -> Iterator[str]:
-    """Say what became of a commitment that came with a write."""
+    """Describe the commitment that a write made."""
     if made is None:
         return
     from brain.results import Committed
@@ -59,7 +59,7 @@ def commitment_lines(made: Committed | NotCommitted | None) -> Iterator[str]:
 
 
 def raise_if_not_committed(made: Committed | NotCommitted | None) -> None:
-    """Raise what kept a commitment from being made, once the rest was told."""
+    """Raise `BrainError` if a write could not be committed."""
     if made is None:
         return
     from brain.errors import BrainError
@@ -72,12 +72,13 @@ def raise_if_not_committed(made: Committed | NotCommitted | None) -> None:
 
 
 def ledger_lines(description: Mapping[str, Any]) -> Iterator[str]:
-    """Say what a ledger is."""
+    """Describe the settings of a ledger."""
     nodes = ", ".join(description["nodes"])
     contract = description["contract"] or "none yet: `brain chain deploy`"
     yield escape(f"{description['ledger']}: chain {description['chain_id']}, contract {contract}")
     final = description["finality"]
     if isinstance(final, int):
-        final = f"what has {pluralize(final, 'block')} on top"
+        final = f"a block with {pluralize(final, 'block')} on top"
     yield escape(f"  nodes {nodes}; {description['quorum']} must agree; final is {final}")
-    yield f"  at most {description['max_fee'] / 10**9:g} gwei a gas, {format_ether(description['max_cost'])} a call"
+    fee, cost = description["max_fee"] / 10**9, format_ether(description["max_cost"])
+    yield f"  at most {fee:g} gwei per gas and {cost} per transaction"

@@ -1,4 +1,4 @@
-"""Ledgers on a chain: their settings, and opening them with the user's key."""
+"""The settings of ledgers on a chain, and the key that sends transactions."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 
 
 TRANSACTION_TIMEOUT_SECONDS = 120.0
-"""Seconds to wait until a transaction is in a block; then it is pending, and goes on alone."""
+"""Seconds to wait until a transaction is in a block; after that it is reported as pending."""
 _MAX_KEYSTORE_BYTES = 64 << 10
 _PASSPHRASE_HINT = "set BRAIN_LEDGER_PASSPHRASE_FILE"
 
 
 def open_evm_ledger(name: str, approve: Callable[[Quote], None]) -> EvmLedger:
-    """Open a ledger; its key is asked for when something is to be signed, and not before.
+    """Open a ledger. Its key is loaded when a transaction is signed.
+
+    `approve` gets the cost of each transaction before it is sent.
 
     Raises `NotFound` (`no_ledger`) or `InvalidInput` (`bad_ledger`).
     """
@@ -54,7 +56,7 @@ def open_evm_ledger(name: str, approve: Callable[[Quote], None]) -> EvmLedger:
 
 
 def save_creator(chain: Ledger, sender: str | None) -> None:
-    """Keep who opens brains in a ledger on a chain: their names there are bound to it."""
+    """Store the account that opens brains in a ledger: their ids there depend on it."""
     from brain.chain.evm.evm_ledger import EvmLedger
 
     if (
@@ -72,7 +74,7 @@ def _read_ledger_settings(name: str) -> Mapping[str, Any]:
 
 
 def save_ledger_settings(name: str, **changed: object) -> None:
-    """Keep what became known of a ledger."""
+    """Change settings of a ledger."""
     from brain.chain import ledger_config
 
     ledger_config.save_ledger(
@@ -81,7 +83,7 @@ def save_ledger_settings(name: str, **changed: object) -> None:
 
 
 def quote_price(chain: Ledger, quote: Quote | None) -> CostQuote:
-    """Return a price of something that is about no brain."""
+    """Return the price of a transaction that concerns no brain."""
     from brain.repo.ledgers import commit
 
     return commit.describe_quote(chain, b"", b"", quote)
@@ -90,7 +92,7 @@ def quote_price(chain: Ledger, quote: Quote | None) -> CostQuote:
 def transaction_document(
     chain: EvmLedger, brain: str, sent: SentTransaction, snapshot: str | None = None
 ) -> dict[str, Any]:
-    """Return what was sent about a brain, as JSON has it."""
+    """Return the JSON document for a transaction about a brain."""
     return {
         "ledger": chain.name,
         "identity": chain.identity,
@@ -154,7 +156,7 @@ def _read_keystore(keystore: str) -> bytes:
 
 
 KEYSTORE_FIELD = "keystore"
-"""The one setting that is not the ledger's, but of who sends."""
+"""The setting that belongs to the sender, not to the ledger."""
 _PLACEHOLDER_CHAIN = {"chain_id": 1, "genesis": "0x" + "0" * 64}
 _DIGITS = re.compile(r"[0-9]{1,40}", re.ASCII)
 
@@ -162,7 +164,7 @@ _DIGITS = re.compile(r"[0-9]{1,40}", re.ASCII)
 def merge_ledger_settings(
     name: str, before: Mapping[str, Any], changes: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return settings with what is given changed, and what pins the chain filled in.
+    """Return `before` with `changes`, and with the chain id and genesis filled in.
 
     Raises `InvalidInput` (`bad_ledger`, `wrong_chain`) or `LedgerError`.
     """
@@ -183,7 +185,7 @@ def merge_ledger_settings(
 
 
 def split_keystore(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """Return what is the ledger's of settings, and the file of the key that sends, or "".
+    """Return the settings of the ledger, and the keystore file of the sender or "".
 
     Raises `InvalidInput` (`bad_ledger`).
     """
@@ -191,7 +193,7 @@ def split_keystore(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, An
     keystore = fields.pop(KEYSTORE_FIELD, "")
     if not isinstance(keystore, str) or "\0" in keystore:
         raise InvalidInput(
-            f"the ledger {name}: {KEYSTORE_FIELD} is not the name of a file",
+            f"the ledger {name}: {KEYSTORE_FIELD} must be a file name",
             code="bad_ledger",
             hint=f"name it with `brain config ledger {name} --keystore FILE`",
         )
@@ -199,9 +201,9 @@ def split_keystore(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, An
 
 
 def _pin_chain(name: str, fields: dict[str, Any]) -> None:
-    """Fill in chain id and genesis: of a known chain, else as its nodes say.
+    """Fill in chain id and genesis: of a known chain, else from its nodes.
 
-    Whatever else is wrong with the settings is said before a node is asked.
+    All other settings are validated before a node is asked.
     """
     from brain.chain.evm.chain_identity import PUBLIC_NETWORKS
     from brain.chain.evm.evm_config import parse_config
@@ -218,14 +220,14 @@ def _pin_chain(name: str, fields: dict[str, Any]) -> None:
     for key, value in found.items():
         if fields.setdefault(key, value) != value:
             raise InvalidInput(
-                f"the nodes are of another chain: its {key} is {value}",
+                f"the nodes belong to another chain: its {key} is {value}",
                 code="wrong_chain",
-                hint="name nodes of one chain, or leave out what pins it",
+                hint="name nodes of one chain, or remove --chain-id and --genesis",
             )
 
 
 def describe_ledger(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what may be shown of settings."""
+    """Return the settings for display; URLs are reduced to their hosts."""
     from brain.chain.evm.evm_config import parse_config, url_host
 
     fields, keystore = split_keystore(name, settings)

@@ -13,7 +13,7 @@ LOCAL_LEDGER = "local"
 
 
 def ledgers_folder() -> Path:
-    """Return where ledgers keep what is theirs: BRAIN_LEDGERS, else with the user's data."""
+    """Return the data folder of ledgers: BRAIN_LEDGERS, else one in the user's data."""
     name = os.environ.get("BRAIN_LEDGERS")
     if name:
         return Path(name)
@@ -23,7 +23,7 @@ def ledgers_folder() -> Path:
 
 
 def ledger_settings_path() -> Path:
-    """Return the file of their settings: BRAIN_CONFIG, else with the user's settings."""
+    """Return the settings file of ledgers: BRAIN_CONFIG, else one in the user's settings."""
     name = os.environ.get("BRAIN_CONFIG")
     if name:
         return Path(name)

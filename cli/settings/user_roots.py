@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def roots_path() -> Path:
-    """Return the file of them: BRAIN_ROOTS, else `brain/roots.json` with the user's settings."""
+    """Return the file of pinned keys: BRAIN_ROOTS, else one in the user's settings."""
     named = os.environ.get("BRAIN_ROOTS")
     if named:
         return Path(named)
