@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     help="Also prove that the snapshot has this file, with its content.",
 )
 @ledger_option
-@output_option("the result")
+@output_option("the evidence")
 def chain_evidence_command(
     app: App, rev: str | None, path: str | None, ledger: str | None, output: str | None
 ) -> None:

@@ -152,7 +152,7 @@ def _emit_transaction(app: App, chain: EvmLedger, sent: SentTransaction, effect:
     type=CountType(),
     help="How many hours it stays valid.  [default: 24]",
 )
-@output_option("the result")
+@output_option("the signed commitment")
 def chain_authorize_command(
     app: App, rev: str | None, ledger: str | None, hours: int | None, output: str | None
 ) -> None:
