@@ -50,8 +50,8 @@ def test_a_proof_is_checked_from_its_file_alone(agent: Path, proof: Path, cli: C
         f"Proven: {PATH} is in the snapshot, a file of 8 B",
         "The content is the one proven.",
         *(f"{name:8}  {made[name]}" for name in ("blob", "bundle", "snapshot", "brain")),
-        "To rely on it, know the snapshot besides: compare its id with one from a signature, a",
-        "ledger or somebody you trust, or name that one with --snapshot.",
+        "To rely on it, compare the id of the snapshot with one from a signature, a ledger or",
+        "a person you trust, or pass that id with --snapshot.",
     ]
 
 

@@ -17,7 +17,7 @@ def propose(body: str = "Proposed.\n") -> str:
 
 
 def test_nothing_proposed_is_said_so(agent: Path, cli: Call) -> None:
-    assert cli("proposal", "list").out == "Nothing is proposed.\n"
+    assert cli("proposal", "list").out == "No proposals.\n"
 
 
 def test_a_proposal_is_shown_whole_and_accepted_by_what_was_shown(agent: Path, cli: Call) -> None:
@@ -27,7 +27,7 @@ def test_a_proposal_is_shown_whole_and_accepted_by_what_was_shown(agent: Path, c
     assert "+Proposed." in shown and "by claude" in shown
     assert shown.splitlines()[-1] == f"To accept this: brain proposal accept {snapshot}"
     propose("Not what was shown.\n")
-    assert masked(cli("proposal", "accept", snapshot)).startswith("Went forward to ID12; 1 added")
+    assert masked(cli("proposal", "accept", snapshot)).startswith("Fast-forwarded to ID12; 1 added")
     assert Path("skills/fresh/SKILL.md").read_text().endswith("Proposed.\n")
     assert "fresh upgraded 1 → 2" in cli("proposal", "list").out
 
@@ -54,7 +54,7 @@ def test_a_conflict_waits_to_be_decided(agent: Path, cli: Call) -> None:
 def test_a_rejected_proposal_comes_back_with_undo(agent: Path, cli: Call) -> None:
     propose()
     told = cli("proposal", "reject", "claude")
-    assert masked(told) == "Rejected claude, which stood at ID12\n"
+    assert masked(told) == "Rejected claude, which was at ID12\n"
     assert cli("proposal", "reject", "claude").status == 1
     assert cli("undo").status == 0
     assert "fresh added" in cli("proposal", "list").out

@@ -96,7 +96,7 @@ def test_what_lacks_signatures_is_signed_in_one_go(trusting: Call) -> None:
     for _ in range(3):
         learn(trusting)
     told = trusting("sign", "--all", "--key", "mallory")
-    assert told.out == "Nothing lacks a signature that this key may give\n"
+    assert told.out == "No snapshot lacks a signature of this key\n"
     signed = trusting("sign", "@~1", "--all", "--key", "bob", "--json").document["signatures"]
     names = [one["snapshot"] for one in trusting("log", "--json").document["snapshots"]]
     assert [one["snapshot"] for one in signed] == names[2:0:-1]

@@ -71,7 +71,7 @@ def test_an_empty_revision_of_a_variable_not_set_does_not_stand_for_the_head(
 ) -> None:
     told = cli(*call)
     assert told.status == 2 and told.out == ""
-    assert "it is empty" in told.err
+    assert "the value is empty" in told.err
 
 
 def test_a_mistyped_command_is_answered_with_the_nearest_ones(cli: Call) -> None:
