@@ -122,7 +122,7 @@ def _snapshot_detail_lines(shown: SnapshotDetails) -> Iterator[str]:
         *(("parent", parent) for parent in info.parents),
         ("author", info.author),
         ("time", local_time(info.time)),
-        ("operation", operation_text(info.operation)),
+        ("action", operation_text(info.operation)),
     ]
     if info.receipt:
         fields.append(("receipt", info.receipt))

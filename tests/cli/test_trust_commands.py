@@ -35,7 +35,7 @@ def test_a_session_from_a_new_key_to_a_signed_brain(agent: Path, cli: Call, keys
     assert stat.S_IMODE((keys / "default.pem").stat().st_mode) == 0o600
     assert masked(cli("sign")) == "ID12 signed by ed25519:ID64\n"
     told = cli("key", "trust", key, "--as", "auditor")
-    assert told.out.splitlines()[:2] == ["1 signature needed, of:", f"{key}  auditor"]
+    assert told.out.splitlines()[:2] == ["1 signature required, of:", f"{key}  auditor"]
     assert told.out.splitlines()[2].endswith(", signed") and told.err.startswith("Pinned")
     told = cli("verify", "--require-signatures")
     assert told.status == 0 and "Verified 3 snapshots" in told.out
@@ -118,7 +118,7 @@ def test_a_failed_verification_says_exactly_what_to_run(
     learn(cli)
     told = cli("-C", str(agent), "verify")
     call = f"brain -C {agent} sign --all"
-    assert told.status == 3 and told.err.endswith(f"looked through, run `{call} --key ada`\n")
+    assert told.status == 3 and told.err.endswith(f"a review, run `{call} --key ada`\n")
     assert "nothing was changed; do not trust it, or" in told.err
     assert cli(*call.split()[1:], "--key", "ada").status == 0
     assert codes(cli) == set()
@@ -158,7 +158,7 @@ def test_a_fork_without_a_key_says_who_has_to_sign_it(
     assert trusting("fork", "../third", "--json").err == ""
     monkeypatch.setenv("BRAIN_KEYS", str(Path("none").absolute()))
     monkeypatch.delenv("BRAIN_SIGN_KEY")
-    assert "have 2 of ada, bob run `brain -C " in trusting("fork", "../fourth").err
+    assert "ask 2 of ada, bob to run `brain -C " in trusting("fork", "../fourth").err
 
 
 def test_a_fork_that_needs_no_signature_asks_for_none(
@@ -229,7 +229,7 @@ def test_who_names_a_key_as_the_trust_file_does_is_told_where_its_text_is(trusti
 
 def test_the_rights_are_listed(trusting: Call) -> None:
     told = trusting("key", "trusted", "@~1")
-    assert told.out.splitlines()[0] == "1 signature needed, of:" and len(told.out.split("\n")) == 3
+    assert told.out.splitlines()[0] == "1 signature required, of:" and len(told.out.split("\n")) == 3
     assert "No trust file" in trusting("key", "trusted", "@~2").out
 
 
