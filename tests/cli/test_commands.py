@@ -238,7 +238,7 @@ def test_show_tells_one_snapshot_in_full(agent: Path, cli: Call) -> None:
     learn(cli)
     text = masked(cli("show"))
     assert text.startswith("snapshot  ID64\nbundle    ID64\nparent    ID64\nauthor    ada\n")
-    assert "did       oracle-manipulation upgraded 1 → 2\n" in text
+    assert "action    oracle-manipulation upgraded 1 → 2\n" in text
     assert "0 added, 1 modified, 0 removed; 5 files, " in text
     assert re.search(r"^skills   ID12  2 files  \d+ B$", text, re.MULTILINE)
 

@@ -125,9 +125,9 @@ def test_a_failed_verification_says_exactly_what_to_run(
     cli("key", "threshold", "2", "--key", "ada")
     learn(cli)
     hint = cli("verify").err
-    assert "run `brain sign --all --key ada`, and have one more of Ada, Bob do so" in hint
+    assert "run `brain sign --all --key ada`, and ask one more of Ada, Bob to do so" in hint
     monkeypatch.setenv("BRAIN_KEYS", str(agent.parent / "none"))
-    assert "have 2 of Ada, Bob run `brain sign --all`" in cli("verify").err
+    assert "ask 2 of Ada, Bob to run `brain sign --all`" in cli("verify").err
 
 
 def test_a_forged_author_has_to_sign_or_is_not_believed(trusting: Call) -> None:
