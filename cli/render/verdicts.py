@@ -77,7 +77,7 @@ PROOF_ADVICE = (
     "a person you trust, or pass that id with --snapshot.",
 )
 ABSENCE_CAUTION = (
-    "It is certain that no file is there only if a person you trust verified the snapshot."
+    "Rely on the absence only if a person you trust verified the snapshot."
 )
 
 

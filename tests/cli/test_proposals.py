@@ -81,7 +81,7 @@ def test_what_cannot_be_shown_as_text_is_told_and_not_accepted_unasked(
     shown = cli("proposal", "show", "tools")
     assert "new file mode 100755\n--- /dev/null\n+++ b/skills/reentrancy/run" in shown.out
     blob = blob_id(b"\0PNG").hex()
-    told = f"  skills/reentrancy/logo: no text; added, a file of 4 bytes, blob {blob}"
+    told = f"  skills/reentrancy/logo: not text; added, a file of 4 bytes, blob {blob}"
     assert told in shown.out.splitlines()
     last = shown.out.splitlines()[-1]
     assert last == f"To accept this: brain proposal accept {snapshot} --binary"
@@ -106,7 +106,7 @@ def test_content_that_goes_or_only_moves_hides_nothing(agent: Path, cli: Call) -
         snapshot = brain.snapshot("tidy").snapshot
         brain.switch("main")
     shown = cli("proposal", "show", "tools").out
-    assert "  skills/reentrancy/gone: no text; removed, a file of 1 byte, blob " in shown
+    assert "  skills/reentrancy/gone: not text; removed, a file of 1 byte, blob " in shown
     assert (
         "rename to skills/reentrancy/moved" in shown
         and "Binary files a/skills/reentrancy/l" not in shown
