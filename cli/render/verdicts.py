@@ -76,9 +76,7 @@ PROOF_ADVICE = (
     "To rely on it, compare the id of the snapshot with one from a signature, a ledger or",
     "a person you trust, or pass that id with --snapshot.",
 )
-ABSENCE_CAUTION = (
-    "Rely on the absence only if a person you trust verified the snapshot."
-)
+ABSENCE_CAUTION = "Rely on the absence only if a person you trust verified the snapshot."
 
 
 def proof_caveat_lines(proof: Proof, snapshot: str) -> Iterator[str]:

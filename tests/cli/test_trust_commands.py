@@ -229,7 +229,9 @@ def test_who_names_a_key_as_the_trust_file_does_is_told_where_its_text_is(trusti
 
 def test_the_rights_are_listed(trusting: Call) -> None:
     told = trusting("key", "trusted", "@~1")
-    assert told.out.splitlines()[0] == "1 signature required, of:" and len(told.out.split("\n")) == 3
+    assert (
+        told.out.splitlines()[0] == "1 signature required, of:" and len(told.out.split("\n")) == 3
+    )
     assert "No trust file" in trusting("key", "trusted", "@~2").out
 
 
